@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { systemClock } from "../src/clock.ts";
-import { buildNewRecord } from "../src/generation/use-cases/find-record.ts";
+import { buildNewRecord } from "../src/generation/use-cases/resolve-record.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { createLog } from "../src/log.ts";
 import { createProcessId } from "../src/process-id.ts";
@@ -101,8 +101,8 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   const limits = {
     maxCreates: 1_000_000,
     limitWindowMs: 60_000,
-    maxInFlight: 1000,
-    unresolvedInFlightTtlMs: 30_000,
+    maxConcurrentTasks: 1000,
+    unresolvedSlotTtlMs: 30_000,
     budget: { credits: 1e12, windowMs: 24 * 60 * 60 * 1000 },
   };
   const input = JSON.stringify({ prompt: "Admitted" });

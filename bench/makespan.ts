@@ -5,8 +5,8 @@
 import { estimateSeconds } from "../src/contract/estimate.ts";
 import {
   CREATES_PER_WINDOW,
-  IN_FLIGHT_TASKS,
   LIMIT_WINDOW_SECONDS,
+  MAX_CONCURRENT_TASKS,
   POLL_INTERVAL_SECONDS,
 } from "../src/contract/service-limits.ts";
 import { CountingService } from "../test/support/counting-service.ts";
@@ -41,7 +41,7 @@ const processingSeconds = (prompt: string): number => 5 + 0.4 * estimateSeconds(
  */
 function optimumSeconds(processing: readonly number[]): number {
   const createdAt: number[] = [];
-  const concurrencySlotFreeAt = Array.from({ length: IN_FLIGHT_TASKS }, () => 0);
+  const concurrencySlotFreeAt = Array.from({ length: MAX_CONCURRENT_TASKS }, () => 0);
   for (const [index, seconds] of processing.entries()) {
     const rateAllowsAt =
       (createdAt[index - CREATES_PER_WINDOW] ?? -LIMIT_WINDOW_SECONDS) + LIMIT_WINDOW_SECONDS;

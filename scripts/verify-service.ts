@@ -7,7 +7,7 @@ import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { startVitest } from "vitest/node";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../src/contract/billing.ts";
-import { IN_FLIGHT_TASKS } from "../src/contract/service-limits.ts";
+import { MAX_CONCURRENT_TASKS } from "../src/contract/service-limits.ts";
 import { MAX_SUITE_TASKS } from "../test/contract/suite-cost.ts";
 
 const USAGE = "Usage: AUDIO_API_KEY=... npm run verify-service -- --base-url URL [--yes]";
@@ -51,7 +51,7 @@ process.stdout.write(
   `This creates at most ${MAX_SUITE_TASKS} tasks of a few words at ${baseUrl}: about ` +
     `${MAX_SUITE_TASKS * MINIMUM_CHARGE_CREDITS} credits (at most ${MAX_SUITE_TASKS * RESERVED_CREDITS}, if each ` +
     "were charged in full; more if the service accepts what it should refuse). " +
-    `The account needs ${IN_FLIGHT_TASKS * RESERVED_CREDITS} credits for reservations and nothing in flight. ` +
+    `The account needs ${MAX_CONCURRENT_TASKS * RESERVED_CREDITS} credits for reservations and nothing in flight. ` +
     "The service's limits are kept, which takes about 20 minutes.\n",
 );
 if (!yes && !(await consents())) fail("Nothing was sent.", 1);

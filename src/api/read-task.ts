@@ -85,7 +85,7 @@ function parseStatus(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status
   if (parsedStatus.success) return { status: parsedStatus.data };
   return {
     status: "queued",
-    unknownStatus: typeof statedStatus === "string" ? guard.sanitizeReason(statedStatus) : "",
+    unknownStatus: typeof statedStatus === "string" ? guard.sanitizeAndRedactReason(statedStatus) : "",
   };
 }
 
@@ -116,7 +116,7 @@ export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
         ? null
         : {
             code: ERROR_CODE.test(error.code) && !guard.containsKey(error.code) ? error.code : "unknown",
-            message: guard.sanitizeReason(error.message),
+            message: guard.sanitizeAndRedactReason(error.message),
           },
     deviations: findDeviations(body),
   };

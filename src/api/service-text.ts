@@ -84,7 +84,7 @@ export function quoteServiceText(text: string): string {
 /** Removes the API key from the service's texts. */
 export interface KeyGuard {
   /** Returns {@link sanitizeReason} without the key. */
-  readonly sanitizeReason: (text: string) => string;
+  readonly sanitizeAndRedactReason: (text: string) => string;
   readonly containsKey: (text: string) => boolean;
 }
 
@@ -92,7 +92,7 @@ export function createKeyGuard(apiKey: string): KeyGuard {
   const redact = createRedact([apiKey]);
   return {
     // Remove invisible characters before redacting, because they could hide a key.
-    sanitizeReason: (text) => sanitizeReason(redact(cleanServiceText(text, MAX_READ_CODE_POINTS))),
+    sanitizeAndRedactReason: (text) => sanitizeReason(redact(cleanServiceText(text, MAX_READ_CODE_POINTS))),
     containsKey: createDetector([apiKey]),
   };
 }

@@ -13,7 +13,7 @@ import { AudioError } from "../errors.ts";
 import { type ContentResponse, readContent, unsatisfiedRangeError } from "./content.ts";
 import { readJson, UnreadableBodyError } from "./json-body.ts";
 import { type ObservedTask, readTask } from "./read-task.ts";
-import { type Operation, rejectionError } from "./rejection.ts";
+import { type Operation, toServiceError } from "./service-error.ts";
 import { createKeyGuard, type KeyGuard } from "./service-text.ts";
 import {
   createTransport,
@@ -115,7 +115,7 @@ class HttpService implements ServiceClient {
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {
-      if (!CREATED.has(response.status)) throw await this.#rejection(response, signal, "create");
+      if (!CREATED.has(response.status)) throw await this.#readServiceError(response, signal, "create");
       const task = await this.#readTask(response);
       if (response.status === 202) return task;
       return { ...task, deviations: [...task.deviations, `HTTP ${response.status} in place of 202`] };
@@ -131,7 +131,7 @@ class HttpService implements ServiceClient {
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {
-      if (response.status !== 200) throw await this.#rejection(response, signal, "query", taskId);
+      if (response.status !== 200) throw await this.#readServiceError(response, signal, "query", taskId);
       const task = await this.#readTask(response, taskId);
       if (task.taskId === taskId) return task;
       throw unexpectedResponseError(response, "The service answered the query with another task.", taskId);
@@ -153,7 +153,7 @@ class HttpService implements ServiceClient {
     return await this.#transport.exchange(request, async (response) => {
       if (response.status === 200 || response.status === 206) return readContent(response, fromByte);
       if (response.status === 416) throw unsatisfiedRangeError(response, taskId);
-      throw await this.#rejection(response, signal, "content", taskId);
+      throw await this.#readServiceError(response, signal, "content", taskId);
     });
   }
 
@@ -190,7 +190,7 @@ class HttpService implements ServiceClient {
   }
 
   /** Returns the error for an answer whose status does not mean success for its operation. */
-  async #rejection(
+  async #readServiceError(
     response: HttpResponse,
     signal: AbortSignal,
     operation: Operation,
@@ -205,17 +205,17 @@ class HttpService implements ServiceClient {
       if (error instanceof AudioError) broken = error;
       else if (!(error instanceof UnreadableBodyError)) throw error;
     }
-    const rejection = rejectionError({
+    const serviceError = toServiceError({
       status: response.status,
       operation,
       body,
       retryAfter: response.header("retry-after"),
       nowWallMs: this.#clock.wallMs(),
       taskId: taskId ?? this.#strayId(response, body),
-      clean: this.#guard.sanitizeReason,
+      sanitizeReason: this.#guard.sanitizeAndRedactReason,
     });
     // If the connection broke and the status does not explain the failure, report the broken connection.
-    return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
+    return broken !== undefined && serviceError.code === "unexpected_response" ? broken : serviceError;
   }
 
   /**

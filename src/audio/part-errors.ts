@@ -11,16 +11,16 @@ const REMEDY =
 /** Thrown if a part cannot be read as its stated format. */
 export class DamagedPartError extends AudioError {
   /** Index of the part in the request. */
-  readonly part: number;
+  readonly partIndex: number;
   /** The damage as a clause, such as "it ends in the middle of its header". */
   readonly why: string;
 
-  constructor(part: number, format: OutputFormat, why: string, cause?: unknown) {
-    super("unexpected_response", `Part ${part + 1} cannot be read as ${format}: ${why}.`, {
+  constructor(partIndex: number, format: OutputFormat, why: string, cause?: unknown) {
+    super("unexpected_response", `Part ${partIndex + 1} cannot be read as ${format}: ${why}.`, {
       remedy: REMEDY,
       cause,
     });
-    this.part = part;
+    this.partIndex = partIndex;
     this.why = why;
   }
 }
@@ -28,7 +28,7 @@ export class DamagedPartError extends AudioError {
 /** A property in which a part differs from the other parts. */
 export interface PartDifference {
   /** Index of the part in the request. */
-  readonly part: number;
+  readonly partIndex: number;
   /** Name of the property in words, such as "sample rate". */
   readonly property: string;
   readonly value: string;
@@ -38,7 +38,7 @@ export interface PartDifference {
    */
   readonly usual: string;
   /** Index of the first part that has the most common set of properties. */
-  readonly usualPart: number;
+  readonly usualPartIndex: number;
 }
 
 /** Thrown if every part is valid, but the parts cannot share a file without re-encoding some of them. */
@@ -49,7 +49,10 @@ export class PartsDifferError extends AudioError {
   constructor(differences: readonly PartDifference[]) {
     const namedTraits = differences
       .slice(0, MAX_NAMED)
-      .map(({ part, property, value, usual }) => `part ${part + 1} has ${property} ${value}, not ${usual}`);
+      .map(
+        ({ partIndex, property, value, usual }) =>
+          `part ${partIndex + 1} has ${property} ${value}, not ${usual}`,
+      );
     const more = differences.length > MAX_NAMED ? `, and ${differences.length - MAX_NAMED} more` : "";
     super("unexpected_response", `The parts cannot go into one file: ${namedTraits.join("; ")}${more}.`, {
       remedy: REMEDY,
@@ -84,16 +87,16 @@ function mostCommon(all: readonly SharedProperties[]): SharedProperties | undefi
  */
 export function assertSameProperties(all: readonly SharedProperties[]): void {
   const usualTraits = mostCommon(all) ?? {};
-  const usualPart = all.indexOf(usualTraits);
-  const differences = all.flatMap((traits, part) =>
+  const usualPartIndex = all.indexOf(usualTraits);
+  const differences = all.flatMap((traits, partIndex) =>
     Object.entries(traits)
       .filter(([property, value]) => value !== usualTraits[property])
       .map(([property, value]) => ({
-        part,
+        partIndex,
         property,
         value: `${value}`,
         usual: `${usualTraits[property]}`,
-        usualPart,
+        usualPartIndex,
       })),
   );
   if (differences.length > 0) throw new PartsDifferError(differences);

@@ -27,26 +27,30 @@ export class PartFiles {
    * @returns the results of `use`, in the order of the parts
    * @throws DamagedPartError if a part is not a regular file or cannot be read
    */
-  async each<T>(use: (file: PartFile, part: number) => Promise<T>): Promise<T[]> {
+  async each<T>(use: (file: PartFile, partIndex: number) => Promise<T>): Promise<T[]> {
     const items: T[] = [];
-    for (const [part, path] of this.#paths.entries()) {
+    for (const [partIndex, path] of this.#paths.entries()) {
       this.#signal?.throwIfAborted();
-      items.push(await this.#with(part, path, use));
+      items.push(await this.#with(partIndex, path, use));
     }
     return items;
   }
 
-  async #with<T>(part: number, path: string, use: (file: PartFile, part: number) => Promise<T>): Promise<T> {
-    const context: PartContext = { part, format: this.#format, signal: this.#signal };
+  async #with<T>(
+    partIndex: number,
+    path: string,
+    use: (file: PartFile, partIndex: number) => Promise<T>,
+  ): Promise<T> {
+    const context: PartContext = { partIndex, format: this.#format, signal: this.#signal };
     // Open without blocking, because opening a named pipe would otherwise wait for a writer.
     const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
     const handle = await open(path, flags).catch((error: unknown) => {
-      throw unreadable(context, error);
+      throw unreadableError(context, error);
     });
     try {
       const stats = await handle.stat();
-      if (!stats.isFile()) throw new DamagedPartError(part, this.#format, "it is not a regular file");
-      return await use(new PartFile(context, handle, stats.size, this.#window), part);
+      if (!stats.isFile()) throw new DamagedPartError(partIndex, this.#format, "it is not a regular file");
+      return await use(new PartFile(context, handle, stats.size, this.#window), partIndex);
     } finally {
       await handle.close();
     }
@@ -54,7 +58,7 @@ export class PartFiles {
 }
 
 interface PartContext {
-  readonly part: number;
+  readonly partIndex: number;
   readonly format: OutputFormat;
   readonly signal: AbortSignal | undefined;
 }
@@ -77,7 +81,7 @@ export class PartFile {
 
   /** Creates the error for damage of this part. */
   damagedPartError(why: string): DamagedPartError {
-    return new DamagedPartError(this.#context.part, this.#context.format, why);
+    return new DamagedPartError(this.#context.partIndex, this.#context.format, why);
   }
 
   /**
@@ -116,7 +120,7 @@ export class PartFile {
       const { bytesRead } = await this.#handle
         .read(this.#buffer, offset, wantedBytes - offset, this.#end)
         .catch((error: unknown) => {
-          throw unreadable(this.#context, error);
+          throw unreadableError(this.#context, error);
         });
       if (bytesRead === 0) return;
       this.#end += bytesRead;
@@ -124,7 +128,7 @@ export class PartFile {
   }
 }
 
-function unreadable({ part, format }: PartContext, error: unknown): DamagedPartError {
+function unreadableError({ partIndex, format }: PartContext, error: unknown): DamagedPartError {
   const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
-  return new DamagedPartError(part, format, `its file cannot be read${code}`, error);
+  return new DamagedPartError(partIndex, format, `its file cannot be read${code}`, error);
 }

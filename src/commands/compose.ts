@@ -54,8 +54,8 @@ export async function composeWorkflow(
     generation,
     narrations: () => {
       narrationsPromise ??= import("../narration/narrations.ts").then(
-        ({ NarrationService }) =>
-          new NarrationService({
+        ({ NarrationWorkflow }) =>
+          new NarrationWorkflow({
             ledger,
             partOperations: generation.partOperations,
             folder,

@@ -1,16 +1,20 @@
 /** The help of the command line. */
 import { MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
-import { REQUEST_FIELDS, SETTING_NAMES, type SettingName } from "../contract/request-fields.ts";
+import {
+  NARRATION_SETTING_NAMES,
+  type NarrationSettingName,
+  REQUEST_FIELDS,
+} from "../contract/request-fields.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
 import { isFlag, toOptionName } from "./narrate-options.ts";
 
 /** Formats a setting as an option, such as `[--sample-rate RATE]`. */
-function settingHelp(name: SettingName): string {
+function settingHelp(name: NarrationSettingName): string {
   const value = isFlag(REQUEST_FIELDS[name].schema) ? "" : ` ${name.split("_").at(-1)?.toUpperCase()}`;
   return `[--${toOptionName(name)}${value}]`;
 }
 
-const settings = SETTING_NAMES.map(settingHelp)
+const settings = NARRATION_SETTING_NAMES.map(settingHelp)
   .join(" ")
   .replaceAll(/(.{1,100}\])(?: |$)/g, "      $1\n");
 

@@ -30,7 +30,7 @@ export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unkn
 export const audioInputSchema = fields.superRefine(checkFieldRules);
 
 type Defaulted = {
-  [Name in FieldName]: (typeof REQUEST_FIELDS)[Name] extends { keyDefault: unknown } ? Name : never;
+  [Name in FieldName]: (typeof REQUEST_FIELDS)[Name] extends { canonicalDefault: unknown } ? Name : never;
 }[FieldName];
 
 /** AudioInput after {@link normalizeAudioInput}: fields with a default are always present. */
@@ -38,7 +38,9 @@ export type NormalizedAudioInput = AudioInput & { [Name in Defaulted]-?: NonNull
 
 /** Fills in the defaults of {@link REQUEST_FIELDS}. Changes no value; absent fields without a default stay absent. */
 export function normalizeAudioInput(input: AudioInput): NormalizedAudioInput {
-  const values = FIELD_NAMES.map((name) => [name, input[name] ?? requestField(name).keyDefault] as const);
+  const values = FIELD_NAMES.map(
+    (name) => [name, input[name] ?? requestField(name).canonicalDefault] as const,
+  );
   // The assertion is needed because the type that `Object.fromEntries` returns does not say which value belongs to
   // which name.
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as NormalizedAudioInput;

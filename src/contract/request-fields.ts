@@ -29,7 +29,7 @@ interface RequestField {
    * Value in the canonical input if a request omits the field. A new field must have no such value, because the value
    * would change every idempotency key. All audio would then be paid for again.
    */
-  readonly keyDefault?: unknown;
+  readonly canonicalDefault?: unknown;
 }
 
 const mustBeOneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
@@ -89,7 +89,7 @@ export const REQUEST_FIELDS = {
         `At most ${MAX_AUDIO_REFERENCES} public https URLs of audio, @Audio1 to @Audio3 in the prompt; at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} with a voice`,
       ),
     tools: ["generate_audio"],
-    keyDefault: [],
+    canonicalDefault: [],
   },
   image_url: {
     schema: publicUrl.describe("Public https URL of an image; excludes voice and audio_references"),
@@ -99,31 +99,34 @@ export const REQUEST_FIELDS = {
     schema: z
       .enum(OUTPUT_FORMATS, mustBeOneOf(OUTPUT_FORMATS))
       .describe(`${OUTPUT_FORMATS.join(", ")}; default mp3`),
-    keyDefault: "mp3",
+    canonicalDefault: "mp3",
   },
   sample_rate: {
     schema: z
       .literal(SAMPLE_RATES, mustBeOneOf(SAMPLE_RATES))
       .describe(`Hz: ${SAMPLE_RATES.join(", ")}; default 24000`),
-    keyDefault: 24000,
+    canonicalDefault: 24000,
   },
-  speed: { schema: boundedNumberSchema(0.5, 2).describe("Factor, 0.5 to 2, default 1"), keyDefault: 1 },
-  volume: { schema: boundedNumberSchema(0.5, 2).describe("Factor, 0.5 to 2, default 1"), keyDefault: 1 },
+  speed: { schema: boundedNumberSchema(0.5, 2).describe("Factor, 0.5 to 2, default 1"), canonicalDefault: 1 },
+  volume: {
+    schema: boundedNumberSchema(0.5, 2).describe("Factor, 0.5 to 2, default 1"),
+    canonicalDefault: 1,
+  },
   pitch: {
     schema: boundedIntegerSchema(-12, 12).describe("Semitones, -12 to 12, default 0"),
-    keyDefault: 0,
+    canonicalDefault: 0,
   },
   multilingual: {
     schema: z.boolean("must be true or false").describe("For texts that mix languages; default false"),
-    keyDefault: false,
+    canonicalDefault: false,
   },
-  model: { schema: z.literal(MODEL, mustBeOneOf([MODEL])), tools: [], keyDefault: MODEL },
+  model: { schema: z.literal(MODEL, mustBeOneOf([MODEL])), tools: [], canonicalDefault: MODEL },
 } as const satisfies Readonly<Record<string, RequestField>>;
 
 type Fields = typeof REQUEST_FIELDS;
 export type FieldName = keyof Fields;
 /** A field that all parts of a narration share. */
-export type SettingName = {
+export type NarrationSettingName = {
   [Name in FieldName]: Fields[Name] extends { tools: unknown } ? never : Name;
 }[FieldName];
 
@@ -132,8 +135,8 @@ export const requestField = (name: FieldName): RequestField => REQUEST_FIELDS[na
 
 // The assertion is needed because `Object.keys` loses the type of the names.
 export const FIELD_NAMES = Object.keys(REQUEST_FIELDS) as FieldName[];
-export const SETTING_NAMES = FIELD_NAMES.filter(
-  (name): name is SettingName => requestField(name).tools === undefined,
+export const NARRATION_SETTING_NAMES = FIELD_NAMES.filter(
+  (name): name is NarrationSettingName => requestField(name).tools === undefined,
 );
 
 /** Returns the schemas of these fields by name. */

@@ -16,7 +16,7 @@ export const MAX_REQUEST_BODY_BYTES = 32 * 1024;
 export const CREATES_PER_WINDOW = 6;
 export const READS_PER_WINDOW = 60;
 export const LIMIT_WINDOW_SECONDS = 60;
-export const IN_FLIGHT_TASKS = 2;
+export const MAX_CONCURRENT_TASKS = 2;
 /** How long to wait after a 429 without a readable `Retry-After`. */
 export const RETRY_AFTER_SECONDS = 60;
 export const POLL_INTERVAL_SECONDS = 5;

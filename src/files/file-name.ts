@@ -89,7 +89,7 @@ export function assertFileName(name: string, format?: OutputFormat): void {
  *
  * @throws AudioError `invalid_file_name`
  */
-export function buildGivenName(fileName: string, format: OutputFormat): string {
+export function buildRequestedName(fileName: string, format: OutputFormat): string {
   assertFileName(fileName, format);
   const extension = FILE_EXTENSIONS[format];
   return `${stripExtensions(fileName, [extension])}${extension}`;

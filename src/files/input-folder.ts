@@ -51,7 +51,7 @@ async function listNamesIn(root: string): Promise<string> {
   return `${root} holds ${shownNames.join(", ")}${names.length > SHOWN_NAMES ? " and more" : ""}.`;
 }
 
-async function unreadable(error: unknown, name: string, root: string): Promise<AudioError> {
+async function toInputError(error: unknown, name: string, root: string): Promise<AudioError> {
   if (error instanceof AudioError) return error;
   const code = getSystemCode(error) ?? "unknown";
   const rule = REASONS[code] ?? `cannot be read (${code})`;
@@ -202,6 +202,6 @@ export async function readInputFile(folder: string | null, file: string): Promis
       await handle.close();
     }
   } catch (error) {
-    throw await unreadable(error, name, root);
+    throw await toInputError(error, name, root);
   }
 }

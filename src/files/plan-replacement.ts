@@ -2,17 +2,17 @@
 import type { FileDigest } from "./file-content.ts";
 import { buildPreviousName } from "./file-name.ts";
 import { checkNameAvailability } from "./name-availability.ts";
-import { nextName } from "./next-name.ts";
 import type { OutputFolder } from "./output-folder.ts";
-import type { ReplacedFile } from "./saved-file.ts";
+import type { FileToReplace } from "./saved-file.ts";
+import { tryNumberedNames } from "./try-numbered-names.ts";
 
 /** Chooses a free name to which the old file is moved while it is being replaced. */
 export async function planReplacement(
   folder: OutputFolder,
   name: string,
   { sizeBytes, sha256 }: FileDigest,
-): Promise<ReplacedFile> {
+): Promise<FileToReplace> {
   const isFree = async (tried: string): Promise<boolean> =>
     (await checkNameAvailability(folder, tried)) === "free";
-  return { sizeBytes, sha256, name, movedTo: await nextName(buildPreviousName(name), isFree) };
+  return { sizeBytes, sha256, name, movedTo: await tryNumberedNames(buildPreviousName(name), isFree) };
 }

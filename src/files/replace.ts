@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { type FileDigest, matchesDigest } from "./file-content.ts";
 import { type LinkMaker, type PublishOutcome, publish, renameIfFree, syncFolder } from "./publish.ts";
-import type { ReplacedFile } from "./saved-file.ts";
+import type { FileToReplace } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function publishReplacing(
   folder: string,
   name: string,
   digest: FileDigest,
-  replaced: ReplacedFile | null,
+  replaced: FileToReplace | null,
   makeLink?: LinkMaker,
 ): Promise<PublishOutcome> {
   if (replaced?.name !== name) return await publish(temporaryPath, folder, name, digest, makeLink);
@@ -51,7 +51,7 @@ const isSame = (a: FileDigest, b: FileDigest): boolean =>
  * @returns whether the file was moved; `false` if the file is open elsewhere, if it was edited at the last moment, or
  *   if the name `movedTo` is taken
  */
-async function moveAside(folder: string, name: string, replaced: ReplacedFile): Promise<boolean> {
+async function moveAside(folder: string, name: string, replaced: FileToReplace): Promise<boolean> {
   const moveResult = await renameIfFree(join(folder, name), folder, replaced.movedTo).catch(
     () => "taken" as const,
   );
@@ -62,7 +62,7 @@ async function moveAside(folder: string, name: string, replaced: ReplacedFile): 
 }
 
 /** Restores the old file's name if the new file was not published, unless another file has taken the name. */
-async function moveBack(folder: string, name: string, replaced: ReplacedFile): Promise<void> {
+async function moveBack(folder: string, name: string, replaced: FileToReplace): Promise<void> {
   const aside = join(folder, replaced.movedTo);
   if (await matchesDigest(aside, replaced)) await renameIfFree(aside, folder, name).catch(() => undefined);
 }

@@ -9,12 +9,12 @@ import type { FileDigest } from "./file-content.ts";
 import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
-import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { type LinkMaker, syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
-import type { ReplacedFile, SavedFile } from "./saved-file.ts";
+import type { FileToReplace, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent, type TemporaryFile } from "./temporary-file.ts";
+import { tryNumberedNames } from "./try-numbered-names.ts";
 
 /** Mode of saved files. The umask and the folder decide what other users of this machine may do with a file. */
 const FILE_MODE = 0o644;
@@ -26,7 +26,7 @@ export interface SaveRequest {
   /** Whether a name may be used; absent means any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;
   /** The earlier file whose name the new file may take. */
-  readonly replacedFile?: ReplacedFile | null;
+  readonly fileToReplace?: FileToReplace | null;
   readonly format: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */
   readonly writeAudio: (sink: ByteSink) => Promise<unknown>;
@@ -114,10 +114,10 @@ async function publishUnderFreeName(
   matchesFormat: boolean,
 ): Promise<string> {
   const base = matchesFormat ? request.fileName : buildWrongFormatName(request.fileName);
-  const { folder, replacedFile = null, makeLink, mayBeNamed } = request;
-  return await nextName(base, async (name) => {
+  const { folder, fileToReplace = null, makeLink, mayBeNamed } = request;
+  return await tryNumberedNames(base, async (name) => {
     if (mayBeNamed !== undefined && !(await mayBeNamed(name))) return false;
-    const outcome = await publishReplacing(temporaryPath, folder.root, name, digest, replacedFile, makeLink);
+    const outcome = await publishReplacing(temporaryPath, folder.root, name, digest, fileToReplace, makeLink);
     return outcome !== "taken";
   });
 }

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { FileDigest } from "./file-content.ts";
 import { fileError } from "./file-error.ts";
 import { FileSink } from "./file-sink.ts";
-import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { publish, syncFolder } from "./publish.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
+import { tryNumberedNames } from "./try-numbered-names.ts";
 
 const FILE_MODE = 0o644;
 
@@ -31,7 +31,7 @@ export async function saveText(folder: OutputFolder, fileName: string, text: str
       await sink.write(Buffer.from(text));
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => undefined);
       const digest = await sink.finish();
-      const name = await nextName(
+      const name = await tryNumberedNames(
         fileName,
         async (tried) => (await publish(temporary.path, root, tried, digest)) !== "taken",
       );

@@ -6,12 +6,12 @@ import { fileError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
 import { checkNameAvailability } from "./name-availability.ts";
-import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
-import type { ReplacedFile, SavedFile } from "./saved-file.ts";
+import type { FileToReplace, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
+import { tryNumberedNames } from "./try-numbered-names.ts";
 
 /** Whether saved audio is unchanged: a regular file, no link, inside the root, with the same size and SHA-256. */
 export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
@@ -56,7 +56,7 @@ export async function readSaved(
 }
 
 interface NameChoice {
-  readonly replacedFile: ReplacedFile | null;
+  readonly fileToReplace: FileToReplace | null;
   readonly mayBeNamed: (name: string) => Promise<boolean>;
 }
 
@@ -65,7 +65,7 @@ interface NameChoice {
  * as for a first name: a file with the same bytes is adopted, and a number is added if another file has the name.
  *
  * @param newFileName with extension
- * @param replacedFile the earlier file whose name this audio may take
+ * @param fileToReplace the earlier file whose name this audio may take
  * @param mayBeNamed whether a name may be used
  * @throws AudioError `not_found` if the saved file is gone or was changed; `disk_full`; `output_not_writable`;
  *   `invalid_file_name` if no name is free
@@ -74,12 +74,12 @@ export async function copyToName(
   existing: SavedFile,
   folder: OutputFolder,
   newFileName: string,
-  { replacedFile, mayBeNamed }: NameChoice = { replacedFile: null, mayBeNamed: async () => true },
+  { fileToReplace, mayBeNamed }: NameChoice = { fileToReplace: null, mayBeNamed: async () => true },
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.matchesFormat ? newFileName : buildWrongFormatName(newFileName);
   const existingFile =
-    replacedFile === null ? await findExistingCopy(existing, folder, name, mayBeNamed) : null;
+    fileToReplace === null ? await findExistingCopy(existing, folder, name, mayBeNamed) : null;
   if (existingFile !== null) return existingFile;
   const source = await openRegular(existing.path);
   if (source === null) throw goneOrChangedError();
@@ -94,11 +94,11 @@ export async function copyToName(
       const digest = await sink.finish();
       if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes)
         throw goneOrChangedError();
-      const published = await nextName(
+      const published = await tryNumberedNames(
         name,
         async (tried) =>
           (await mayBeNamed(tried)) &&
-          (await publishReplacing(temporary.path, root, tried, digest, replacedFile)) !== "taken",
+          (await publishReplacing(temporary.path, root, tried, digest, fileToReplace)) !== "taken",
       );
       await syncFolder(root);
       return { ...existing, path: join(root, published) };
@@ -124,7 +124,7 @@ async function findExistingCopy(
   mayBeNamed: NameChoice["mayBeNamed"],
 ): Promise<SavedFile | null> {
   let found: SavedFile | null = null;
-  await nextName(base, async (tried) => {
+  await tryNumberedNames(base, async (tried) => {
     const candidate = { ...existing, path: join(folder.root, tried) };
     if ((await isIntact(candidate, folder.root)) && (await mayBeNamed(tried))) found = candidate;
     return found !== null || (await checkNameAvailability(folder, tried)) === "free";

@@ -14,7 +14,7 @@ export interface SavedFile {
 }
 
 /** A file that this server saved, and that a person wants to replace. */
-export interface ReplacedFile {
+export interface FileToReplace {
   /** Only a file with exactly these bytes is replaced. */
   sizeBytes: number;
   sha256: string;

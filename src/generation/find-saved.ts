@@ -4,9 +4,9 @@ import { AudioError } from "../errors.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { RequestRecord } from "../ledger/record.ts";
+import { chooseFileName } from "./choose-file-name.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { parseStoredFormat } from "./stored-input.ts";
-import { chooseWantedName } from "./wanted-name.ts";
 
 /**
  * Finds an unchanged copy of the audio on this machine, by size and hash. Prefers files that match their format, then
@@ -19,7 +19,7 @@ export async function findSaved(
   record: RequestRecord,
   fileName: string | null,
 ): Promise<SavedFile | null> {
-  const preferredName = fileName === null ? null : chooseWantedName(record, fileName);
+  const preferredName = fileName === null ? null : chooseFileName(record, fileName);
   const rank = (file: SavedFile): number =>
     (file.matchesFormat ? 0 : 2) + (preferredName === null || basename(file.path) === preferredName ? 0 : 1);
   const ordered = [...record.files].reverse().sort((a, b) => rank(a) - rank(b));

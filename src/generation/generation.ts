@@ -9,19 +9,19 @@ import type { Call } from "./call.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { readCalibration } from "./estimate-calibration.ts";
 import { Jobs } from "./job/jobs.ts";
-import type { McpTaskOperations, McpTaskOrView } from "./mcp-tasks/mcp-task-status.ts";
+import type { McpTaskOperations, StatusOrView } from "./mcp-tasks/mcp-task-status.ts";
 import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
 import { requestHandleOf } from "./request-handle.ts";
 import type { RequestView, SavedAudio } from "./request-view.ts";
 import { Resumer } from "./resumer.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
-import { type GenerateRequest, identifyRequest, runRequest } from "./use-cases/generate.ts";
+import { type GenerateRequest, prepareRequest, runRequest } from "./use-cases/generate.ts";
 import {
-  findPart,
   findSavedPart,
   finishPart,
   generatePart,
   type PartOperations,
+  selectPartRecord,
 } from "./use-cases/generate-part.ts";
 import {
   type ListedRequest,
@@ -46,7 +46,7 @@ export interface Generation {
    * The module with these operations is loaded on first use.
    */
   loadMcpTasks(): Promise<{
-    start(request: GenerateRequest, call: Call): Promise<McpTaskOrView<RequestView>>;
+    start(request: GenerateRequest, call: Call): Promise<StatusOrView<RequestView>>;
     /** Finds an MCP task of this API key, whether of a request or of a narration; `null` if there is none. */
     findMcpTask(mcpTaskId: string): Promise<McpTask | null>;
     readonly mcpTaskOperations: McpTaskOperations<RequestView>;
@@ -80,12 +80,12 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const jobs = new Jobs(deps);
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
-  jobs.setInFlightFullListener(() => resumer.schedule());
+  jobs.setConcurrencySlotsFullListener(() => resumer.schedule());
   let mcpTasks: Promise<McpTasks> | undefined;
   return {
     generate: async (request, call) => {
       resumer.schedule();
-      const identified = identifyRequest(request);
+      const identified = prepareRequest(request);
       const duplicate = await findNearDuplicate(deps, identified);
       if (duplicate === null) return await runRequest(deps, jobs, identified, request, call);
       const view = await queryTask(
@@ -101,7 +101,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       mcpTasks ??= import("./mcp-tasks/mcp-tasks.ts").then((module) => new module.McpTasks(deps, jobs));
       const mcpTaskOperations = await mcpTasks;
       return {
-        start: (request, call) => mcpTaskOperations.start(identifyRequest(request), request, call),
+        start: (request, call) => mcpTaskOperations.start(prepareRequest(request), request, call),
         findMcpTask: (mcpTaskId) => deps.ledger.store.mcpTasks.find(mcpTaskId),
         mcpTaskOperations,
       };
@@ -120,7 +120,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     sumSpending: () => deps.limits.sumSpending(),
     partOperations: {
-      find: (request) => findPart(deps, request),
+      find: (request) => selectPartRecord(deps, request),
       findSaved: (request) => findSavedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
       hasOtherPronunciation: (request) => hasOtherPronunciation(deps, request),

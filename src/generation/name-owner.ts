@@ -36,11 +36,11 @@ export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string)
  */
 export async function isNameFreeOfOtherRecords(
   deps: OwnerDeps,
-  { requestFingerprint, replacedFile, files }: RequestRecord,
+  { requestFingerprint, fileToReplace, files }: RequestRecord,
   name: string,
 ): Promise<boolean> {
   const path = join(deps.folder.root, name);
-  if (replacedFile?.name === name || files.some((own) => own.path === path)) return true;
+  if (fileToReplace?.name === name || files.some((own) => own.path === path)) return true;
   const owner = await findNameOwner(deps, name);
   return owner === null || owner.record.requestFingerprint === requestFingerprint;
 }

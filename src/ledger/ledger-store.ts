@@ -4,7 +4,7 @@ import type { AudioError } from "../errors.ts";
 import type { ProcessId } from "../process-id.ts";
 import { type ApiKeyId, isTaskLookupKey } from "./identity.ts";
 import type { RecordRow } from "./record.ts";
-import { type RateSlotRelease, withHeartbeat, withReleasedRateSlot } from "./rules/api-key-state.ts";
+import { type SendOutcome, withHeartbeat, withSendOutcome } from "./rules/api-key-state.ts";
 import { concurrencySlotAfterWrite } from "./rules/concurrency-slots.ts";
 import type { Durability } from "./rules/durability.ts";
 import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
@@ -63,8 +63,8 @@ export interface RecordWrite extends RecordKey {
   readonly durability: Durability;
   /** The attempt that a new call replaces. The write also ends the MCP tasks of that attempt. */
   readonly failed?: FailedAttempt | undefined;
-  /** The rate slot to release, even if the record is not written. */
-  readonly rateSlot?: RateSlotRelease | undefined;
+  /** The outcome of a send. It is stored even if the record is not written. */
+  readonly sendOutcome?: SendOutcome | undefined;
   /** Whether status, task and spend stay unchanged. If so, the sums stay unchanged, too. False if unknown. */
   readonly keepsSpend?: boolean;
   /** Whether this process's lease is renewed (the default) or released with the write. */
@@ -195,7 +195,7 @@ export class LedgerStore {
   write(write: RecordWrite): Promise<RecordWriteResult> {
     const written = { written: true } as const;
     const { processId } = this.#identity;
-    const { expectedRevision, after, failed = null, rateSlot, lease = "renew", durability } = write;
+    const { expectedRevision, after, failed = null, sendOutcome, lease = "renew", durability } = write;
     const isWaiting = after?.status === "waiting";
     return this.#transactions.run<RecordWriteResult>({
       durability,
@@ -205,7 +205,7 @@ export class LedgerStore {
         ...(isWaiting ? [selectOpenMcpTasks(this.#scope, write.recordId)] : []),
       ],
       decide: (rows, before, nowSteadyMs) => {
-        const state = rateSlot === undefined ? before : withReleasedRateSlot(before, rateSlot, nowSteadyMs);
+        const state = sendOutcome === undefined ? before : withSendOutcome(before, sendOutcome, nowSteadyMs);
         const loaded = parseLoadedRow(rows);
         const { stored } = loaded;
         // An earlier try of this write was committed, and its answer was lost.

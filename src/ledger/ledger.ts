@@ -17,7 +17,7 @@ import { applyEvent, type RequestEvent, withoutSend } from "./lifecycle.ts";
 import { type RequestRecord, toRow } from "./record.ts";
 import { RecordReader } from "./record-reader.ts";
 import type { AdmissionDecision, AdmissionLimits } from "./rules/admission.ts";
-import type { RateSlotRelease } from "./rules/api-key-state.ts";
+import type { SendOutcome } from "./rules/api-key-state.ts";
 import { decideDurability } from "./rules/durability.ts";
 import { keepEachTaskOnce } from "./rules/shared-task.ts";
 import type { AdmitRequest } from "./store/admission-store.ts";
@@ -33,8 +33,8 @@ const MAX_CONFLICTS = 20;
 const MAX_FIRST_REVISION = 2 ** 30;
 
 export interface ChangeOptions {
-  /** The rate slot to release with this change, and how its create ended. */
-  readonly rateSlot?: RateSlotRelease | undefined;
+  /** The outcome of the send that this change responds to. It is stored with the change. */
+  readonly sendOutcome?: SendOutcome | undefined;
   readonly lease?: "renew" | "release";
 }
 
@@ -54,7 +54,7 @@ export class Ledger {
   readonly identity: LedgerIdentity;
   readonly leaseTtlMs: number;
   readonly #clock: Pick<Clock, "wallMs">;
-  readonly #stored: RecordReader;
+  readonly #reader: RecordReader;
 
   constructor(
     store: LedgerStore,
@@ -67,7 +67,7 @@ export class Ledger {
     this.identity = identity;
     this.leaseTtlMs = scaleLeaseTtlMs(timeScale);
     this.#clock = clock;
-    this.#stored = new RecordReader(store, clock, log);
+    this.#reader = new RecordReader(store, clock, log);
   }
 
   /**
@@ -76,7 +76,7 @@ export class Ledger {
   async get(recordId: string): Promise<RequestRecord | null> {
     const recordJson = await this.store.get(recordId);
     if (recordJson === undefined) return null;
-    return await this.#stored.parseOrQuarantine({ apiKeyId: this.identity.apiKeyId, recordId, recordJson });
+    return await this.#reader.parseOrQuarantine({ apiKeyId: this.identity.apiKeyId, recordId, recordJson });
   }
 
   /** Returns the records of a request under all keys that this machine has used. This key's record comes first. */
@@ -113,7 +113,7 @@ export class Ledger {
   async list(query: ListQuery): Promise<RequestRecord[]> {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.recordSearch.list({ ...query, limit });
-      const records = stored.flatMap((storedJson) => this.#stored.parseOrSkip(storedJson) ?? []);
+      const records = stored.flatMap((storedJson) => this.#reader.parseOrSkip(storedJson) ?? []);
       const eachTask = keepEachTaskOnce(records, this.identity.apiKeyId);
       if (eachTask.length >= query.limit || stored.length < limit) return eachTask.slice(0, query.limit);
     }
@@ -127,7 +127,7 @@ export class Ledger {
     const records: RequestRecord[] = [];
     for (const stored of await this.store.recordSearch.findByLookupKey(lookupKey)) {
       const isOwn = stored.apiKeyId === this.identity.apiKeyId;
-      const record = isOwn ? await this.#stored.parseOrQuarantine(stored) : this.#stored.parseOrSkip(stored);
+      const record = isOwn ? await this.#reader.parseOrQuarantine(stored) : this.#reader.parseOrSkip(stored);
       if (record !== null) records.push(record);
     }
     return records;
@@ -148,7 +148,7 @@ export class Ledger {
     const answer = isProcessDead(first.leaseOwner)
       ? await this.store.acquireLease({ ...request, deadOwner: first.leaseOwner })
       : first;
-    const record = await this.#stored.parseOrQuarantine({ ...draft, recordJson: answer.recordJson });
+    const record = await this.#reader.parseOrQuarantine({ ...draft, recordJson: answer.recordJson });
     return { record, isOurs: answer.leaseOwner === this.identity.processId };
   }
 
@@ -164,7 +164,7 @@ export class Ledger {
   async apply(
     knownRecord: RequestRecord,
     event: RequestEvent,
-    { rateSlot, lease }: ChangeOptions = {},
+    { sendOutcome, lease }: ChangeOptions = {},
   ): Promise<RequestRecord | null> {
     const { apiKeyId, recordId } = knownRecord;
     let current = knownRecord;
@@ -172,7 +172,8 @@ export class Ledger {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const next = applyEvent(current, event);
       if (next === current && expectedRevision !== null) {
-        if (rateSlot !== undefined && tries === 0) await this.store.admissions.releaseRateSlot(rateSlot);
+        if (sendOutcome !== undefined && tries === 0)
+          await this.store.admissions.recordSendOutcome(sendOutcome);
         if (lease === "release") await this.store.releaseLease(recordId);
         return current;
       }
@@ -186,19 +187,19 @@ export class Ledger {
         after: toRow(after),
         durability: decideDurability(expectedRevision === null ? null : current, after),
         failed: error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
-        rateSlot: tries === 0 ? rateSlot : undefined,
+        sendOutcome: tries === 0 ? sendOutcome : undefined,
         keepsSpend: expectedRevision !== null && keepsSpend(current, after),
         lease,
       });
       if (answer.written) return after;
       const found =
         answer.recordJson === undefined ? null : { apiKeyId, recordId, recordJson: answer.recordJson };
-      const stored = found === null ? null : await this.#stored.parseOrQuarantine(found);
+      const stored = found === null ? null : await this.#reader.parseOrQuarantine(found);
       if (stored === null && next.taskId === null) return null;
       // If the revision matches although the write was refused, the columns are damaged.
       const columnsDisagree: boolean = stored?.revision === expectedRevision;
       if (found !== null && columnsDisagree)
-        await this.#stored.quarantine(found, "its columns say something else");
+        await this.#reader.quarantine(found, "its columns say something else");
       expectedRevision = stored === null || columnsDisagree ? null : stored.revision;
       current = stored ?? current;
     }
@@ -238,7 +239,7 @@ export class Ledger {
       if (admission.kind !== "conflict") return admission;
       const { recordJson, isLeaseLost } = admission;
       const stored =
-        recordJson === undefined ? null : await this.#stored.parseOrQuarantine({ ...current, recordJson });
+        recordJson === undefined ? null : await this.#reader.parseOrQuarantine({ ...current, recordJson });
       if (stored === null || isLeaseLost || stored.attempt !== attempt) {
         return { kind: "conflict", record: stored, isLeaseLost };
       }
@@ -253,12 +254,12 @@ export class Ledger {
    */
   async releaseAdmission(record: RequestRecord, sendId: string): Promise<RequestRecord | null> {
     const stored = await this.get(record.recordId);
-    const rateSlot: RateSlotRelease = { sendId, outcome: "unsent" };
+    const sendOutcome: SendOutcome = { sendId, outcome: "unsent" };
     if (stored === null) {
-      await this.store.admissions.releaseRateSlot(rateSlot);
+      await this.store.admissions.recordSendOutcome(sendOutcome);
       return null;
     }
-    return await this.apply(stored, { kind: "not_accepted", sendId }, { rateSlot });
+    return await this.apply(stored, { kind: "not_accepted", sendId }, { sendOutcome });
   }
 }
 

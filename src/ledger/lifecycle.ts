@@ -2,7 +2,7 @@
 import type { ObservedTask } from "../api/read-task.ts";
 import { isRunningStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
+import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
 import { MAX_TASK_LIFETIME_MS } from "./durations.ts";
 import { deriveIdempotencyKey } from "./identity.ts";
 import { isRefunded, type RequestRecord } from "./record.ts";
@@ -51,10 +51,10 @@ export type RequestEvent =
   | {
       readonly kind: "file_named";
       readonly fileName: string | null;
-      readonly replacedFile: ReplacedFile | null;
+      readonly fileToReplace: FileToReplace | null;
     }
   /** Saved audio is about to get another name and to replace the file that now has that name. */
-  | { readonly kind: "replacement_planned"; readonly replacedFile: ReplacedFile }
+  | { readonly kind: "replacement_planned"; readonly fileToReplace: FileToReplace }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
 
@@ -121,7 +121,7 @@ export function applyEvent(record: RequestRecord, event: RequestEvent): RequestR
     case "file_named":
       return withFileName(record, event);
     case "replacement_planned":
-      return { ...record, replacedFile: event.replacedFile };
+      return { ...record, fileToReplace: event.fileToReplace };
   }
 }
 
@@ -210,18 +210,18 @@ function deriveCharge(record: RequestRecord, task: ObservedTask, nowWallMs: numb
 
 function applySaved(record: RequestRecord, file: SavedFile): RequestRecord {
   const otherFiles = record.files.filter(({ path, sha256 }) => path !== file.path || sha256 !== file.sha256);
-  return { ...record, files: [...otherFiles, file], replacedFile: null };
+  return { ...record, files: [...otherFiles, file], fileToReplace: null };
 }
 
 function withFileName(
   record: RequestRecord,
-  { fileName, replacedFile }: RequestEvent & { kind: "file_named" },
+  { fileName, fileToReplace }: RequestEvent & { kind: "file_named" },
 ): RequestRecord {
   const isChanged =
     record.fileName !== fileName ||
-    record.replacedFile?.movedTo !== replacedFile?.movedTo ||
-    record.replacedFile?.sha256 !== replacedFile?.sha256;
-  return record.files.length === 0 && isChanged ? { ...record, fileName, replacedFile } : record;
+    record.fileToReplace?.movedTo !== fileToReplace?.movedTo ||
+    record.fileToReplace?.sha256 !== fileToReplace?.sha256;
+  return record.files.length === 0 && isChanged ? { ...record, fileName, fileToReplace } : record;
 }
 
 function applyAttemptBegun(

@@ -6,7 +6,7 @@ import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { LedgerStore } from "./ledger-store.ts";
 import { type RequestRecord, requestRecordSchema } from "./record.ts";
-import type { StoredRecord } from "./store/record-rows.ts";
+import type { RecordJsonRow } from "./store/record-rows.ts";
 
 export class RecordReader {
   readonly #store: Pick<LedgerStore, "documents" | "discard">;
@@ -24,7 +24,7 @@ export class RecordReader {
    *
    * @throws AudioError `store_unavailable` for a damaged record, which is set aside
    */
-  async parseOrQuarantine(stored: StoredRecord): Promise<RequestRecord> {
+  async parseOrQuarantine(stored: RecordJsonRow): Promise<RequestRecord> {
     const record = parseRecord(stored.recordJson);
     if (record?.recordId === stored.recordId) return record;
     await this.quarantine(stored, record === undefined ? "it is not a record" : "it names another record");
@@ -40,7 +40,7 @@ export class RecordReader {
   }
 
   /** Parses the JSON of a record. If it is unreadable, leaves it in place, logs a line and returns `null`. */
-  parseOrSkip({ recordId, recordJson }: StoredRecord): RequestRecord | null {
+  parseOrSkip({ recordId, recordJson }: RecordJsonRow): RequestRecord | null {
     const record = parseRecord(recordJson);
     if (record?.recordId === recordId) return record;
     this.#log.warn(`the ledger's record ${recordId} is damaged and was passed over`);
@@ -50,7 +50,7 @@ export class RecordReader {
   /**
    * Copies the damaged JSON to the table of documents, then removes the record. The spend of the record stays counted.
    */
-  async quarantine(stored: StoredRecord, why: string): Promise<void> {
+  async quarantine(stored: RecordJsonRow, why: string): Promise<void> {
     const { recordId, recordJson } = stored;
     const copyKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;
     await this.#store.documents.set(copyKey, recordJson);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema, isRunningStatus, TASK_STATUSES } from "../contract/audio-task.ts";
-import type { ReplacedFile, SavedFile } from "../files/saved-file.ts";
+import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
 import {
   deriveRequestFingerprint,
   toEarlierTaskLookupKey,
@@ -34,7 +34,7 @@ const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   matchesFormat: z.boolean(),
 });
 
-const replacedSchema: z.ZodType<ReplacedFile> = z.looseObject({
+const replacedSchema: z.ZodType<FileToReplace> = z.looseObject({
   sizeBytes: z.int().nonnegative(),
   sha256: z.string(),
   name: z.string(),
@@ -89,7 +89,7 @@ export const requestRecordSchema = z.looseObject({
   /** Whether lists show the record. They omit a part of a narration until a user requests the part directly. */
   isListed: z.boolean().default(true),
   /** The existing file that this audio is to replace; `null` if there is none, or once this audio is saved. */
-  replacedFile: replacedSchema.nullable().default(null),
+  fileToReplace: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
   sentAtMs: z.number().nullable(),
@@ -128,9 +128,9 @@ export const isResumableStatus = (status: RecordStatus): boolean =>
  * Why a record holds one of the account's two concurrency slots. `unresolved`: its create got no response yet.
  * `accepted`: its task runs.
  */
-export type InFlightState = "unresolved" | "accepted";
+export type ConcurrencySlotState = "unresolved" | "accepted";
 
-export function deriveInFlightState(record: RequestRecord): InFlightState | null {
+export function deriveConcurrencySlotState(record: RequestRecord): ConcurrencySlotState | null {
   if (record.status === "unresolved") return "unresolved";
   return isRunningStatus(record.status) && !record.isGone ? "accepted" : null;
 }
@@ -144,7 +144,7 @@ export interface RecordRow {
   readonly status: RecordStatus;
   readonly isResumable: boolean;
   readonly isListed: boolean;
-  readonly inFlightState: InFlightState | null;
+  readonly concurrencySlotState: ConcurrencySlotState | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /**
    * The wall-clock time when the request was refused. The record is deleted some time after it. `null` if the request
@@ -197,7 +197,7 @@ export function toRow(record: RequestRecord): RecordRow {
     status,
     isResumable: isResumable(record),
     isListed,
-    inFlightState: deriveInFlightState(record),
+    concurrencySlotState: deriveConcurrencySlotState(record),
     spend,
     refusedAtMs: spend === null && record.earlierTaskIds.length === 0 ? (record.refusal?.atMs ?? null) : null,
     lookupKeys: [

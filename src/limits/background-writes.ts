@@ -24,19 +24,19 @@ export class BackgroundWrites {
   readonly #leases = new Map<string, () => void>();
   readonly #unwritten = new Set<() => Promise<void>>();
   readonly #running = new Set<Promise<void>>();
-  readonly #retries: Ticker;
-  readonly #renewals: Ticker;
+  readonly #pendingTicker: Ticker;
+  readonly #renewalTicker: Ticker;
 
   constructor(options: BackgroundWritesOptions) {
     this.#options = options;
     const { clock, heartbeatMs, renewalMs } = options;
-    this.#retries = new Ticker({
+    this.#pendingTicker = new Ticker({
       clock,
       intervalMs: heartbeatMs,
       isNeeded: () => this.#pending.size > 0 || this.#unwritten.size > 0,
       tick: () => this.#retryAndRenew(),
     });
-    this.#renewals = new Ticker({
+    this.#renewalTicker = new Ticker({
       clock,
       intervalMs: renewalMs,
       isNeeded: () => this.#leases.size > 0,
@@ -47,7 +47,7 @@ export class BackgroundWrites {
   /** Marks a create as pending, so that heartbeats are sent for it until {@link clearPending}. */
   markPending(sendId: string): void {
     this.#pending.add(sendId);
-    this.#retries.start();
+    this.#pendingTicker.start();
   }
 
   /** Marks the create of an admission as ended, with or without success, so that it needs no further heartbeats. */
@@ -58,7 +58,7 @@ export class BackgroundWrites {
   /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */
   startRenewingLease(recordId: string, onLost: () => void): void {
     this.#leases.set(recordId, onLost);
-    this.#renewals.start();
+    this.#renewalTicker.start();
   }
 
   stopRenewingLease(recordId: string): void {
@@ -77,7 +77,7 @@ export class BackgroundWrites {
       } catch (error) {
         this.#options.log.warn(`${what} could not be sent to the store yet`, error);
         this.#unwritten.add(async () => void (await write()));
-        this.#retries.start();
+        this.#pendingTicker.start();
       }
     };
     const run = tryOnce();
@@ -87,8 +87,8 @@ export class BackgroundWrites {
 
   /** Stops the heartbeats. Resolves once all writes that have begun are done. */
   async close(): Promise<void> {
-    this.#retries.close();
-    this.#renewals.close();
+    this.#pendingTicker.close();
+    this.#renewalTicker.close();
     await Promise.allSettled([...this.#running]);
   }
 

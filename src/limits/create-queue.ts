@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { CREATES_PER_WINDOW, IN_FLIGHT_TASKS } from "../contract/service-limits.ts";
+import { CREATES_PER_WINDOW, MAX_CONCURRENT_TASKS } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
 import type { AdmissionOutcome, Ledger } from "../ledger/ledger.ts";
 import type { RequestRecord } from "../ledger/record.ts";
@@ -143,8 +143,8 @@ export class CreateQueue {
         {
           maxCreates: CREATES_PER_WINDOW,
           limitWindowMs: timing.limitWindowMs,
-          maxInFlight: IN_FLIGHT_TASKS,
-          unresolvedInFlightTtlMs: timing.unresolvedInFlightTtlMs,
+          maxConcurrentTasks: MAX_CONCURRENT_TASKS,
+          unresolvedSlotTtlMs: timing.unresolvedSlotTtlMs,
           budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
         },
         { narrationId: narrationId?.() ?? null, isForMcpTasks: isForMcpTasks?.() ?? false },
@@ -172,7 +172,7 @@ export class CreateQueue {
         // While no concurrency slot is free, ask again at intervals, because nothing tells this process when the task
         // of another process ends.
         const maxMs =
-          reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
+          reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.concurrencySlotPollMs;
         const waitMs = Math.max(1, Math.ceil(Math.min(maxMs, admission.waitMs)));
         return { waitFor: reason, waitMs };
       }

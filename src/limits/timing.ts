@@ -5,15 +5,15 @@ import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 export interface LimitTiming {
   readonly limitWindowMs: number;
   /** How long an unresolved create keeps its concurrency slot after the last heartbeat of its process. */
-  readonly unresolvedInFlightTtlMs: number;
+  readonly unresolvedSlotTtlMs: number;
   readonly heartbeatMs: number;
   /** The interval at which a job asks whether another process's task has ended. */
-  readonly inFlightPollMs: number;
+  readonly concurrencySlotPollMs: number;
 }
 
-const UNRESOLVED_IN_FLIGHT_TTL_SECONDS = 30;
+const UNRESOLVED_SLOT_TTL_SECONDS = 30;
 const HEARTBEAT_MS = 5_000;
-const IN_FLIGHT_POLL_MS = 250;
+const CONCURRENCY_SLOT_POLL_MS = 250;
 /** Added to every window, because client and service round their clocks to milliseconds differently. */
 const MARGIN_MS = 20;
 
@@ -26,9 +26,9 @@ export function buildLimitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {
     limitWindowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),
-    unresolvedInFlightTtlMs: Math.max(UNRESOLVED_IN_FLIGHT_TTL_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
+    unresolvedSlotTtlMs: Math.max(UNRESOLVED_SLOT_TTL_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
     heartbeatMs,
-    inFlightPollMs: Math.max(20, IN_FLIGHT_POLL_MS * timeScale),
+    concurrencySlotPollMs: Math.max(20, CONCURRENCY_SLOT_POLL_MS * timeScale),
   };
 }
 

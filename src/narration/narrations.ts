@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type { Call } from "../generation/call.ts";
-import type { McpTaskOperations, McpTaskOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
+import type { McpTaskOperations, StatusOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
 import { findNameOwner } from "../generation/name-owner.ts";
 import type { PartOperations } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -14,7 +14,7 @@ import type { McpTaskDraft } from "../ledger/rules/mcp-task.ts";
 import type { Log } from "../log.ts";
 import { isLanguageNote } from "../text-language.ts";
 import { NarrationDrivers } from "./driving/narration-drivers.ts";
-import { createFileJoiner, type OwnFile } from "./files/joined-files.ts";
+import { createFileJoiner, type ServerSavedFile } from "./files/joined-files.ts";
 import { NarrationMcpTasks } from "./narration-mcp-tasks.ts";
 import {
   type FindNarrationDeps,
@@ -33,7 +33,7 @@ import {
   choosesOtherFiles,
   type NarrateChanges,
   previewState,
-  withRequest,
+  withNarrateCall,
   withResume,
   withStop,
 } from "./state/narration-changes.ts";
@@ -45,7 +45,7 @@ import {
 import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
 import { buildPartRequest, findChosenTake } from "./state/part-request.ts";
 import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
-import { isUsualRetake } from "./state/retakes.ts";
+import { isQuoteOnlyRetake } from "./state/retakes.ts";
 import { estimateLateRemarks } from "./timeline/late-cues.ts";
 import { type ListedNarration, listNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
 import {
@@ -70,7 +70,7 @@ export interface Narrations {
    * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns an
    * MCP task without waiting, and the narration continues after the call.
    */
-  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<McpTaskOrView<NarrationView>>;
+  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<StatusOrView<NarrationView>>;
   readonly mcpTaskOperations: McpTaskOperations<NarrationView>;
   /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
   list(query: string | null, limit: number): Promise<ListedNarration[]>;
@@ -95,9 +95,9 @@ export interface NarrationsDeps {
 }
 
 /** How many narrations, counted from the newest, are searched for files that a new narration may replace. */
-const MAX_OWNERS = 50;
+const MAX_NARRATIONS_SEARCHED_FOR_FILE = 50;
 
-export class NarrationService implements Narrations {
+export class NarrationWorkflow implements Narrations {
   readonly mcpTaskOperations: NarrationMcpTasks;
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
@@ -110,8 +110,9 @@ export class NarrationService implements Narrations {
     const computeTotals: ComputeTotals = async (known) =>
       deriveTotals(known, await this.#partSummaryOf(known), clock.wallMs());
     const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeTotals);
-    const findOwnFile = async (name: string): Promise<OwnFile | null> => await this.#ownerOf(name);
-    const fileJoiner = createFileJoiner({ folder, ownerOf: findOwnFile, clock, captionFiles });
+    const findOwnFile = async (name: string): Promise<ServerSavedFile | null> =>
+      await this.#findServerSavedFile(name);
+    const fileJoiner = createFileJoiner({ folder, findServerSavedFile: findOwnFile, clock, captionFiles });
     const { leaseTtlMs } = ledger;
     const drivers = new NarrationDrivers({
       repository,
@@ -161,7 +162,7 @@ export class NarrationService implements Narrations {
     return {
       ...view,
       isRepeat: wasFinished && chargedByCall === 0,
-      hasUsualRetake: changes.retakes.some(isUsualRetake),
+      hasQuoteOnlyRetake: changes.retakes.some(isQuoteOnlyRetake),
       chargedByCall: wasFinished && chargedByCall > 0 ? chargedByCall : null,
     };
   }
@@ -170,7 +171,7 @@ export class NarrationService implements Narrations {
     source: NarrateSource,
     changes: NarrateChanges,
     call: Call,
-  ): Promise<McpTaskOrView<NarrationView>> {
+  ): Promise<StatusOrView<NarrationView>> {
     const narration = await findOrPlanCheckedNarration(this.#findDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
@@ -185,7 +186,7 @@ export class NarrationService implements Narrations {
     const draft = { mcpTaskId: randomUUID(), apiKeyId, targetId, openedAtMs: clock.wallMs() };
     const { state, mcpTask } = await this.#storeAndDrive(
       narration,
-      (before) => withRequest(before, changes, plan),
+      (before) => withNarrateCall(before, changes, plan),
       draft,
     );
     if (mcpTask === null) throw new Error("an MCP task was asked for, and not opened");
@@ -238,10 +239,12 @@ export class NarrationService implements Narrations {
   }
 
   /** Finds the narration or the single request that has saved the file of that name. */
-  async #ownerOf(name: string): Promise<OwnFile | null> {
+  async #findServerSavedFile(name: string): Promise<ServerSavedFile | null> {
     const { folder, ledger } = this.#deps;
     const path = join(folder.root, name);
-    for (const { narrationId, state } of await this.#repository.listNewest(MAX_OWNERS)) {
+    for (const { narrationId, state } of await this.#repository.listNewest(
+      MAX_NARRATIONS_SEARCHED_FOR_FILE,
+    )) {
       const file = state.files.find((saved) => saved.path === path);
       if (file !== undefined) return { narrationId, file, companions: file };
     }
@@ -345,7 +348,7 @@ export class NarrationService implements Narrations {
     if (maxCredits !== null) {
       const { processId } = this.#deps.ledger.identity;
       await this.#storeAndDrive(narration, (before) =>
-        withCaller(withRequest(before, changes, plan), processId),
+        withCaller(withNarrateCall(before, changes, plan), processId),
       );
       return;
     }

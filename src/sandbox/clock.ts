@@ -7,7 +7,7 @@ import { setTimeout as sleepFor } from "node:timers/promises";
  */
 export interface SandboxClock {
   /** Returns monotonic milliseconds from an arbitrary start. */
-  now(): number;
+  steadyMs(): number;
   /** Returns milliseconds since the Unix epoch. */
   wallMs(): number;
   /** Resolves after `durationMs`; rejects when the signal aborts. The timer does not keep the process alive. */
@@ -15,7 +15,7 @@ export interface SandboxClock {
 }
 
 export const systemClock: SandboxClock = {
-  now: () => performance.now(),
+  steadyMs: () => performance.now(),
   wallMs: () => Date.now(),
   sleep: async (durationMs, signal) => {
     await sleepFor(durationMs, undefined, { signal, ref: false });

@@ -50,7 +50,7 @@ export interface ServerDeps {
   readonly containsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
   /** Returns an additional sentence for the next result, or `null`. */
-  readonly note: () => string | null;
+  readonly claimNote: () => string | null;
   readonly log: Log;
 }
 
@@ -199,7 +199,7 @@ export async function runTool(
     if (elicitation?.kind === "answered" && question !== undefined) {
       started = await runOnce({ ...args, [question.argument]: elicitation.value });
     }
-    const note = tool.annotations.openWorldHint ? deps.note : () => null;
+    const note = tool.annotations.openWorldHint ? deps.claimNote : () => null;
     return "view" in started
       ? await toCallResult(withNote(started.view, note()), detectClientTraits(deps, context, client))
       : buildCreateTaskResult(started.working, deps.redact);

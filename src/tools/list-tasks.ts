@@ -14,7 +14,7 @@ import { defineTool, type ToolDeps } from "./tool.ts";
 
 const DEFAULT_LIMIT = 20;
 
-const row = z.strictObject({
+const taskRowSchema = z.strictObject({
   task_id: z.string(),
   status: z.enum(RECORD_STATUSES),
   prompt_excerpt: z.string(),
@@ -27,7 +27,7 @@ const row = z.strictObject({
   missing_path: z.string().optional(),
   next_step: z.string(),
 });
-type Row = z.infer<typeof row>;
+type Row = z.infer<typeof taskRowSchema>;
 
 /** The published schema of the rows. It is loose, because every conversation pays tokens for a published schema. */
 const rows = z.array(z.record(z.string(), z.unknown()));
@@ -99,7 +99,7 @@ function describeNextStepOfOtherKey({ status, taskId }: ListedRequest): string {
 
 /** Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields. */
 export function buildTaskRow(task: ListedRequest): Row {
-  return row.parse(
+  return taskRowSchema.parse(
     omitNullish({
       task_id: task.taskId ?? task.handle,
       status: task.status,

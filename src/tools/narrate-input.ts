@@ -3,11 +3,11 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
 import { convertValue } from "../contract/coerce-arguments.ts";
-import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
+import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { InputText } from "../files/input-format.ts";
-import type { PlanOptions } from "../narration/planning/plan-text.ts";
+import type { PlanOptions } from "../narration/planning/build-stored-plan.ts";
 import type { NarrateChanges } from "../narration/state/narration-changes.ts";
 import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
@@ -173,7 +173,7 @@ export type NarrateArgs = z.output<typeof narrateInput>;
  * Arguments that change the plan. With one of them, a call needs the text or file again, because the stored plan of a
  * narration never changes.
  */
-const PLAN_FIELDS = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
+const PLAN_FIELDS = [...NARRATION_SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
 
 type ReportIssue = (path: PropertyKey[], message: string) => void;
 
@@ -233,7 +233,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
   const reportIssue: ReportIssue = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
   checkSource(args, reportIssue);
-  checkCharacters([...SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
+  checkCharacters([...NARRATION_SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
   checkSpeakers(args, reportIssue);
   checkText(args, reportIssue);
 });

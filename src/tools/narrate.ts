@@ -5,7 +5,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { SETTING_NAMES } from "../contract/request-fields.ts";
+import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/call.ts";
 import type { NarrateSource } from "../narration/planning/find-narration.ts";
 import {
@@ -173,7 +173,7 @@ export const narrateTool = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: narrateInput,
   rules: narrateRules,
-  boundsIn: { tool: "generate_audio", names: SETTING_NAMES },
+  boundsIn: { tool: "generate_audio", names: NARRATION_SETTING_NAMES },
   meta: PLAYER_META,
   output,
   async run(args, deps, call) {

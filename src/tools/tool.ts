@@ -5,7 +5,7 @@ import type { VoiceId } from "../contract/voices.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { Call } from "../generation/call.ts";
 import type { Generation } from "../generation/generation.ts";
-import type { McpTaskOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
+import type { StatusOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 
@@ -116,7 +116,7 @@ export interface Tool {
    * Like `run`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that never
    * return a task.
    */
-  readonly runAsTask?: (args: unknown, deps: ToolDeps, call: ToolCall) => Promise<McpTaskOrView<ToolResult>>;
+  readonly runAsTask?: (args: unknown, deps: ToolDeps, call: ToolCall) => Promise<StatusOrView<ToolResult>>;
 }
 
 /** The names of the published arguments, in order. */
@@ -148,7 +148,7 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
    */
   readonly rules?: z.ZodType<z.output<Input>>;
   run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  runAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<McpTaskOrView<ToolResult>>;
+  runAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<StatusOrView<ToolResult>>;
 }
 
 /** Defines a tool. The handler gets arguments that were parsed and have the type that the schema states. */

@@ -117,7 +117,7 @@ describeWithFfprobe("damaged parts", () => {
         if (file instanceof Error) {
           const isTold = file instanceof DamagedPartError || file instanceof PartsDifferError;
           expect(isTold, `seed ${seed}: ${file.stack}`).toBe(true);
-          if (file instanceof DamagedPartError) expect(file.part, `seed ${seed}`).toBe(1);
+          if (file instanceof DamagedPartError) expect(file.partIndex, `seed ${seed}`).toBe(1);
           outcomes.refused += 1;
           continue;
         }

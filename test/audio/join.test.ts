@@ -54,7 +54,7 @@ test("names a part whose file is missing, a folder, or a pipe without a writer",
   const pipe = spawnSync("mkfifo", [join(folder, "pipe")]);
   for (const name of ["missing", "folder", ...(pipe.status === 0 ? ["pipe"] : [])]) {
     const { done, written } = joining({ parts: [first, { ...second, path: join(folder, name) }] });
-    await expect(done, name).rejects.toMatchObject({ part: 1 });
+    await expect(done, name).rejects.toMatchObject({ partIndex: 1 });
     expect(written()).toBe(0);
   }
 });
@@ -71,13 +71,13 @@ test.each([
   };
   const { done } = joining({ format, parts, write });
   await expect(done).rejects.toThrow(DamagedPartError);
-  await expect(done).rejects.toMatchObject({ part: 1 });
+  await expect(done).rejects.toMatchObject({ partIndex: 1 });
 });
 
 test("names a part of mp3 that grows between its two passes", async () => {
   const parts = partFiles([{ bytes: cbrFrames(2000) }, { bytes: cbrFrames(2000) }]);
   const write = async (): Promise<void> => appendFileSync(parts[1]?.path ?? "", cbrFrames(2));
-  await expect(joining({ format: "mp3", parts, write }).done).rejects.toMatchObject({ part: 1 });
+  await expect(joining({ format: "mp3", parts, write }).done).rejects.toMatchObject({ partIndex: 1 });
 });
 
 /** Returns the file descriptor that the next open file gets, which is the lowest free one. */

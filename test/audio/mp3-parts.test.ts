@@ -113,7 +113,7 @@ const NO_MP3: Record<string, Buffer> = {
 test.each(Object.entries(NO_MP3))("names the part that is %s", async (_, bytes) => {
   const joining = joined("mp3", [{ bytes: sound }, { bytes }]);
   await expect(joining).rejects.toThrow(DamagedPartError);
-  await expect(joining).rejects.toMatchObject({ part: 1 });
+  await expect(joining).rejects.toMatchObject({ partIndex: 1 });
 });
 
 const DIFFERENT: [string, FrameWish][] = [
@@ -126,6 +126,6 @@ test.each(DIFFERENT)("names the part with different %s", async (property, wish) 
   const joining = joined("mp3", [{ bytes: sound }, { bytes: cbrFrames(9, wish) }, { bytes: sound }]);
   await expect(joining).rejects.toThrow(PartsDifferError);
   await expect(joining).rejects.toMatchObject({
-    differences: expect.arrayContaining([expect.objectContaining({ part: 1, property })]),
+    differences: expect.arrayContaining([expect.objectContaining({ partIndex: 1, property })]),
   });
 });

@@ -166,12 +166,12 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     const [mono, stereo] = await Promise.all([partOf(KINDS.celt), partOf(KINDS["celt in stereo"])]);
     const louder = rewritten(mono, { segmentsPerPage: 50, head: (head) => head.writeInt16LE(256, 16) });
     await expect(joined("ogg_opus", paused([mono, louder, mono]))).rejects.toMatchObject({
-      differences: [{ part: 1, property: "output gain", value: "256", usual: "0" }],
+      differences: [{ partIndex: 1, property: "output gain", value: "256", usual: "0" }],
     });
     const mixedDown = rewritten(stereo, { segmentsPerPage: 50, head: (head) => head.writeUInt8(1, 9) });
     const joining = joined("ogg_opus", paused([stereo, mixedDown, mono]));
     await expect(joining).rejects.toThrow(PartsDifferError);
-    await expect(joining).rejects.toMatchObject({ differences: [{ part: 1 }] });
+    await expect(joining).rejects.toMatchObject({ differences: [{ partIndex: 1 }] });
     expect(await differences(paused([mixedDown, mono]), 1)).toEqual([0, 0]);
   });
 
@@ -222,7 +222,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     }
     for (const [name, error] of Object.entries(found)) {
       expect(error, name).toBeInstanceOf(DamagedPartError);
-      expect(error, name).toMatchObject({ part: 1 });
+      expect(error, name).toMatchObject({ partIndex: 1 });
     }
   });
 

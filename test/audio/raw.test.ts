@@ -104,7 +104,7 @@ const NOT_WAV: Record<string, Uint8Array> = {
 test.each(Object.entries(NOT_WAV))("names the part that has %s", async (_, bytes) => {
   const joining = joined("wav", [{ bytes: wav(sound) }, { bytes }]);
   await expect(joining).rejects.toThrow(DamagedPartError);
-  await expect(joining).rejects.toMatchObject({ part: 1, message: expect.stringContaining("Part 2") });
+  await expect(joining).rejects.toMatchObject({ partIndex: 1, message: expect.stringContaining("Part 2") });
 });
 
 test("names the parts that differ, and how", async () => {
@@ -117,8 +117,8 @@ test("names the parts that differ, and how", async () => {
   await expect(joining).rejects.toThrow(PartsDifferError);
   await expect(joining).rejects.toMatchObject({
     differences: [
-      { part: 0, property: "channels", value: "2", usual: "1" },
-      { part: 3, property: "sample rate", value: "8000", usual: "24000" },
+      { partIndex: 0, property: "channels", value: "2", usual: "1" },
+      { partIndex: 3, property: "sample rate", value: "8000", usual: "24000" },
     ],
   });
 });

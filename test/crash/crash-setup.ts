@@ -114,7 +114,7 @@ export class CrashSetup {
     expectSame("temporary files", (await this.temporaryNames()).length, 0);
     const peek = await this.peek();
     expectSame("records", (await peek.records()).length, 1);
-    expectSame("concurrency slots", await peek.inFlight(), 0);
+    expectSame("concurrency slots", await peek.concurrencySlots(), 0);
     expectSame("counted credits", await peek.countedCredits(), task.billing?.charged_credits);
     expectSame("ledger", peek.integrity(), '[{"integrity_check":"ok"}]');
     if (faults.length > 0) throw new Error(faults.join("; "));

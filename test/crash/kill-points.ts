@@ -128,7 +128,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
       peek.slowDown("the end of a task");
       await new Promise<void>((resolve) => {
         setup.service.intercept = (exchange, response, service) => {
-          const isLast = exchange.kind === "query" && service.inFlight === 0;
+          const isLast = exchange.kind === "query" && service.runningTaskCount === 0;
           if (isLast) response.once("finish", () => resolve());
           return false;
         };

@@ -125,7 +125,7 @@ async function faultsAfter(setup: CrashSetup, outcome: ToolOutcome, view: Ledger
   expectSame("recorded task", record?.taskId, accepted?.id);
   expectSame("recorded status", record?.status, "succeeded");
   expectSame("recorded file", record?.files.at(-1)?.path, path);
-  expectSame("concurrency slots", (await view.inFlight()).length, 0);
+  expectSame("concurrency slots", (await view.concurrencySlots()).length, 0);
   expectSame("counted credits", await view.spentCredits(), chargeForSeconds(service.audioSeconds));
   const keys = new Set(service.exchanges.flatMap(({ key }) => key ?? []));
   expectSame("idempotency keys", keys.size, 1);

@@ -112,7 +112,7 @@ describe("nothing is created without a call", () => {
     expect(taskOf(await heir.call("generate_audio", CALL)).status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(3);
     expect(setup.service.rateLimitedCount).toBe(0);
-    expect(await peek.inFlight()).toBe(0);
+    expect(await peek.concurrencySlots()).toBe(0);
     expect(await setup.finalNames()).toHaveLength(3);
   });
 });

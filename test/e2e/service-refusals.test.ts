@@ -288,7 +288,7 @@ describe("402", () => {
     let refusals = 0;
     service.intercept = ({ kind }, response, self) => {
       // Enough credits for only one reservation at a time.
-      if (kind !== "create" || self.inFlight === 0) return false;
+      if (kind !== "create" || self.runningTaskCount === 0) return false;
       refusals += 1;
       self.refuse(response, 402, "insufficient_credits");
       return true;
@@ -310,7 +310,7 @@ describe("402", () => {
         await setTimeout(600);
         return false;
       }
-      if (self.tasks.size > 0 && self.inFlight === 0) return false;
+      if (self.tasks.size > 0 && self.runningTaskCount === 0) return false;
       self.refuse(response, 402, "insufficient_credits");
       return true;
     };

@@ -8,8 +8,8 @@ import { AudioError } from "../../src/errors.ts";
 import {
   appendToStem,
   assertFileName,
-  buildGivenName,
   buildNumberedName,
+  buildRequestedName,
   buildWrongFormatName,
   isNumbered,
 } from "../../src/files/file-name.ts";
@@ -117,13 +117,13 @@ describe("a name that is accepted", () => {
     ["a".repeat(120), "mp3", `${"a".repeat(120)}.mp3`],
     [`${"a".repeat(120)}.mp3`, "mp3", `${"a".repeat(120)}.mp3`],
   ] as const)("%j as %s is saved as %j", (name, format, expected) => {
-    expect(buildGivenName(name, format)).toBe(expected);
+    expect(buildRequestedName(name, format)).toBe(expected);
   });
 
   it("counts an extension of another format toward its length", () => {
     const name = `${"a".repeat(118)}.wav`;
-    expect(() => buildGivenName(name, "wav")).not.toThrow();
-    expect(() => buildGivenName(name, "mp3")).toThrow(AudioError);
+    expect(() => buildRequestedName(name, "wav")).not.toThrow();
+    expect(() => buildRequestedName(name, "mp3")).toThrow(AudioError);
   });
 });
 
@@ -175,7 +175,7 @@ it("accepts only names that a real folder stores unchanged, with every possible 
     fc.property(names, fc.constantFrom(...OUTPUT_FORMATS), (name, format) => {
       let saved: string;
       try {
-        saved = buildGivenName(name, format);
+        saved = buildRequestedName(name, format);
       } catch (error) {
         expect(error).toMatchObject({ code: "invalid_file_name" });
         return;

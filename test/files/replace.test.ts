@@ -7,7 +7,7 @@ import { buildPreviousName, MAX_FILE_NAME_CODE_POINTS } from "../../src/files/fi
 import type { OutputFolder } from "../../src/files/output-folder.ts";
 import type { LinkMaker } from "../../src/files/publish.ts";
 import { saveAudio } from "../../src/files/save-audio.ts";
-import type { ReplacedFile, SavedFile } from "../../src/files/saved-file.ts";
+import type { FileToReplace, SavedFile } from "../../src/files/saved-file.ts";
 import { listing, newOutputFolder, removeFolders } from "./folders.ts";
 
 afterEach(removeFolders);
@@ -15,7 +15,7 @@ afterEach(removeFolders);
 const OLD = Buffer.concat([Buffer.from("ID3"), randomBytes(20_000)]);
 const NEW = Buffer.concat([Buffer.from("ID3"), randomBytes(30_000)]);
 
-const replaced: ReplacedFile = {
+const replaced: FileToReplace = {
   sizeBytes: OLD.byteLength,
   sha256: createHash("sha256").update(OLD).digest("hex"),
   name: "story.mp3",
@@ -38,7 +38,7 @@ function save(
   return saveAudio({
     folder,
     fileName: "story.mp3",
-    replacedFile: replaced,
+    fileToReplace: replaced,
     keepsOtherFormat: true,
     format: "mp3",
     writeAudio: (sink) => sink.write(more.download ?? NEW),

@@ -21,7 +21,7 @@ const answers = fc.array(
 const wishes = fc.record({
   mayCreate: fc.boolean(),
   isOfNarration: fc.boolean(),
-  mayRetryFailedAttempt: fc.boolean(),
+  mayReplaceFailedTask: fc.boolean(),
   wasFailed: fc.boolean(),
 });
 
@@ -41,7 +41,11 @@ function brokenRule(
     status: wish.wasFailed ? "failed" : "waiting",
     billing: wish.wasFailed ? bill(0) : null,
   });
-  const facts = { failure: "before" as JobFacts["failure"], newTasks: 0, replayedFailures: 0 };
+  const facts = {
+    failureTiming: "before" as JobFacts["failureTiming"],
+    newTaskCount: 0,
+    replayedFailureCount: 0,
+  };
   let charged = 0;
   let isPaidFailureSeen = false;
   for (let steps = 0; steps < 60; steps += 1) {
@@ -50,7 +54,7 @@ function brokenRule(
       return "a create without leave";
     if (action.kind === "new_attempt") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
-      if (facts.failure === "in_response") facts.replayedFailures += 1;
+      if (facts.failureTiming === "in_response") facts.replayedFailureCount += 1;
       record = { ...record, status: "waiting", billing: null };
       continue;
     }
@@ -58,12 +62,12 @@ function brokenRule(
     const answer = course[steps % course.length] ?? { status: "succeeded", isRefunded: true, isOld: false };
     if (action.kind === "send") {
       const isNew = !(answer.isOld && answer.status === "failed");
-      if (isNew) facts.newTasks += 1;
-      if (isNew && facts.newTasks > 2) return "a third new task";
-      facts.failure = "in_response";
+      if (isNew) facts.newTaskCount += 1;
+      if (isNew && facts.newTaskCount > 2) return "a third new task";
+      facts.failureTiming = "in_response";
       record = { ...record, status: answer.status, billing: bill(answer.isRefunded ? 0 : 100) };
     } else {
-      facts.failure = "meanwhile";
+      facts.failureTiming = "meanwhile";
       const status = answer.status === "queued" ? "succeeded" : answer.status;
       record = { ...record, status, billing: bill(answer.isRefunded ? 0 : 100) };
     }
@@ -91,7 +95,7 @@ const planted: readonly (readonly [string, string, Next])[] = [
   [
     "new tasks are not counted",
     "a third new task",
-    (record, facts) => decideNextAction(record, { ...facts, newTasks: Math.min(1, facts.newTasks) }),
+    (record, facts) => decideNextAction(record, { ...facts, newTaskCount: Math.min(1, facts.newTaskCount) }),
   ],
   [
     "a failure that was charged is taken for a refunded one",
@@ -102,12 +106,12 @@ const planted: readonly (readonly [string, string, Next])[] = [
   [
     "each failure counts as an earlier call's",
     "charged",
-    (record, facts) => decideNextAction(record, { ...facts, failure: "before" }),
+    (record, facts) => decideNextAction(record, { ...facts, failureTiming: "before" }),
   ],
   [
     "failed attempts that are passed are not counted",
     "no end",
-    (record, facts) => decideNextAction(record, { ...facts, replayedFailures: 0 }),
+    (record, facts) => decideNextAction(record, { ...facts, replayedFailureCount: 0 }),
   ],
 ];
 

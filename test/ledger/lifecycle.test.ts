@@ -9,7 +9,7 @@ import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 import { deriveIdempotencyKey } from "../../src/ledger/identity.ts";
 import { applyEvent, NO_TASK_YET, type RequestEvent } from "../../src/ledger/lifecycle.ts";
 import {
-  deriveInFlightState,
+  deriveConcurrencySlotState,
   isResumable,
   type RequestRecord,
   requestRecordSchema,
@@ -258,9 +258,13 @@ describe("a task that was given up", () => {
   it("is restored when the service knows it again", () => {
     const gone = recordAfter([EVENTS.gone], RECORDS.processing);
     expect(gone).toMatchObject({ isGone: true, status: "processing" });
-    expect([isResumable(gone), deriveInFlightState(gone)]).toEqual([false, null]);
+    expect([isResumable(gone), deriveConcurrencySlotState(gone)]).toEqual([false, null]);
     const back = recordAfter([EVENTS["seen processing"]], gone);
-    expect([back.isGone, isResumable(back), deriveInFlightState(back)]).toEqual([false, true, "accepted"]);
+    expect([back.isGone, isResumable(back), deriveConcurrencySlotState(back)]).toEqual([
+      false,
+      true,
+      "accepted",
+    ]);
   });
 });
 
@@ -273,28 +277,28 @@ describe("a file", () => {
   });
 
   it("keeps its name: only a record without one is renamed", () => {
-    const named: RequestEvent = { kind: "file_named", fileName: "story", replacedFile: null };
+    const named: RequestEvent = { kind: "file_named", fileName: "story", fileToReplace: null };
     expect(recordAfter([named]).fileName).toBe("story");
     expect(applyEvent(RECORDS.saved, named)).toBe(RECORDS.saved);
     expect(applyEvent(recordAfter([named]), named)).toEqual(recordAfter([named]));
   });
 
   it("replaces another one once: the replacement is dropped with the first saved file", () => {
-    const named: RequestEvent = { kind: "file_named", fileName: "b", replacedFile: replaced };
-    const asked = recordAfter([{ ...named, replacedFile: null }, named]);
-    expect(asked.replacedFile).toEqual(replaced);
+    const named: RequestEvent = { kind: "file_named", fileName: "b", fileToReplace: replaced };
+    const asked = recordAfter([{ ...named, fileToReplace: null }, named]);
+    expect(asked.fileToReplace).toEqual(replaced);
     expect(
       recordAfter([{ kind: "attempt_begun", failedAttempt: 1 }], {
         ...RECORDS.failed,
         ...asked,
         status: "failed",
       }),
-    ).toEqual(expect.objectContaining({ replacedFile: replaced }));
-    expect(recordAfter([{ kind: "saved", file }], asked).replacedFile).toBeNull();
-    expect(recordAfter([named], RECORDS.saved).replacedFile).toBeNull();
-    const later = recordAfter([{ kind: "replacement_planned", replacedFile: replaced }], RECORDS.saved);
-    expect(later).toEqual({ ...RECORDS.saved, replacedFile: replaced });
-    expect(recordAfter([{ kind: "saved", file }], later).replacedFile).toBeNull();
+    ).toEqual(expect.objectContaining({ fileToReplace: replaced }));
+    expect(recordAfter([{ kind: "saved", file }], asked).fileToReplace).toBeNull();
+    expect(recordAfter([named], RECORDS.saved).fileToReplace).toBeNull();
+    const later = recordAfter([{ kind: "replacement_planned", fileToReplace: replaced }], RECORDS.saved);
+    expect(later).toEqual({ ...RECORDS.saved, fileToReplace: replaced });
+    expect(recordAfter([{ kind: "saved", file }], later).fileToReplace).toBeNull();
   });
 });
 
@@ -324,9 +328,9 @@ const anyEvent: fc.Arbitrary<RequestEvent> = fc.oneof(
   fc.record({
     kind: fc.constant("file_named" as const),
     fileName: fc.option(fc.constant("story")),
-    replacedFile: fc.option(fc.constant(replaced)),
+    fileToReplace: fc.option(fc.constant(replaced)),
   }),
-  fc.record({ kind: fc.constant("replacement_planned" as const), replacedFile: fc.constant(replaced) }),
+  fc.record({ kind: fc.constant("replacement_planned" as const), fileToReplace: fc.constant(replaced) }),
 );
 const anyLife = fc.array(anyEvent, { maxLength: 20 });
 
@@ -379,7 +383,7 @@ describe("any events, in any order", () => {
         live(events, (_before, _event, next) => {
           const credits = next.spend?.credits ?? 0;
           expect(credits).toBeGreaterThanOrEqual(next.earlierCredits);
-          if (deriveInFlightState(next) !== null) expect(credits).toBe(150 + next.earlierCredits);
+          if (deriveConcurrencySlotState(next) !== null) expect(credits).toBe(150 + next.earlierCredits);
           if (next.status === "waiting") expect(credits).toBe(next.earlierCredits);
         });
       }),

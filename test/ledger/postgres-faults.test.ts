@@ -195,8 +195,8 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     const limits = {
       maxCreates: 1,
       limitWindowMs: 60_000,
-      maxInFlight: 1,
-      unresolvedInFlightTtlMs: 30_000,
+      maxConcurrentTasks: 1,
+      unresolvedSlotTtlMs: 30_000,
       narrationId: null,
     };
     const budget = { credits: 150, windowMs: DAY_MS };
@@ -205,8 +205,8 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     expect(await losing(() => store.admissions.admit(ask))).toEqual({ kind: "admitted" });
     const accepted = toRow({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
     const write = { apiKeyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
-    const rateSlot = { sendId, outcome: "counts" } as const;
-    expect(await losing(() => store.write({ ...write, durability: "power_cut", rateSlot }))).toEqual({
+    const sendOutcome = { sendId, outcome: "sent" } as const;
+    expect(await losing(() => store.write({ ...write, durability: "power_cut", sendOutcome }))).toEqual({
       written: true,
     });
     expect(await losing(() => store.heartbeat(["lost"]))).toEqual([]);

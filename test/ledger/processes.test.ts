@@ -180,8 +180,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const one = {
         maxCreates: 1,
         limitWindowMs: 60_000,
-        maxInFlight: 1,
-        unresolvedInFlightTtlMs: 30_000,
+        maxConcurrentTasks: 1,
+        unresolvedSlotTtlMs: 30_000,
         budget,
       };
       if (found?.status === "unresolved") {
@@ -216,7 +216,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const ask = (signal: AbortSignal) =>
         limits.creates.waitForAdmission({ record, onWaiting: (reason) => waiting.push(reason) }, signal);
       await expect(ask(tooEarly)).rejects.toMatchObject({ name: "TimeoutError" });
-      expect(waiting[0]).toBe("in_flight");
+      expect(waiting[0]).toBe("concurrency");
       await children[0]?.kill();
       await ask(AbortSignal.timeout(10_000));
     });

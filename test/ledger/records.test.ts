@@ -21,8 +21,8 @@ const WALL_MS = 1_800_000_000_123;
 const NO_LIMITS: AdmissionLimits = {
   maxCreates: 1000,
   limitWindowMs: 60_000,
-  maxInFlight: 1000,
-  unresolvedInFlightTtlMs: 30_000,
+  maxConcurrentTasks: 1000,
+  unresolvedSlotTtlMs: 30_000,
   budget: null,
 };
 
@@ -185,7 +185,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const unsent = await claimed(ledger);
       await forget(unsent);
       expect(
-        await ledger.apply(unsent, { kind: "file_named", fileName: "story", replacedFile: null }),
+        await ledger.apply(unsent, { kind: "file_named", fileName: "story", fileToReplace: null }),
       ).toBeNull();
       expect(await ledger.get(unsent.recordId)).toBeNull();
     });
@@ -199,7 +199,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const claim = await claimed(bench.ledger(), { status: "succeeded", taskId: "task-1" });
       const record = await bench
         .ledger()
-        .apply(claim, { kind: "file_named", fileName: "a", replacedFile: null });
+        .apply(claim, { kind: "file_named", fileName: "a", fileToReplace: null });
       if (record === null) throw new Error("not named");
       const paths = Array.from({ length: 8 }, (_, at) => `/out/${at}.mp3`);
       await Promise.all(
@@ -216,9 +216,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("that change nothing write nothing, and still return the handles that ended with them", async () => {
       const ledger = newBench().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
-      const rateSlot = { sendId: "send-1", outcome: "unsent" } as const;
+      const sendOutcome = { sendId: "send-1", outcome: "unsent" } as const;
       const stale: RequestEvent = { kind: "gone", taskId: "task-9" };
-      expect(await ledger.apply(record, stale, { rateSlot, lease: "release" })).toBe(record);
+      expect(await ledger.apply(record, stale, { sendOutcome, lease: "release" })).toBe(record);
       expect(await ledger.get(record.recordId)).toEqual(record);
       const other = await claimed(ledger);
       const six = { ...NO_LIMITS, maxCreates: 1 };

@@ -29,7 +29,7 @@ export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecor
     earlierCredits: 0,
     fileName: null,
     isListed: true,
-    replacedFile: null,
+    fileToReplace: null,
     files: [],
     createdAtMs: 1_800_000_000_000,
     sentAtMs: null,

@@ -52,8 +52,8 @@ export async function admit(store: LedgerStore, apiKeyId = "account") {
   const limits = {
     maxCreates: 1000,
     limitWindowMs: 60_000,
-    maxInFlight: 1000,
-    unresolvedInFlightTtlMs: 30_000,
+    maxConcurrentTasks: 1000,
+    unresolvedSlotTtlMs: 30_000,
   };
   const budget = { credits: 1_000_000, windowMs: 24 * 60 * 60_000 };
   return store.admissions.admit({

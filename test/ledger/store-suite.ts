@@ -1,8 +1,8 @@
 /** What every ledger store must do, on any engine. Each store's own test runs it. */
 import { afterAll, beforeAll, describe } from "vitest";
 import { budgetSuite } from "./store-suite/budget.ts";
+import { concurrencySlotsSuite } from "./store-suite/concurrency-slots.ts";
 import { createsSuite } from "./store-suite/creates.ts";
-import { inFlightSuite } from "./store-suite/in-flight.ts";
 import { handlesSuite } from "./store-suite/mcp-tasks.ts";
 import { narrationsSuite } from "./store-suite/narrations.ts";
 import { recordsSuite } from "./store-suite/records.ts";
@@ -25,7 +25,7 @@ export function storeSuite(name: string, open: () => Promise<StoreBench>): void 
       narrationsSuite,
       handlesSuite,
       createsSuite,
-      inFlightSuite,
+      concurrencySlotsSuite,
       budgetSuite,
     ]) {
       suite(theBench, newDesk);

@@ -86,8 +86,8 @@ const seen = (record: RequestRecord, status: ObservedTask["status"]) =>
 const NO_LIMITS = {
   maxCreates: 1_000_000,
   limitWindowMs: 60_000,
-  maxInFlight: 1_000_000,
-  unresolvedInFlightTtlMs: 30_000,
+  maxConcurrentTasks: 1_000_000,
+  unresolvedSlotTtlMs: 30_000,
   budget: { credits: 1e9, windowMs: 24 * 60 * 60_000 },
 };
 
@@ -146,7 +146,7 @@ async function dieInAdmission(): Promise<void> {
   const admission = await ledger.requestAdmission(record, randomUUID(), {
     ...NO_LIMITS,
     maxCreates: 1,
-    maxInFlight: 1,
+    maxConcurrentTasks: 1,
   });
   tell({ admitted: admission.kind, steps: steps.count });
   await ledger.store.close();
@@ -160,8 +160,8 @@ async function create(at: number): Promise<void> {
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
     limits.background.clearPending(sendId);
-    const rateSlot = { sendId, outcome: "counts" } as const;
-    const accepted = await ledger.apply(record, seen(record, "queued"), { rateSlot });
+    const sendOutcome = { sendId, outcome: "sent" } as const;
+    const accepted = await ledger.apply(record, seen(record, "queued"), { sendOutcome });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
     if (accepted === null) throw new Error("the accepted record is gone");

@@ -34,7 +34,7 @@ describe("creates", () => {
     const third = subject.ask("c");
     const fourth = subject.ask("d");
     await drainEventLoop();
-    expect(subject.waiting).toContain("c in_flight");
+    expect(subject.waiting).toContain("c concurrency");
     // No time passes between the end and the start.
     await subject.end(second, 10);
     await third;
@@ -146,7 +146,7 @@ describe("creates", () => {
     for (const grant of sent) await subject.leaveUnresolved(grant);
     const third = subject.ask("c");
     await drainEventLoop();
-    expect(subject.waiting).toContain("c in_flight");
+    expect(subject.waiting).toContain("c concurrency");
     const again = await subject.order(sent[0]?.record ?? (await subject.claim("none")));
     if (again.kind !== "admitted") throw new Error(again.kind);
     expect(subject.admitted).toEqual(["a", "b", "a"]);

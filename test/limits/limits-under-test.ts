@@ -118,7 +118,7 @@ export class Process {
   /** No response arrived. */
   async leaveUnresolved({ sendId }: AdmittedCreate): Promise<void> {
     this.limits.background.clearPending(sendId);
-    await this.ledger.store.admissions.releaseRateSlot({ sendId, outcome: "counts" });
+    await this.ledger.store.admissions.recordSendOutcome({ sendId, outcome: "sent" });
   }
 
   /** The task has ended, and this process has seen that. */
@@ -158,10 +158,10 @@ export class Process {
 
   async #answered({ record, sendId }: AdmittedCreate, event: RequestEvent): Promise<RequestRecord> {
     this.limits.background.clearPending(sendId);
-    const rateSlot = { sendId, outcome: "counts" } as const;
+    const sendOutcome = { sendId, outcome: "sent" } as const;
     let stored: RequestRecord | null = record;
     await this.limits.background.writeNowOrLater("an answer", async () => {
-      stored = await this.ledger.apply(record, event, { rateSlot });
+      stored = await this.ledger.apply(record, event, { sendOutcome });
     });
     return stored ?? record;
   }

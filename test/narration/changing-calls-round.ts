@@ -131,8 +131,8 @@ class WishRound {
 
   /** What the service's tasks are charged or reserve at this moment. */
   #committedCredits(): number {
-    const { inFlight, tasks } = this.#service;
-    return inFlight * RESERVED_CREDITS + (tasks.size - inFlight) * CHARGE_CREDITS;
+    const { runningTaskCount, tasks } = this.#service;
+    return runningTaskCount * RESERVED_CREDITS + (tasks.size - runningTaskCount) * CHARGE_CREDITS;
   }
 
   #server(at: number): TaskClient {

@@ -1,6 +1,6 @@
 /** The response to the call that starts a narration, before its run has taken the lease. */
 import { expect, it, vi } from "vitest";
-import { NarrationService } from "../../src/narration/narrations.ts";
+import { NarrationWorkflow } from "../../src/narration/narrations.ts";
 import { makeDeps, silentService } from "../generation/bundle.ts";
 
 it("the first answer never says that the process has ended, however slow the ledger is", async () => {
@@ -17,7 +17,7 @@ it("the first answer never says that the process has ended, however slow the led
     finish: async () => undefined,
   };
   const rest = { captionFiles: "vtt", containsSecret: () => false } as const;
-  const narrations = new NarrationService({ ledger, partOperations, folder, clock, log, ...rest });
+  const narrations = new NarrationWorkflow({ ledger, partOperations, folder, clock, log, ...rest });
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },

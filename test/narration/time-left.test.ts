@@ -1,11 +1,11 @@
 /** The remaining time of a narration, as reported while it runs. */
 import { expect, it } from "vitest";
-import { planText } from "../../src/narration/planning/plan-text.ts";
+import { buildStoredPlan } from "../../src/narration/planning/build-stored-plan.ts";
 import { buildNewState, type NarrationState } from "../../src/narration/state/narration-state.ts";
 import { estimateSecondsLeft } from "../../src/narration/views/narration-view.ts";
 
 const BEGUN_AT_MS = 1_000_000;
-const PLAN = planText(
+const PLAN = buildStoredPlan(
   { text: "A text", format: "plain" },
   { settings: {}, voices: {}, pauseSeconds: 0, fileLayout: "one" },
 );

@@ -50,11 +50,11 @@ describe("a ledger that cannot be written", () => {
     const [taskId] = service.tasks.keys();
     expect(unwritten.task_id).toBe(taskId);
     expect(await peek.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
-    expect(await peek.inFlight()).toBe(1);
+    expect(await peek.concurrencySlots()).toBe(1);
     peek.repair();
     // No further call.
     await peek.until((records) => records.every(({ files }) => files.length === 1));
-    expect(await peek.inFlight()).toBe(0);
+    expect(await peek.concurrencySlots()).toBe(0);
     expect(await peek.countedCredits()).toBe(10);
     const again = taskOf(await driver.call("generate_audio", { prompt: "Full just now" }));
     expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
@@ -118,7 +118,7 @@ describe("an unreachable service", () => {
     const peek = await openPeek(workplace, nowhere);
     const counted = async (): Promise<number[]> => [
       peek.createSlots(),
-      await peek.inFlight(),
+      await peek.concurrencySlots(),
       await peek.countedCredits(),
     ];
     await expect.poll(counted).toEqual([0, 0, 0]);

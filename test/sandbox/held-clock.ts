@@ -15,7 +15,7 @@ export class HeldClock implements SandboxClock {
     this.#wallMs = Date.parse(wall);
   }
 
-  now(): number {
+  steadyMs(): number {
     return this.#nowMs;
   }
 

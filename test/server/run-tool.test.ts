@@ -43,7 +43,7 @@ async function call(
     },
     localGeneration: () => Promise.resolve(null),
     instructions: "",
-    note: () => null,
+    claimNote: () => null,
     resourceLinks: "auto",
     redact: (text) => text,
     containsSecret: () => false,

@@ -258,11 +258,11 @@ export class CountingService {
     return false;
   }
 
-  get inFlight(): number {
-    return this.#inFlightOf([...this.tasks.values()]);
+  get runningTaskCount(): number {
+    return this.#countRunning([...this.tasks.values()]);
   }
 
-  #inFlightOf(tasks: readonly CountedTask[]): number {
+  #countRunning(tasks: readonly CountedTask[]): number {
     let count = 0;
     for (const task of tasks) {
       this.#progress(task);
@@ -321,7 +321,7 @@ export class CountingService {
     }
     const isNew = !this.byKey.has(account + (exchange.key ?? ""));
     const own = (): CountedTask[] => [...this.tasks.values()].filter((task) => task.account === account);
-    if (isNew && this.#options.limitScale !== undefined && this.#inFlightOf(own()) >= 2) {
+    if (isNew && this.#options.limitScale !== undefined && this.#countRunning(own()) >= 2) {
       this.refuse(response, 429, "concurrency_limit");
       return;
     }

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
 import { toPathLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { deriveInFlightState, type RequestRecord } from "../../src/ledger/record.ts";
+import { deriveConcurrencySlotState, type RequestRecord } from "../../src/ledger/record.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
@@ -23,9 +23,10 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 const WRITES = {
   "any record": "INSERT ON agm_records",
   "an admission": "UPDATE ON agm_records WHEN new.status = 'unresolved'",
-  "a task id": "UPDATE ON agm_records WHEN old.status = 'unresolved' AND new.in_flight_state = 'accepted'",
+  "a task id":
+    "UPDATE ON agm_records WHEN old.status = 'unresolved' AND new.concurrency_slot_state = 'accepted'",
   "the end of a task":
-    "UPDATE ON agm_records WHEN old.in_flight_state = 'accepted' AND new.in_flight_state IS NULL",
+    "UPDATE ON agm_records WHEN old.concurrency_slot_state = 'accepted' AND new.concurrency_slot_state IS NULL",
   "a saved file": `UPDATE ON agm_records
     WHEN json_array_length(new.record_json, '$.files') > json_array_length(old.record_json, '$.files')`,
 } as const;
@@ -70,8 +71,8 @@ export class LedgerController {
   }
 
   /** Records that take a concurrency slot. */
-  async inFlight(): Promise<number> {
-    return (await this.records()).filter((record) => deriveInFlightState(record) !== null).length;
+  async concurrencySlots(): Promise<number> {
+    return (await this.records()).filter((record) => deriveConcurrencySlotState(record) !== null).length;
   }
 
   /** Creates that count toward the six a minute. */

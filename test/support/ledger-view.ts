@@ -56,9 +56,9 @@ export class LedgerView {
   }
 
   /** Names of the records that take a concurrency slot. */
-  async inFlight(): Promise<string[]> {
+  async concurrencySlots(): Promise<string[]> {
     const rows = await this.#rows(
-      "SELECT record_id FROM agm_records WHERE base_url = ? AND in_flight_state IS NOT NULL",
+      "SELECT record_id FROM agm_records WHERE base_url = ? AND concurrency_slot_state IS NOT NULL",
     );
     return nameRows.parse(rows).map(({ record_id }) => record_id);
   }

@@ -20,7 +20,7 @@ const planned: NarrationView = {
   isRepeat: false,
   argumentsToRepeat: [],
   mayReplace: false,
-  hasUsualRetake: false,
+  hasQuoteOnlyRetake: false,
   chargedByCall: null,
   missingPaths: [],
   changedPaths: [],

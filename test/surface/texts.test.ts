@@ -151,7 +151,7 @@ function narrations(): string[] {
 function phases(): string[] {
   const reasons: HoldReason[] = [
     "rate",
-    "in_flight",
+    "concurrency",
     "paused",
     "unavailable",
     "credits",

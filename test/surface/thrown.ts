@@ -1,6 +1,6 @@
 /** Errors as thrown by the program, with their own messages, for the file of texts. */
 import { networkError } from "../../src/api/network-error.ts";
-import { type Operation, rejectionError } from "../../src/api/rejection.ts";
+import { type Operation, toServiceError } from "../../src/api/service-error.ts";
 import { sanitizeReason } from "../../src/api/service-text.ts";
 import { AudioError } from "../../src/errors.ts";
 import { fileError, notWritableError } from "../../src/files/file-error.ts";
@@ -10,9 +10,9 @@ import { canonicalizeInput } from "../../src/generation/canonical-input.ts";
 import { wrongFormatError } from "../../src/generation/find-saved.ts";
 import { goneError } from "../../src/generation/job/missing-task.ts";
 import { taskFailedError } from "../../src/generation/task-failed-error.ts";
-import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { callTimedOutError } from "../../src/generation/use-cases/generate.ts";
-import { planNarration } from "../../src/narration/text/plan-narration.ts";
+import { checkTaskId } from "../../src/generation/use-cases/resolve-record.ts";
+import { cutTextIntoParts } from "../../src/narration/text/cut-text-into-parts.ts";
 import { findPartsByQuote } from "../../src/narration/text/quotes.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 import { PATH, TASK_ID } from "./views.ts";
@@ -28,14 +28,14 @@ function thrownBy(act: () => unknown): AudioError {
 }
 
 function refusal(status: number, code: string, message: string, operation: Operation = "create"): AudioError {
-  return rejectionError({
+  return toServiceError({
     status,
     operation,
     body: { error: { code, message } },
     retryAfter: status === 429 ? "60" : undefined,
     nowWallMs: 0,
     taskId: operation === "create" ? undefined : TASK_ID,
-    clean: sanitizeReason,
+    sanitizeReason,
   });
 }
 
@@ -81,8 +81,8 @@ export const thrownErrors = (): AudioError[] => [
   thrownBy(() => checkTaskId("no/id")),
   thrownBy(() => assertFileName("../elsewhere")),
   thrownBy(() => canonicalizeInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
-  thrownBy(() => planNarration({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
-  thrownBy(() => planNarration({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),
+  thrownBy(() => cutTextIntoParts({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
+  thrownBy(() => cutTextIntoParts({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),
   thrownBy(() => findPartsByQuote([{ text: "A rose." }, { text: "A rose is a rose." }], "A rose")),
   thrownBy(() => findPartsByQuote([{ text: "A rose." }], "a lily")),
   thrownBy(() => decodeText(Buffer.from([0xe9]), 'file "notes.txt"')),

@@ -204,9 +204,9 @@ describe("docs/contract.md", () => {
   it("states the defaults used in idempotency keys", () => {
     const stated = new Map(rows.map(([name, absent]) => [name, absent?.replaceAll("`", "")]));
     for (const name of FIELD_NAMES) {
-      const { keyDefault } = requestField(name);
-      const words = Array.isArray(keyDefault) ? "empty" : String(keyDefault);
-      if (keyDefault !== undefined) expect([name, stated.get(name)]).toEqual([name, words]);
+      const { canonicalDefault } = requestField(name);
+      const words = Array.isArray(canonicalDefault) ? "empty" : String(canonicalDefault);
+      if (canonicalDefault !== undefined) expect([name, stated.get(name)]).toEqual([name, words]);
     }
   });
 });

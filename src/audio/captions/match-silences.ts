@@ -65,12 +65,12 @@ export function matchSilences(
   if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
   // Assume that the longest silences lie between sentences, because pauses inside sentences are shorter.
   const longest = longestSilences(silences, edges).map(measureSilence);
-  const usualSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
+  const medianSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
   const spokenShare = (lengthSeconds - pausedSeconds) / weights.reduce((sum, weight) => sum + weight, 0);
   const expected = weights.map((weight) => weight * spokenShare);
   const silenceCosts = silences.map(
-    (silence) => SHORTNESS_COST * Math.max(0, 1 - measureSilence(silence) / usualSeconds) ** 2,
+    (silence) => SHORTNESS_COST * Math.max(0, 1 - measureSilence(silence) / medianSeconds) ** 2,
   );
 
   const start: Step = { cost: 0, sentence: -1, endSeconds: 0, silence: undefined, previous: undefined };
@@ -85,7 +85,7 @@ export function matchSilences(
       for (const previous of from === 0 ? [start] : (steps[from - 1] ?? [])) {
         if (previous.endSeconds >= endSeconds) break;
         const spoken = endSeconds - previous.endSeconds;
-        const pauses = missingSilences * usualSeconds;
+        const pauses = missingSilences * medianSeconds;
         const cost =
           previous.cost + missingSilences * MISSING_SILENCE_COST + stretchCost(spoken - pauses, stretch);
         if (found === undefined || cost < found.cost) found = { cost, previous };

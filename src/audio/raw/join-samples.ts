@@ -21,11 +21,11 @@ export interface SampleLayout {
   readonly around: (dataBytes: number) => { readonly before: Uint8Array; readonly after: Uint8Array };
 }
 
-async function copyRun(file: PartFile, run: SampleSpan, output: BufferedWriter): Promise<void> {
-  for (let writtenBytes = 0; writtenBytes < run.sizeBytes; ) {
+async function copySpan(file: PartFile, span: SampleSpan, output: BufferedWriter): Promise<void> {
+  for (let writtenBytes = 0; writtenBytes < span.sizeBytes; ) {
     const bytes = await file.bytesAt(
-      run.offset + writtenBytes,
-      Math.min(WINDOW_BYTES, run.sizeBytes - writtenBytes),
+      span.offset + writtenBytes,
+      Math.min(WINDOW_BYTES, span.sizeBytes - writtenBytes),
     );
     if (bytes.byteLength === 0) throw file.damagedPartError("it became shorter while it was read");
     await output.put(bytes);
@@ -37,7 +37,7 @@ async function copyRun(file: PartFile, run: SampleSpan, output: BufferedWriter):
 export async function joinSamples(
   request: JoinRequest,
   files: PartFiles,
-  runs: readonly SampleSpan[],
+  sampleSpans: readonly SampleSpan[],
   layout: SampleLayout,
 ): Promise<JoinedAudio> {
   const { sampleRateHz, frameBytes } = layout;
@@ -45,7 +45,7 @@ export async function joinSamples(
     Math.max(0, Math.round((request.parts[part]?.startSeconds ?? 0) * sampleRateHz) - passed);
   const framesBefore = framesUntil(0, 0);
   let frames = framesBefore;
-  const placed = runs.map(({ sizeBytes }, part) => {
+  const positioned = sampleSpans.map(({ sizeBytes }, part) => {
     const startSeconds = frames / sampleRateHz;
     frames += sizeBytes / frameBytes;
     const endSeconds = frames / sampleRateHz;
@@ -59,14 +59,15 @@ export async function joinSamples(
   await output.put(before);
   await output.fill(layout.silence, framesBefore * frameBytes);
   await files.each(async (file, part) => {
-    const [run, place] = [runs[part], placed[part]];
-    if (run === undefined || place === undefined) throw file.damagedPartError("it was not measured before");
-    await copyRun(file, run, output);
-    await output.fill(layout.silence, place.pauseBytes);
+    const [sampleSpan, position] = [sampleSpans[part], positioned[part]];
+    if (sampleSpan === undefined || position === undefined)
+      throw file.damagedPartError("it was not measured before");
+    await copySpan(file, sampleSpan, output);
+    await output.fill(layout.silence, position.pauseBytes);
   });
   await output.put(after);
   await output.flush();
-  const spans = placed.map(({ span }) => span);
+  const spans = positioned.map(({ span }) => span);
   const durationSeconds = frames / sampleRateHz;
   const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   return { durationSeconds, sizeBytes: output.sizeBytes, parts: spans, chapters };

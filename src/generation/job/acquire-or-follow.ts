@@ -16,11 +16,11 @@ export type LeaseOutcome =
   /** This process has the lease. `hadFailed`: a task of the record failed before this process acquired the lease. */
   | { readonly kind: "acquired"; readonly hadFailed: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
-  | { readonly kind: "save" }
+  | { readonly kind: "downloadable" }
   | { readonly kind: "ended"; readonly outcome: JobOutcome };
 
 /**
- * Acquires the lease of the record, or follows the record until it has ended or its lease is free. A `finish` job
+ * Acquires the lease of the record, or follows the record until it has ended or its lease is free. A `resume` job
  * follows only while somebody waits for the job.
  */
 export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<LeaseOutcome> {
@@ -42,13 +42,13 @@ export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<L
       await applyFileName(job, before, deps);
       return { kind: "acquired", hadFailed: record.status === "failed" || record.attempt > 1 };
     }
-    if (!job.hasCallers && job.purpose === "finish") return { kind: "ended", outcome: { kind: "no_result" } };
+    if (!job.hasCallers && job.purpose === "resume") return { kind: "ended", outcome: { kind: "no_result" } };
     if (isNewFailure(record, attempt, status)) return { kind: "ended", outcome: { kind: "failed", record } };
     if (record.status === "succeeded") {
       const file = await findSaved(deps, record, record.fileName);
       if (file?.matchesFormat === true) return { kind: "ended", outcome: { kind: "saved", record, file } };
       ownerDeadline ??= new Deadline(clock, OWNER_SAVES_WITHIN_MS);
-      if (ownerDeadline.isOver) return { kind: "save" };
+      if (ownerDeadline.isOver) return { kind: "downloadable" };
     }
     if (job.phase.kind !== "following" || record.status !== before.status)
       job.setPhase({ kind: "following" });
@@ -91,6 +91,7 @@ function isNewFailure(record: RequestRecord, attempt: number, status: RequestRec
 async function applyFileName(job: Job, requested: RequestRecord, { ledger }: GenerationDeps): Promise<void> {
   const { status } = job.record;
   if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
-  const { fileName, replacedFile } = requested;
-  job.record = (await ledger.apply(job.record, { kind: "file_named", fileName, replacedFile })) ?? job.record;
+  const { fileName, fileToReplace } = requested;
+  job.record =
+    (await ledger.apply(job.record, { kind: "file_named", fileName, fileToReplace })) ?? job.record;
 }

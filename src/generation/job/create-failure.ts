@@ -2,7 +2,7 @@
 import { decideAfterFailedCreate, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { RateSlotRelease } from "../../ledger/rules/api-key-state.ts";
+import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { requestHandleOf } from "../request-handle.ts";
@@ -53,17 +53,17 @@ export async function handleCreateFailure(
   const decision =
     holders === null ? decideAfterFailedCreate(errorWithKey, tries, random) : ({ kind: "credits" } as const);
   const isUnresolved = mayHaveCreatedTask(error);
-  const rateSlot: RateSlotRelease = { sendId, outcome: wasNeverSent(error) ? "unsent" : "counts" };
+  const sendOutcome: SendOutcome = { sendId, outcome: wasNeverSent(error) ? "unsent" : "sent" };
   if (isUnresolved) {
     job.unresolvedAttempt = record.attempt;
     // The service responded (503) without accepting the create, so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadUnresolvedCreate) job.clearUnresolvedCreate();
     await limits.background.writeNowOrLater("the end of a create", () =>
-      ledger.store.admissions.releaseRateSlot(rateSlot),
+      ledger.store.admissions.recordSendOutcome(sendOutcome),
     );
   } else {
     job.record =
-      (await recordNotAccepted(job, deps, { kind: "not_accepted", sendId }, rateSlot)) ?? job.record;
+      (await recordNotAccepted(job, deps, { kind: "not_accepted", sendId }, sendOutcome)) ?? job.record;
     limits.creates.wake();
     if (!hadUnresolvedCreate) job.clearUnresolvedCreate();
   }
@@ -100,12 +100,12 @@ async function recordNotAccepted(
   job: Job,
   { ledger, limits }: GenerationDeps,
   event: { readonly kind: "not_accepted"; readonly sendId: string },
-  rateSlot: RateSlotRelease,
+  sendOutcome: SendOutcome,
 ): Promise<Job["record"] | null> {
   const { record } = job;
   let stored: Job["record"] | null = record;
   await limits.background.writeNowOrLater("that a create was not taken", async () => {
-    stored = await ledger.apply(record, event, { rateSlot });
+    stored = await ledger.apply(record, event, { sendOutcome });
   });
   return stored;
 }

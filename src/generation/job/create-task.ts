@@ -2,7 +2,7 @@
 import type { ObservedTask } from "../../api/read-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import type { RateSlotRelease } from "../../ledger/rules/api-key-state.ts";
+import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome, QueuedCreate } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
@@ -12,21 +12,21 @@ import { type Job, NotWantedError } from "./job.ts";
 /**
  * Sends the create until the service accepts or refuses it, or the recovery window ends.
  *
- * @param onInFlightFull called while both concurrency slots are taken. The listener resumes tasks that a dead process
- *   left in flight
+ * @param onConcurrencySlotsFull called while both concurrency slots are taken. The listener resumes tasks that a dead
+ *   process left running
  * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
 export async function createTask(
   job: Job,
   deps: GenerationDeps,
-  onInFlightFull: () => void,
+  onConcurrencySlotsFull: () => void,
 ): Promise<"answered" | "elsewhere"> {
   const recovery = new Deadline(deps.clock, deps.timing.stageTimeoutMs);
   let lastError: AudioError | null = null;
   for (let tries = 1; !recovery.isOver; ) {
     job.signal.throwIfAborted();
-    const outcome = await waitForAdmissionWithinWindow(job, deps, recovery, onInFlightFull);
+    const outcome = await waitForAdmissionWithinWindow(job, deps, recovery, onConcurrencySlotsFull);
     if (outcome === null) break;
     if (outcome.kind !== "admitted") {
       await reloadRecord(job, deps, outcome);
@@ -52,7 +52,7 @@ async function waitForAdmissionWithinWindow(
   job: Job,
   { limits, clock }: GenerationDeps,
   deadline: Deadline,
-  onInFlightFull: () => void,
+  onConcurrencySlotsFull: () => void,
 ): Promise<CreateOutcome | null> {
   const expiry = new AbortController();
   const timer = new AbortController();
@@ -70,7 +70,7 @@ async function waitForAdmissionWithinWindow(
       isForMcpTasks: () => job.isForMcpTasks,
       onWaiting: (reason, waitMs) => {
         job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
-        if (reason === "in_flight") onInFlightFull();
+        if (reason === "concurrency") onConcurrencySlotsFull();
       },
     };
     const outcome = await limits.creates.waitForAdmission(create, signal);
@@ -128,7 +128,7 @@ async function send(
   // Do not await anything between here and the request, so that a cancellation comes either before the send or after
   // it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
-  const rateSlot: RateSlotRelease = { sendId: admitted.sendId, outcome: "counts" };
+  const sendOutcome: SendOutcome = { sendId: admitted.sendId, outcome: "sent" };
   let task: ObservedTask;
   try {
     task = await service.create(input, idempotencyKey, job.sendSignal);
@@ -136,7 +136,7 @@ async function send(
     limits.background.clearPending(admitted.sendId);
     if (!(error instanceof AudioError)) {
       await limits.background.writeNowOrLater("the end of a create", () =>
-        deps.ledger.store.admissions.releaseRateSlot(rateSlot),
+        deps.ledger.store.admissions.recordSendOutcome(sendOutcome),
       );
       throw error;
     }
@@ -146,13 +146,13 @@ async function send(
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
   // Count the tasks that this job created. A failed task counts only if an earlier send of this job got no response,
   // because that send may have created the task. Any other failed task was made by an earlier call under the same key.
-  if (task.status !== "failed" || job.unresolvedAttempt === attempt) job.newTasks += 1;
+  if (task.status !== "failed" || job.unresolvedAttempt === attempt) job.newTaskCount += 1;
   // Store the task id before anything else.
   await applyEventWithRetry(
     job,
     deps,
     { kind: "observed", attempt, task, atMs: clock.wallMs() },
-    { rateSlot },
+    { sendOutcome },
   );
   job.hasUnresolvedCreate = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {

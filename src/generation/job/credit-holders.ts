@@ -1,15 +1,15 @@
 /**
  * Finds requests whose reserved credits may have caused a 402. Most of these credits return when the requests end.
  */
-import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
+import { MAX_CONCURRENT_TASKS } from "../../contract/service-limits.ts";
 import { Deadline } from "../../deadline.ts";
-import { deriveInFlightState, RECORD_STATUSES, type RequestRecord } from "../../ledger/record.ts";
+import { deriveConcurrencySlotState, RECORD_STATUSES, type RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
 /**
- * Number of records to read for each status. It covers the tasks in flight and one task that ended during the create.
+ * Number of records to read for each status. It covers the running tasks and one task that ended during the create.
  */
-const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
+const MAX_PER_STATUS = MAX_CONCURRENT_TASKS + 1;
 
 /**
  * After a create was refused, lists the other requests of this API key that hold credits.
@@ -24,7 +24,7 @@ export async function findCreditHolders(
   deps: GenerationDeps,
 ): Promise<string[] | null> {
   const otherRecords = await listOtherRequests(refused, deps);
-  const reservingRequests = otherRecords.filter((other) => isHolding(other, deps));
+  const reservingRequests = otherRecords.filter((other) => reservesCredits(other, deps));
   const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
   const hasEnded = otherRecords.some(({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs);
   if (hasEnded) return [];
@@ -44,7 +44,9 @@ export async function waitForCredits(
     if (holders.length === 0 || recovery.isOver) return;
     await clock.sleep(timing.pollIntervalMs, signal);
     const otherRecords = await listOtherRequests(refused, deps);
-    holding = new Set(otherRecords.filter((other) => isHolding(other, deps)).map(({ recordId }) => recordId));
+    holding = new Set(
+      otherRecords.filter((other) => reservesCredits(other, deps)).map(({ recordId }) => recordId),
+    );
   }
 }
 
@@ -52,8 +54,8 @@ export async function waitForCredits(
  * Whether a record holds credits. A create without a response counts only during one lease period after its send,
  * because its result may never be known.
  */
-function isHolding(record: RequestRecord, { clock, ledger }: GenerationDeps): boolean {
-  const state = deriveInFlightState(record);
+function reservesCredits(record: RequestRecord, { clock, ledger }: GenerationDeps): boolean {
+  const state = deriveConcurrencySlotState(record);
   if (state !== "unresolved") return state === "accepted";
   return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
 }

@@ -5,8 +5,8 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import { describePhase, type Phase, withHoldStart } from "./phase.ts";
 
-/** A `create` job may send creates. A `finish` job only watches an accepted task and saves its audio. */
-export type JobPurpose = "create" | "finish";
+/** A `create` job may send creates. A `resume` job sends none: it only watches a task and saves its audio. */
+export type JobPurpose = "create" | "resume";
 
 export type JobOutcome =
   | { readonly kind: "saved"; readonly record: RequestRecord; readonly file: SavedFile }
@@ -38,11 +38,11 @@ export class Job {
   /** The narration that pays for the create; `null` once a call requests the audio directly. */
   narrationId: string | null = null;
   /** Whether to start a new attempt if the response to the create shows that the current attempt has already failed. */
-  mayRetryFailedAttempt = true;
+  mayReplaceFailedTask = true;
   /** Whether to download the audio although this machine has a copy. This is set if the copy is damaged. */
   forcesDownload = false;
   /** Number of new tasks that this job created. */
-  newTasks = 0;
+  newTaskCount = 0;
   /**
    * Which attempt (by its number) was sent without getting a response; `null` if there is none. The send may have
    * created the task.
@@ -162,7 +162,7 @@ export class Job {
     if (!isCancelled || this.hasCallers || (hasMcpTask && this.#keepsRunning)) return;
     this.#isCancelledByAll = true;
     // No further creates are wanted, but an accepted task is still watched and saved.
-    this.purpose = "finish";
+    this.purpose = "resume";
     if (!this.hasUnresolvedCreate && this.record.taskId === null) this.stop();
   }
 

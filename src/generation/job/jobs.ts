@@ -46,18 +46,18 @@ export const MAX_JOB_STARTS = 3;
 export class Jobs {
   readonly #deps: GenerationDeps;
   readonly #running = new Map<string, Running>();
-  #onInFlightFull: () => void = () => undefined;
+  #onConcurrencySlotsFull: () => void = () => undefined;
 
   constructor(deps: GenerationDeps) {
     this.#deps = deps;
   }
 
   /**
-   * Sets the listener that is called while tasks in flight delay a create. The listener resumes these tasks, because
+   * Sets the listener that is called while running tasks delay a create. The listener resumes these tasks, because
    * the processes that watched them may have died.
    */
-  setInFlightFullListener(listener: () => void): void {
-    this.#onInFlightFull = listener;
+  setConcurrencySlotsFullListener(listener: () => void): void {
+    this.#onConcurrencySlotsFull = listener;
   }
 
   findRunning(recordId: string): Job | undefined {
@@ -65,12 +65,12 @@ export class Jobs {
   }
 
   /**
-   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job if `purpose`
+   * Returns the running job of this record, or starts one. A running `resume` job becomes a `create` job if `purpose`
    * is `create`.
    *
    * @param narrationId the narration that pays for the create; `null` for a direct request
    * @param forcesDownload whether to download the audio even if this machine has it
-   * @param mayRetryFailedAttempt whether to start a new attempt if the response to a create shows that the current
+   * @param mayReplaceFailedTask whether to start a new attempt if the response to a create shows that the current
    *   attempt has already failed
    */
   start(
@@ -78,20 +78,20 @@ export class Jobs {
     purpose: JobPurpose,
     {
       narrationId = null,
-      mayRetryFailedAttempt = true,
+      mayReplaceFailedTask = true,
       forcesDownload = false,
-    }: { narrationId?: string | null; mayRetryFailedAttempt?: boolean; forcesDownload?: boolean } = {},
+    }: { narrationId?: string | null; mayReplaceFailedTask?: boolean; forcesDownload?: boolean } = {},
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
       if (purpose === "create") existing.job.purpose = "create";
       if (purpose === "create" && narrationId === null) existing.job.narrationId = null;
-      existing.job.mayRetryFailedAttempt ||= mayRetryFailedAttempt;
+      existing.job.mayReplaceFailedTask ||= mayReplaceFailedTask;
       return { job: existing.job, isNew: false };
     }
     const job = new Job(record, purpose, this.#deps.clock);
     job.narrationId = narrationId;
-    job.mayRetryFailedAttempt = mayRetryFailedAttempt;
+    job.mayReplaceFailedTask = mayReplaceFailedTask;
     job.forcesDownload = forcesDownload;
     const entry: Running = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
@@ -148,31 +148,32 @@ export class Jobs {
    */
   async #run(job: Job, hadFailed: boolean): Promise<JobOutcome> {
     const { clock, timing, limits } = this.#deps;
-    let failure: FailureTiming = "before";
-    let replayedFailures = 0;
+    let failureTiming: FailureTiming = "before";
+    let replayedFailureCount = 0;
     for (;;) {
-      const { purpose, mayRetryFailedAttempt, newTasks } = job;
+      const { purpose, mayReplaceFailedTask, newTaskCount } = job;
       const action = decideNextAction(job.record, {
-        mayCreate: purpose === "create" && (failure !== "meanwhile" || (await this.#isRepeatWanted(job))),
+        mayCreate:
+          purpose === "create" && (failureTiming !== "meanwhile" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
-        mayRetryFailedAttempt,
-        failure,
+        mayReplaceFailedTask,
+        failureTiming,
         hadFailed,
-        newTasks,
-        replayedFailures,
+        newTaskCount,
+        replayedFailureCount,
       });
       switch (action.kind) {
         case "send":
           // If another process created the task, a failure of that task counts as `meanwhile`, because it happened
           // while this job waited.
-          failure =
-            (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
+          failureTiming =
+            (await createTask(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
               ? "in_response"
               : "meanwhile";
           break;
         case "new_attempt": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
-          if (failure === "in_response") replayedFailures += 1;
+          if (failureTiming === "in_response") replayedFailureCount += 1;
           const { attempt: failedAttempt } = job.record;
           const error = action.isSameCall ? undefined : toStoredError(taskFailedError(job.record));
           job.record = await applyEventWithRetry(job, this.#deps, {
@@ -184,7 +185,7 @@ export class Jobs {
         }
         case "watch":
           await watchTask(job, this.#deps);
-          failure = "meanwhile";
+          failureTiming = "meanwhile";
           limits.creates.wake();
           break;
         case "save": {

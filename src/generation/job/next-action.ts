@@ -15,7 +15,7 @@ export type JobAction =
   /** `unsent`: the request was not sent, and this job must not send it. */
   | { readonly kind: "end"; readonly as: "failed" | "unsent" };
 
-/** How this job found out that the task failed. */
+/** When the task failed, if it has failed. */
 export type FailureTiming =
   /** The task had failed before the job started. */
   | "before"
@@ -36,14 +36,14 @@ export interface JobFacts {
    * Whether the callers allow a new attempt if the response to a create shows that the current attempt has already
    * failed.
    */
-  readonly mayRetryFailedAttempt: boolean;
-  readonly failure: FailureTiming;
+  readonly mayReplaceFailedTask: boolean;
+  readonly failureTiming: FailureTiming;
   /** Whether the record already had a failed attempt when this process acquired the lease. */
   readonly hadFailed: boolean;
   /** Number of tasks that this job has created. */
-  readonly newTasks: number;
+  readonly newTaskCount: number;
   /** Number of creates of this job whose response was an already failed task. */
-  readonly replayedFailures: number;
+  readonly replayedFailureCount: number;
 }
 
 /** A job creates at most two tasks: the first, and the free repeat if that one fails. */
@@ -66,8 +66,8 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
     case "succeeded":
       return { kind: "save" };
     case "failed":
-      return mayTryAgain(record, facts)
-        ? { kind: "new_attempt", isSameCall: facts.failure !== "before" }
+      return mayStartNewAttempt(record, facts)
+        ? { kind: "new_attempt", isSameCall: facts.failureTiming !== "before" }
         : { kind: "end", as: "failed" };
   }
 }
@@ -77,19 +77,19 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
  * because a new call requests the audio and pays for it. After any other failure, a new attempt requires that the
  * failed task was refunded. A task that this job created is repeated only once.
  */
-function mayTryAgain(record: RequestRecord, facts: JobFacts): boolean {
+function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
   if (!facts.mayCreate) return false;
-  switch (facts.failure) {
+  switch (facts.failureTiming) {
     case "before":
       return true;
     case "in_response":
       return (
         isRefunded(record) &&
-        facts.replayedFailures < MAX_REPLAYED_FAILURES &&
-        (facts.newTasks === 0 ? mayStartNewAttempt(facts) : mayRepeat(facts))
+        facts.replayedFailureCount < MAX_REPLAYED_FAILURES &&
+        (facts.newTaskCount === 0 ? mayReplaceEarlierTask(facts) : mayRepeatOwnTask(facts))
       );
     case "meanwhile":
-      return isRefunded(record) && mayRepeat(facts);
+      return isRefunded(record) && mayRepeatOwnTask(facts);
   }
 }
 
@@ -97,8 +97,8 @@ function mayTryAgain(record: RequestRecord, facts: JobFacts): boolean {
  * Whether to start a new attempt after the task of an earlier call failed. Always false for a narration, because the
  * narration checks its own credit limit before it requests another task.
  */
-const mayStartNewAttempt = ({ mayRetryFailedAttempt, isOfNarration }: JobFacts): boolean =>
-  mayRetryFailedAttempt && !isOfNarration;
+const mayReplaceEarlierTask = ({ mayReplaceFailedTask, isOfNarration }: JobFacts): boolean =>
+  mayReplaceFailedTask && !isOfNarration;
 
-const mayRepeat = ({ hadFailed, newTasks }: JobFacts): boolean =>
-  !hadFailed && newTasks > 0 && newTasks < MAX_NEW_TASKS;
+const mayRepeatOwnTask = ({ hadFailed, newTaskCount }: JobFacts): boolean =>
+  !hadFailed && newTaskCount > 0 && newTaskCount < MAX_NEW_TASKS;

@@ -40,7 +40,7 @@ export type HoldReason = AdmissionHold | "unavailable" | "credits" | `reads_${Re
  */
 const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
   rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
-  in_flight: (_left, soFar) => `Waiting for one of the account's two running tasks to end${soFar}.`,
+  concurrency: (_left, soFar) => `Waiting for one of the account's two running tasks to end${soFar}.`,
   paused: (left) => `The service asked for a pause; about ${left} to go.`,
   unavailable: (left) => `The service is unavailable; trying again in about ${left}.`,
   credits: (_left, soFar) =>

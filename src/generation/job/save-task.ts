@@ -8,11 +8,11 @@ import { AudioError } from "../../errors.ts";
 import { saveAudio } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
+import { chooseFileName } from "../choose-file-name.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { isNameFreeOfOtherRecords } from "../name-owner.ts";
 import { parseStoredFormat } from "../stored-input.ts";
-import { chooseWantedName } from "../wanted-name.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
@@ -98,9 +98,9 @@ async function downloadAndPublish(
   return saveAudio({
     whenPublished,
     folder: record.isListed ? deps.folder : deps.partsFolder,
-    fileName: chooseWantedName(record, record.fileName),
+    fileName: chooseFileName(record, record.fileName),
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),
-    replacedFile: record.replacedFile,
+    fileToReplace: record.fileToReplace,
     keepsOtherFormat,
     format: parseStoredFormat(record).format,
     clock: deps.clock,

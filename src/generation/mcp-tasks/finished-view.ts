@@ -36,7 +36,7 @@ export async function buildFinishedView(
   const { root } = deps.folder;
   const wasHere = record.files.some(({ path }) => [root, buildPartsPath(root)].includes(dirname(path)));
   if (wasHere) return buildRequestView(record, { replayed });
-  const { job } = jobs.start(record, "finish");
+  const { job } = jobs.start(record, "resume");
   const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);
   const { signal } = new AbortController();
   const call = { signal, waitMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };

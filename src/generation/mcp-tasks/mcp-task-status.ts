@@ -23,7 +23,7 @@ export type WorkingStatus = McpTaskStatus<never> & { readonly kind: "working" };
  * The answer to a call whose client accepts MCP tasks. While the work continues, the answer is a status. If there is
  * nothing left to wait for, it is the view of the result.
  */
-export type McpTaskOrView<View> = { readonly working: WorkingStatus } | { readonly view: View };
+export type StatusOrView<View> = { readonly working: WorkingStatus } | { readonly view: View };
 
 /** Operations on the MCP tasks of one kind: those of requests, or those of narrations. */
 export interface McpTaskOperations<View> {

@@ -13,28 +13,28 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import type { RequestView } from "../request-view.ts";
-import type { IdentifiedRequest } from "../use-cases/find-record.ts";
 import { runRequest } from "../use-cases/generate.ts";
-import { buildFinishedView } from "./finished-view.ts";
+import type { PreparedRequest } from "../use-cases/resolve-record.ts";
 import {
+  BackgroundRequest,
   hasFailedAttempt,
   McpTaskEndedError,
   McpTaskNotNeededError,
-  McpTaskRun,
   type McpTaskWithRecord,
-} from "./mcp-task-run.ts";
+} from "./background-request.ts";
+import { buildFinishedView } from "./finished-view.ts";
 import {
   type McpTaskOperations,
-  type McpTaskOrView,
   type McpTaskStatus,
   mcpTaskStatus,
+  type StatusOrView,
   type WorkingStatus,
 } from "./mcp-task-status.ts";
 
 const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
 
 interface Running {
-  readonly run: McpTaskRun;
+  readonly run: BackgroundRequest;
   /**
    * The MCP task and its record as they were when the work started. Kept in memory, because the record may be
    * deleted from the ledger during the work.
@@ -66,13 +66,13 @@ export class McpTasks implements McpTaskOperations<RequestView> {
    * @throws AudioError for refusals before the job starts
    */
   async start(
-    identified: IdentifiedRequest,
+    identified: PreparedRequest,
     saveOptions: SaveOptions,
     call: Call,
-  ): Promise<McpTaskOrView<RequestView>> {
+  ): Promise<StatusOrView<RequestView>> {
     call.signal.throwIfAborted();
     const opening = Promise.withResolvers<McpTaskWithRecord>();
-    const run = new McpTaskRun(this.#deps, null, saveOptions, (opened) => {
+    const run = new BackgroundRequest(this.#deps, null, saveOptions, (opened) => {
       opening.resolve(opened);
       const { mcpTaskId } = opened.mcpTask;
       if (this.#running.has(mcpTaskId)) throw new McpTaskEndedError("an earlier call works for the MCP task");
@@ -134,9 +134,9 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     const { input, originalPrompt, take } = record;
     if (input === null || take === null) throw new Error("an MCP task of a request that is not known");
     const { fileName } = mcpTask.saveOptions;
-    const run = new McpTaskRun(this.#deps, mcpTask, mcpTask.saveOptions, () => undefined);
+    const run = new BackgroundRequest(this.#deps, mcpTask, mcpTask.saveOptions, () => undefined);
     this.#running.set(mcpTask.mcpTaskId, { run, opened });
-    const identified: IdentifiedRequest = { input, originalPrompt, take, fileName, isListed: true };
+    const identified: PreparedRequest = { input, originalPrompt, take, fileName, isListed: true };
     this.#storeOutcomeWhenEnded(
       mcpTask,
       run,
@@ -151,7 +151,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
    */
   #storeOutcomeWhenEnded(
     { mcpTaskId, targetId }: McpTask,
-    run: McpTaskRun,
+    run: BackgroundRequest,
     view: Promise<RequestView>,
   ): void {
     const { ledger, log } = this.#deps;
@@ -169,7 +169,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
   }
 
   /** Returns the outcome to store for an error; `null` for an error that says nothing about the request. */
-  #endOfError(thrown: unknown, run: McpTaskRun): RequestEnd | null {
+  #endOfError(thrown: unknown, run: BackgroundRequest): RequestEnd | null {
     if (run.signal.aborted || thrown instanceof McpTaskEndedError) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
     const error = thrown instanceof AudioError ? thrown : internalError(thrown);
@@ -178,7 +178,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     return isTransient ? null : { kind: "error", error: toStoredError(error) };
   }
 
-  async #write(mcpTaskId: string, run: McpTaskRun, end: RequestEnd | null): Promise<void> {
+  async #write(mcpTaskId: string, run: BackgroundRequest, end: RequestEnd | null): Promise<void> {
     const { ledger, clock } = this.#deps;
     const running = this.#running.get(mcpTaskId);
     if (end === null || running?.run !== run || this.#isClosed) return;

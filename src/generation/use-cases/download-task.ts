@@ -7,12 +7,13 @@ import { type Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { assertFileName, buildNumberedName } from "../../files/file-name.ts";
 import { checkNameAvailability } from "../../files/name-availability.ts";
-import { LAST_NUMBER } from "../../files/next-name.ts";
+import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
 import { deriveExternalTaskFingerprint } from "../../ledger/identity.ts";
 import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
+import { chooseFileName } from "../choose-file-name.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
@@ -21,11 +22,10 @@ import { waitForJob } from "../job/wait-for-job.ts";
 import { requestHandleOf } from "../request-handle.ts";
 import type { RequestView } from "../request-view.ts";
 import { taskFailedError } from "../task-failed-error.ts";
-import { chooseWantedName } from "../wanted-name.ts";
-import { saveUnderName } from "./chosen-names.ts";
-import { buildEmptyRecord, checkTaskId, findRecordOfTask } from "./find-record.ts";
+import { saveUnderName } from "./file-name-conflicts.ts";
 import { callTimedOutError } from "./generate.ts";
-import { runFinishJob } from "./query-task.ts";
+import { runResumeJob } from "./query-task.ts";
+import { buildEmptyRecord, checkTaskId, resolveRecordOfTask } from "./resolve-record.ts";
 import { buildSavedView } from "./saved-view.ts";
 
 export interface DownloadRequest {
@@ -34,8 +34,9 @@ export interface DownloadRequest {
 }
 
 /**
- * Saves the task's audio under the wanted name. If `taskId` is the handle of a request whose send got no response,
- * first sends that request again. Both sends use the same idempotency key, so the request cannot be paid twice.
+ * Saves the task's audio under the wanted name. If `taskIdOrHandle` is the handle of a request whose send got no
+ * response, first sends that request again. Both sends use the same idempotency key, so the request cannot be paid
+ * twice.
  *
  * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `timeout` if the transfer outlasts the
  *   wait (the transfer continues), and errors of saving
@@ -56,7 +57,7 @@ export async function downloadTask(
   const foundRecord = await withTimeout(
     { clock: deps.clock, timeoutMs: call.deadline.leftMs, signal: call.signal, timeoutError },
     async (signal) =>
-      (await findRecordOfTask(deps, taskIdOrHandle, signal, call.deadline)) ??
+      (await resolveRecordOfTask(deps, taskIdOrHandle, signal, call.deadline)) ??
       (await draftExternalTaskRecord(deps, taskIdOrHandle, signal, call.deadline)),
   );
   const savedFile = foundRecord.status === "succeeded" ? await findSaved(deps, foundRecord, fileName) : null;
@@ -100,9 +101,9 @@ async function resendUnresolved(
     });
   }
   const { job } = jobs.start(record, "create");
-  const end = await waitForJob(job, call, () => job.record.taskId !== null);
-  if (end?.kind === "error") throw end.error;
-  return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
+  const outcome = await waitForJob(job, call, () => job.record.taskId !== null);
+  if (outcome?.kind === "error") throw outcome.error;
+  return outcome?.kind === "saved" || outcome?.kind === "failed" ? outcome.record : job.record;
 }
 
 /** Refreshes the status of an unfinished task: waits for one response of the service. */
@@ -117,12 +118,12 @@ async function refresh(
   const isFresh = sincePollMs >= 0 && sincePollMs < deps.timing.pollIntervalMs && !record.isGone;
   if (!isRunningStatus(record.status)) return record;
   if (isFresh) {
-    jobs.start(record, "finish");
+    jobs.start(record, "resume");
     return record;
   }
-  const { job, end } = await runFinishJob(jobs, deps.clock, record, { ...call, waitMs: 0 });
-  if (end?.kind === "error") throw end.error;
-  return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
+  const { job, outcome } = await runResumeJob(jobs, deps.clock, record, { ...call, waitMs: 0 });
+  if (outcome?.kind === "error") throw outcome.error;
+  return outcome?.kind === "saved" || outcome?.kind === "failed" ? outcome.record : job.record;
 }
 
 /** Drafts a record for a task that was made elsewhere. */
@@ -155,12 +156,9 @@ async function setFileName(
   fileName: string | null,
 ): Promise<RequestRecord> {
   if (fileName === null || jobs.findRunning(record.recordId) !== undefined) return record;
-  await checkNameAvailability(
-    deps.folder,
-    buildNumberedName(chooseWantedName(record, fileName), LAST_NUMBER),
-  );
+  await checkNameAvailability(deps.folder, buildNumberedName(chooseFileName(record, fileName), LAST_NUMBER));
   if (record.revision === 0) return { ...record, fileName };
-  return (await deps.ledger.apply(record, { kind: "file_named", fileName, replacedFile: null })) ?? record;
+  return (await deps.ledger.apply(record, { kind: "file_named", fileName, fileToReplace: null })) ?? record;
 }
 
 async function downloadAudio(
@@ -170,21 +168,21 @@ async function downloadAudio(
   fileName: string | null,
   call: CallWithDeadline,
 ): Promise<RequestView> {
-  const { job, end } = await runFinishJob(jobs, deps.clock, record, call);
-  switch (end?.kind) {
+  const { job, outcome } = await runResumeJob(jobs, deps.clock, record, call);
+  switch (outcome?.kind) {
     case "saved": {
-      const file = await saveUnderName(deps, end.record, end.file, { fileName, mayReplace: false });
+      const file = await saveUnderName(deps, outcome.record, outcome.file, { fileName, mayReplace: false });
       return await buildSavedView(
         deps,
-        end.record,
+        outcome.record,
         { replayed: true, file },
         { fileName, mayReplace: false },
       );
     }
     case "error":
-      throw end.error;
+      throw outcome.error;
     case "failed":
-      throw taskFailedError(end.record);
+      throw taskFailedError(outcome.record);
     case "no_result":
     case "not_wanted":
     case undefined: {

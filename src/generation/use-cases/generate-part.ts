@@ -16,7 +16,7 @@ import { describePhase } from "../job/phase.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import { findNewestExisting } from "./file-owner-filter.ts";
-import { findOrDraft } from "./find-record.ts";
+import { resolveRecord } from "./resolve-record.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;
@@ -73,7 +73,7 @@ export async function finishPart(
   request: PartRequest,
   { signal }: Pick<PartCall, "signal">,
 ): Promise<void> {
-  const record = await findPart(deps, request);
+  const record = await selectPartRecord(deps, request);
   const running = record === null ? undefined : jobs.findRunning(record.recordId);
   if (running !== undefined && record?.taskId === null) {
     // Do not join the job as a caller, because a job with a caller sends another create if the service refuses the
@@ -85,7 +85,7 @@ export async function finishPart(
     return;
   }
   if (record === null || record.taskId === null || !isResumable(record)) return;
-  const { job } = jobs.start(record, "finish");
+  const { job } = jobs.start(record, "resume");
   await waitForJob(job, startPartDeadline(deps, signal));
 }
 
@@ -106,7 +106,7 @@ function startPartDeadline({ clock, timing }: GenerationDeps, signal: AbortSigna
  *
  * @returns `null` if the part was never requested
  */
-export async function findPart(
+export async function selectPartRecord(
   { ledger, folder }: GenerationDeps,
   { input, take }: PartRequest,
 ): Promise<RequestRecord | null> {
@@ -131,7 +131,7 @@ export async function findPart(
 
 /** Finds the audio of a part on this machine; `null` if it is not here. */
 export async function findSavedPart(deps: GenerationDeps, request: PartRequest): Promise<SavedPart | null> {
-  const record = await findPart(deps, request);
+  const record = await selectPartRecord(deps, request);
   const file = record === null ? null : await findSaved(deps, record, null);
   return record !== null && file?.matchesFormat === true ? { record, file } : null;
 }
@@ -158,7 +158,7 @@ export async function generatePart(
     isListed: false,
   } as const;
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const { record, file } = await findOrDraft(deps, identified, signal);
+    const { record, file } = await resolveRecord(deps, identified, signal);
     if (file !== null && !forcesDownload) return { record, file };
     await deps.partsFolder.ensureWritable();
     signal.throwIfAborted();
@@ -170,14 +170,14 @@ export async function generatePart(
         onUnknownStatus?.(describePhase(phase, current, deps.clock));
       }
     };
-    const end = await waitForJob(job, { ...startPartDeadline(deps, signal), onProgress });
-    switch (end?.kind) {
+    const outcome = await waitForJob(job, { ...startPartDeadline(deps, signal), onProgress });
+    switch (outcome?.kind) {
       case "saved":
-        return { record: end.record, file: end.file };
+        return { record: outcome.record, file: outcome.file };
       case "failed":
-        throw taskFailedError(end.record);
+        throw taskFailedError(outcome.record);
       case "error":
-        throw end.error;
+        throw outcome.error;
       case "not_wanted":
         throw new NotWantedError("the narration wants no more creates");
       case "no_result":

@@ -21,9 +21,14 @@ import { buildRequestView, type RequestView } from "../request-view.ts";
 import { respellInput } from "../respelled-input.ts";
 import { parseStoredInput } from "../stored-input.ts";
 import { taskFailedError } from "../task-failed-error.ts";
-import { chooseName, saveUnderName } from "./chosen-names.ts";
-import { buildNewRecord, type FoundRecord, findOrDraft, type IdentifiedRequest } from "./find-record.ts";
+import { chooseNameAndReplacement, saveUnderName } from "./file-name-conflicts.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
+import {
+  buildNewRecord,
+  type PreparedRequest,
+  type ResolvedRecord,
+  resolveRecord,
+} from "./resolve-record.ts";
 import { buildSavedView } from "./saved-view.ts";
 
 export interface GenerateRequest extends SaveOptions {
@@ -38,12 +43,12 @@ export interface GenerateRequest extends SaveOptions {
  *
  * @throws AudioError `invalid_file_name`, `request_too_large`
  */
-export function identifyRequest({
+export function prepareRequest({
   input,
   pronunciations = [],
   take,
   fileName,
-}: GenerateRequest): IdentifiedRequest {
+}: GenerateRequest): PreparedRequest {
   if (fileName !== null) assertFileName(fileName);
   const { input: spoken, originalPrompt, words } = respellInput(input, pronunciations);
   return {
@@ -64,7 +69,7 @@ export function identifyRequest({
 export async function runRequest(
   deps: GenerationDeps,
   jobs: Jobs,
-  identified: IdentifiedRequest,
+  identified: PreparedRequest,
   saveOptions: SaveOptions,
   givenCall: Call,
 ): Promise<RequestView> {
@@ -88,10 +93,10 @@ export async function runRequest(
 
 async function findWithinWait(
   deps: GenerationDeps,
-  identified: IdentifiedRequest,
+  identified: PreparedRequest,
   call: CallWithDeadline,
   idempotencyKey: string | null,
-): Promise<FoundRecord> {
+): Promise<ResolvedRecord> {
   return await withTimeout(
     {
       clock: deps.clock,
@@ -100,7 +105,7 @@ async function findWithinWait(
       timeoutError: () =>
         callTimedOutError(deps.ledger.store.outage, { idempotencyKey: idempotencyKey ?? undefined }),
     },
-    (signal) => findOrDraft(deps, identified, signal, call.deadline),
+    (signal) => resolveRecord(deps, identified, signal, call.deadline),
   );
 }
 
@@ -129,7 +134,7 @@ async function runRecord(
   deps: GenerationDeps,
   jobs: Jobs,
   saveOptions: SaveOptions,
-  { record, file: saved, notes }: FoundRecord,
+  { record, file: saved, notes }: ResolvedRecord,
   call: CallWithDeadline,
 ): Promise<RequestView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
@@ -139,34 +144,34 @@ async function runRecord(
     return await buildSavedView(deps, listedRecord, { replayed: true, file: namedFile, notes }, saveOptions);
   }
   await deps.folder.ensureWritable();
-  const name = await chooseName(deps, record, saveOptions);
+  const name = await chooseNameAndReplacement(deps, record, saveOptions);
   call.signal.throwIfAborted();
   const listedRecord = await markListed(deps, record);
   const preparedRecord = { ...listedRecord, ...name };
   const startRecord = (await call.mcpTaskPreparation?.prepare(preparedRecord)) ?? preparedRecord;
   const { job, isNew } = jobs.start(startRecord, "create", {
-    mayRetryFailedAttempt: call.mcpTaskPreparation?.isResumed !== true,
+    mayReplaceFailedTask: call.mcpTaskPreparation?.isResumed !== true,
   });
   const isEnough = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
   // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
   // again after the same time.
   const isRepeat = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
   const waitingCall = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
-  const end = (await waitForJob(job, waitingCall, isEnough)) ?? (await waitUntilStored(job, call, deps));
-  const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
-  switch (end?.kind) {
+  const outcome = (await waitForJob(job, waitingCall, isEnough)) ?? (await waitUntilStored(job, call, deps));
+  const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTaskCount === 0));
+  switch (outcome?.kind) {
     case undefined:
       throwIfUnreachable(job, deps.clock);
       if (call.mcpTaskPreparation === undefined) job.keepRunning();
       return buildRequestView(job.record, { replayed, notes, activity: describeActivity(job, deps) });
     case "saved": {
-      const namedFile = await saveUnderName(deps, end.record, end.file, saveOptions);
-      return await buildSavedView(deps, end.record, { replayed, file: namedFile, notes }, saveOptions);
+      const namedFile = await saveUnderName(deps, outcome.record, outcome.file, saveOptions);
+      return await buildSavedView(deps, outcome.record, { replayed, file: namedFile, notes }, saveOptions);
     }
     case "failed":
-      throw taskFailedError(end.record);
+      throw taskFailedError(outcome.record);
     case "error":
-      throw await withCost(deps, end.error, job.record);
+      throw await withCost(deps, outcome.error, job.record);
     case "no_result":
     case "not_wanted":
       return null;
@@ -188,8 +193,8 @@ async function waitUntilStored(
   const isStored = (): boolean => job.record.revision > 0 || job.phase.kind !== "starting";
   if (isStored()) return null;
   const deadline = new Deadline(clock, LEDGER_ANSWERS_WITHIN_MS);
-  const end = await waitForJob(job, { ...call, deadline }, isStored);
-  if (end !== null || isStored()) return end;
+  const outcome = await waitForJob(job, { ...call, deadline }, isStored);
+  if (outcome !== null || isStored()) return outcome;
   const idempotencyKey = job.record.idempotencyKey ?? undefined;
   throw callTimedOutError(ledger.store.outage, { idempotencyKey });
 }

@@ -14,7 +14,7 @@ import { createFileOwnerFilter, findNewestExisting } from "./file-owner-filter.t
 
 const EXCERPT_CODE_POINTS = 80;
 
-/** Number of digits of the hash in `request`. They are enough to distinguish the requests of one ledger. */
+/** Number of digits of `inputHash`. They are enough to distinguish the requests of one ledger. */
 const INPUT_HASH_DIGITS = 16;
 
 /** Maximum number of requests that are searched for words. The newest come first. */

@@ -7,7 +7,7 @@ import { isRunningStatus } from "../../contract/audio-task.ts";
 import { deriveRequestFingerprint } from "../../ledger/identity.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import type { IdentifiedRequest } from "./find-record.ts";
+import type { PreparedRequest } from "./resolve-record.ts";
 
 /**
  * Maximum age of the open request. If the open request is older, a call with the same words is probably meant as a new
@@ -46,7 +46,7 @@ export interface NearDuplicate {
  */
 export async function findNearDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
-  { input, take }: IdentifiedRequest,
+  { input, take }: PreparedRequest,
 ): Promise<NearDuplicate | null> {
   if (
     (await ledger.findByFingerprint(deriveRequestFingerprint(ledger.identity.baseUrl, input, take))).length >

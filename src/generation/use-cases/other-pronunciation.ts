@@ -7,8 +7,8 @@ import { type RequestRecord, restoreOriginalInput } from "../../ledger/record.ts
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
-import type { FoundRecord, IdentifiedRequest } from "./find-record.ts";
 import type { PartRequest } from "./generate-part.ts";
+import type { PreparedRequest, ResolvedRecord } from "./resolve-record.ts";
 
 /** Whether the record's create was sent and its task has not failed. */
 const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting" && status !== "failed";
@@ -21,9 +21,9 @@ const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting
  */
 export async function findOtherPronunciation(
   deps: GenerationDeps,
-  { input, originalPrompt, take }: IdentifiedRequest,
-  found: FoundRecord,
-): Promise<FoundRecord | null> {
+  { input, originalPrompt, take }: PreparedRequest,
+  found: ResolvedRecord,
+): Promise<ResolvedRecord | null> {
   const { record, file, notes } = found;
   if (file !== null || mayBeCharged(record)) return null;
   const { baseUrl, apiKeyId } = deps.ledger.identity;

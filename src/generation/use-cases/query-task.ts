@@ -16,8 +16,8 @@ import { describePhase } from "../job/phase.ts";
 import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { buildRequestView, type RequestView } from "../request-view.ts";
-import { checkTaskId, describeEarlierTask, findRecordOfTask } from "./find-record.ts";
 import { callTimedOutError, describeActivity } from "./generate.ts";
+import { checkTaskId, describeEarlierTask, resolveRecordOfTask } from "./resolve-record.ts";
 import { buildSavedView } from "./saved-view.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function queryTask(
   checkTaskId(taskIdOrHandle);
   const call = startDeadline(givenCall, deps.clock);
   const record = await runWithinDeadline(deps, call, taskIdOrHandle, (signal) =>
-    findRecordOfTask(deps, taskIdOrHandle, signal, call.deadline),
+    resolveRecordOfTask(deps, taskIdOrHandle, signal, call.deadline),
   );
   if (record === null) return await pollExternalTask(deps, taskIdOrHandle, call);
   const view = await reportRecordedTask(deps, jobs, record, call);
@@ -55,15 +55,18 @@ async function reportRecordedTask(
   if (record.taskId === null && call.waitMs === 0) return await buildUnacceptedView(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
-    jobs.start(record, "finish");
+    jobs.start(record, "resume");
     return buildRequestView(record, { replayed: true });
   }
-  const { job, end } = await runFinishJob(jobs, deps.clock, record, call);
-  if (end?.kind === "error") throw end.error;
-  if (end?.kind === "saved")
-    return await buildSavedView(deps, end.record, { replayed: true, file: end.file });
-  const activity = end === null ? describeActivity(job, deps) : null;
-  return buildRequestView(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
+  const { job, outcome } = await runResumeJob(jobs, deps.clock, record, call);
+  if (outcome?.kind === "error") throw outcome.error;
+  if (outcome?.kind === "saved")
+    return await buildSavedView(deps, outcome.record, { replayed: true, file: outcome.file });
+  const activity = outcome === null ? describeActivity(job, deps) : null;
+  return buildRequestView(outcome?.kind === "failed" ? outcome.record : job.record, {
+    replayed: true,
+    activity,
+  });
 }
 
 /**
@@ -88,11 +91,12 @@ async function buildUnacceptedView(
   record: RequestRecord,
   call: CallWithDeadline,
 ): Promise<RequestView> {
-  const { job } = jobs.start(record, "finish");
+  const { job } = jobs.start(record, "resume");
   const leaseCall = { ...call, deadline: new Deadline(deps.clock, MAX_LEASE_WAIT_MS) };
-  const end = await waitForJob(job, leaseCall, () => job.phase.kind !== "starting");
-  const facts = { replayed: true, activity: end === null ? describeActivity(job, deps) : null };
-  if (end?.kind === "saved") return await buildSavedView(deps, end.record, { ...facts, file: end.file });
+  const outcome = await waitForJob(job, leaseCall, () => job.phase.kind !== "starting");
+  const facts = { replayed: true, activity: outcome === null ? describeActivity(job, deps) : null };
+  if (outcome?.kind === "saved")
+    return await buildSavedView(deps, outcome.record, { ...facts, file: outcome.file });
   return buildRequestView(job.record, facts);
 }
 
@@ -114,22 +118,22 @@ function isFresh(
  * Returns when the task has ended or the call's wait is over. If the call has no wait, returns after the next response
  * of the service. Sends no create.
  */
-export async function runFinishJob(
+export async function runResumeJob(
   jobs: Jobs,
   clock: Pick<Clock, "steadyMs">,
   record: RequestRecord,
   call: CallWithDeadline,
-): Promise<{ job: Job; end: JobOutcome | null }> {
+): Promise<{ job: Job; outcome: JobOutcome | null }> {
   for (let starts = 1; ; starts += 1) {
-    const { job } = jobs.start(record, "finish");
+    const { job } = jobs.start(record, "resume");
     // A call that may wait uses all of its time, because a return without news would only make the model repeat the
     // call.
     const isEnough = (): boolean =>
       call.waitMs === 0 && (isHeldLonger(job, call, clock) || hasChanged(job, record));
-    const end = await waitForJob(job, call, isEnough);
-    if (end === null && call.waitMs === 0) throwIfQueryFailed(job);
-    if (end?.kind !== "no_result" || job.record.taskId === null || starts === MAX_JOB_STARTS)
-      return { job, end };
+    const outcome = await waitForJob(job, call, isEnough);
+    if (outcome === null && call.waitMs === 0) throwIfQueryFailed(job);
+    if (outcome?.kind !== "no_result" || job.record.taskId === null || starts === MAX_JOB_STARTS)
+      return { job, outcome };
     call.signal.throwIfAborted();
   }
 }

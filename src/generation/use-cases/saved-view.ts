@@ -4,7 +4,7 @@ import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/mcp-task.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { buildRequestView, type RequestView, type ViewFacts } from "../request-view.ts";
-import { explainAddedNumber } from "./chosen-names.ts";
+import { explainAddedNumber } from "./file-name-conflicts.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 
 /**

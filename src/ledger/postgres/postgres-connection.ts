@@ -158,7 +158,7 @@ export class PostgresConnection {
       // Send all statements together, so that the server sends its answers together, too.
       this.#socket.cork();
       const queries = statements.map(({ sql: text, values }) =>
-        this.#client.query(numbered(text), values.map(withoutNul)),
+        this.#client.query(numberPlaceholders(text), values.map(withoutNul)),
       );
       this.#socket.uncork();
       const answers = await Promise.allSettled(queries);
@@ -222,9 +222,9 @@ const NUMBERED = new Map<string, string>();
  * Returns the statement with its `?` marks as `$1`, `$2`, and so on. No statement of the ledger has a `?` in a
  * literal.
  */
-function numbered(text: string): string {
-  const numbered = NUMBERED.get(text);
-  if (numbered !== undefined) return numbered;
+function numberPlaceholders(text: string): string {
+  const numberPlaceholders = NUMBERED.get(text);
+  if (numberPlaceholders !== undefined) return numberPlaceholders;
   let count = 0;
   const changed = text.replaceAll("?", () => {
     count += 1;

@@ -8,9 +8,9 @@ import { findLeaseOwner, type Lease } from "./lease.ts";
 export interface AdmissionLimits {
   readonly maxCreates: number;
   readonly limitWindowMs: number;
-  readonly maxInFlight: number;
+  readonly maxConcurrentTasks: number;
   /** How long an unresolved create keeps its concurrency slot after its process was last seen alive. */
-  readonly unresolvedInFlightTtlMs: number;
+  readonly unresolvedSlotTtlMs: number;
   /** Maximum spend of all records of the service within a window of wall-clock time; `null` for no budget. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
@@ -45,7 +45,7 @@ export interface AdmissionFacts {
     | undefined;
   readonly state: ApiKeyState;
   /** The concurrency slots that the API key's other records have taken. */
-  readonly othersInFlight: readonly ConcurrencySlot[];
+  readonly otherConcurrencySlots: readonly ConcurrencySlot[];
   /** The spend of the service within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
   /** Whether a call or an MCP task still wants the create. */
@@ -54,7 +54,7 @@ export interface AdmissionFacts {
   readonly narration: NarrationFacts | null;
 }
 
-export type AdmissionHold = "paused" | "rate" | "in_flight";
+export type AdmissionHold = "paused" | "rate" | "concurrency";
 
 export type AdmissionDecision =
   | { readonly kind: "admitted" }
@@ -65,8 +65,8 @@ export type AdmissionDecision =
   | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
   | { readonly kind: "over_budget"; readonly countedCredits: number }
   /**
-   * `waitMs`: milliseconds until the next request for admission. For `in_flight` this is a maximum, because a task may
-   * end earlier.
+   * `waitMs`: milliseconds until the next request for admission. For `concurrency` this is a maximum, because a task
+   * may end earlier.
    */
   | { readonly kind: "held"; readonly reason: AdmissionHold; readonly waitMs: number };
 
@@ -90,7 +90,7 @@ export function decideAdmission(
 ): AdmissionDecision {
   if (isRepeatedAdmission(request, facts)) return { kind: "admitted" };
   const { owner, expectedRevision, after, limits, sendId } = request;
-  const { record, state, othersInFlight, countedCredits, isWanted, narration } = facts;
+  const { record, state, otherConcurrencySlots, countedCredits, isWanted, narration } = facts;
 
   const leasedBy = findLeaseOwner(record?.lease ?? null, nowSteadyMs);
   const isLeaseLost = leasedBy !== null && leasedBy !== owner;
@@ -108,10 +108,10 @@ export function decideAdmission(
   if (pausedMs > 0) return { kind: "held", reason: "paused", waitMs: pausedMs };
   const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
-  const ends = listConcurrencySlotExpiriesMs(othersInFlight, state, limits, nowSteadyMs);
-  const concurrencySlotFreeAtMs = ends[ends.length - limits.maxInFlight];
+  const ends = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
+  const concurrencySlotFreeAtMs = ends[ends.length - limits.maxConcurrentTasks];
   if (concurrencySlotFreeAtMs !== undefined) {
-    return { kind: "held", reason: "in_flight", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };
+    return { kind: "held", reason: "concurrency", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };
   }
   return { kind: "admitted" };
 }

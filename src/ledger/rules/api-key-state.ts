@@ -131,18 +131,18 @@ export function withRateSlot(
 }
 
 /**
- * How a create ended. `counts`: the create was sent, and its rate slot counts for one window from now. `unsent`: the
- * create was not sent, and its rate slot is free at once.
+ * Whether an admitted create was sent. If it was sent, its rate slot counts for one window from now. If it was not
+ * sent, its rate slot is free at once.
  */
-export interface RateSlotRelease {
+export interface SendOutcome {
   readonly sendId: string;
-  readonly outcome: "counts" | "unsent";
+  readonly outcome: "sent" | "unsent";
 }
 
-/** Releases a pending rate slot. Leaves a rate slot that was already released unchanged. */
-export function withReleasedRateSlot(
+/** Applies the outcome of a send to its pending rate slot. Leaves a rate slot that is not pending unchanged. */
+export function withSendOutcome(
   state: ApiKeyState,
-  { sendId, outcome }: RateSlotRelease,
+  { sendId, outcome }: SendOutcome,
   nowSteadyMs: number,
 ): ApiKeyState {
   if (!isRateSlotPending(state, sendId)) return state;

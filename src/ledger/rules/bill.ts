@@ -9,7 +9,7 @@ export interface BillLine {
   /** Reserved credits while the task runs, then charged credits; 0 if nothing was charged. */
   readonly credits: number;
   /** Whether the credits are still a reservation. */
-  readonly isInFlight: boolean;
+  readonly isReserved: boolean;
   /** Whether the create was sent and has no response yet. */
   readonly isUnresolved: boolean;
 }

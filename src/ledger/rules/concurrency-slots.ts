@@ -1,53 +1,53 @@
 /** Decides which creates and tasks hold a concurrency slot, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
 import { MAX_TASK_LIFETIME_MS } from "../durations.ts";
-import type { InFlightState, RecordStatus } from "../record.ts";
+import type { ConcurrencySlotState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
  * A concurrency slot. If the slot was freed because its time was over, `state` is `null`, but `sinceSteadyMs` is kept.
- * As long as the record's status does not change, `sinceSteadyMs` keeps later writes of the record from occupying the
- * place again.
+ * As long as the record's status does not change, `sinceSteadyMs` keeps later writes of the record from taking the
+ * slot again.
  */
 export interface ConcurrencySlot {
-  readonly state: InFlightState | null;
+  readonly state: ConcurrencySlotState | null;
   /** The steady-clock time when the slot was taken. */
   readonly sinceSteadyMs: number | null;
   readonly owner: ProcessId | null;
 }
 
-const NOT_IN_FLIGHT: ConcurrencySlot = { state: null, sinceSteadyMs: null, owner: null };
+const NO_CONCURRENCY_SLOT: ConcurrencySlot = { state: null, sinceSteadyMs: null, owner: null };
 
-export interface InFlightDurations {
+export interface ConcurrencySlotDurations {
   /** How long an unresolved create keeps its concurrency slot after its process was last seen alive. */
-  readonly unresolvedInFlightTtlMs: number;
+  readonly unresolvedSlotTtlMs: number;
   readonly limitWindowMs: number;
 }
 
 /** Returns the time at which a concurrency slot expires. The slot becomes free earlier if its task ends earlier. */
 function concurrencySlotExpiryMs(
-  { state: inFlightState, sinceSteadyMs, owner }: ConcurrencySlot,
+  { state: concurrencySlotState, sinceSteadyMs, owner }: ConcurrencySlot,
   { heartbeatSteadyMsByProcess }: ApiKeyState,
-  { unresolvedInFlightTtlMs, limitWindowMs }: InFlightDurations,
+  { unresolvedSlotTtlMs, limitWindowMs }: ConcurrencySlotDurations,
   nowSteadyMs: number,
 ): number {
   // A date in the future was written before the steady clock restarted. Count from the present time instead.
   const startMs = Math.min(sinceSteadyMs ?? nowSteadyMs, nowSteadyMs);
-  if (inFlightState === "accepted") return startMs + MAX_TASK_LIFETIME_MS;
+  if (concurrencySlotState === "accepted") return startMs + MAX_TASK_LIFETIME_MS;
   const seenAtMs = Math.max(
     startMs,
     owner === null ? startMs : (heartbeatSteadyMsByProcess[owner] ?? startMs),
   );
   // Free the concurrency slot after a maximum time even if heartbeats continue, because a living process may have given
   // up on the create.
-  return Math.min(seenAtMs + unresolvedInFlightTtlMs, startMs + limitWindowMs + unresolvedInFlightTtlMs);
+  return Math.min(seenAtMs + unresolvedSlotTtlMs, startMs + limitWindowMs + unresolvedSlotTtlMs);
 }
 
 /** Returns the times at which the occupied concurrency slots expire, the soonest first. */
 export function listConcurrencySlotExpiriesMs(
   concurrencySlots: readonly ConcurrencySlot[],
   state: ApiKeyState,
-  durations: InFlightDurations,
+  durations: ConcurrencySlotDurations,
   nowSteadyMs: number,
 ): number[] {
   return concurrencySlots
@@ -60,7 +60,7 @@ export function listConcurrencySlotExpiriesMs(
 export function hasLongExpired(
   concurrencySlot: ConcurrencySlot,
   state: ApiKeyState,
-  durations: InFlightDurations,
+  durations: ConcurrencySlotDurations,
   nowSteadyMs: number,
 ): boolean {
   return (
@@ -75,14 +75,14 @@ export function hasLongExpired(
  */
 export function concurrencySlotAfterWrite(
   stored: { readonly concurrencySlot: ConcurrencySlot; readonly status: string | null } | undefined,
-  after: { readonly inFlightState: InFlightState | null; readonly status: RecordStatus },
+  after: { readonly concurrencySlotState: ConcurrencySlotState | null; readonly status: RecordStatus },
   now: { readonly steadyMs: number; readonly owner: ProcessId },
 ): ConcurrencySlot {
-  if (after.inFlightState === null) return NOT_IN_FLIGHT;
+  if (after.concurrencySlotState === null) return NO_CONCURRENCY_SLOT;
   if (stored !== undefined) {
     const hasExpired = stored.concurrencySlot.state === null && stored.concurrencySlot.sinceSteadyMs !== null;
-    if (stored.concurrencySlot.state === after.inFlightState) return stored.concurrencySlot;
+    if (stored.concurrencySlot.state === after.concurrencySlotState) return stored.concurrencySlot;
     if (hasExpired && stored.status === after.status) return stored.concurrencySlot;
   }
-  return { state: after.inFlightState, sinceSteadyMs: now.steadyMs, owner: now.owner };
+  return { state: after.concurrencySlotState, sinceSteadyMs: now.steadyMs, owner: now.owner };
 }

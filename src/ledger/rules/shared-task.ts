@@ -1,10 +1,10 @@
 /** Selects which record counts and which record is listed, if records of several API keys name one task. Pure. */
-import type { SpendShare } from "./spend.ts";
+import type { BucketedSpend } from "./spend.ts";
 
 /** What one record states about its task. */
-export interface TaskShare {
+export interface TaskStatement {
   readonly status: string | null;
-  readonly spend: SpendShare | null;
+  readonly spend: BucketedSpend | null;
 }
 
 /**
@@ -12,7 +12,7 @@ export interface TaskShare {
  * the others may still count the reservation. Among these, takes the highest amount, because a record may include
  * earlier attempts. Among equal amounts, takes the earliest date, so that the order of the records is irrelevant.
  */
-export function countSpendOnce(records: readonly TaskShare[]): SpendShare | null {
+export function countSpendOnce(records: readonly TaskStatement[]): BucketedSpend | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");
   const [counted = null] = (ended.length > 0 ? ended : records)
     .flatMap(({ spend }) => spend ?? [])

@@ -10,14 +10,14 @@ import { SPEND_BUCKET_MS } from "../durations.ts";
 export const SPEND_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
 /** What one record adds to the sum of one quarter of an hour. */
-export interface SpendShare {
+export interface BucketedSpend {
   readonly bucketIndex: number;
   readonly credits: number;
 }
 
-export function toSpendShare(
+export function toBucketedSpend(
   spend: { readonly credits: number; readonly atMs: number } | null,
-): SpendShare | null {
+): BucketedSpend | null {
   return spend === null
     ? null
     : { bucketIndex: Math.floor(spend.atMs / SPEND_BUCKET_MS), credits: spend.credits };
@@ -36,11 +36,11 @@ export function lastBucketBefore(wallMs: number, windowMs: number): number {
  * quarter, so that all transactions take locks in the same order.
  */
 export function computeSpendChanges(
-  out: ReadonlyArray<SpendShare | null>,
-  into: ReadonlyArray<SpendShare | null>,
-): SpendShare[] {
+  out: ReadonlyArray<BucketedSpend | null>,
+  into: ReadonlyArray<BucketedSpend | null>,
+): BucketedSpend[] {
   const creditsByBucket = new Map<number, number>();
-  const add = (share: SpendShare | null, sign: 1 | -1): void => {
+  const add = (share: BucketedSpend | null, sign: 1 | -1): void => {
     if (share === null) return;
     creditsByBucket.set(
       share.bucketIndex,

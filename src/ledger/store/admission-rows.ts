@@ -8,9 +8,9 @@ import { parseMcpTaskRows, selectOpenMcpTasks } from "./mcp-task-rows.ts";
 import { parseBillLines, selectBill } from "./narration-rows.ts";
 import {
   type LoadedRow,
-  type OtherInFlight,
+  type OtherConcurrencySlot,
   parseLoadedRow,
-  parseOthersInFlight,
+  parseOtherConcurrencySlots,
   ROW_RESULTS,
   selectRow,
 } from "./record-rows.ts";
@@ -19,7 +19,7 @@ import { type Rows, type Statement, sql } from "./sql-engine.ts";
 export interface LoadedAdmission {
   readonly loaded: LoadedRow;
   /** The concurrency slots that the API key's other records have taken. */
-  readonly othersInFlight: readonly OtherInFlight[];
+  readonly otherConcurrencySlots: readonly OtherConcurrencySlot[];
   /** The spend of the service within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
   readonly openMcpTasks: readonly McpTask[];
@@ -40,8 +40,8 @@ export const selectAdmission = (
 ): Statement[] => [
   ...selectRow({ apiKeyId, recordId }, lookupKeys),
   sql(
-    `SELECT record_id, in_flight_state, in_flight_since_steady_ms, in_flight_owner FROM agm_records
-     WHERE api_key_id = ? AND in_flight_state IS NOT NULL`,
+    `SELECT record_id, concurrency_slot_state, concurrency_slot_since_steady_ms, concurrency_slot_owner FROM agm_records
+     WHERE api_key_id = ? AND concurrency_slot_state IS NOT NULL`,
     apiKeyId,
   ),
   selectSpentCredits(scope.baseUrl, lastBucket),
@@ -55,10 +55,12 @@ export function parseLoadedAdmission(
   lastBucket: number,
 ): LoadedAdmission {
   const loaded = parseLoadedRow(rows);
-  const [places = [], sums = [], mcpTasks = [], bill = []] = rows.slice(ROW_RESULTS);
+  const [concurrencySlots = [], sums = [], mcpTasks = [], bill = []] = rows.slice(ROW_RESULTS);
   return {
     loaded,
-    othersInFlight: parseOthersInFlight(places).filter((other) => other.recordId !== recordId),
+    otherConcurrencySlots: parseOtherConcurrencySlots(concurrencySlots).filter(
+      (other) => other.recordId !== recordId,
+    ),
     countedCredits: withoutOwnSpend(parseSpentCredits(sums), loaded, lastBucket),
     openMcpTasks: parseMcpTaskRows(mcpTasks),
     bill: parseBillLines(bill),
@@ -79,10 +81,10 @@ export const parseSpentCredits = ([row]: Rows): number =>
  */
 function withoutOwnSpend(
   spentCredits: number,
-  { stored, otherShares }: LoadedRow,
+  { stored, otherTaskStatements }: LoadedRow,
   lastBucket: number,
 ): number {
-  const ownSpend = otherShares.length > 0 ? null : (stored?.spend ?? null);
+  const ownSpend = otherTaskStatements.length > 0 ? null : (stored?.spend ?? null);
   return ownSpend !== null && ownSpend.bucketIndex > lastBucket
     ? Math.max(0, spentCredits - ownSpend.credits)
     : spentCredits;
@@ -98,7 +100,7 @@ export const dropSpend = (baseUrl: string, lastBucket: number): Statement =>
  */
 export const freeConcurrencySlot = (apiKeyId: string, recordId: string): Statement =>
   sql(
-    "UPDATE agm_records SET in_flight_state = NULL WHERE api_key_id = ? AND record_id = ?",
+    "UPDATE agm_records SET concurrency_slot_state = NULL WHERE api_key_id = ? AND record_id = ?",
     apiKeyId,
     recordId,
   );
@@ -109,7 +111,7 @@ export const freeConcurrencySlot = (apiKeyId: string, recordId: string): Stateme
  */
 export const clampConcurrencySlot = (apiKeyId: string, recordId: string, nowSteadyMs: number): Statement =>
   sql(
-    "UPDATE agm_records SET in_flight_since_steady_ms = ? WHERE api_key_id = ? AND record_id = ?",
+    "UPDATE agm_records SET concurrency_slot_since_steady_ms = ? WHERE api_key_id = ? AND record_id = ?",
     nowSteadyMs,
     apiKeyId,
     recordId,

@@ -10,11 +10,11 @@ import {
 } from "../rules/admission.ts";
 import {
   type ApiKeyState,
-  type RateSlotRelease,
+  type SendOutcome,
   withoutOldRateSlots,
   withPause,
   withRateSlot,
-  withReleasedRateSlot,
+  withSendOutcome,
 } from "../rules/api-key-state.ts";
 import { sumBilledCredits } from "../rules/bill.ts";
 import { hasLongExpired } from "../rules/concurrency-slots.ts";
@@ -95,7 +95,7 @@ export class AdmissionStore {
       narrationId,
       load: selectAdmission(scope, after, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
-        const { loaded, othersInFlight, countedCredits, openMcpTasks, bill } = parseLoadedAdmission(
+        const { loaded, otherConcurrencySlots, countedCredits, openMcpTasks, bill } = parseLoadedAdmission(
           rows,
           recordId,
           lastBucket,
@@ -105,7 +105,7 @@ export class AdmissionStore {
         const facts = {
           record: stored,
           state,
-          othersInFlight: othersInFlight.map(({ concurrencySlot }) => concurrencySlot),
+          otherConcurrencySlots: otherConcurrencySlots.map(({ concurrencySlot }) => concurrencySlot),
           countedCredits,
           // A create that may have reached the service stays wanted, even if every caller cancels.
           isWanted: !isForMcpTasks || stored?.status !== "waiting" || openMcpTasks.some(isMcpTaskWanted),
@@ -126,13 +126,13 @@ export class AdmissionStore {
           limits: request,
         };
         const result = decideAdmission(requested, facts, nowSteadyMs);
-        const clamped = othersInFlight
+        const clamped = otherConcurrencySlots
           .filter(({ concurrencySlot }) => (concurrencySlot.sinceSteadyMs ?? 0) > nowSteadyMs)
           .map((other) => clampConcurrencySlot(apiKeyId, other.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
           return { result, save: clamped };
         }
-        const lapsed = othersInFlight.filter(({ concurrencySlot }) =>
+        const lapsed = otherConcurrencySlots.filter(({ concurrencySlot }) =>
           hasLongExpired(concurrencySlot, state, request, nowSteadyMs),
         );
         return {
@@ -140,8 +140,12 @@ export class AdmissionStore {
           state: withRateSlot(state, { sendId, owner: processId }, nowSteadyMs),
           save: [
             ...saveRow(loaded, after, {
-              // Each send restarts the time in flight.
-              concurrencySlot: { state: after.inFlightState, sinceSteadyMs: nowSteadyMs, owner: processId },
+              // Each send restarts the time of the concurrency slot.
+              concurrencySlot: {
+                state: after.concurrencySlotState,
+                sinceSteadyMs: nowSteadyMs,
+                owner: processId,
+              },
               lease: renewLease(stored?.lease ?? null, processId, nowSteadyMs),
             }),
             ...(narrationId === null
@@ -165,9 +169,9 @@ export class AdmissionStore {
     return parseSpentCredits(rows);
   }
 
-  /** Releases a rate slot and records how its create ended. */
-  releaseRateSlot(rateSlot: RateSlotRelease): Promise<void> {
-    return this.#changeState((state, nowSteadyMs) => withReleasedRateSlot(state, rateSlot, nowSteadyMs));
+  /** Stores whether an admitted create was sent, and frees its rate slot if it was not. */
+  recordSendOutcome(sendOutcome: SendOutcome): Promise<void> {
+    return this.#changeState((state, nowSteadyMs) => withSendOutcome(state, sendOutcome, nowSteadyMs));
   }
 
   /**

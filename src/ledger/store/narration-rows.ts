@@ -84,7 +84,7 @@ export const selectNewestNarrations = (
  */
 export const selectBill = ({ baseUrl, apiKeyId, machineId }: LedgerScope, narrationId: string): Statement =>
   sql(
-    `SELECT t.request_lookup_key, r.api_key_id, r.spend_credits, r.in_flight_state
+    `SELECT t.request_lookup_key, r.api_key_id, r.spend_credits, r.concurrency_slot_state
      FROM agm_narration_requests t
      JOIN agm_lookup_keys k ON k.lookup_key = t.request_lookup_key
      JOIN agm_records r ON r.api_key_id = k.api_key_id AND r.record_id = k.record_id
@@ -102,15 +102,15 @@ const billRow = z
     request_lookup_key: z.string(),
     api_key_id: z.string(),
     spend_credits: z.number().nullable().catch(null),
-    in_flight_state: z.string().nullable().catch(null),
+    concurrency_slot_state: z.string().nullable().catch(null),
   })
   .transform(
     (row): BillLine => ({
       requestLookupKey: row.request_lookup_key,
       apiKeyId: row.api_key_id,
       credits: row.spend_credits ?? 0,
-      isInFlight: row.in_flight_state !== null,
-      isUnresolved: row.in_flight_state === "unresolved",
+      isReserved: row.concurrency_slot_state !== null,
+      isUnresolved: row.concurrency_slot_state === "unresolved",
     }),
   );
 

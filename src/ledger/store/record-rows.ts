@@ -4,8 +4,8 @@ import { isTaskLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
 import type { ConcurrencySlot } from "../rules/concurrency-slots.ts";
 import type { Lease } from "../rules/lease.ts";
-import { countSpendOnce, type TaskShare } from "../rules/shared-task.ts";
-import { computeSpendChanges, type SpendShare, toSpendShare } from "../rules/spend.ts";
+import { countSpendOnce, type TaskStatement } from "../rules/shared-task.ts";
+import { type BucketedSpend, computeSpendChanges, toBucketedSpend } from "../rules/spend.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
 export interface RecordKey {
@@ -37,21 +37,21 @@ export const toLeaseValues = (lease: Lease | null): [string | null, number | nul
  * A damaged cell counts as empty. A record with a damaged revision is set aside at its next write (see `Ledger.apply`).
  */
 const concurrencySlotColumns = {
-  in_flight_state: z.enum(["unresolved", "accepted"]).nullable().catch(null),
-  in_flight_since_steady_ms: z.number().nullable().catch(null),
-  in_flight_owner: z.string().nullable().catch(null),
+  concurrency_slot_state: z.enum(["unresolved", "accepted"]).nullable().catch(null),
+  concurrency_slot_since_steady_ms: z.number().nullable().catch(null),
+  concurrency_slot_owner: z.string().nullable().catch(null),
 };
 const toConcurrencySlot = (row: z.infer<z.ZodObject<typeof concurrencySlotColumns>>): ConcurrencySlot => ({
-  state: row.in_flight_state,
-  sinceSteadyMs: row.in_flight_since_steady_ms,
-  owner: row.in_flight_owner,
+  state: row.concurrency_slot_state,
+  sinceSteadyMs: row.concurrency_slot_since_steady_ms,
+  owner: row.concurrency_slot_owner,
 });
 
 const spendColumns = {
   spend_bucket: z.int().nullable().catch(null),
   spend_credits: z.number().nullable().catch(null),
 };
-const toSpend = (row: z.infer<z.ZodObject<typeof spendColumns>>): SpendShare | null =>
+const toSpend = (row: z.infer<z.ZodObject<typeof spendColumns>>): BucketedSpend | null =>
   row.spend_bucket === null || row.spend_credits === null
     ? null
     : { bucketIndex: row.spend_bucket, credits: row.spend_credits };
@@ -84,9 +84,9 @@ const otherConcurrencySlotRow = z
   .transform((row) => ({ recordId: row.record_id, concurrencySlot: toConcurrencySlot(row) }));
 
 /** The JSON of a record, with the API key id and the record id of its row. */
-export type StoredRecord = z.infer<typeof storedRecordRow>;
-export type OtherInFlight = z.infer<typeof otherConcurrencySlotRow>;
-export type StoredRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
+export type RecordJsonRow = z.infer<typeof storedRecordRow>;
+export type OtherConcurrencySlot = z.infer<typeof otherConcurrencySlotRow>;
+export type ParsedRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
 
 /** Parses rows. Skips rows with damaged cells, because a damaged row must not hide all others. */
 export function parseReadableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
@@ -96,19 +96,19 @@ export function parseReadableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
   });
 }
 
-export const parseStoredRecords = (rows: Rows): StoredRecord[] => parseReadableRows(storedRecordRow, rows);
-export const parseOthersInFlight = (rows: Rows): OtherInFlight[] =>
+export const parseStoredRecords = (rows: Rows): RecordJsonRow[] => parseReadableRows(storedRecordRow, rows);
+export const parseOtherConcurrencySlots = (rows: Rows): OtherConcurrencySlot[] =>
   parseReadableRows(otherConcurrencySlotRow, rows);
 
-const taskShareRow = z
+const taskStatementRow = z
   .object({ lookup_key: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
   .transform((row) => ({ lookupKey: row.lookup_key, status: row.status, spend: toSpend(row) }));
-type OtherShare = z.infer<typeof taskShareRow>;
+type OtherTaskStatement = z.infer<typeof taskStatementRow>;
 
 /** A stored record, and what the records of other keys state about the same tasks. */
 export interface LoadedRow {
-  readonly stored: StoredRow | undefined;
-  readonly otherShares: readonly OtherShare[];
+  readonly stored: ParsedRow | undefined;
+  readonly otherTaskStatements: readonly OtherTaskStatement[];
 }
 
 /** The number of results that {@link parseLoadedRow} reads. */
@@ -148,7 +148,7 @@ export function parseLoadedRow([rows = [], lookupKeys = [], shares = []]: readon
     row === undefined
       ? undefined
       : { ...storedSchema.parse(row), lookupKeys: parseReadableRows(lookupKeyRow, lookupKeys) };
-  return { stored, otherShares: parseReadableRows(taskShareRow, shares) };
+  return { stored, otherTaskStatements: parseReadableRows(taskStatementRow, shares) };
 }
 
 /** Writes a row over the stored one. */
@@ -158,7 +158,7 @@ export function saveRow(
   { concurrencySlot, lease }: { readonly concurrencySlot: ConcurrencySlot; readonly lease: Lease | null },
 ): Statement[] {
   const { stored } = loaded;
-  const spend = toSpendShare(row.spend);
+  const spend = toBucketedSpend(row.spend);
   const columns = [
     row.baseUrl,
     row.status,
@@ -176,15 +176,15 @@ export function saveRow(
     row.recordJson,
   ];
   const upsert = sql(
-    `INSERT INTO agm_records (api_key_id, record_id, base_url, status, is_resumable, is_listed, created_at_ms, revision, in_flight_state,
-       in_flight_since_steady_ms, in_flight_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_renewed_steady_ms, lease_ttl_ms,
+    `INSERT INTO agm_records (api_key_id, record_id, base_url, status, is_resumable, is_listed, created_at_ms, revision, concurrency_slot_state,
+       concurrency_slot_since_steady_ms, concurrency_slot_owner, spend_bucket, spend_credits, refused_at_ms, lease_owner, lease_renewed_steady_ms, lease_ttl_ms,
        record_json)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (api_key_id, record_id) DO UPDATE SET base_url = excluded.base_url, status = excluded.status,
        is_resumable = excluded.is_resumable, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
-       revision = excluded.revision, in_flight_state = excluded.in_flight_state,
-       in_flight_since_steady_ms = excluded.in_flight_since_steady_ms,
-       in_flight_owner = excluded.in_flight_owner, spend_bucket = excluded.spend_bucket,
+       revision = excluded.revision, concurrency_slot_state = excluded.concurrency_slot_state,
+       concurrency_slot_since_steady_ms = excluded.concurrency_slot_since_steady_ms,
+       concurrency_slot_owner = excluded.concurrency_slot_owner, spend_bucket = excluded.spend_bucket,
        spend_credits = excluded.spend_credits, refused_at_ms = excluded.refused_at_ms, lease_owner = excluded.lease_owner,
        lease_renewed_steady_ms = excluded.lease_renewed_steady_ms, lease_ttl_ms = excluded.lease_ttl_ms, record_json = excluded.record_json`,
     row.apiKeyId,
@@ -212,7 +212,7 @@ export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean):
     ...saveLookupKeys(key, stored.lookupKeys, []),
     // Leave the sums unchanged to keep the spend. But if another record names the same task, the spend of that record
     // counts for the task from now on.
-    ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.baseUrl, loaded, null)),
+    ...(keepsSpend && loaded.otherTaskStatements.length === 0 ? [] : saveSpend(stored.baseUrl, loaded, null)),
   ];
 }
 
@@ -274,11 +274,11 @@ function saveLookupKeys(
  */
 function saveSpend(
   baseUrl: string,
-  { stored, otherShares }: LoadedRow,
-  after: { readonly lookupKeys: readonly string[]; readonly share: TaskShare } | null,
+  { stored, otherTaskStatements }: LoadedRow,
+  after: { readonly lookupKeys: readonly string[]; readonly share: TaskStatement } | null,
 ): Statement[] {
-  const sharesOf = (task: string | undefined): TaskShare[] =>
-    otherShares.filter(({ lookupKey }) => lookupKey === task);
+  const sharesOf = (task: string | undefined): TaskStatement[] =>
+    otherTaskStatements.filter(({ lookupKey }) => lookupKey === task);
   const taskBefore = stored?.lookupKeys.find(isTaskLookupKey);
   const taskAfter = after?.lookupKeys.find(isTaskLookupKey);
   const ownBefore = stored === undefined ? [] : [stored];

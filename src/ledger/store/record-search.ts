@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isResumableStatus, RECORD_STATUSES, type RecordStatus } from "../record.ts";
 import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
-import { parseStoredRecords, type StoredRecord } from "./record-rows.ts";
+import { parseStoredRecords, type RecordJsonRow } from "./record-rows.ts";
 import { type Rows, type SqlEngine, sql } from "./sql-engine.ts";
 
 export interface ListQuery {
@@ -34,7 +34,7 @@ export class RecordSearch {
   }
 
   /** Lists records, newest first. */
-  async list(query: ListQuery): Promise<StoredRecord[]> {
+  async list(query: ListQuery): Promise<RecordJsonRow[]> {
     const { apiKeys, status, resumableOnly = false, includesParts = false, limit } = query;
     const keyIds = apiKeys === "own" ? [this.#scope.apiKeyId] : await this.#findVisibleKeyIds();
     const statuses =
@@ -64,7 +64,7 @@ export class RecordSearch {
   }
 
   /** Finds every visible record that has the lookup key. This API key's records come first. */
-  async findByLookupKey(lookupKey: string): Promise<StoredRecord[]> {
+  async findByLookupKey(lookupKey: string): Promise<RecordJsonRow[]> {
     const { apiKeyId, machineId } = this.#scope;
     const [rows = []] = await this.#engine.read([
       sql(

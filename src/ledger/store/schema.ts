@@ -29,9 +29,9 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     is_listed INTEGER NOT NULL,
     created_at_ms DOUBLE PRECISION NOT NULL,
     revision INTEGER NOT NULL,
-    in_flight_state TEXT,
-    in_flight_since_steady_ms DOUBLE PRECISION,
-    in_flight_owner TEXT,
+    concurrency_slot_state TEXT,
+    concurrency_slot_since_steady_ms DOUBLE PRECISION,
+    concurrency_slot_owner TEXT,
     spend_bucket INTEGER,
     spend_credits DOUBLE PRECISION,
     refused_at_ms DOUBLE PRECISION,
@@ -45,7 +45,7 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
   `CREATE INDEX agm_records_resumable
     ON agm_records (api_key_id, status, created_at_ms DESC, record_id DESC) WHERE is_resumable = 1`,
   `CREATE INDEX agm_records_refused ON agm_records (api_key_id, refused_at_ms) WHERE refused_at_ms IS NOT NULL`,
-  `CREATE INDEX agm_records_in_flight ON agm_records (api_key_id) WHERE in_flight_state IS NOT NULL`,
+  `CREATE INDEX agm_records_concurrency_slots ON agm_records (api_key_id) WHERE concurrency_slot_state IS NOT NULL`,
   `CREATE TABLE agm_lookup_keys (
     lookup_key TEXT NOT NULL, api_key_id TEXT NOT NULL, record_id TEXT NOT NULL,
     PRIMARY KEY (lookup_key, api_key_id, record_id))`,

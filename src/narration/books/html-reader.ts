@@ -9,7 +9,7 @@ import type { SkippedList, SourceBlock } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { isTextNotCode } from "../text/markdown/indented-text.ts";
 import { spellOutSuperscripts } from "../text/markdown/superscripts.ts";
-import { dropUnspoken, HARD_BREAK } from "../text/normalise.ts";
+import { dropUnspoken, HARD_BREAK } from "../text/normalize.ts";
 import { shortenAddresses } from "../text/plain/web-addresses.ts";
 import type { SkippedKind } from "../text/plan-types.ts";
 

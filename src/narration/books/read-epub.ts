@@ -2,8 +2,8 @@
 import type { ParsedText, SkippedList, SourceBlock } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
-import { collapseSpaces, HARD_BREAK, normaliseLines } from "../text/normalise.ts";
-import { checkText } from "../text/plan-narration.ts";
+import { checkText } from "../text/cut-text-into-parts.ts";
+import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
 import { BookArchive } from "./book-archive.ts";
 import { type BookPackage, readArchiveText, readPackage } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";
@@ -76,7 +76,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
     const html = readArchiveText(archive, path);
     if (html === null) continue;
     checkText(html);
-    const page = readPage(normaliseLines(html), true, skipped);
+    const page = readPage(normalizeLines(html), true, skipped);
     if ((isMatter && !hasProse(page)) || isContents(page)) leaveOut("book_matter", page, skipped);
     else if (!isLinear) leaveOut("aside", page, skipped);
     else {

@@ -1,10 +1,10 @@
 /** Reads an HTML page as a text. If the page has a main element or articles, reads only these. */
 import type { ParsedText, SkippedList, SourceBlock } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
-import { normaliseLines } from "../text/normalise.ts";
+import { checkText } from "../text/cut-text-into-parts.ts";
+import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
 import { isFrameEnd, isFrameStart } from "../text/plain/ebook-boilerplate.ts";
-import { checkText } from "../text/plan-narration.ts";
 import { type PageBlock, readPage } from "./html-reader.ts";
 
 const blockText = (block: SourceBlock): string =>
@@ -60,7 +60,7 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
  */
 export function readHtml(html: string, skipped: SkippedList): ParsedText {
   checkText(html);
-  const { blocks, title, author } = readPage(normaliseLines(html), false, skipped);
+  const { blocks, title, author } = readPage(normalizeLines(html), false, skipped);
   const spokenBlocks = withoutPageMarks(withoutFrame(selectMainBlocks(blocks, skipped), skipped), skipped);
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };

@@ -26,7 +26,7 @@ const MAY_FIT_LATER: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceed
 /** Makes and saves a part. @throws the errors of `find` */
 export async function makePart(
   partOperations: PartOperations,
-  part: number,
+  partIndex: number,
   request: PartRequest,
   call: PartCall,
 ): Promise<PartOutcome | { readonly kind: "not_wanted" }> {
@@ -41,7 +41,7 @@ export async function makePart(
     if (!concernsOnePart(audioError)) return { kind: "blocked", error: audioError };
     const record = await partOperations.find(request);
     const isRefunded = audioError.code === "task_failed" && (record === null || recordCharge(record) === 0);
-    return { kind: "failed", problem: buildPartProblem(record, part, audioError), isRefunded };
+    return { kind: "failed", problem: buildPartProblem(record, partIndex, audioError), isRefunded };
   }
 }
 
@@ -55,7 +55,7 @@ export async function finishSentPart(
   const state = await readState(partOperations, request);
   // If the task still runs, do not wait for it again. This driver has waited once, and another process now works on
   // the task and will save the audio. Until the audio is saved, the part counts as open, which means not saved.
-  return { kind: "ended", state: state === "running_elsewhere" ? "not_started" : state };
+  return { kind: "ended", state: state === "sent" ? "to_do" : state };
 }
 
 /** Reads the state of a part whose work ended without a result. */
@@ -73,9 +73,9 @@ async function readState(partOperations: PartOperations, request: PartRequest): 
 /** Builds the problem of a failed part. If the part is paid, only another take helps. */
 export function buildPartProblem(
   record: RequestRecord | null,
-  part: number,
+  partIndex: number,
   error: AudioError,
 ): NarrationProblem {
   const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
-  return isPaid ? buildUnusableAudioProblem(error.message, part) : buildProblem(error, part);
+  return isPaid ? buildUnusableAudioProblem(error.message, partIndex) : buildProblem(error, partIndex);
 }

@@ -23,7 +23,7 @@ export class NarrationDriver {
   readonly #state: DrivenState;
   readonly #partTable = new PartTable();
   readonly #runningParts = new RunningParts();
-  readonly #files: NarrationJoiner;
+  readonly #joiner: NarrationJoiner;
   readonly #listeners = new Set<() => void>();
   /** Aborts when this process no longer drives the narration. */
   readonly #leaving = new AbortController();
@@ -38,7 +38,7 @@ export class NarrationDriver {
     this.narrationId = narrationId;
     this.#lease = new NarrationLease(deps, narrationId);
     this.#state = new DrivenState(deps, narrationId);
-    this.#files = new NarrationJoiner(deps, narrationId, this.#leaving.signal);
+    this.#joiner = new NarrationJoiner(deps, narrationId, this.#leaving.signal);
     this.end = this.#drive()
       .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
       .finally(() => this.#announce());
@@ -121,7 +121,7 @@ export class NarrationDriver {
     return decideNextStep({
       partStates: this.#partTable.states,
       firstEqualParts: this.#partTable.firstEqualParts,
-      files: this.#files.progress,
+      files: this.#joiner.progress,
       isHalted: this.#isHalted,
       hasUnsentPart: this.#runningParts.hasUnsent,
       isOutOfCredits: this.#isOutOfCredits,
@@ -154,17 +154,17 @@ export class NarrationDriver {
       runningParts,
       shouldSkipFailed: state.shouldSkipFailed,
     });
-    this.#files.reset(plan);
+    this.#joiner.reset(plan);
     if (state.status === "running")
       this.updateState(await this.#state.storeBegin(this.#partTable.savedPartCount));
   }
 
-  #beginPart(plan: StoredPlan, part: number): void {
+  #beginPart(plan: StoredPlan, partIndex: number): void {
     const state = this.#state.inspected;
     if (state === null) return;
-    const isSent = this.#partTable.states[part] === "running_elsewhere";
-    this.#partTable.begin(part);
-    const running = this.#runningParts.begin(part, buildPartRequest(plan, state, part), isSent);
+    const isSent = this.#partTable.states[partIndex] === "sent";
+    this.#partTable.begin(partIndex);
+    const running = this.#runningParts.begin(partIndex, buildPartRequest(plan, state, partIndex), isSent);
     const partEnd =
       isSent && this.#isHalted
         ? finishSentPart(this.#deps.partOperations, running.request, this.#leaving.signal)
@@ -177,14 +177,14 @@ export class NarrationDriver {
 
   async #makePart(running: RunningPart): Promise<PartOutcome> {
     const { partOperations } = this.#deps;
-    const { part, request, controller } = running;
-    const outcome = await makePart(partOperations, part, request, {
+    const { partIndex, request, controller } = running;
+    const outcome = await makePart(partOperations, partIndex, request, {
       signal: controller.signal,
       narrationId: this.narrationId,
       onSent: () => {
         if (this.#runningParts.markSent(running)) this.#wake();
       },
-      onUnknownStatus: (message) => void this.#reportUnknownStatus(part, message),
+      onUnknownStatus: (message) => void this.#reportUnknownStatus(partIndex, message),
     });
     if (outcome.kind === "not_wanted") {
       // The narration was stopped, or another process has its lease.
@@ -204,15 +204,15 @@ export class NarrationDriver {
     this.#isOutOfCredits = outcome.kind === "out_of_credits" && this.#runningParts.count > 0;
     switch (outcome.kind) {
       case "ended":
-        this.#partTable.setState(running.part, outcome.state);
+        this.#partTable.setState(running.partIndex, outcome.state);
         if (outcome.state === "saved") await this.#storeSavedCount();
         return;
       case "failed":
-        if (outcome.isRefunded && this.#partTable.reopen(running.part)) return;
+        if (outcome.isRefunded && this.#partTable.reopen(running.partIndex)) return;
         this.#partTable.fail(outcome.problem);
         return;
       default:
-        this.#partTable.setState(running.part, "not_started");
+        this.#partTable.setState(running.partIndex, "to_do");
     }
   }
 
@@ -231,9 +231,9 @@ export class NarrationDriver {
    * Reports, once for each part, that its task has a status that this program does not know. Does not wait until the
    * task ends, because the status may stay unknown for an hour.
    */
-  async #reportUnknownStatus(part: number, message: string): Promise<void> {
-    if (!this.#partTable.addUnknownStatus(part)) return;
-    const problem = { partIndex: part, code: "unexpected_response", message };
+  async #reportUnknownStatus(partIndex: number, message: string): Promise<void> {
+    if (!this.#partTable.addUnknownStatus(partIndex)) return;
+    const problem = { partIndex, code: "unexpected_response", message };
     await this.#state
       .addProblem(problem)
       .then((state) => this.updateState(state))
@@ -253,13 +253,13 @@ export class NarrationDriver {
   async #join(plan: StoredPlan, step: Extract<DriverStep, { kind: "join" }>): Promise<void> {
     const state = this.#state.inspected;
     if (state === null) return;
-    const outcome = await this.#files.join(plan, state, step);
+    const outcome = await this.#joiner.join(plan, state, step);
     switch (outcome.kind) {
       case "joined":
         this.updateState(outcome.state);
         return;
       case "part_missing":
-        this.#partTable.setState(outcome.part, "not_started");
+        this.#partTable.setState(outcome.partIndex, "to_do");
         return;
       case "parts_failed":
         for (const problem of outcome.problems) this.#partTable.fail(problem);

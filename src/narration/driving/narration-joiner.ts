@@ -12,7 +12,7 @@ import type {
   NarrationState,
   StoredPlan,
 } from "../state/narration-state.ts";
-import { buildPartRequest, type VerifiedPart } from "../state/part-request.ts";
+import { buildPartRequest, type IndexedPart } from "../state/part-request.ts";
 import { derivePartStatus } from "../state/part-summary.ts";
 import { buildPartProblem } from "./make-part.ts";
 import type { DriverStep, FileProgress } from "./next-step.ts";
@@ -28,7 +28,7 @@ export interface NarrationJoinerDeps {
 /** Why the audio of a part cannot be joined now. */
 type UnavailablePart =
   /** The part's audio is missing, so the part is not saved any more. */
-  | { readonly kind: "part_missing"; readonly part: number }
+  | { readonly kind: "part_missing"; readonly partIndex: number }
   | { readonly kind: "parts_failed"; readonly problems: readonly NarrationProblem[] };
 
 export type JoinOutcome =
@@ -86,7 +86,7 @@ export class NarrationJoiner {
     if (file === undefined) return { kind: "unchanged" };
     const { partIndexes } = file;
     try {
-      const sources: VerifiedPart[] = [];
+      const sources: IndexedPart[] = [];
       for (const part of parts) {
         const audio = await this.#findAudio(part, buildPartRequest(plan, state, part), isComplete);
         if (audio.kind !== "found") return audio;
@@ -112,7 +112,7 @@ export class NarrationJoiner {
       return { kind: "joined", state: newState };
     } catch (error) {
       if (this.#signal.aborted) return { kind: "unchanged" };
-      const damagedPart = error instanceof DamagedPartError ? parts[error.part] : undefined;
+      const damagedPart = error instanceof DamagedPartError ? parts[error.partIndex] : undefined;
       if (damagedPart !== undefined && !this.#downloadedAgain.has(damagedPart)) {
         await this.#replaceAudio(damagedPart, buildPartRequest(plan, state, damagedPart));
         return { kind: "unchanged" };
@@ -129,36 +129,36 @@ export class NarrationJoiner {
    * again, free of charge.
    */
   async #findAudio(
-    part: number,
+    partIndex: number,
     request: PartRequest,
     mayDownload: boolean,
-  ): Promise<{ readonly kind: "found"; readonly source: VerifiedPart } | UnavailablePart> {
+  ): Promise<{ readonly kind: "found"; readonly source: IndexedPart } | UnavailablePart> {
     const { partOperations } = this.#deps;
     const savedAudio = await partOperations.findSaved(request);
-    if (savedAudio !== null) return { kind: "found", source: { index: part, ...savedAudio } };
+    if (savedAudio !== null) return { kind: "found", source: { partIndex, ...savedAudio } };
     const record = await partOperations.find(request);
-    if (this.#downloadedAgain.has(part)) {
+    if (this.#downloadedAgain.has(partIndex)) {
       const problem = buildUnusableAudioProblem(
         "Its audio was fetched again, and cannot be read all the same.",
-        part,
+        partIndex,
       );
       return { kind: "parts_failed", problems: [problem] };
     }
-    this.#downloadedAgain.add(part);
-    if (!mayDownload || derivePartStatus(record) !== "saved") return { kind: "part_missing", part };
+    this.#downloadedAgain.add(partIndex);
+    if (!mayDownload || derivePartStatus(record) !== "saved") return { kind: "part_missing", partIndex };
     try {
       const call = { signal: this.#signal, narrationId: this.#narrationId };
-      return { kind: "found", source: { index: part, ...(await partOperations.generate(request, call)) } };
+      return { kind: "found", source: { partIndex, ...(await partOperations.generate(request, call)) } };
     } catch (error) {
       if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
-      const problem = buildPartProblem(await partOperations.find(request), part, error);
+      const problem = buildPartProblem(await partOperations.find(request), partIndex, error);
       return { kind: "parts_failed", problems: [problem] };
     }
   }
 
   /** Downloads a damaged part again. The present file stays until the new one is saved. */
-  async #replaceAudio(part: number, request: PartRequest): Promise<void> {
-    this.#downloadedAgain.add(part);
+  async #replaceAudio(partIndex: number, request: PartRequest): Promise<void> {
+    this.#downloadedAgain.add(partIndex);
     const call = { signal: this.#signal, narrationId: this.#narrationId, forcesDownload: true };
     await this.#deps.partOperations.generate(request, call).catch((error: unknown) => {
       // Only log the error, because the next join reports the part as damaged.

@@ -1,10 +1,13 @@
 /** Decides what a narration's driver does next. Pure, so that tests can check every state. */
 
 export type PartState =
-  /** No task was created. */
-  | "not_started"
+  /**
+   * The part may be made: it is new, its last task failed, or its audio is gone. A task may still run for it, but its
+   * audio is not waited for.
+   */
+  | "to_do"
   /** The part's create was sent, but this process does not wait for the task. */
-  | "running_elsewhere"
+  | "sent"
   /** This process creates the part or waits for its task. */
   | "working"
   | "saved"
@@ -92,9 +95,9 @@ function findNextPart({
   );
   const first = (wanted: PartState): number =>
     partStates.findIndex((state, index) => state === wanted && !atWork.has(firstEqualParts[index]));
-  const sentPart = first("running_elsewhere");
+  const sentPart = first("sent");
   const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
-  return sentPart !== -1 || !mayBeginNew ? sentPart : first("not_started");
+  return sentPart !== -1 || !mayBeginNew ? sentPart : first("to_do");
 }
 
 const hasSaved = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>

@@ -6,10 +6,10 @@ import { MAX_JOBS_PER_PART } from "./part-problems.ts";
 
 /** The state of a part on which this process does not work, by the status of its record. */
 export const STATES_BY_STATUS: Readonly<Record<PartRecordStatus, PartState>> = {
-  not_started: "not_started",
-  running: "running_elsewhere",
+  not_started: "to_do",
+  running: "sent",
   saved: "saved",
-  failed: "not_started",
+  failed: "to_do",
 };
 
 /** What an inspection of the parts found. */
@@ -82,18 +82,18 @@ export class PartTable {
   }
 
   /** Sets the state of a part that begins to run. Its equal parts keep their states. */
-  begin(part: number): void {
-    this.#states[part] = "working";
+  begin(partIndex: number): void {
+    this.#states[partIndex] = "working";
   }
 
   /**
    * Sets the state of a part and of its equal parts, because equal parts are one task. Does not change equal parts that
    * are running themselves.
    */
-  setState(part: number, state: PartState): void {
-    const first = this.#firstEqualParts[part];
+  setState(partIndex: number, state: PartState): void {
+    const first = this.#firstEqualParts[partIndex];
     this.#firstEqualParts.forEach((other, index) => {
-      if (other === first && (index === part || this.#states[index] !== "working"))
+      if (other === first && (index === partIndex || this.#states[index] !== "working"))
         this.#states[index] = state;
     });
   }
@@ -106,25 +106,25 @@ export class PartTable {
   }
 
   /** Opens a part again after a refunded failure. @returns `false` if the part has failed too often for another job */
-  reopen(part: number): boolean {
-    const jobs = (this.#refundedJobs.get(part) ?? 0) + 1;
-    this.#refundedJobs.set(part, jobs);
+  reopen(partIndex: number): boolean {
+    const jobs = (this.#refundedJobs.get(partIndex) ?? 0) + 1;
+    this.#refundedJobs.set(partIndex, jobs);
     if (jobs >= MAX_JOBS_PER_PART) return false;
-    this.setState(part, "not_started");
+    this.setState(partIndex, "to_do");
     return true;
   }
 
   /** Remembers that a part has an unknown status. @returns whether this was not known yet */
-  addUnknownStatus(part: number): boolean {
-    const isNew = !this.#unknownStatuses.has(part);
-    this.#unknownStatuses.add(part);
+  addUnknownStatus(partIndex: number): boolean {
+    const isNew = !this.#unknownStatuses.has(partIndex);
+    this.#unknownStatuses.add(partIndex);
     return isNew;
   }
 }
 
 /** Builds the problem of a part that was left out. Every result about the narration lists this problem. */
-const buildLeftOutProblem = (part: number): NarrationProblem => ({
-  partIndex: part,
+const buildLeftOutProblem = (partIndex: number): NarrationProblem => ({
+  partIndex,
   code: "left_out",
   message: "It is left out.",
 });

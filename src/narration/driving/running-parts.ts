@@ -4,7 +4,7 @@ import type { PartRequest } from "../../generation/use-cases/generate-part.ts";
 /** The work of this process on one part. */
 export interface RunningPart {
   /** Index of the part in the plan. */
-  readonly part: number;
+  readonly partIndex: number;
   readonly request: PartRequest;
   /** Aborts the work. The part's job drops an unsent create, and completes a task whose create was sent. */
   readonly controller: AbortController;
@@ -27,9 +27,9 @@ export class RunningParts {
     return this.#unsent.size > 0;
   }
 
-  begin(part: number, request: PartRequest, isSent: boolean): RunningPart {
-    const running = { part, request, controller: new AbortController() };
-    this.#byPart.set(part, running);
+  begin(partIndex: number, request: PartRequest, isSent: boolean): RunningPart {
+    const running = { partIndex, request, controller: new AbortController() };
+    this.#byPart.set(partIndex, running);
     if (!isSent) this.#unsent.add(running);
     return running;
   }
@@ -42,7 +42,7 @@ export class RunningParts {
   /** Removes a part whose work has ended. @returns `false` if the part was dropped before */
   end(running: RunningPart): boolean {
     this.#unsent.delete(running);
-    return this.#byPart.get(running.part) === running && this.#byPart.delete(running.part);
+    return this.#byPart.get(running.partIndex) === running && this.#byPart.delete(running.partIndex);
   }
 
   abortAll(): void {
@@ -56,10 +56,10 @@ export class RunningParts {
    * @param requests the present request of each part of the plan, as JSON
    */
   dropChanged(requests: readonly string[]): void {
-    for (const { part, request, controller } of [...this.#byPart.values()]) {
-      if (JSON.stringify(request) === requests[part] && !controller.signal.aborted) continue;
+    for (const { partIndex, request, controller } of [...this.#byPart.values()]) {
+      if (JSON.stringify(request) === requests[partIndex] && !controller.signal.aborted) continue;
       controller.abort(new Error("another take was chosen"));
-      this.#byPart.delete(part);
+      this.#byPart.delete(partIndex);
     }
   }
 }

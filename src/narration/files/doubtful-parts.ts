@@ -2,7 +2,7 @@
 import type { JoinedAudio } from "../../audio/join-request.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
-import { buildPartRequest, type VerifiedPart } from "../state/part-request.ts";
+import { buildPartRequest, type IndexedPart } from "../state/part-request.ts";
 import { findLateCueProblems } from "../timeline/late-cues.ts";
 
 /**
@@ -38,8 +38,8 @@ function describeLengthProblem(said: number, playedSeconds: number): string | nu
  * Reports a part that may be cut off: its audio is much shorter than its text suggests, or has the maximum length of
  * one task.
  */
-function describeCutProblem(seconds: number, pace: number, usualPace: number): string | null {
-  const isCut = Math.abs(seconds - MAXIMUM_CHARGE_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
+function describeCutProblem(seconds: number, pace: number, medianPace: number): string | null {
+  const isCut = Math.abs(seconds - MAXIMUM_CHARGE_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * medianPace;
   return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
 }
 
@@ -52,30 +52,31 @@ function describeCutProblem(seconds: number, pace: number, usualPace: number): s
 export function findDoubtfulParts(
   plan: StoredPlan,
   state: Pick<NarrationState, "retakes">,
-  parts: readonly VerifiedPart[],
+  parts: readonly IndexedPart[],
   joined: Pick<JoinedAudio, "parts">,
   leads: readonly number[] = [],
 ): NarrationProblem[] {
   const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
-  const paces = parts.map(({ index }, at) => {
-    const { estimatedSeconds = 1, settings } = plan.parts[index] ?? {};
+  const paces = parts.map(({ partIndex }, at) => {
+    const { estimatedSeconds = 1, settings } = plan.parts[partIndex] ?? {};
     // Correct the length for the speed. The estimate is for the plan's speed, and a retake may have another speed.
     const planned = settings?.speed ?? plan.settings.speed ?? 1;
-    const faster = (buildPartRequest(plan, state, index).input.speed ?? 1) / planned;
+    const faster = (buildPartRequest(plan, state, partIndex).input.speed ?? 1) / planned;
     return ((played[at] ?? 0) * faster) / estimatedSeconds;
   });
-  const usualPace = parts.length < MIN_PARTS ? 0 : median(paces);
-  const found = parts.flatMap(({ index, record }, at): NarrationProblem[] => {
+  const medianPace = parts.length < MIN_PARTS ? 0 : median(paces);
+  const found = parts.flatMap(({ partIndex, record }, at): NarrationProblem[] => {
     const seconds = played[at] ?? 0;
     const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
     const message =
-      describeLengthProblem(statedSeconds, seconds) ?? describeCutProblem(seconds, paces[at] ?? 0, usualPace);
-    return message === null ? [] : [{ partIndex: index, code: "listen", message }];
+      describeLengthProblem(statedSeconds, seconds) ??
+      describeCutProblem(seconds, paces[at] ?? 0, medianPace);
+    return message === null ? [] : [{ partIndex, code: "listen", message }];
   });
-  const sounds = parts.map(({ index }, at) => {
+  const sounds = parts.map(({ partIndex }, at) => {
     const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};
     const leadSeconds = leads[at] ?? 0;
-    return { index, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
+    return { partIndex, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
   });
   return [...found, ...findLateCueProblems(plan, state, sounds)];
 }

@@ -8,15 +8,15 @@ import type { CaptionFiles } from "../../config/settings.ts";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { AudioError } from "../../errors.ts";
 import { buildAutomaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
-import { appendToStem, buildGivenName, buildNumberedName } from "../../files/file-name.ts";
+import { appendToStem, buildNumberedName, buildRequestedName } from "../../files/file-name.ts";
 import { checkNameAvailability } from "../../files/name-availability.ts";
-import { LAST_NUMBER } from "../../files/next-name.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
 import { saveAudio } from "../../files/save-audio.ts";
 import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { removeIfPresent } from "../../files/temporary-file.ts";
+import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
 import { parseStoredFormat } from "../../generation/stored-input.ts";
 import {
   formatOfPlan,
@@ -24,7 +24,7 @@ import {
   type NarrationState,
   type StoredPlan,
 } from "../state/narration-state.ts";
-import type { VerifiedPart } from "../state/part-request.ts";
+import type { IndexedPart } from "../state/part-request.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
 import { chapterPosition } from "../text/chapters/chapter-number.ts";
 import type { CompanionRequest } from "./companions.ts";
@@ -43,7 +43,7 @@ export interface FileJoinRequest {
   /** The state, with the chosen name and the existing files. */
   readonly state: NarrationState;
   readonly file: PlannedFile;
-  readonly parts: readonly VerifiedPart[];
+  readonly parts: readonly IndexedPart[];
   /** Whether `parts` contains all parts of the file. If not, the file's name says that the file is incomplete. */
   readonly isComplete: boolean;
   readonly signal: AbortSignal;
@@ -76,7 +76,7 @@ export function listPlannedFiles(plan: StoredPlan): PlannedFile[] {
 }
 
 /** A file that this server has saved. */
-export interface OwnFile {
+export interface ServerSavedFile {
   /** The narration that saved the file; `null` for a single request. */
   readonly narrationId: string | null;
   readonly file: SavedFile & { readonly section?: number | null };
@@ -89,7 +89,7 @@ interface JoinDeps {
    * Finds the file of that name in the output folder, if this server has saved it. Searches narrations first, from the
    * newest on, then single requests.
    */
-  readonly ownerOf: (name: string) => Promise<OwnFile | null>;
+  readonly findServerSavedFile: (name: string) => Promise<ServerSavedFile | null>;
   readonly clock: Pick<Clock, "wallMs">;
   readonly captionFiles: CaptionFiles;
 }
@@ -126,10 +126,10 @@ function computeFingerprint(
   captionFiles: CaptionFiles,
 ): string {
   const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isComplete]));
-  for (const { index, file: audio } of parts) {
-    const { pauseAfterSeconds, startSeconds } = plan.parts[index] ?? {};
+  for (const { partIndex, file: audio } of parts) {
+    const { pauseAfterSeconds, startSeconds } = plan.parts[partIndex] ?? {};
     const start = startSeconds === undefined ? [] : [startSeconds];
-    hash.update(JSON.stringify([index, audio.sha256, pauseAfterSeconds, ...start]));
+    hash.update(JSON.stringify([partIndex, audio.sha256, pauseAfterSeconds, ...start]));
   }
   if (captionFiles !== "vtt") hash.update(captionFiles);
   return hash.digest("hex");
@@ -190,7 +190,7 @@ function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolea
     ({ fileName }, section) =>
       section !== file.section &&
       fileName !== undefined &&
-      folded(buildGivenName(fileName, formatOfPlan(plan))) === folded(name),
+      folded(buildRequestedName(fileName, formatOfPlan(plan))) === folded(name),
   );
 }
 
@@ -238,8 +238,8 @@ function buildFileName({
   const format = formatOfPlan(plan);
   const ending = isComplete ? "" : INCOMPLETE;
   const rowName = file.section === null ? undefined : plan.sections[file.section]?.fileName;
-  if (rowName !== undefined) return appendToStem(buildGivenName(rowName, format), ending);
-  const name = buildGivenName(buildFileStem(narrationId, plan, state), format);
+  if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
+  const name = buildRequestedName(buildFileStem(narrationId, plan, state), format);
   if (file.section === null) return appendToStem(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
   const number =
@@ -265,12 +265,12 @@ function chooseChapterTitle(plan: StoredPlan, section: number): string {
  * must have been saved by this server, and must not be another file of this narration.
  */
 async function findReplacedFile(
-  { folder, ownerOf }: JoinDeps,
+  { folder, findServerSavedFile }: JoinDeps,
   { narrationId, state, file, isComplete }: FileJoinRequest,
   name: string,
-): Promise<OwnFile | null> {
+): Promise<ServerSavedFile | null> {
   if (!state.mayReplace || !isComplete) return null;
-  const owner = await ownerOf(name);
+  const owner = await findServerSavedFile(name);
   if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
   return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner;
 }
@@ -287,12 +287,12 @@ async function joinParts(
   const chapter = file.section === null ? null : chooseChapterTitle(plan, file.section);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? listChapterMarks(plan, parts) : [];
-  const sources = parts.map(({ file: audio, record, index }, at) => ({
+  const sources = parts.map(({ file: audio, record, partIndex }, at) => ({
     path: audio.path,
     durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
     sampleRateHz: parseStoredFormat(record).sampleRateHz,
-    pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
-    startSeconds: plan.parts[index]?.startSeconds,
+    pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[partIndex]?.pauseAfterSeconds ?? 0),
+    startSeconds: plan.parts[partIndex]?.startSeconds,
   }));
   // Load this module on first use, because only joining needs the audio formats.
   const { joinAudio } = await import("../../audio/join.ts");
@@ -301,7 +301,7 @@ async function joinParts(
   const savedFile = await saveAudio({
     folder,
     fileName: name,
-    replacedFile: replaced === null ? null : await planReplacement(folder, name, replaced.file),
+    fileToReplace: replaced === null ? null : await planReplacement(folder, name, replaced.file),
     mayBeNamed: async (tried) =>
       !isNameOfOtherRow(fileRequest, tried) &&
       (!hasCompanions || (await isFreeInOtherFormats(folder, tried))),
@@ -326,7 +326,7 @@ async function joinParts(
   const [result] = results;
   if (result === undefined) throw new Error("nothing was joined");
   const { joined, leads } = result;
-  const plannedParts = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
+  const plannedParts = parts.map(({ partIndex }) => plan.parts[partIndex] ?? { text: "" });
   const companions = hasCompanions
     ? await saveCompanions({
         folder,
@@ -341,7 +341,7 @@ async function joinParts(
         signal,
       })
     : { captionsFile: null, chaptersFile: null };
-  const joinedIndexes = new Set(parts.map(({ index }) => index));
+  const joinedIndexes = new Set(parts.map(({ partIndex }) => partIndex));
   return {
     ...savedFile,
     ...companions,
@@ -389,12 +389,12 @@ async function measureLeads(
 /** Lists the chapters, each with its first part. Returns an empty list for a text without headings. */
 function listChapterMarks(
   plan: StoredPlan,
-  parts: readonly VerifiedPart[],
+  parts: readonly IndexedPart[],
 ): Array<{ readonly title: string; readonly firstPart: number }> {
   const heading = plan.sections.find(({ title }) => title !== null)?.title;
   if (heading === undefined) return [];
   return plan.sections.flatMap(({ title }, section) => {
-    const firstPart = parts.findIndex(({ index }) => plan.parts[index]?.section === section);
+    const firstPart = parts.findIndex(({ partIndex }) => plan.parts[partIndex]?.section === section);
     // Text before the first heading is not a chapter.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];
     return [{ title: title ?? plan.title, firstPart }];

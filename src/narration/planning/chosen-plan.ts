@@ -3,8 +3,8 @@ import { AudioError } from "../../errors.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
 import { chooseSections, describeChapter, listPartsOfSections } from "../text/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "../text/plan-types.ts";
+import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildChosenRemark, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
-import { buildShortPartsRemarks } from "./plan-text.ts";
 import { asRemarkOnWholeText } from "./skipped-remarks.ts";
 
 /**

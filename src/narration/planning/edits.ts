@@ -6,11 +6,11 @@ import type { Pronunciation } from "../../pronunciation.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
+import { readReplacement } from "../text/cut-text-into-parts.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
-import { readReplacement } from "../text/plan-narration.ts";
+import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildInheritedRemarks } from "./plan-remarks.ts";
-import { buildShortPartsRemarks } from "./plan-text.ts";
 import { applyPronunciations } from "./respelled-part.ts";
 
 export interface Edit {
@@ -185,7 +185,11 @@ export function applyEdits(
     if (hasWords(text)) {
       const speed = retakes.find((retake) => retake.partIndex === index)?.speed;
       const settings = speed === undefined ? part.settings : { ...part.settings, speed };
-      return divided({ ...part, ...(settings === undefined ? {} : { settings }), text }, plan, rules);
+      return divideEditedPart(
+        { ...part, ...(settings === undefined ? {} : { settings }), text },
+        plan,
+        rules,
+      );
     }
     if (part.startSeconds !== undefined) time = { startSeconds: part.startSeconds, cue: part.cue };
     return [];
@@ -217,7 +221,11 @@ function mergeNarrationRules(
 /** Maximum estimated length of an edited part. Longer parts are divided as the planner divides them. */
 const MAX_SECONDS = 90;
 
-function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pronunciation[]): StoredPart[] {
+function divideEditedPart(
+  part: StoredPart,
+  plan: StoredPlan,
+  pronunciations: readonly Pronunciation[],
+): StoredPart[] {
   const { settings, pauseSeconds } = plan;
   const options = { settings, pronunciations };
   const { part: whole } = applyPronunciations(part, options);

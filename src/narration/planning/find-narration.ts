@@ -12,8 +12,8 @@ import type { NarrateChanges } from "../state/narration-changes.ts";
 import { deriveNarrationId, isNarrationId } from "../state/narration-id.ts";
 import type { NarrationRepository, NarrationWithPlan } from "../state/narration-repository.ts";
 import { type StoredPlan, withRemarks } from "../state/narration-state.ts";
+import type { PlanOptions } from "./build-stored-plan.ts";
 import type { Edit } from "./edits.ts";
-import type { PlanOptions } from "./plan-text.ts";
 
 export type NarrateSource =
   /** An edit of a narration: a new narration that shares the unchanged parts. */
@@ -29,7 +29,7 @@ export type NarrateSource =
   | {
       readonly kind: "text";
       readonly source: InputText;
-      readonly fileName?: string;
+      readonly sourceName?: string;
       readonly options: PlanOptions;
     }
   /** @param mayResume whether to continue a narration whose process has ended; the narration keeps its `max_credits` */
@@ -40,7 +40,7 @@ export type FoundNarration = NarrationWithPlan & { readonly isNew?: true };
 
 export interface FindNarrationDeps {
   readonly repository: NarrationRepository;
-  /** Origin of the service, which is part of a narration's id. */
+  /** Base URL of the service, which is part of a narration's id. */
   readonly baseUrl: string;
   readonly folder: OutputFolder;
   readonly clock: Pick<Clock, "wallMs">;
@@ -69,7 +69,7 @@ async function planSource(
   if (source.kind === "text") {
     const { planWithoutBlocking } = await import("./plan-without-blocking.ts");
     const plan = await planWithoutBlocking(source.source, source.options);
-    return source.fileName === undefined ? plan : { ...plan, sourceName: source.fileName };
+    return source.sourceName === undefined ? plan : { ...plan, sourceName: source.sourceName };
   }
   const { plan, state } = await loadById(repository, source.narrationId);
   const { remarks, unspoken } = state;

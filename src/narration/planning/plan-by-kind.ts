@@ -2,7 +2,7 @@
 import { AudioError } from "../../errors.ts";
 import type { InputText } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import type { PlanOptions, ProseText } from "./plan-text.ts";
+import type { PlanOptions, ProseText } from "./build-stored-plan.ts";
 
 /**
  * Plans an input, by the planner for its kind.
@@ -19,8 +19,8 @@ export async function planByKind(input: InputText, options: PlanOptions): Promis
     const { planSheet } = await import("./plan-sheet.ts");
     return planSheet(input.text, options);
   }
-  const { planText } = await import("./plan-text.ts");
-  return planText(await toProseText(input), options);
+  const { buildStoredPlan } = await import("./build-stored-plan.ts");
+  return buildStoredPlan(await toProseText(input), options);
 }
 
 async function toProseText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {

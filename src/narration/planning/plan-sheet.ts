@@ -11,18 +11,23 @@ import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { withThousands } from "../../contract/thousands.ts";
 import { countCodePoints, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
-import { buildGivenName, findFileNameIssue } from "../../files/file-name.ts";
+import { buildRequestedName, findFileNameIssue } from "../../files/file-name.ts";
 import { describeRespelledWords } from "../../pronunciation.ts";
 import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
 import { shortenExcerpt } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
+import { checkText } from "../text/cut-text-into-parts.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
-import { normaliseLines } from "../text/normalise.ts";
+import { normalizeLines } from "../text/normalize.ts";
 import { formatNumberSpans } from "../text/number-spans.ts";
-import { checkText } from "../text/plan-narration.ts";
-import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from "../text/plan-types.ts";
+import {
+  CUTTING_RULES_VERSION,
+  type NarrationPlan,
+  type PlannedPart,
+  type Speaker,
+} from "../text/plan-types.ts";
+import { buildShortPartsRemarks, copyPronunciations, type PlanOptions } from "./build-stored-plan.ts";
 import { buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
-import { buildShortPartsRemarks, copyPronunciations, type PlanOptions } from "./plan-text.ts";
 import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
 import { buildUnusedSettingsRemark } from "./unused-settings.ts";
@@ -99,7 +104,7 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues
  * both.
  */
 const foldFileName = (name: string, format: OutputFormat): string =>
-  buildGivenName(name, format).normalize("NFC").toLowerCase();
+  buildRequestedName(name, format).normalize("NFC").toLowerCase();
 
 function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, issues: RowIssues): void {
   const rowsByName = new Map<string, SheetRow[]>();
@@ -159,7 +164,7 @@ function planRow(row: SheetRow, section: number, options: PlanOptions, issues: R
 }
 
 /** Returns the text verbatim, except for characters that cannot be spoken. */
-const textOf = ({ cells }: SheetRow): string => normaliseLines(cells.text).trim();
+const textOf = ({ cells }: SheetRow): string => normalizeLines(cells.text).trim();
 
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
 
@@ -257,7 +262,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   if (rows.length === 0) throw refusedSheetError("has no row with a text");
   const parts = planned.map(({ respelled }) => respelled.part);
   const plan: NarrationPlan = {
-    version: PLAN_VERSION,
+    version: CUTTING_RULES_VERSION,
     sections: rows.map(() => ({ title: null, level: null })),
     parts: parts.map(
       ({ voice, settings: _, ...part }): PlannedPart => (voice === null ? part : { ...part, voice }),

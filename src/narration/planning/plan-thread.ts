@@ -3,8 +3,8 @@ import { Worker } from "node:worker_threads";
 import { AudioError, internalError } from "../../errors.ts";
 import type { InputText } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
+import type { PlanOptions } from "./build-stored-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
-import type { PlanOptions } from "./plan-text.ts";
 
 /**
  * Maximum time for planning. Five novels take 3 s, and the rest is a reserve for busy machines. The limit is below 20
@@ -67,13 +67,13 @@ function releaseThread(): void {
 export async function planInThread(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   await takeThread();
   try {
-    return await planAlone(source, options);
+    return await runPlanWorker(source, options);
   } finally {
     releaseThread();
   }
 }
 
-async function planAlone(source: InputText, options: PlanOptions): Promise<StoredPlan> {
+async function runPlanWorker(source: InputText, options: PlanOptions): Promise<StoredPlan> {
   let worker: Worker;
   try {
     worker = startWorker({ source, options });

@@ -16,11 +16,11 @@ export interface NarrationBill {
  * @param lines one line for each task
  */
 export function sumNarrationBill(lines: readonly BillLine[]): NarrationBill {
-  const running = lines.filter(({ isInFlight }) => isInFlight).length;
+  const running = lines.filter(({ isReserved }) => isReserved).length;
   const chargedByRequest = new Map(
-    lines.map(({ requestLookupKey, credits, isInFlight }) => [
+    lines.map(({ requestLookupKey, credits, isReserved }) => [
       requestLookupKey,
-      isInFlight ? Math.max(0, credits - RESERVED_CREDITS) : credits,
+      isReserved ? Math.max(0, credits - RESERVED_CREDITS) : credits,
     ]),
   );
   return {

@@ -22,7 +22,7 @@ export interface NarrateChanges {
 const STOPPED = { partIndex: null, code: "stopped", message: "It was stopped, as asked for." } as const;
 
 /** Returns the state after a call that requests the narration's audio. */
-export function withRequest(
+export function withNarrateCall(
   before: NarrationState,
   changes: NarrateChanges,
   plan: StoredPlan,
@@ -67,7 +67,7 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
     changes.mayReplace && state.files.some(({ conflictingName }) => conflictingName !== null);
   return (
     isToRename ||
-    hasChangedChoice(state, { ...withRequest(state, changes, plan), startCount: state.startCount })
+    hasChangedChoice(state, { ...withNarrateCall(state, changes, plan), startCount: state.startCount })
   );
 }
 

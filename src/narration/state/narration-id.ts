@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { canonicalizeInput } from "../../generation/canonical-input.ts";
-import { PLAN_VERSION } from "../text/plan-types.ts";
+import { CUTTING_RULES_VERSION } from "../text/plan-types.ts";
 import type { StoredPart, StoredPlan } from "./narration-state.ts";
 
 const PREFIX = "nar_";
@@ -26,7 +26,7 @@ export function deriveNarrationId(baseUrl: string, plan: StoredPlan): string {
   const hash = createHash("sha256");
   const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);
   add(baseUrl);
-  add(`${PLAN_VERSION}`);
+  add(`${CUTTING_RULES_VERSION}`);
   add(plan.fileLayout);
   for (const part of plan.parts) {
     add(canonicalizeInput(buildPartInput(plan, part)));

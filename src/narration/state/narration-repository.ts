@@ -42,7 +42,7 @@ export interface NarrationWithPlan extends NarrationEntry {
 
 export type ComputeTotals = (known: NarrationWithPlan) => Promise<NarrationTotals>;
 
-const readOnly: ComputeTotals = () => Promise.reject(new Error("this repository is read-only"));
+const refuseToCompute: ComputeTotals = () => Promise.reject(new Error("this repository is read-only"));
 
 export class NarrationRepository {
   readonly #store: NarrationStore;
@@ -52,7 +52,7 @@ export class NarrationRepository {
   readonly #plans = new Map<string, StoredPlan>();
 
   /** @param computeTotals computes the totals that are stored when an MCP task ends; absent for read-only use */
-  constructor(store: NarrationStore, wallMs: () => number, computeTotals: ComputeTotals = readOnly) {
+  constructor(store: NarrationStore, wallMs: () => number, computeTotals: ComputeTotals = refuseToCompute) {
     this.#store = store;
     this.#wallMs = wallMs;
     this.#computeTotals = computeTotals;

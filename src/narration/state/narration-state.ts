@@ -1,15 +1,15 @@
 /** The stored form of a narration: the plan, which never changes, and the state, which does. */
 import { z } from "zod";
 import type { OutputFormat } from "../../contract/audio-format.ts";
-import { pickSchemas, REQUEST_FIELDS, SETTING_NAMES } from "../../contract/request-fields.ts";
+import { NARRATION_SETTING_NAMES, pickSchemas, REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { LANGUAGES } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
 
 /** Version of the stored form. It increases if an older program would misread what a newer one stores. */
-const STORED_VERSION = 1;
+const STORED_PLAN_VERSION = 1;
 
 /** Settings that all parts share. Each part adds its text and its speaker's voice. */
-export const narrationSettingsSchema = z.object(pickSchemas(SETTING_NAMES)).partial();
+export const narrationSettingsSchema = z.object(pickSchemas(NARRATION_SETTING_NAMES)).partial();
 export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 
 const storedPartSchema = z.object({
@@ -45,7 +45,7 @@ const pronunciationSchema = z.object({
 });
 
 export const storedPlanSchema = z.object({
-  version: z.literal(STORED_VERSION),
+  version: z.literal(STORED_PLAN_VERSION),
   /**
    * Unknown settings are errors, because a newer version of this program may have stored them. An older version that
    * ignored them would pay for wrong parts.
@@ -193,7 +193,7 @@ const retakeSchema = z.object({
 export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] as const;
 
 export const narrationStateSchema = z.object({
-  version: z.literal(STORED_VERSION),
+  version: z.literal(STORED_PLAN_VERSION),
   status: z.enum(NARRATION_STATUSES),
   /** Maximum cost of the narration; `null` until a call gives a limit. */
   maxCredits: z.number().nonnegative().nullable(),
@@ -231,7 +231,7 @@ export const narrationStateSchema = z.object({
   createdAtMs: z.number(),
   /**
    * When the narration last began to run. The time that the missing parts will take is estimated from this time and
-   * from `savedPartsAtStart`, the number of parts that were saved before it.
+   * from `savedPartCountAtStart`, the number of parts that were saved before it.
    */
   startedAtMs: z.number().nullable(),
   savedPartCountAtStart: z.int().nonnegative(),
@@ -244,7 +244,7 @@ export const buildNewState = (
   { title, parts, remarks, unspoken }: StoredPlan,
   createdAtMs: number,
 ): NarrationState => ({
-  version: STORED_VERSION,
+  version: STORED_PLAN_VERSION,
   status: "planned",
   maxCredits: null,
   retakes: [],
@@ -294,7 +294,7 @@ export function parseStored<T>(schema: z.ZodType<T>, text: string, narrationId: 
   if (parsed.success) return parsed.data;
   const version = z.looseObject({ version: z.number() }).safeParse(value).data?.version ?? 0;
   const isNewer =
-    version > STORED_VERSION || parsed.error.issues.some(({ code }) => code === "unrecognized_keys");
+    version > STORED_PLAN_VERSION || parsed.error.issues.some(({ code }) => code === "unrecognized_keys");
   throw new AudioError(
     "store_unavailable",
     `What the ledger holds of ${narrationId} ${isNewer ? "was written by a newer version of this server" : "is damaged"}.`,

@@ -3,38 +3,39 @@ import type { PartRequest, SavedPart } from "../../generation/use-cases/generate
 import { buildPartInput } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 
-/** A saved part, verified before it is joined. */
-export interface VerifiedPart extends SavedPart {
+/** A saved part with its position in the plan. */
+export interface IndexedPart extends SavedPart {
   /** Index of the part in the plan. */
-  readonly index: number;
+  readonly partIndex: number;
 }
 
-export function findChosenTake({ retakes }: Pick<NarrationState, "retakes">, part: number): number {
-  return retakes.find((retake) => retake.partIndex === part)?.take ?? 1;
+export function findChosenTake({ retakes }: Pick<NarrationState, "retakes">, partIndex: number): number {
+  return retakes.find((retake) => retake.partIndex === partIndex)?.take ?? 1;
 }
 
 /** Returns the speed that was chosen for a part; `undefined` if the part has the plan's speed. */
 export function findChosenSpeed(
   { retakes }: Pick<NarrationState, "retakes">,
-  part: number,
+  partIndex: number,
 ): number | undefined {
-  return retakes.find((retake) => retake.partIndex === part)?.speed;
+  return retakes.find((retake) => retake.partIndex === partIndex)?.speed;
 }
 
 /**
  * Builds the request for one part: its text, settings and chosen take.
  *
- * @param part index of the part in the plan
+ * @param partIndex index of the part in the plan
  */
 export function buildPartRequest(
   plan: StoredPlan,
   state: Pick<NarrationState, "retakes">,
-  part: number,
+  partIndex: number,
 ): PartRequest {
-  const planned = plan.parts[part];
-  if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
+  const planned = plan.parts[partIndex];
+  if (planned === undefined)
+    throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${partIndex}`);
   const written = planned.respelledText === undefined ? {} : { originalPrompt: planned.text };
-  const speed = findChosenSpeed(state, part);
+  const speed = findChosenSpeed(state, partIndex);
   const input = { ...buildPartInput(plan, planned), ...(speed === undefined ? {} : { speed }) };
-  return { input, ...written, take: findChosenTake(state, part) };
+  return { input, ...written, take: findChosenTake(state, partIndex) };
 }

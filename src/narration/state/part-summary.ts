@@ -2,7 +2,7 @@
 import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
 import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
 import { toRequestLookupKey } from "../../ledger/identity.ts";
-import { deriveInFlightState, type RequestRecord } from "../../ledger/record.ts";
+import { deriveConcurrencySlotState, type RequestRecord } from "../../ledger/record.ts";
 import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { buildPartRequest } from "./part-request.ts";
@@ -13,7 +13,7 @@ export interface PartSummary {
   /** Statuses in the order of the plan. */
   readonly statuses: readonly PartRecordStatus[];
   readonly records: readonly (RequestRecord | null)[];
-  readonly alreadyPaid: number;
+  readonly alreadyPaidCount: number;
   /** Charges of the tasks on the narration's bill. */
   readonly chargedCredits: number;
   /** Reservations of the running tasks on the narration's bill. */
@@ -25,7 +25,7 @@ export interface PartSummary {
   /** Reservations of running tasks that no part needs now, because another take was chosen. */
   readonly unneededReservedCredits: number;
   /** Number of tasks still to be created. */
-  readonly missingTasks: number;
+  readonly missingTaskCount: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;
   /**
@@ -65,12 +65,14 @@ export function derivePartStatus(record: RequestRecord | null): PartRecordStatus
     return "saved";
   const isLost = record.isGone || record.isTooLarge || record.files.length > 0;
   if (record.status === "failed" || isLost) return "failed";
-  return deriveInFlightState(record) !== null || record.status === "succeeded" ? "running" : "not_started";
+  return deriveConcurrencySlotState(record) !== null || record.status === "succeeded"
+    ? "running"
+    : "not_started";
 }
 
 /** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
 export const recordCharge = (record: RequestRecord): number =>
-  deriveInFlightState(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
+  deriveConcurrencySlotState(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 
 async function readRecords(
   parts: PartOperations,
@@ -102,15 +104,15 @@ export async function summarizeParts(
   });
   const calibration =
     computeOwnCalibration(plan, records) ?? (await parts.readCalibration(plan.settings.voice ?? null));
-  const tasks = new Set<string>();
+  const seenRequests = new Set<string>();
   const partSummary = {
-    alreadyPaid: 0,
+    alreadyPaidCount: 0,
     chargedCredits: bill.chargedCredits,
     reservedCredits: bill.reservedCredits,
     estimatedCredits: bill.chargedCredits,
     estimatedSeconds: 0,
     savedSeconds: 0,
-    missingTasks: 0,
+    missingTaskCount: 0,
     pendingChargeCredits: 0,
     unneededReservedCredits: bill.reservedCredits,
   };
@@ -126,18 +128,18 @@ export async function summarizeParts(
       record !== null &&
       !bill.chargedByRequest.has(toRequestLookupKey(record.requestFingerprint))
     )
-      partSummary.alreadyPaid += 1;
-    const task = JSON.stringify(buildPartRequest(plan, state, index));
-    const isToPay = !isSaved && !tasks.has(task);
+      partSummary.alreadyPaidCount += 1;
+    const requestJson = JSON.stringify(buildPartRequest(plan, state, index));
+    const isToPay = !isSaved && !seenRequests.has(requestJson);
     const credits = isToPay ? chargeForSeconds(part.estimatedSeconds * calibration) : 0;
     estimates.push({ seconds: seconds + part.pauseAfterSeconds, credits });
     if (!isToPay) return;
-    tasks.add(task);
-    partSummary.missingTasks += 1;
+    seenRequests.add(requestJson);
+    partSummary.missingTaskCount += 1;
     partSummary.estimatedCredits += credits;
     if (
       record === null ||
-      deriveInFlightState(record) === null ||
+      deriveConcurrencySlotState(record) === null ||
       !bill.chargedByRequest.has(toRequestLookupKey(record.requestFingerprint))
     )
       return;

@@ -19,7 +19,8 @@ export interface Retake {
 export const DEFAULT_RETAKE_TAKE = 2;
 
 /** Whether a retake has only a quote. Such a retake means {@link DEFAULT_RETAKE_TAKE}. */
-export const isUsualRetake = ({ take, speed }: Retake): boolean => take === undefined && speed === undefined;
+export const isQuoteOnlyRetake = ({ take, speed }: Retake): boolean =>
+  take === undefined && speed === undefined;
 
 /**
  * Stores chosen takes with the narration. The cost of replaced takes stays on the narration's bill.
@@ -37,7 +38,9 @@ export function applyRetakes(
     const numbered = findPartsByNumber(plan, retake.quote);
     const parts = numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered;
     for (const part of parts) {
-      const take = isUsualRetake(retake) ? DEFAULT_RETAKE_TAKE : (retake.take ?? findChosenTake(after, part));
+      const take = isQuoteOnlyRetake(retake)
+        ? DEFAULT_RETAKE_TAKE
+        : (retake.take ?? findChosenTake(after, part));
       after = withRetake(after, part, take, retake.speed);
     }
   }
@@ -60,17 +63,18 @@ function findPartsByNumber({ parts, sections }: StoredPlan, quote: string): numb
 
 function withRetake(
   before: NarrationState,
-  part: number,
+  partIndex: number,
   take: number,
   speed: number | undefined,
 ): NarrationState {
-  if (findChosenTake(before, part) === take && findChosenSpeed(before, part) === speed) return before;
-  const otherRetakes = before.retakes.filter((retake) => retake.partIndex !== part);
+  if (findChosenTake(before, partIndex) === take && findChosenSpeed(before, partIndex) === speed)
+    return before;
+  const otherRetakes = before.retakes.filter((retake) => retake.partIndex !== partIndex);
   return {
     ...before,
     retakes:
       take === 1 && speed === undefined
         ? otherRetakes
-        : [...otherRetakes, { partIndex: part, take, ...(speed === undefined ? {} : { speed }) }],
+        : [...otherRetakes, { partIndex, take, ...(speed === undefined ? {} : { speed }) }],
   };
 }

@@ -2,19 +2,19 @@
 import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
-import { flowParagraph } from "./normalise.ts";
+import { flowParagraph } from "./normalize.ts";
 import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan-types.ts";
 import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
 
 /** Why a new run begins. If several reasons apply, the last one in this list counts. */
-export type RunBreak = "speaker" | "rule" | "heading";
+export type CutBefore = "speaker" | "rule" | "heading";
 
 /** Paragraphs of one section and one voice, with only the usual pause between them. */
 export interface ParagraphRun {
   readonly section: number;
   readonly speaker: Speaker | null;
   /** Why a new run begins here; ignored for the first run. */
-  readonly cutBefore: RunBreak;
+  readonly cutBefore: CutBefore;
   /** Silence that the text requests before this run; `null` for the usual silence. */
   readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
@@ -93,7 +93,7 @@ class Builder {
     this.#hasRule = true;
   }
 
-  #open(speaker: Speaker | null, edge: RunBreak, text: string): void {
+  #open(speaker: Speaker | null, cutBefore: CutBefore, text: string): void {
     if (this.runs.length >= MAX_PARTS) {
       throw new AudioError(
         "invalid_request",
@@ -105,7 +105,7 @@ class Builder {
     this.runs.push({
       section: this.sections.length - 1,
       speaker,
-      cutBefore: edge,
+      cutBefore,
       pauseSeconds,
       paragraphs: [text],
     });

@@ -6,7 +6,7 @@ import type { TextFormat } from "../../files/input-format.ts";
  * Version of the rules by which a text is divided. It increases when these rules change. A running narration keeps the
  * plan that it began with.
  */
-export const PLAN_VERSION = 2;
+export const CUTTING_RULES_VERSION = 2;
 
 /** Default silence between two paragraphs in different parts. */
 export const DEFAULT_PAUSE_SECONDS = 0.6;
@@ -118,7 +118,7 @@ export interface Skipped {
 }
 
 export interface NarrationPlan {
-  readonly version: typeof PLAN_VERSION;
+  readonly version: typeof CUTTING_RULES_VERSION;
   /** Title that the text itself states, in its front matter or header. */
   readonly title?: string;
   readonly author?: string;

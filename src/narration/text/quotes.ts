@@ -2,7 +2,7 @@
 import { AudioError } from "../../errors.ts";
 import { shortenExcerpt } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
-import { flowParagraph, normaliseLines } from "./normalise.ts";
+import { flowParagraph, normalizeLines } from "./normalize.ts";
 
 /** Maximum number of matches that the message about an ambiguous quote shows. */
 const SHOWN_MATCHES = 3;
@@ -10,7 +10,7 @@ const CONTEXT_CODE_UNITS = 30;
 const SHOWN_QUOTE_CODE_UNITS = 60;
 
 /** Normalises line breaks, white space and forms of accents for comparison. */
-const flatten = (text: string): string => flowParagraph(normaliseLines(text).replace(/[\n\u2028]+/g, "\n"));
+const flatten = (text: string): string => flowParagraph(normalizeLines(text).replace(/[\n\u2028]+/g, "\n"));
 
 const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
   [/[‘’‚′`´]/g, "'"],

@@ -62,7 +62,7 @@ function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
  * @throws AudioError `invalid_request` if a pause, or the total of all pauses, is too long
  */
 export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
-  const divided = dividedByPauses(blocks);
+  const divided = divideByPauses(blocks);
   const total = divided.reduce((sum, block) => sum + (block.kind === "pause" ? block.seconds : 0), 0);
   if (total <= MAX_TOTAL_SECONDS) return divided;
   throw new AudioError(
@@ -72,7 +72,7 @@ export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
   );
 }
 
-function dividedByPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
+function divideByPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
   return blocks.flatMap((block): SourceBlock[] => {
     if (block.kind !== "paragraph" || !/pause|break|silence/i.test(block.text)) return [block];
     const divided: SourceBlock[] = [];

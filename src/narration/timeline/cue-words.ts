@@ -5,7 +5,7 @@
 import type { SkippedList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { decodeEntities } from "../text/markdown/entities.ts";
-import { HARD_BREAK } from "../text/normalise.ts";
+import { HARD_BREAK } from "../text/normalize.ts";
 
 /** The words of one voice in a cue. */
 export interface CueWords {

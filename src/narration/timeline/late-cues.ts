@@ -17,8 +17,8 @@ const MAX_LATE = 20;
 const isTimeline = ({ parts }: StoredPlan): boolean =>
   parts.some(({ startSeconds }) => startSeconds !== undefined);
 
-const getSpeed = (plan: StoredPlan, state: RetakesState, part: number): number =>
-  buildPartRequest(plan, state, part).input.speed ?? 1;
+const getSpeed = (plan: StoredPlan, state: RetakesState, partIndex: number): number =>
+  buildPartRequest(plan, state, partIndex).input.speed ?? 1;
 
 function timedPart(plan: StoredPlan, state: RetakesState, index: number, lengthSeconds: number): TimedPart {
   const { startSeconds, cue } = plan.parts[index] ?? {};
@@ -37,11 +37,13 @@ export async function estimateLateRemarks(
 ): Promise<string[]> {
   if (!isTimeline(plan)) return [];
   const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {
-    const usualSpeed = getSpeed(plan, { retakes: [] }, index);
+    const speedBefore = getSpeed(plan, { retakes: [] }, index);
     const speed = getSpeed(plan, state, index);
-    const usualRecord =
-      speed === usualSpeed ? null : await partOperations.find(buildPartRequest(plan, { retakes: [] }, index));
-    const estimated = ((usualRecord?.audioSeconds ?? estimatedSeconds) * usualSpeed) / speed;
+    const recordBefore =
+      speed === speedBefore
+        ? null
+        : await partOperations.find(buildPartRequest(plan, { retakes: [] }, index));
+    const estimated = ((recordBefore?.audioSeconds ?? estimatedSeconds) * speedBefore) / speed;
     return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
   });
   return buildLateRemarks(await Promise.all(parts));
@@ -50,7 +52,7 @@ export async function estimateLateRemarks(
 /** The measured time span of a part in a file. */
 export interface MeasuredPart extends Span {
   /** Index of the part in the plan. */
-  readonly index: number;
+  readonly partIndex: number;
   /** Silence at the beginning of the part. */
   readonly leadSeconds: number;
 }
@@ -66,8 +68,8 @@ export function findLateCueProblems(
   heard: readonly MeasuredPart[],
 ): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
-  const timed = heard.map(({ index, leadSeconds, startSeconds, endSeconds }) => ({
-    ...timedPart(plan, state, index, endSeconds - startSeconds),
+  const timed = heard.map(({ partIndex, leadSeconds, startSeconds, endSeconds }) => ({
+    ...timedPart(plan, state, partIndex, endSeconds - startSeconds),
     leadSeconds,
   }));
   const found = findOverruns(
@@ -76,15 +78,15 @@ export function findLateCueProblems(
   );
   const reported = found
     .slice(0, MAX_LATE)
-    .map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
-      const cue = timed[part]?.cue;
+    .map(({ partIndex, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
+      const cue = timed[partIndex]?.cue;
       const othersNote = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
       const remedy =
         fittingSpeed === null
           ? "no speed would make it fit, but fewer words would (edits)"
           : `speed ${fittingSpeed} would fit (retakes, quote ${cue === undefined ? "its words" : `"cue ${cue}"`})`;
       const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long; ${remedy}.`;
-      return { partIndex: heard[part]?.index ?? null, code: "late", message };
+      return { partIndex: heard[partIndex]?.partIndex ?? null, code: "late", message };
     });
   const rest = found.length - reported.length;
   if (rest === 0) return reported;

@@ -14,7 +14,7 @@ export interface TimedPart {
 /** A part that is too long for the time until the next cue. */
 export interface Overrun {
   /** Index of the part. */
-  readonly part: number;
+  readonly partIndex: number;
   /** Name of the next cue, which begins late because of this part. */
   readonly nextCue: string;
   readonly lateSeconds: number;
@@ -33,12 +33,12 @@ const ROOM_SECONDS = 0.1;
 
 /** Consecutive parts that are timed by one cue. */
 interface CueGroup {
-  readonly first: number;
+  readonly firstPartIndex: number;
   readonly startSeconds: number;
   readonly cue: string;
   lengthSeconds: number;
   /** Index of the longest of the parts. */
-  part: number;
+  longestPartIndex: number;
 }
 
 function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
@@ -46,11 +46,17 @@ function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
   for (const [index, { startSeconds, cue = `${index + 1}`, lengthSeconds }] of parts.entries()) {
     const last = groups.at(-1);
     if (startSeconds !== undefined || last === undefined) {
-      groups.push({ first: index, part: index, startSeconds: startSeconds ?? 0, cue, lengthSeconds });
+      groups.push({
+        firstPartIndex: index,
+        longestPartIndex: index,
+        startSeconds: startSeconds ?? 0,
+        cue,
+        lengthSeconds,
+      });
       continue;
     }
     last.lengthSeconds += lengthSeconds;
-    if (lengthSeconds > (parts[last.part]?.lengthSeconds ?? 0)) last.part = index;
+    if (lengthSeconds > (parts[last.longestPartIndex]?.lengthSeconds ?? 0)) last.longestPartIndex = index;
   }
   return groups;
 }
@@ -67,12 +73,12 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
   const slots = groupByCue(parts);
   let end = 0;
   for (const [index, slot] of slots.entries()) {
-    end = (begins?.[slot.first] ?? Math.max(slot.startSeconds, end)) + slot.lengthSeconds;
+    end = (begins?.[slot.firstPartIndex] ?? Math.max(slot.startSeconds, end)) + slot.lengthSeconds;
     const next = slots[index + 1];
     if (next === undefined) break;
-    const lateSeconds = (begins?.[next.first] ?? end) - next.startSeconds;
+    const lateSeconds = (begins?.[next.firstPartIndex] ?? end) - next.startSeconds;
     if (lateSeconds <= (begins === undefined ? ESTIMATED_SECONDS : HEARD_SECONDS)) continue;
-    const { leadSeconds = 0 } = parts[next.first] ?? {};
+    const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
     const room = next.startSeconds - leadSeconds - slot.startSeconds - ROOM_SECONDS;
     const last = found.at(-1);
     // This part fits, but began late because of an earlier one.
@@ -80,10 +86,16 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
       last.othersLate += 1;
       continue;
     }
-    const { lengthSeconds: longest = 0, speed = 1 } = parts[slot.part] ?? {};
+    const { lengthSeconds: longest = 0, speed = 1 } = parts[slot.longestPartIndex] ?? {};
     const secondsLeft = room - (slot.lengthSeconds - longest);
     const fitting = secondsLeft > 0 ? computeSpeedOver((speed * longest) / secondsLeft) : null;
-    found.push({ part: slot.part, nextCue: next.cue, lateSeconds, othersLate: 0, fittingSpeed: fitting });
+    found.push({
+      partIndex: slot.longestPartIndex,
+      nextCue: next.cue,
+      lateSeconds,
+      othersLate: 0,
+      fittingSpeed: fitting,
+    });
   }
   return found;
 }
@@ -109,8 +121,8 @@ export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
   const shownCues = lateCues
     .slice(0, PLAN_SHOWN)
     .map(
-      ({ part, fittingSpeed }) =>
-        `cue ${cueOf(part)} (${fittingSpeed === null ? "at no speed" : `speed ${fittingSpeed}`})`,
+      ({ partIndex, fittingSpeed }) =>
+        `cue ${cueOf(partIndex)} (${fittingSpeed === null ? "at no speed" : `speed ${fittingSpeed}`})`,
     );
   const needed = lateCues.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
   const all = Math.max(...needed);

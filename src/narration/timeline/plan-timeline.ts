@@ -6,14 +6,14 @@ import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
+import { checkText } from "../text/cut-text-into-parts.ts";
 import { findSentenceStarts } from "../text/cutting/sentences.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
-import { flowParagraph, HARD_BREAK } from "../text/normalise.ts";
-import { checkText } from "../text/plan-narration.ts";
+import { flowParagraph, HARD_BREAK } from "../text/normalize.ts";
 import {
+  CUTTING_RULES_VERSION,
   MAX_PARTS,
   type NarrationPlan,
-  PLAN_VERSION,
   type PlannedPart,
   type Speaker,
   type SpeakersByName,
@@ -96,7 +96,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   }
   const voiceless = speakers.listVoicelessNames();
   const plan = {
-    version: PLAN_VERSION,
+    version: CUTTING_RULES_VERSION,
     sections: [{ title: null, level: null }],
     parts,
     skipped: skipped.rows(),
@@ -256,8 +256,8 @@ function continuesSentence(last: Sentence, cue: Cue, text: string): boolean {
 /**
  * Builds the parts of a sentence: several parts if the text is too long for one task. Only the first part has a time.
  */
-function buildParts({ cue, isFirst, speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
-  const { voice, speed = usualSpeed, pitch, volume } = speaker ?? {};
+function buildParts({ cue, isFirst, speaker, text }: Sentence, narrationSpeed: number): PlannedPart[] {
+  const { voice, speed = narrationSpeed, pitch, volume } = speaker ?? {};
   const settings = {
     ...(speaker?.speed === undefined ? {} : { speed }),
     ...(pitch === undefined ? {} : { pitch }),

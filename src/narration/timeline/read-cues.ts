@@ -1,7 +1,7 @@
 /** Reads subtitles (SubRip, WebVTT) into cues in the order of their times, with unchanged text. */
 import { AudioError } from "../../errors.ts";
 import { type SkippedList, shortenExcerpt } from "../text/blocks.ts";
-import { normaliseLines } from "../text/normalise.ts";
+import { normalizeLines } from "../text/normalize.ts";
 import { type CueTimes, parseCueTimes } from "../text/plain/time-codes.ts";
 
 export interface Cue extends CueTimes {
@@ -115,7 +115,7 @@ function buildCueNames(cues: readonly OpenCue[]): string[] {
  *   For wrong times, the message names the line
  */
 export function readCues(text: string, skipped: SkippedList): Subtitles {
-  const lines = normaliseLines(text).split("\n");
+  const lines = normalizeLines(text).split("\n");
   const isVtt = lines.some(
     (line) => HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),
   );

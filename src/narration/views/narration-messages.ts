@@ -328,9 +328,15 @@ function describeStatus(view: NarrationView, saved: string): string {
   }
 }
 
-function describeCost({ isRepeat, hasUsualRetake, chargedByCall, credits, parts }: NarrationView): string {
+function describeCost({
+  isRepeat,
+  hasQuoteOnlyRetake,
+  chargedByCall,
+  credits,
+  parts,
+}: NarrationView): string {
   if (isRepeat) {
-    const retake = hasUsualRetake
+    const retake = hasQuoteOnlyRetake
       ? ` A retake without take is take ${DEFAULT_RETAKE_TAKE}, which is in the file already; take ${DEFAULT_RETAKE_TAKE + 1} makes another one.`
       : "";
     return `Cost ${credits.charged} credits in all (nothing for this call).${retake}`;

@@ -45,7 +45,7 @@ export interface NarrationView extends NarrationTotals {
   /** Whether the narration's files replace older files of the same names. */
   readonly mayReplace: boolean;
   /** Whether the call requests a retake that states neither a take nor a speed. */
-  readonly hasUsualRetake: boolean;
+  readonly hasQuoteOnlyRetake: boolean;
   /** The charge of this call, if the narration was finished before and the call cost something; otherwise `null`. */
   readonly chargedByCall: number | null;
   /** Paths of saved files that were moved or deleted, or that are on another machine. */
@@ -137,7 +137,7 @@ export function deriveTotals(
       saved: savedParts,
       running: count("running"),
       failed: count("failed"),
-      alreadyPaid: partSummary.alreadyPaid,
+      alreadyPaid: partSummary.alreadyPaidCount,
     },
     credits: {
       estimate: partSummary.estimatedCredits,
@@ -147,7 +147,7 @@ export function deriveTotals(
       // Suggest at least the earlier credit limit of a stopped narration. A lower suggestion would make the caller
       // lower the limit.
       suggestedMax: Math.max(
-        suggestMaxCredits(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
+        suggestMaxCredits(charged, partSummary.estimatedCredits - charged, partSummary.missingTaskCount) +
           partSummary.unneededReservedCredits,
         deriveNarrationStatus(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),
@@ -201,7 +201,7 @@ export function assembleNarrationView(narration: NarrationWithPlan, totals: Narr
     isRepeat: false,
     argumentsToRepeat: [],
     mayReplace: state.mayReplace,
-    hasUsualRetake: false,
+    hasQuoteOnlyRetake: false,
     chargedByCall: null,
     missingPaths: [],
     changedPaths: [],

@@ -57,11 +57,11 @@ export class AccountLimits {
   }
 
   admitCreate(accountId: string): boolean {
-    return !this.#enforced || this.#creates.admit(accountId, this.#clock.now());
+    return !this.#enforced || this.#creates.admit(accountId, this.#clock.steadyMs());
   }
 
   /** Queries and downloads share one window. */
   admitRead(accountId: string): boolean {
-    return !this.#enforced || this.#reads.admit(accountId, this.#clock.now());
+    return !this.#enforced || this.#reads.admit(accountId, this.#clock.steadyMs());
   }
 }

@@ -20,7 +20,7 @@ class GenerationFailure extends Error {
   }
 }
 
-const failed = (): GenerationFailure =>
+const processingFailedError = (): GenerationFailure =>
   new GenerationFailure("generation_failed", "The audio could not be generated.");
 
 function buildSpeechRequest({ id, input }: Task): SpeechRequest {
@@ -37,7 +37,7 @@ function buildSpeechRequest({ id, input }: Task): SpeechRequest {
   };
 }
 
-export interface GeneratorOptions {
+export interface TaskProcessorOptions {
   readonly clock: SandboxClock;
   readonly engine: SpeechEngine;
   readonly tasks: TaskRegistry;
@@ -48,31 +48,30 @@ export interface GeneratorOptions {
 }
 
 export class TaskProcessor {
-  readonly #options: GeneratorOptions;
+  readonly #options: TaskProcessorOptions;
   readonly #stopping = new AbortController();
-  readonly #runs = new Set<Promise<void>>();
+  readonly #processing = new Set<Promise<void>>();
 
-  constructor(options: GeneratorOptions) {
+  constructor(options: TaskProcessorOptions) {
     this.#options = options;
   }
 
   /** Starts to process a queued task, and returns without waiting for its end. */
   start(task: Task): void {
-    const run = this.#run(task).finally(() => this.#runs.delete(run));
-    this.#runs.add(run);
+    const done = this.#process(task).finally(() => this.#processing.delete(done));
+    this.#processing.add(done);
   }
 
   /** Stops processing. Unfinished tasks keep their state. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all(this.#runs);
+    await Promise.all(this.#processing);
   }
 
   /**
-   * Processes a task to its end. Never rejects: an error makes the task fail. Errors are ignored while the generator
-   * stops.
+   * Processes a task to its end. Never rejects: an error makes the task fail. Errors are ignored after `stop`.
    */
-  async #run(task: Task): Promise<void> {
+  async #process(task: Task): Promise<void> {
     const { clock, tasks, processingSeconds, onInternalError } = this.#options;
     const stop = this.#stopping.signal;
     const totalMs = processingSeconds * 1000;
@@ -87,13 +86,13 @@ export class TaskProcessor {
     } catch (error) {
       if (stop.aborted) return;
       if (!(error instanceof GenerationFailure)) onInternalError(error);
-      const { code, message } = error instanceof GenerationFailure ? error : failed();
+      const { code, message } = error instanceof GenerationFailure ? error : processingFailedError();
       tasks.end(task, { status: "failed", code, message });
     }
   }
 
   async #produce(task: Task): Promise<TaskEnding> {
-    if (task.mustFail) throw failed();
+    if (task.mustFail) throw processingFailedError();
     const { bytes, audioSeconds } = await this.#speakInTime(task);
     if (!Number.isFinite(audioSeconds) || audioSeconds <= 0 || bytes.byteLength === 0) {
       throw new GenerationFailure("unreliable_duration", "The duration of the audio could not be measured.");

@@ -1,7 +1,7 @@
 /** Stores all tasks. Reserves credits when a task is created, and charges or releases them when it ends. */
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
-import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
+import { MAX_CONCURRENT_TASKS } from "../../contract/service-limits.ts";
 import type { Account } from "../accounts/directory.ts";
 import { type Draw, endReservation, hasUnlockingGrant, planDraws, reserve } from "../accounts/grants.ts";
 import type { SandboxClock } from "../clock.ts";
@@ -16,7 +16,7 @@ export interface TaskRegistryOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
   /**
-   * Whether the limit of tasks in flight applies to each account. The limit of all accounts together always applies.
+   * Whether the limit of concurrent tasks applies to each account. The limit of all accounts together always applies.
    */
   readonly enforceLimits: boolean;
 }
@@ -90,10 +90,10 @@ export class TaskRegistry {
   #requireRoom(account: Account): void {
     const { enforceLimits, faults } = this.#options;
     const ofAccount = [...this.#open].filter((task) => task.account === account);
-    if (enforceLimits && ofAccount.length >= IN_FLIGHT_TASKS) {
+    if (enforceLimits && ofAccount.length >= MAX_CONCURRENT_TASKS) {
       throw new ServiceError(
         "concurrency_limit",
-        `This account already has ${IN_FLIGHT_TASKS} tasks in progress.`,
+        `This account already has ${MAX_CONCURRENT_TASKS} tasks in progress.`,
       );
     }
     // The contract has no code for a service at capacity. `concurrency_limit` is the closest code, because it is about

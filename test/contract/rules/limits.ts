@@ -2,7 +2,7 @@
 import { expect, onTestFinished } from "vitest";
 import {
   CREATES_PER_WINDOW,
-  IN_FLIGHT_TASKS,
+  MAX_CONCURRENT_TASKS,
   READS_PER_WINDOW,
   RETRY_AFTER_SECONDS,
 } from "../../../src/contract/service-limits.ts";
@@ -84,7 +84,7 @@ export function limitRules(book: RuleBook, client: ServiceClient): void {
   book.rule("8 In-flight tasks", "a third task in flight is 429 concurrency_limit", async (context) => {
     await client.quiet();
     const open: string[] = [];
-    for (let count = 0; count < IN_FLIGHT_TASKS; count += 1) {
+    for (let count = 0; count < MAX_CONCURRENT_TASKS; count += 1) {
       open.push((await client.created({ prompt: `In flight ${count}.` })).id);
     }
     const third = await client.create({ prompt: "One too many." }, impatient);

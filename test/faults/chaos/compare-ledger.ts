@@ -63,9 +63,9 @@ async function compareWith(
     const count = holders.get(id)?.length ?? 0;
     if (count < 1 || count > apiKeys.length) wrong.push(`${count} records hold task ${id}`);
   }
-  const held = await view.inFlight();
-  const inFlight = held.filter((name) => !left.some(({ recordId }) => name.endsWith(recordId)));
-  if (inFlight.length > 0) wrong.push(`concurrency slots are held by ${inFlight.join(", ")}`);
+  const held = await view.concurrencySlots();
+  const taken = held.filter((name) => !left.some(({ recordId }) => name.endsWith(recordId)));
+  if (taken.length > 0) wrong.push(`concurrency slots are held by ${taken.join(", ")}`);
   const charged = succeeded.length * chargeForSeconds(service.audioSeconds);
   const unanswered = left.filter(({ status }) => status === "unresolved").length * RESERVED_CREDITS;
   const spendOf = (some: readonly RequestRecord[]): number =>

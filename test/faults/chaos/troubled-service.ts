@@ -140,7 +140,7 @@ function trouble(random: Random, now: Trouble): Interceptor {
         return true;
       }
       if (!isWrong) return markIfFailing(service, exchange, isNew && random.chance(now.failures));
-      if (isNew && service.inFlight >= 2) return false;
+      if (isNew && service.runningTaskCount >= 2) return false;
       const accepted = service.accept(exchange);
       if (accepted === "conflict") return false;
       random.pick(GARBLINGS)(response, exchange, service, random, service.view(accepted, isNew), 202);
@@ -160,7 +160,7 @@ function trouble(random: Random, now: Trouble): Interceptor {
 
 /** A task that is going to fail does so at its first query. */
 function markIfFailing(service: CountingService, exchange: Exchange, isFailing: boolean): boolean {
-  if (!isFailing || service.inFlight >= 2) return false;
+  if (!isFailing || service.runningTaskCount >= 2) return false;
   const task = service.accept(exchange);
   if (task !== "conflict") task.status = "failed";
   return false;

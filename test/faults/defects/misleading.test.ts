@@ -46,7 +46,7 @@ async function underAnotherKey(
 }
 
 // Finding, waiting and downloading share the time of one call.
-describe("a call with a window of 2 s ends in time, even if", () => {
+describe("a call ends before its client gives up, even if", () => {
   /** Answers after most of the call's time. The next answer never comes. */
   function slowly(setup: FaultSetup): void {
     let questions = 0;

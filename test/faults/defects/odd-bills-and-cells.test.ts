@@ -127,7 +127,7 @@ describe("one damaged cell of the ledger", () => {
     await setup.server.call("generate_audio", { prompt: "Damaged" });
     damage(
       setup.workplace.stateDir,
-      "UPDATE agm_records SET in_flight_state = 'lost', status = 'odd', spend_credits = 'many'",
+      "UPDATE agm_records SET concurrency_slot_state = 'lost', status = 'odd', spend_credits = 'many'",
     );
     const sound = taskOf(await setup.server.call("generate_audio", { prompt: "Sound" }));
     expect(sound.status).toBe("succeeded");

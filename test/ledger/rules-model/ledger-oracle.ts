@@ -3,15 +3,19 @@
  */
 import { MAX_TASK_LIFETIME_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
 import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/ledger-store.ts";
-import { deriveInFlightState, type InFlightState, type RequestRecord } from "../../../src/ledger/record.ts";
+import {
+  type ConcurrencySlotState,
+  deriveConcurrencySlotState,
+  type RequestRecord,
+} from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
-import type { RateSlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
 
 export const WINDOW_MS = 60_000;
 export const LAPSE_MS = 30_000;
 export const LEASE_MS = 15_000;
 export const MAX_CREATES = 6;
-export const MAX_IN_FLIGHT = 2;
+export const MAX_CONCURRENT_TASKS = 2;
 export const BUDGET_WINDOW_MS = 24 * 60 * 60_000;
 
 /** The promises that an answer can break. */
@@ -59,7 +63,7 @@ interface Held {
   readonly key: string;
   record: RequestRecord;
   lease: { readonly owner: string; readonly atMs: number } | null;
-  flight: { readonly kind: InFlightState; readonly atMs: number; readonly owner: string } | null;
+  flight: { readonly kind: ConcurrencySlotState; readonly atMs: number; readonly owner: string } | null;
   statusAtMs: number;
 }
 
@@ -161,7 +165,7 @@ export class LedgerOracle {
     this.#pauses.push({ key, atMs: this.nowMs, lengthMs });
   }
 
-  rateSlotReleased({ sendId, outcome }: RateSlotRelease): void {
+  sendOutcomeRecorded({ sendId, outcome }: SendOutcome): void {
     const send = this.#sends.get(sendId);
     if (send === undefined || !send.isPending) return;
     if (outcome === "unsent") this.#sends.delete(sendId);
@@ -289,7 +293,7 @@ export class LedgerOracle {
     const flights = this.#others(key, known.recordId).filter(
       (other) => this.#placeEndMs(other, false) > this.nowMs,
     );
-    if (flights.length >= MAX_IN_FLIGHT)
+    if (flights.length >= MAX_CONCURRENT_TASKS)
       throw new Violation("in flight", `${flights.length + 1} places are taken`);
     const spent = this.#spends(known.recordId)
       .filter(({ atMs }) => atMs > this.wallMs - BUDGET_WINDOW_MS)
@@ -321,7 +325,7 @@ export class LedgerOracle {
     }
   }
 
-  #isHoldExplained({ key }: Actor, recordId: string, reason: "paused" | "rate" | "in_flight"): boolean {
+  #isHoldExplained({ key }: Actor, recordId: string, reason: "paused" | "rate" | "concurrency"): boolean {
     switch (reason) {
       case "paused":
         return this.#pauses.some(
@@ -335,11 +339,11 @@ export class LedgerOracle {
         );
         return counting.length >= MAX_CREATES;
       }
-      case "in_flight": {
+      case "concurrency": {
         const others = this.#others(key, recordId).filter(
           (other) => this.#placeEndMs(other, true) > this.nowMs,
         );
-        return others.length >= MAX_IN_FLIGHT;
+        return others.length >= MAX_CONCURRENT_TASKS;
       }
     }
   }
@@ -366,7 +370,7 @@ export class LedgerOracle {
   #store({ name, key }: Actor, record: RequestRecord): void {
     const { recordId } = record;
     const before = this.records.get(recordId);
-    const kind = deriveInFlightState(record);
+    const kind = deriveConcurrencySlotState(record);
     const isSame = kind !== null && before?.flight?.kind === kind;
     const begun = kind === null ? null : { kind, atMs: this.nowMs, owner: name };
     this.records.set(recordId, {

@@ -6,7 +6,7 @@ import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/ledger-sto
 import { applyEvent, type RequestEvent } from "../../../src/ledger/lifecycle.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
-import type { RateSlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
 import { decideDurability } from "../../../src/ledger/rules/durability.ts";
 import { type SqlEngine, sql } from "../../../src/ledger/store/sql-engine.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -17,8 +17,8 @@ import {
   LAPSE_MS,
   LEASE_MS,
   LedgerOracle,
+  MAX_CONCURRENT_TASKS,
   MAX_CREATES,
-  MAX_IN_FLIGHT,
   Violation,
   WINDOW_MS,
 } from "./ledger-oracle.ts";
@@ -271,7 +271,7 @@ class Run {
     const known = await this.#claim(process, this.#newRecordId(at), undefined);
     if (known === null) throw new Violation("wait", "a new record was not to be had");
     const { answer, sendId } = await this.#admit(process, known);
-    if (answer.kind === "admitted") await this.#releaseRateSlot(process, { sendId, outcome: "unsent" });
+    if (answer.kind === "admitted") await this.#recordSendOutcome(process, { sendId, outcome: "unsent" });
     return answer;
   }
 
@@ -417,8 +417,8 @@ class Run {
           narrationId: null,
           maxCreates: MAX_CREATES,
           limitWindowMs: WINDOW_MS,
-          maxInFlight: MAX_IN_FLIGHT,
-          unresolvedInFlightTtlMs: LAPSE_MS,
+          maxConcurrentTasks: MAX_CONCURRENT_TASKS,
+          unresolvedSlotTtlMs: LAPSE_MS,
           budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },
         }),
       (given) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, given),
@@ -454,7 +454,7 @@ class Run {
     const sendId = process.pending.get(recordId);
     if (sendId === undefined) return;
     process.pending.delete(recordId);
-    const rateSlot = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" } as const;
+    const sendOutcome = { sendId, outcome: outcome === "unsent" ? "unsent" : "sent" } as const;
     const atMs = this.#clock.wallMs();
     switch (outcome) {
       case "accepted":
@@ -462,13 +462,13 @@ class Run {
           process,
           recordId,
           { kind: "observed", attempt: 1, task: taskOf(recordId, "queued", null), atMs },
-          rateSlot,
+          sendOutcome,
         );
       case "unresolved":
-        return await this.#releaseRateSlot(process, rateSlot);
+        return await this.#recordSendOutcome(process, sendOutcome);
       case "refused":
       case "unsent":
-        return await this.#apply(process, recordId, { kind: "not_accepted", sendId }, rateSlot);
+        return await this.#apply(process, recordId, { kind: "not_accepted", sendId }, sendOutcome);
     }
   }
 
@@ -489,7 +489,7 @@ class Run {
     process: Process,
     recordId: string,
     event: RequestEvent,
-    rateSlot?: RateSlotRelease,
+    sendOutcome?: SendOutcome,
   ): Promise<void> {
     let known = process.known.get(recordId);
     if (known === undefined) return;
@@ -497,7 +497,7 @@ class Run {
     for (let tries = 0; tries < 4; tries += 1) {
       const next = applyEvent(known, event);
       if (next === known && stored !== null) {
-        if (rateSlot !== undefined && tries === 0) await this.#releaseRateSlot(process, rateSlot);
+        if (sendOutcome !== undefined && tries === 0) await this.#recordSendOutcome(process, sendOutcome);
         return;
       }
       const after = { ...next, revision: this.#nextRevision() };
@@ -505,7 +505,7 @@ class Run {
         recordId,
         known: stored,
         after,
-        rateSlot: tries === 0 ? rateSlot : undefined,
+        sendOutcome: tries === 0 ? sendOutcome : undefined,
       });
       if (answer.written) {
         process.known.set(recordId, after);
@@ -524,12 +524,12 @@ class Run {
       recordId,
       known,
       after,
-      rateSlot,
+      sendOutcome,
     }: {
       readonly recordId: string;
       readonly known: RequestRecord | null;
       readonly after: RequestRecord | null;
-      readonly rateSlot: RateSlotRelease | undefined;
+      readonly sendOutcome: SendOutcome | undefined;
     },
   ) {
     const releasesLease = after?.status === "failed";
@@ -542,21 +542,21 @@ class Run {
           expectedRevision: known?.revision ?? null,
           after: after === null ? null : toRow(after),
           durability: decideDurability(known, after),
-          rateSlot,
+          sendOutcome,
           lease: releasesLease ? "release" : "renew",
         }),
       (given) => {
-        if (rateSlot !== undefined) this.#truth.rateSlotReleased(rateSlot);
+        if (sendOutcome !== undefined) this.#truth.sendOutcomeRecorded(sendOutcome);
         this.#truth.written(process, { recordId, known, after, releasesLease }, given);
       },
     );
   }
 
-  #releaseRateSlot(process: Process, rateSlot: RateSlotRelease): Promise<void> {
+  #recordSendOutcome(process: Process, sendOutcome: SendOutcome): Promise<void> {
     return this.#operate(
       process,
-      () => process.store.admissions.releaseRateSlot(rateSlot),
-      () => this.#truth.rateSlotReleased(rateSlot),
+      () => process.store.admissions.recordSendOutcome(sendOutcome),
+      () => this.#truth.sendOutcomeRecorded(sendOutcome),
     );
   }
 

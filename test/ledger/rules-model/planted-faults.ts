@@ -31,11 +31,11 @@ interface Meddling {
   ) => readonly Statement[];
 }
 
-const PLACES = "in_flight_state IS NOT NULL";
+const PLACES = "concurrency_slot_state IS NOT NULL";
 const SUM = "sum(credits)";
 const RECORD = "SELECT * FROM agm_records";
 const STATE = "UPDATE agm_api_keys SET state";
-const PLACE_DATE = "UPDATE agm_records SET in_flight_since_steady_ms";
+const PLACE_DATE = "UPDATE agm_records SET concurrency_slot_since_steady_ms";
 
 const isAdmission = ({ load }: Transaction<unknown>): boolean =>
   load.some(({ sql: text }) => text.includes(PLACES));

@@ -94,7 +94,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
       await setup.store().documents.set(`set-aside:${recordId}:1`, "what was left of it");
       await setup.store().discard({ apiKeyId, recordId });
       expect(reasonOf(await setup.ask(one))).toBe("over_budget");
-      expect(reasonOf(await setup.ask({ maxInFlight: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxConcurrentTasks: 1 }))).toBe("admitted");
       expect(await setup.store().documents.get(`set-aside:${recordId}:1`)).toBe("what was left of it");
     });
   });

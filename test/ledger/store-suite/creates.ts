@@ -22,7 +22,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       bench().advance(20_000);
       const slow = await setup.ask(two);
       bench().advance(10_000);
-      await setup.store().admissions.releaseRateSlot({ sendId: slow.sendId, outcome: "counts" });
+      await setup.store().admissions.recordSendOutcome({ sendId: slow.sendId, outcome: "sent" });
       const refused = await setup.ask(two);
       expect(reasonOf(refused)).toBe("rate");
       // The first rate slot is 30 s old.
@@ -47,9 +47,9 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     it("does not release an answered send", async () => {
       const setup = newDesk();
       const { sendId } = await setup.ask({ maxCreates: 1 });
-      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "counts" });
-      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "unsent" });
-      await setup.store().admissions.releaseRateSlot({ sendId: randomUUID(), outcome: "counts" });
+      await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
+      await setup.store().admissions.recordSendOutcome({ sendId, outcome: "unsent" });
+      await setup.store().admissions.recordSendOutcome({ sendId: randomUUID(), outcome: "sent" });
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
       expect(reasonOf(await setup.ask({ maxCreates: 2 }))).toBe("admitted");
     });
@@ -57,9 +57,9 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     it("counts the end of a send once, from its first report", async () => {
       const setup = newDesk();
       const { sendId } = await setup.ask({ maxCreates: 1 });
-      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "counts" });
+      await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
       bench().advance(50_000);
-      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "counts" });
+      await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
       bench().advance(11_000);
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
     });
@@ -134,7 +134,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const late = await setup.ask({}, { record: renamed });
       expect(late.admission).toEqual({ kind: "conflict", recordJson, isLeaseLost: true });
       // None of them took a rate slot or a concurrency slot.
-      expect(reasonOf(await setup.ask({ maxCreates: 1, maxInFlight: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxCreates: 1, maxConcurrentTasks: 1 }))).toBe("admitted");
     });
 
     it("stores the record, and keeps its lease", async () => {
@@ -150,9 +150,9 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const setup = newDesk();
       const record = setup.record();
       await setup.claim(record);
-      expect(reasonOf(await setup.ask({ maxCreates: 1, maxInFlight: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxCreates: 1, maxConcurrentTasks: 1 }))).toBe("admitted");
       expect(reasonOf(await setup.ask({ maxCreates: 1 }, { record }))).toBe("rate");
-      expect(reasonOf(await setup.ask({ maxInFlight: 1 }, { record }))).toBe("in_flight");
+      expect(reasonOf(await setup.ask({ maxConcurrentTasks: 1 }, { record }))).toBe("concurrency");
       expect(await setup.stored(record)).toEqual(record);
     });
 
@@ -161,11 +161,11 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const record = setup.record();
       await setup.claim(record);
       const sendId = randomUUID();
-      const most: Partial<AdmitRequest> = { sendId, maxCreates: 1, maxInFlight: 1 };
+      const most: Partial<AdmitRequest> = { sendId, maxCreates: 1, maxConcurrentTasks: 1 };
       expect(reasonOf(await setup.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await setup.ask(most, { record })));
       // Releasing it needs only the slot's name.
-      await setup.store().admissions.releaseRateSlot({ sendId, outcome: "unsent" });
+      await setup.store().admissions.recordSendOutcome({ sendId, outcome: "unsent" });
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
     });
@@ -209,7 +209,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
   it("is checked in one order: record, budget, pause, rate, concurrency slots", async () => {
     const setup = newDesk();
     const budget = { credits: 150, windowMs: 24 * 60 * MINUTE_MS };
-    const most = { budget, maxCreates: 1, maxInFlight: 1 };
+    const most = { budget, maxCreates: 1, maxConcurrentTasks: 1 };
     await setup.create("accepted", most);
     await setup.store().admissions.pause(10_000);
     const record = setup.record();
@@ -221,6 +221,6 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("rate");
     bench().advance(MINUTE_MS - LAPSE_MS);
     bench().advance(LAPSE_MS);
-    expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("in_flight");
+    expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("concurrency");
   });
 }

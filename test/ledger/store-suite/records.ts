@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toPathLookupKey, toRequestLookupKey, toTaskLookupKey } from "../../../src/ledger/identity.ts";
 import { toRow } from "../../../src/ledger/record.ts";
-import type { StoredRecord } from "../../../src/ledger/store/record-rows.ts";
+import type { RecordJsonRow } from "../../../src/ledger/store/record-rows.ts";
 import type { ListQuery } from "../../../src/ledger/store/record-search.ts";
 import { LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, savedAt } from "./store-setup.ts";
 
-const idsOf = (found: readonly StoredRecord[]): string[] => found.map(({ recordId }) => recordId);
+const idsOf = (found: readonly RecordJsonRow[]): string[] => found.map(({ recordId }) => recordId);
 
 export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
   describe("a part of a narration", () => {
@@ -77,9 +77,13 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const first = await setup.ask(two);
       const second = await setup.ask(two);
       bench().advance(40_000);
-      await setup.write(first.record, {}, { rateSlot: { sendId: first.sendId, outcome: "counts" } });
+      await setup.write(first.record, {}, { sendOutcome: { sendId: first.sendId, outcome: "sent" } });
       const stale = { ...second.record, revision: 1, fileName: "stale.mp3" };
-      const lost = await setup.write(stale, {}, { rateSlot: { sendId: second.sendId, outcome: "unsent" } });
+      const lost = await setup.write(
+        stale,
+        {},
+        { sendOutcome: { sendId: second.sendId, outcome: "unsent" } },
+      );
       expect(lost.written).toBe(false);
       expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
       bench().advance(50_000);

@@ -10,7 +10,7 @@ import type {
 } from "../../../src/ledger/ledger-store.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
-import type { RateSlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
 import type { AdmitRequest } from "../../../src/ledger/store/admission-store.ts";
 import { sampleRecord } from "../sample-record.ts";
 
@@ -130,7 +130,7 @@ export class StoreSetup {
   write(
     record: RequestRecord,
     changes: Partial<RequestRecord>,
-    more: Pick<RecordWrite, "rateSlot" | "lease" | "failed"> = {},
+    more: Pick<RecordWrite, "sendOutcome" | "lease" | "failed"> = {},
     processId = "holder",
   ): Promise<RecordWriteResult> {
     const { apiKeyId, recordId, revision } = record;
@@ -165,8 +165,8 @@ export class StoreSetup {
       sendId,
       maxCreates: 1000,
       limitWindowMs: MINUTE_MS,
-      maxInFlight: 1000,
-      unresolvedInFlightTtlMs: LAPSE_MS,
+      maxConcurrentTasks: 1000,
+      unresolvedSlotTtlMs: LAPSE_MS,
       budget: null,
       narrationId: null,
       ...changes,
@@ -189,18 +189,23 @@ export class StoreSetup {
       unresolved: { hasUnresolvedEarlierSend: true },
       unsent: { status: "waiting", spend: null },
     };
-    const rateSlot: RateSlotRelease = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" };
-    return this.change(record, outcomes[outcome], rateSlot, as.processId);
+    const sendOutcome: SendOutcome = { sendId, outcome: outcome === "unsent" ? "unsent" : "sent" };
+    return this.change(record, outcomes[outcome], sendOutcome, as.processId);
   }
 
   /** Writes the next revision and returns it. */
   async change(
     record: RequestRecord,
     changes: Partial<RequestRecord>,
-    rateSlot?: RateSlotRelease,
+    sendOutcome?: SendOutcome,
     processId = "holder",
   ): Promise<RequestRecord> {
-    const answer = await this.write(record, changes, rateSlot === undefined ? {} : { rateSlot }, processId);
+    const answer = await this.write(
+      record,
+      changes,
+      sendOutcome === undefined ? {} : { sendOutcome },
+      processId,
+    );
     if (!answer.written) throw new Error("not written");
     return { ...record, ...changes, revision: record.revision + 1 };
   }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { readHtml } from "../../../src/narration/books/read-html.ts";
 import { SkippedList, type SourceBlock } from "../../../src/narration/text/blocks.ts";
-import { HARD_BREAK } from "../../../src/narration/text/normalise.ts";
+import { HARD_BREAK } from "../../../src/narration/text/normalize.ts";
 
 const wordsOf = (block: SourceBlock): string => {
   switch (block.kind) {

@@ -18,7 +18,7 @@ function demand(isKept: boolean, promise: string): void {
 }
 
 const statesOf = ({ partStates }: NarrationProgress, file: FileProgress): PartState[] =>
-  file.partIndexes.map((part) => partStates[part] ?? "not_started");
+  file.partIndexes.map((part) => partStates[part] ?? "to_do");
 
 const isDone = (state: PartState): boolean => state === "saved" || state === "left_out";
 
@@ -39,14 +39,14 @@ const beginnable = (progress: NarrationProgress, state: PartState): number[] => 
 /** Whether a part could begin now. */
 function canWork(progress: NarrationProgress): boolean {
   if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
-  if (beginnable(progress, "running_elsewhere").length > 0) return true;
+  if (beginnable(progress, "sent").length > 0) return true;
   const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
-  return !isHeld && beginnable(progress, "not_started").length > 0;
+  return !isHeld && beginnable(progress, "to_do").length > 0;
 }
 
 function checkMakePart(progress: NarrationProgress, part: number): void {
   const state = progress.partStates[part];
-  demand(state === "not_started" || state === "running_elsewhere", "only what is open or sent is begun");
+  demand(state === "to_do" || state === "sent", "only what is open or sent is begun");
   demand(indexesOf(progress, "working").length < MAX_AT_ONCE, "at most three are at work");
   const equals = progress.firstEqualParts.flatMap((first, index) =>
     first === progress.firstEqualParts[part] ? [index] : [],
@@ -59,12 +59,12 @@ function checkMakePart(progress: NarrationProgress, part: number): void {
     equals.every((index) => progress.partStates[index] !== "saved"),
     "what is saved is not made again under another number",
   );
-  if (state === "running_elsewhere") return;
+  if (state === "sent") return;
   demand(!progress.isHalted, "nothing is begun that was halted");
   demand(!progress.isOutOfCredits, "nothing is begun that has no room");
   demand(!progress.hasUnsentPart, "nothing overtakes a part that is not sent yet");
-  demand(beginnable(progress, "running_elsewhere").length === 0, "what was sent comes first");
-  demand(beginnable(progress, "not_started")[0] === part, "parts begin in reading order");
+  demand(beginnable(progress, "sent").length === 0, "what was sent comes first");
+  demand(beginnable(progress, "to_do")[0] === part, "parts begin in reading order");
 }
 
 function checkJoin(progress: NarrationProgress, step: Extract<DriverStep, { kind: "join" }>): void {
@@ -95,12 +95,9 @@ function checkWait(progress: NarrationProgress): void {
 function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
   const { files } = progress;
   demand(indexesOf(progress, "working").length === 0, "it does not end while a part is at work");
+  demand(indexesOf(progress, "sent").length === 0, "it does not end while a part is with the service");
   demand(
-    indexesOf(progress, "running_elsewhere").length === 0,
-    "it does not end while a part is with the service",
-  );
-  demand(
-    progress.isHalted || indexesOf(progress, "not_started").length === 0,
+    progress.isHalted || indexesOf(progress, "to_do").length === 0,
     "it does not end while a part can be made",
   );
   const isMade = (file: FileProgress): boolean =>

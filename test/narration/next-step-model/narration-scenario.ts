@@ -59,13 +59,7 @@ export interface NarrationScenario {
 }
 
 const MAX_PARTS = 8;
-const STATES: readonly PartState[] = [
-  "not_started",
-  "not_started",
-  "not_started",
-  "running_elsewhere",
-  "saved",
-];
+const STATES: readonly PartState[] = ["to_do", "to_do", "to_do", "sent", "saved"];
 
 export const narrationScenario: fc.Arbitrary<NarrationScenario> = fc.record({
   texts: fc.array(fc.nat(5), { minLength: 1, maxLength: MAX_PARTS }),
@@ -97,7 +91,7 @@ class Narration {
     this.#faults = faults;
     this.#events = [...one.events];
     this.#texts = [...one.texts];
-    this.#parts = one.texts.map((text) => one.states[one.texts.indexOf(text)] ?? "not_started");
+    this.#parts = one.texts.map((text) => one.states[one.texts.indexOf(text)] ?? "to_do");
     this.#look();
   }
 
@@ -116,7 +110,7 @@ class Narration {
   take(step: DriverStep): boolean {
     switch (step.kind) {
       case "make_part":
-        this.#isUnsent ||= this.#parts[step.partIndex] === "not_started";
+        this.#isUnsent ||= this.#parts[step.partIndex] === "to_do";
         this.#parts[step.partIndex] = "working";
         return true;
       case "join":
@@ -142,9 +136,7 @@ class Narration {
     this.#isHalted = false;
     this.#isFull = false;
     this.#tries.clear();
-    this.#parts = this.#parts.map((state) =>
-      state === "failed" || state === "left_out" ? "not_started" : state,
-    );
+    this.#parts = this.#parts.map((state) => (state === "failed" || state === "left_out" ? "to_do" : state));
     const { chapters } = this.#course;
     const starts = [0, ...chapters.filter((start) => start < this.#parts.length).sort((a, b) => a - b)];
     const indexes = this.#parts.map((_, index) => index);
@@ -185,7 +177,7 @@ class Narration {
     this.#isUnsent = false;
     if (this.#faults.staysFull !== true) this.#isFull = false;
     if (this.#isHalted) {
-      this.#settle(part, how === "saved" ? "saved" : "not_started");
+      this.#settle(part, how === "saved" ? "saved" : "to_do");
       return;
     }
     const tries = (this.#tries.get(part) ?? 0) + 1;
@@ -193,7 +185,7 @@ class Narration {
     const failed = this.#course.skipsFailed ? "left_out" : "failed";
     if (how === "saved") this.#settle(part, "saved");
     else if (how === "failed" || (how === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
-    else this.#settle(part, "not_started");
+    else this.#settle(part, "to_do");
     if (how === "full" && others > 0) this.#isFull = true;
     // If none of our parts runs, no room can become free.
     else if (how === "full" || how === "refused") this.#isHalted = true;
@@ -213,8 +205,7 @@ class Narration {
   #leave(accepted: number): void {
     this.#isUnsent = false;
     this.#parts.forEach((state, part) => {
-      if (state === "working")
-        this.#settle(part, ((accepted >> part) & 1) === 1 ? "running_elsewhere" : "not_started");
+      if (state === "working") this.#settle(part, ((accepted >> part) & 1) === 1 ? "sent" : "to_do");
     });
   }
 
@@ -224,7 +215,7 @@ class Narration {
     this.#texts.forEach((other, index) => {
       if (other !== text) return;
       this.#texts[index] = this.#newTexts;
-      this.#parts[index] = "not_started";
+      this.#parts[index] = "to_do";
     });
     this.#look();
   }

@@ -32,8 +32,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       const working = progress.partStates.filter((state) => state === "working").length;
       const open = progress.partStates.findIndex(
         (state, index) =>
-          state === "not_started" &&
-          progress.partStates[progress.firstEqualParts[index] ?? index] === "not_started",
+          state === "to_do" && progress.partStates[progress.firstEqualParts[index] ?? index] === "to_do",
       );
       const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
@@ -66,8 +65,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the last open part begins first",
     next: (progress) => {
       const step = decideNextStep(progress);
-      if (step.kind !== "make_part" || progress.partStates[step.partIndex] !== "not_started") return step;
-      return { kind: "make_part", partIndex: progress.partStates.lastIndexOf("not_started") };
+      if (step.kind !== "make_part" || progress.partStates[step.partIndex] !== "to_do") return step;
+      return { kind: "make_part", partIndex: progress.partStates.lastIndexOf("to_do") };
     },
     promises: ["parts begin in reading order", "no two equal parts are at work"],
   },
@@ -75,8 +74,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "what was sent waits for what is open",
     next: (progress) => {
       const step = decideNextStep(progress);
-      const open = at(progress, "not_started");
-      const isSent = step.kind === "make_part" && progress.partStates[step.partIndex] === "running_elsewhere";
+      const open = at(progress, "to_do");
+      const isSent = step.kind === "make_part" && progress.partStates[step.partIndex] === "sent";
       return isSent &&
         open !== -1 &&
         !progress.isHalted &&
@@ -92,9 +91,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideNextStep(progress);
       const isSent =
-        step.kind === "make_part" &&
-        progress.partStates[step.partIndex] === "running_elsewhere" &&
-        progress.isHalted;
+        step.kind === "make_part" && progress.partStates[step.partIndex] === "sent" && progress.isHalted;
       return isSent ? { kind: "end", isComplete: false } : step;
     },
     promises: [

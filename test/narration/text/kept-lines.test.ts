@@ -1,9 +1,9 @@
 /** Which lines are paragraphs, which are broken on purpose, and which by the width of a page. */
 import { describe, expect, it } from "vitest";
-import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
 
 const heard = (text: string): string[] =>
-  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }).parts.flatMap((part) =>
+  cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }).parts.flatMap((part) =>
     part.text.split("\n\n"),
   );
 

@@ -1,10 +1,10 @@
 /** Pauses that a text or a call asks for. */
 import { describe, expect, it } from "vitest";
-import { planText } from "../../../src/narration/planning/plan-text.ts";
+import { buildStoredPlan } from "../../../src/narration/planning/build-stored-plan.ts";
 
 const TEXT = "One came first.\n\nTwo came later.\n\nThree came last.";
 const planned = (text: string, pausesAfterParagraphs = false, pauseSeconds = 0.6, voices = {}) =>
-  planText(
+  buildStoredPlan(
     { text, format: "markdown" },
     { settings: {}, voices, pauseSeconds, pausesAfterParagraphs, fileLayout: "one" },
   );

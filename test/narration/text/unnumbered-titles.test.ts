@@ -1,9 +1,9 @@
 /** Titles of chapters without a number, and lines that look like one. */
 import { describe, expect, it } from "vitest";
-import { planNarration } from "../../../src/narration/text/plan-narration.ts";
+import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
 
 const titles = (text: string, format: "plain" | "markdown" = "plain"): Array<string | null> =>
-  planNarration({ text, format, speed: 1, pauseSeconds: 0.6 }).sections.map(({ title }) => title);
+  cutTextIntoParts({ text, format, speed: 1, pauseSeconds: 0.6 }).sections.map(({ title }) => title);
 
 const PROSE =
   "She went on for a long while about the river, and nobody\ninterrupted her until the evening. ".repeat(8);

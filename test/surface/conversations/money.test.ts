@@ -64,7 +64,7 @@ describeConversations("Money", [
     setup: (era) => stageWithFaults(era, { processingMs: 400 }),
     play: async (setup) => {
       const assistant = await setup.enter();
-      refuseCreates(setup.service, () => setup.service.inFlight > 0);
+      refuseCreates(setup.service, () => setup.service.runningTaskCount > 0);
       const both = [TEXT, { prompt: "The second text" }].map((args) =>
         assistant.begin("generate_audio", args),
       );

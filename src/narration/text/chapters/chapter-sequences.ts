@@ -5,7 +5,7 @@
  */
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
-import { collapseSpaces } from "../normalise.ts";
+import { collapseSpaces } from "../normalize.ts";
 import { type ChapterForm, isFirst, LEVEL, parseChapterForm, parseChapterOpening } from "./chapter-forms.ts";
 
 interface Member extends ChapterForm {
@@ -105,19 +105,21 @@ function findMembers(
  * belongs to a sentence that mentions a chapter.
  */
 function splitIntoSequences(members: readonly Member[]): Member[][] {
-  const runs: Member[][] = [];
+  const sequences: Member[][] = [];
   for (const [index, member] of members.entries()) {
-    const run = runs.at(-1);
-    const last = run?.at(-1)?.sortNumber ?? 0;
+    const sequence = sequences.at(-1);
+    const last = sequence?.at(-1)?.sortNumber ?? 0;
     const next = members[index + 1]?.sortNumber;
     const isBare = member.kind === "bare";
     const isNext = member.sortNumber === last + 1;
     const skipsOne = member.sortNumber === last + 2 && next === last + 3;
-    if (run !== undefined && (isBare ? isNext || skipsOne : member.sortNumber > last)) run.push(member);
-    else if (run === undefined || run.length === 1 || isFirst(member.sortNumber)) runs.push([member]);
-    else if (!isBare && next !== last + 1) runs.push([member]);
+    if (sequence !== undefined && (isBare ? isNext || skipsOne : member.sortNumber > last))
+      sequence.push(member);
+    else if (sequence === undefined || sequence.length === 1 || isFirst(member.sortNumber))
+      sequences.push([member]);
+    else if (!isBare && next !== last + 1) sequences.push([member]);
   }
-  return runs;
+  return sequences;
 }
 
 /** Punctuation marks that can end a sentence, but never end a title in a table of contents. */
@@ -164,8 +166,8 @@ interface Judgement {
  * @param isBelowChapters whether the numbers count something smaller than chapters. This is so if the numbers are bare,
  *   and the chapters of the text have a word such as "Chapter"
  */
-function judgeRuns(
-  runs: ReadonlyArray<Member[]>,
+function judgeSequences(
+  sequences: ReadonlyArray<Member[]>,
   proseBetween: (from: number, to: number) => number,
   {
     contents,
@@ -179,14 +181,16 @@ function judgeRuns(
     readonly isBelowChapters: boolean;
   },
 ): Judgement {
-  const lastRunFrom = new Map(runs.map((run, index) => [run[0]?.sortNumber ?? 0, index]));
+  const lastSequenceByFirstNumber = new Map(
+    sequences.map((sequence, index) => [sequence[0]?.sortNumber ?? 0, index]),
+  );
   const accepted: Member[][] = [];
   let unlistedCount = 0;
-  for (const [index, run] of runs.entries()) {
-    const isRepeatedLater = (lastRunFrom.get(run[0]?.sortNumber ?? 0) ?? 0) > index;
-    if (run.length === 1) {
+  for (const [index, sequence] of sequences.entries()) {
+    const isRepeatedLater = (lastSequenceByFirstNumber.get(sequence[0]?.sortNumber ?? 0) ?? 0) > index;
+    if (sequence.length === 1) {
       unlistedCount += 1;
-      const [only] = run;
+      const [only] = sequence;
       // A single number is an entry of a table of contents if a later sequence begins with the same number, and one of
       // these is true: the number is written in a form that is rare in prose, or the next paragraph lists several
       // entries.
@@ -194,19 +198,19 @@ function judgeRuns(
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
       continue;
     }
-    const end = runs[index + 1]?.[0]?.at ?? endOfText;
-    const gaps = run.map(({ at }, member) => proseBetween(at, run[member + 1]?.at ?? end));
-    const usualGap = median(gaps.slice(0, -1));
+    const end = sequences[index + 1]?.[0]?.at ?? endOfText;
+    const gaps = sequence.map(({ at }, member) => proseBetween(at, sequence[member + 1]?.at ?? end));
+    const medianGap = median(gaps.slice(0, -1));
     // Some headings have a word such as "Chapter" beside their number. Such headings need only a little prose between
     // them. If a later sequence begins with the same number, they need as much prose as all other headings.
-    const isKnown = run[0]?.kind === "known" && !isRepeatedLater;
-    if (usualGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
-      for (const { at } of run) contentsEntries.add(at);
+    const isKnown = sequence[0]?.kind === "known" && !isRepeatedLater;
+    if (medianGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
+      for (const { at } of sequence) contentsEntries.add(at);
       continue;
     }
-    unlistedCount += run.length;
-    const isStanzas = isBelowChapters && usualGap < BARE_BELOW_CHAPTERS_CODE_UNITS;
-    if (isSequence(run, gaps) && !isStanzas) accepted.push(run);
+    unlistedCount += sequence.length;
+    const isStanzas = isBelowChapters && medianGap < BARE_BELOW_CHAPTERS_CODE_UNITS;
+    if (isSequence(sequence, gaps) && !isStanzas) accepted.push(sequence);
   }
   return { accepted, unlistedCount };
 }
@@ -227,7 +231,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     const [first] = all;
     if (first === undefined) continue;
     const runs = splitIntoSequences(all);
-    const { accepted, unlistedCount } = judgeRuns(runs, proseBetween, {
+    const { accepted, unlistedCount } = judgeSequences(runs, proseBetween, {
       contents,
       contentsEntries,
       endOfText: blocks.length,

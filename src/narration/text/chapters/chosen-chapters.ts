@@ -61,7 +61,7 @@ function ambiguousChoiceError(sections: Sections, wanted: string, found: readonl
  * Finds the sections whose whole title is `wanted`. If there are none, finds those whose title begins with `wanted`. If
  * there are none either, finds those whose title contains `wanted`.
  */
-function titled(sections: Sections, wanted: string): readonly number[] {
+function findSectionsByTitle(sections: Sections, wanted: string): readonly number[] {
   const name = comparable(wanted);
   if (name === "") return [];
   const titles = sections.map(({ title }) => comparable(title ?? ""));
@@ -79,7 +79,7 @@ function titled(sections: Sections, wanted: string): readonly number[] {
   return [];
 }
 
-function numbered(sections: Sections, wanted: string): readonly number[] | null {
+function findSectionsByNumber(sections: Sections, wanted: string): readonly number[] | null {
   const match = RANGE.exec(wanted.replace(CHAPTER_WORD, ""));
   if (match === null) return null;
   const numbers = numberChapters(sections);
@@ -118,18 +118,19 @@ function withInner(sections: Sections, index: number): number[] {
  * @throws AudioError `invalid_request` for a chapter that does not exist, or an ambiguous title
  */
 export function chooseSections(sections: Sections, wanted: string): number[] {
-  const titledSections = titled(sections, wanted);
+  const titledSections = findSectionsByTitle(sections, wanted);
   const choices =
     titledSections.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((choice) => choice !== "");
   if (sections.length < 2 || choices.length === 0) throw refusedChoiceError(sections, wanted);
   const indexes = choices.flatMap((choice) => {
-    const byTitle = titled(sections, choice);
+    const byTitle = findSectionsByTitle(sections, choice);
     const isNumber = RANGE.test(choice.trim());
     const isRange = RANGE.test(choice.trim().replace(CHAPTER_WORD, ""));
     // A number matches a title only if the number is the whole title, such as "1984".
     const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(choice));
     const titles = isNumber && !isWhole ? [] : byTitle;
-    const found = isNumber || byTitle.length !== 1 ? (numbered(sections, choice.trim()) ?? titles) : titles;
+    const found =
+      isNumber || byTitle.length !== 1 ? (findSectionsByNumber(sections, choice.trim()) ?? titles) : titles;
     if (found.length === 0 || HALF_RANGE.test(choice)) throw refusedChoiceError(sections, choice);
     if (found.length > 1 && !isRange) throw ambiguousChoiceError(sections, choice, found);
     // A range already contains all sections up to its last chapter. Add the sections below that chapter.

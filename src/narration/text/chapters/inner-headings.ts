@@ -4,7 +4,7 @@
  * heading is the title, and stays with the heading. Lines of a table of contents are not separated, either.
  */
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
-import { collapseSpaces } from "../normalise.ts";
+import { collapseSpaces } from "../normalize.ts";
 import { parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_HEADING_CODE_UNITS = 80;

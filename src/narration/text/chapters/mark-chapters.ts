@@ -1,6 +1,6 @@
 /** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
 import type { SourceBlock } from "../blocks.ts";
-import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
+import { collapseSpaces, HARD_BREAK } from "../normalize.ts";
 import { type ChapterForm, LEVEL, parseChapterForm } from "./chapter-forms.ts";
 import { findSequences } from "./chapter-sequences.ts";
 import { ACT_WORDS, UNNUMBERED_HEADINGS } from "./chapter-words.ts";

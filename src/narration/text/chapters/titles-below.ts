@@ -3,7 +3,7 @@
  * the numbers of one form have such a title).
  */
 import type { SourceBlock } from "../blocks.ts";
-import { collapseSpaces, HARD_BREAK } from "../normalise.ts";
+import { collapseSpaces, HARD_BREAK } from "../normalize.ts";
 import { parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_TITLE_CODE_UNITS = 100;

@@ -4,7 +4,7 @@
  * below them.
  */
 import { hasWords } from "../characters.ts";
-import { collapseSpaces } from "../normalise.ts";
+import { collapseSpaces } from "../normalize.ts";
 import { CONTENTS_TITLES, END_LINES } from "./chapter-words.ts";
 
 const MAX_TITLE_CODE_UNITS = 80;

@@ -35,15 +35,15 @@ const JOINT = measureSpoken(PARAGRAPH_JOINT);
 /** Computes the size of a part that consists of any range of the units. */
 class UnitSequence {
   readonly units: readonly Unit[];
-  /** The gap before each unit. A separate array makes the repeated searches faster. */
-  readonly gaps: Uint8Array;
+  /** The cost of a cut before each unit. A separate array makes the repeated searches faster. */
+  readonly cutCosts: Uint8Array;
   /** Speaking time of all text before each unit, in milliseconds. */
   readonly #msBefore: Float64Array;
   readonly #codePointsBefore: Float64Array;
 
   constructor(units: readonly Unit[], paragraphs: readonly string[]) {
     this.units = units;
-    this.gaps = Uint8Array.from(units, ({ cutCost: gapBefore }) => gapBefore);
+    this.cutCosts = Uint8Array.from(units, ({ cutCost }) => cutCost);
     this.#msBefore = new Float64Array(units.length);
     this.#codePointsBefore = new Float64Array(units.length);
     let milliseconds = 0;
@@ -91,8 +91,8 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
 }
 
 /**
- * Chooses the best gap with at least `minMs` of speech on both sides. Of equally good gaps, chooses the one with the
- * lowest rank. Of gaps with equal ranks, chooses the most central one.
+ * Chooses the cut of lowest cost with at least `minMs` of speech on both sides. Of cuts with equal cost, chooses the
+ * one with the lowest rank. Of cuts with equal ranks, chooses the most central one.
  */
 function chooseCut(
   sequence: UnitSequence,
@@ -103,15 +103,15 @@ function chooseCut(
 ): number | null {
   const first = firstWhere(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
   const end = firstWhere(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
-  let gap = Number.POSITIVE_INFINITY;
-  for (let cut = first; cut < end && gap > CUT_COST.paragraph; cut += 1) {
-    gap = Math.min(gap, sequence.gaps[cut] ?? Number.POSITIVE_INFINITY);
+  let lowestCost = Number.POSITIVE_INFINITY;
+  for (let cut = first; cut < end && lowestCost > CUT_COST.paragraph; cut += 1) {
+    lowestCost = Math.min(lowestCost, sequence.cutCosts[cut] ?? Number.POSITIVE_INFINITY);
   }
   const imbalance = (cut: number): number =>
     Math.abs(sequence.speechMs(from, cut) - sequence.speechMs(cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
-    if (sequence.gaps[cut] !== gap) continue;
+    if (sequence.cutCosts[cut] !== lowestCost) continue;
     const order = best === null ? -1 : ranks.compare(cut, best);
     if (best === null || order < 0 || (order === 0 && imbalance(cut) < imbalance(best))) best = cut;
   }
@@ -122,7 +122,7 @@ function chooseCut(
  * Chooses a cut with at least 20 seconds of speech on both sides. If there is no such cut, requires only the seconds
  * that the minimum charge pays for. If there is still no cut, accepts any length.
  */
-function firstCut(
+function chooseCutRelaxingMinimum(
   sequence: UnitSequence,
   ranks: UnitHashes,
   from: number,
@@ -146,7 +146,7 @@ function chooseCuts(sequence: UnitSequence, ranks: UnitHashes, speed: number): n
     const [from, to] = range;
     const fits =
       sequence.speechMs(from, to) <= maxMs && sequence.codePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
-    const cut = fits ? null : firstCut(sequence, ranks, from, to, speed);
+    const cut = fits ? null : chooseCutRelaxingMinimum(sequence, ranks, from, to, speed);
     if (cut === null) starts.push(from);
     else openRanges.push([cut, to], [from, cut]);
   }

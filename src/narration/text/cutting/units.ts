@@ -20,7 +20,7 @@ export const CUT_COST = {
   clause: 4,
   word: 5,
   grapheme: 6,
-  /** The gap between two paragraphs, if the first announces the second, as a title does. */
+  /** A cut between two paragraphs, if the first announces the second, as a title does. */
   announced: 7,
 } as const;
 export type CutCost = (typeof CUT_COST)[keyof typeof CUT_COST];
@@ -40,8 +40,8 @@ export const PARAGRAPH_JOINT = "\n\n";
 export const measureSpoken = (text: string, start = 0, end = text.length): SpokenSize =>
   measureSpokenSize(text.slice(start, end));
 
-/** Ways to divide a stretch that is too long. The ways that leave the best gaps are tried first. */
-const BREAKERS: ReadonlyArray<readonly [gap: CutCost, starts: (text: string) => number[]]> = [
+/** Ways to divide a stretch that is too long, with the cost of their cuts. The cheapest ways are tried first. */
+const BREAKERS: ReadonlyArray<readonly [cost: CutCost, starts: (text: string) => number[]]> = [
   [CUT_COST.sentence, findSentenceStarts],
   [CUT_COST.clause, findClauseStarts],
   [CUT_COST.word, findWordStarts],
@@ -78,15 +78,15 @@ class Breaker {
   }
 
   /** @param level the next way to divide, as an index of {@link BREAKERS} */
-  break(paragraph: number, start: number, end: number, gapBefore: CutCost, level: number): void {
+  break(paragraph: number, start: number, end: number, cutCost: CutCost, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = measureSpoken(text, start, end);
     const breaker = BREAKERS[level];
     if (breaker === undefined || (speechMs <= this.#max.speechMs && codePoints <= this.#max.codePoints)) {
-      this.units.push({ paragraph, start, end, cutCost: gapBefore, speechMs, codePoints });
+      this.units.push({ paragraph, start, end, cutCost, speechMs, codePoints });
       return;
     }
-    const [gap, startsOf] = breaker;
+    const [innerCost, startsOf] = breaker;
     const starts = startsOf(text.slice(start, end));
     starts.push(end - start);
     let from = start;
@@ -94,9 +94,9 @@ class Breaker {
     for (const next of starts) {
       const to = start + next;
       const last = trimmedEnd(text, from, to);
-      const inner = gap === CUT_COST.sentence && depth > 0 ? CUT_COST.sentenceInQuotation : gap;
-      if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : inner, level + 1);
-      if (gap === CUT_COST.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
+      const inner = innerCost === CUT_COST.sentence && depth > 0 ? CUT_COST.sentenceInQuotation : innerCost;
+      if (last > from) this.break(paragraph, from, last, from === start ? cutCost : inner, level + 1);
+      if (innerCost === CUT_COST.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
       from = to;
     }
   }

@@ -2,7 +2,7 @@
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { SkippedList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
-import { dropUnspoken, HARD_BREAK } from "../normalise.ts";
+import { dropUnspoken, HARD_BREAK } from "../normalize.ts";
 import { extractHost, shortenAddresses } from "../plain/web-addresses.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { decodeEntities } from "./entities.ts";

@@ -7,7 +7,7 @@ import type { ParsedText, SkippedList, SourceBlock } from "../blocks.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
 import { findUnnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
-import { HARD_BREAK, normaliseLines } from "../normalise.ts";
+import { HARD_BREAK, normalizeLines } from "../normalize.ts";
 import { withoutMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
 import { isWrapped } from "../plain/kept-lines.ts";
@@ -162,7 +162,7 @@ function parseFrontMatter(matter: string): Pick<ParsedText, "title" | "author"> 
 
 /** Reads Markdown into blocks, and adds what is not spoken to `skipped`. */
 export function readMarkdown(text: string, skipped: SkippedList): ParsedText {
-  const { text: book, ...header } = withoutEbookBoilerplate(normaliseLines(text), skipped);
+  const { text: book, ...header } = withoutEbookBoilerplate(normalizeLines(text), skipped);
   let source = book;
   let fields: Pick<ParsedText, "title" | "author"> = header;
   for (const pattern of FRONT_MATTER) {

@@ -4,7 +4,7 @@
  * three lines. The gap must be wide in one of these lines, because justified text has narrow gaps.
  */
 import type { SkippedList } from "../blocks.ts";
-import { HARD_BREAK } from "../normalise.ts";
+import { HARD_BREAK } from "../normalize.ts";
 
 const MIN_LINES = 3;
 const WIDE_GAP_CODE_UNITS = 4;

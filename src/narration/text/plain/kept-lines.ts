@@ -4,7 +4,7 @@
  * before. In verse and lists, it often has room there. Without evidence, lines are joined.
  */
 import { ENDS_SENTENCE, isCjk, OPENERS } from "../characters.ts";
-import { HARD_BREAK } from "../normalise.ts";
+import { HARD_BREAK } from "../normalize.ts";
 
 const splitLines = (text: string): string[] =>
   text

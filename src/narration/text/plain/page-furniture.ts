@@ -3,7 +3,7 @@
  * form and sequence. Numbers alone on a line are page numbers only if they rise and interrupt sentences.
  */
 import type { SkippedList } from "../blocks.ts";
-import { flowParagraph, HARD_BREAK } from "../normalise.ts";
+import { flowParagraph, HARD_BREAK } from "../normalize.ts";
 import { readColumns } from "./columns.ts";
 
 const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;

@@ -6,7 +6,7 @@ import { separateHeadings } from "../chapters/inner-headings.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
 import { markUnderlined, parseSourceHeading } from "../chapters/source-headings.ts";
 import { findUnnumberedTitles, NO_TITLES } from "../chapters/unnumbered-titles.ts";
-import { normaliseLines } from "../normalise.ts";
+import { normalizeLines } from "../normalize.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
 import { readAozoraHeader, withoutAozora } from "./aozora.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
@@ -55,7 +55,7 @@ export function readPlainText(text: string, skipped: SkippedList): ParsedText {
     text: book,
     title,
     author,
-  } = withoutEbookBoilerplate(withoutMailHeaders(normaliseLines(joinDividedWords(text)), skipped), skipped);
+  } = withoutEbookBoilerplate(withoutMailHeaders(normalizeLines(joinDividedWords(text)), skipped), skipped);
   const header = readAozoraHeader(book);
   // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");

@@ -6,7 +6,7 @@
 import { AudioError } from "../../../errors.ts";
 import type { SkippedList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
-import { collapseSpaces, HARD_BREAK, normaliseLines } from "../normalise.ts";
+import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
 import type { Speaker, SpeakersByName } from "../plan-types.ts";
 import { findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
 
@@ -85,7 +85,7 @@ interface Label {
 }
 
 /** Returns the key of a name. The key ignores case, because a script may have `ANNA` and `voices` may have `Anna`. */
-const labelKey = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
+const labelKey = (name: string): string => collapseSpaces(normalizeLines(name)).toLowerCase();
 
 /** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
 const buildPlainLabelKey = (key: string): string =>

@@ -2,7 +2,7 @@
  * Finds the speakers' names in a dialogue. Names that have no voice in `voices` are spoken, and a remark says so.
  * Evidence: share of lines with a label, and names that recur.
  */
-import { HARD_BREAK } from "../normalise.ts";
+import { HARD_BREAK } from "../normalize.ts";
 
 /** A name that begins lines and has no voice. */
 export interface VoicelessName {

@@ -18,7 +18,7 @@ export class McpTaskNotNeededError extends Error {
 }
 
 /**
- * Thrown if nothing is left to do for the MCP task, or if another {@link McpTaskRun} of this process already
+ * Thrown if nothing is left to do for the MCP task, or if another {@link BackgroundRequest} of this process already
  * works for it.
  */
 export class McpTaskEndedError extends Error {
@@ -41,7 +41,7 @@ const RECOVERY_WINDOWS = 6;
 export const hasFailedAttempt = ({ record, mcpTask }: McpTaskWithRecord): boolean =>
   record.status === "failed" && record.attempt >= mcpTask.attempt;
 
-export class McpTaskRun implements McpTaskPreparation {
+export class BackgroundRequest implements McpTaskPreparation {
   readonly isResumed: boolean;
   readonly #deps: GenerationDeps;
   readonly #onOpened: (opened: McpTaskWithRecord) => void;
@@ -103,6 +103,6 @@ export class McpTaskRun implements McpTaskPreparation {
     if (this.#mcpTask === null) throw new McpTaskNotNeededError("the ledger has lost the record");
     this.#onOpened({ mcpTask: this.#mcpTask, record });
     // Take the file name from this call, because this call sends the request.
-    return { ...record, fileName: draftRecord.fileName, replacedFile: draftRecord.replacedFile };
+    return { ...record, fileName: draftRecord.fileName, fileToReplace: draftRecord.fileToReplace };
   }
 }

@@ -49,7 +49,7 @@ function deriveImpliedCode(
   return CODE_BY_STATUS[status] ?? null;
 }
 
-export interface Rejection {
+export interface FailedResponse {
   readonly status: number;
   readonly operation: Operation;
   /** The parsed body; `undefined` if missing or unreadable. */
@@ -58,7 +58,7 @@ export interface Rejection {
   readonly nowWallMs: number;
   readonly taskId: string | undefined;
   /** Returns the service's message in a form that is safe to show; `""` if it is withheld. */
-  readonly clean: (text: string) => string;
+  readonly sanitizeReason: (text: string) => string;
 }
 
 /**
@@ -92,14 +92,15 @@ function formatReason(reason: string): string {
 }
 
 /** Converts an answer whose status does not mean success for its operation to the error that the caller gets. */
-export function rejectionError(rejection: Rejection): AudioError {
-  const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
-  const serviceError = serviceErrorBody.safeParse(rejection.body).data?.error;
+export function toServiceError(response: FailedResponse): AudioError {
+  const { status, operation, nowWallMs, retryAfter, taskId } = response;
+  const serviceError = serviceErrorBody.safeParse(response.body).data?.error;
   const code =
     parseStatedCode(serviceError?.code, status) ??
     deriveImpliedCode(status, operation, serviceError !== undefined);
   const sentence = describe(status, operation);
-  const quoted = serviceError === undefined ? "" : ` ${formatReason(rejection.clean(serviceError.message))}`;
+  const quoted =
+    serviceError === undefined ? "" : ` ${formatReason(response.sanitizeReason(serviceError.message))}`;
   const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
   const seconds = parseRetryAfter(retryAfter, nowWallMs);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {

@@ -14,7 +14,7 @@ const TERMINAL_CODES = /\x1b\[[\d;]{0,20}[A-Za-z]/g;
 export const dropUnspoken = (text: string): string => text.replace(TERMINAL_CODES, "").replace(UNSPOKEN, "");
 
 /** Normalises line ends to `\n` and the text to NFC, and removes characters that cannot be spoken. */
-export function normaliseLines(text: string): string {
+export function normalizeLines(text: string): string {
   const lines = text.replace(/\r\n?|[\v\f\x85]/g, "\n").replaceAll("\u2029", "\n\n");
   return dropUnspoken(lines).normalize("NFC");
 }

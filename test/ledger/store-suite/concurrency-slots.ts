@@ -3,19 +3,19 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, waitOf } from "./store-setup.ts";
 
-export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
-  const one = { maxInFlight: 1 };
+export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
+  const one = { maxConcurrentTasks: 1 };
 
   describe("tasks in flight", () => {
     it("keep their concurrency slot until their end is written", async () => {
       const setup = newDesk();
-      const first = await setup.create("accepted", { maxInFlight: 2 });
-      await setup.create("accepted", { maxInFlight: 2 });
+      const first = await setup.create("accepted", { maxConcurrentTasks: 2 });
+      await setup.create("accepted", { maxConcurrentTasks: 2 });
       bench().advance(10 * MINUTE_MS);
-      expect(reasonOf(await setup.ask({ maxInFlight: 2 }))).toBe("in_flight");
+      expect(reasonOf(await setup.ask({ maxConcurrentTasks: 2 }))).toBe("concurrency");
       await setup.end(first, 12);
-      expect(reasonOf(await setup.ask({ maxInFlight: 2 }))).toBe("admitted");
-      expect(reasonOf(await setup.ask({ maxInFlight: 2 }))).toBe("in_flight");
+      expect(reasonOf(await setup.ask({ maxConcurrentTasks: 2 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxConcurrentTasks: 2 }))).toBe("concurrency");
     });
 
     it("release the concurrency slot when refused or unsent", async () => {
@@ -28,9 +28,9 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
     it("reuse the record's own concurrency slot", async () => {
       const setup = newDesk();
       const record = await setup.create("unresolved", one);
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       const accepted = await setup.create("accepted", one, { record });
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       await setup.end(accepted, 10);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
@@ -43,7 +43,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       await setup.store(processId).heartbeat([]);
       bench().advance(20_000);
       const held = await setup.ask(one);
-      expect(reasonOf(held)).toBe("in_flight");
+      expect(reasonOf(held)).toBe("concurrency");
       expect(waitOf(held)).toBeGreaterThan(0);
       expect(waitOf(held)).toBeLessThanOrEqual(10_000);
       bench().advance(11_000);
@@ -58,7 +58,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
         bench().advance(20_000);
         await setup.store(processId).heartbeat([]);
       }
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       bench().advance(11_000);
       await setup.store(processId).heartbeat([]);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
@@ -70,7 +70,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       bench().advance(LAPSE_MS - 5_000);
       const again = await setup.create("unresolved", one, { record });
       bench().advance(LAPSE_MS - 5_000);
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       await setup.change(again, { fileName: "b.mp3" });
       bench().advance(6_000);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
@@ -82,7 +82,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       bench().advance(50 * MINUTE_MS);
       await setup.change(record, { status: "processing", polledAtMs: 1 });
       bench().advance(14 * MINUTE_MS);
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       bench().advance(2 * MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
@@ -90,9 +90,9 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
     it("take a concurrency slot when found running, and release the concurrency slot if their end is never reported", async () => {
       const setup = newDesk();
       await setup.put(setup.record({ status: "processing", taskId: "found" }));
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       bench().advance(64 * MINUTE_MS);
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       bench().advance(2 * MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
@@ -113,7 +113,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       const gone = await setup.change(record, { isGone: true });
       await setup.create("refused", one);
       await setup.change(gone, { isGone: false });
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
     });
 
     it("release the concurrency slot with their record", async () => {
@@ -126,7 +126,7 @@ export function inFlightSuite(bench: () => StoreBench, newDesk: () => StoreSetup
       const setup = newDesk();
       await setup.create("unresolved", one);
       bench().putBack();
-      expect(reasonOf(await setup.ask(one))).toBe("in_flight");
+      expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       bench().advance(LAPSE_MS + 1000);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });

@@ -7,9 +7,9 @@ import { describeRespelledWords, type Pronunciation } from "../../pronunciation.
 import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import type { ParsedText, SkippedList } from "../text/blocks.ts";
 import { selectChapters } from "../text/chapters/chosen-chapters.ts";
+import { cutDocumentIntoParts, cutTextIntoParts } from "../text/cut-text-into-parts.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
-import { planDocument, planNarration } from "../text/plan-narration.ts";
 import {
   MAX_PARTS,
   type NarrationPlan,
@@ -145,15 +145,15 @@ interface WholePlan {
   readonly remarks: readonly string[];
 }
 
-function planWholeText(source: ProseText, options: PlanOptions): WholePlan {
+function cutWholeText(source: ProseText, options: PlanOptions): WholePlan {
   const { settings, voices, pauseSeconds, pausesAfterParagraphs } = options;
   const speed = settings.speed ?? 1;
   const request = { speed, pauseSeconds, speakers: voices };
   if ("read" in source) {
-    const plan = planDocument(source.read, { ...request, pausesAfterParagraphs });
+    const plan = cutDocumentIntoParts(source.read, { ...request, pausesAfterParagraphs });
     return {
       plan,
-      unbroken: pausesAfterParagraphs === true ? planDocument(source.read, request) : plan,
+      unbroken: pausesAfterParagraphs === true ? cutDocumentIntoParts(source.read, request) : plan,
       remarks: [],
     };
   }
@@ -167,8 +167,8 @@ function planWholeText(source: ProseText, options: PlanOptions): WholePlan {
     };
   }
   checkHeadings(text, format);
-  const plan = planNarration({ text, format, ...request, pausesAfterParagraphs });
-  const unbroken = pausesAfterParagraphs === true ? planNarration({ text, format, ...request }) : plan;
+  const plan = cutTextIntoParts({ text, format, ...request, pausesAfterParagraphs });
+  const unbroken = pausesAfterParagraphs === true ? cutTextIntoParts({ text, format, ...request }) : plan;
   return { plan, unbroken, remarks: [] };
 }
 
@@ -182,9 +182,9 @@ export const copyPronunciations = ({
  *
  * @throws AudioError `invalid_request` if there is nothing to speak, or a chosen chapter does not exist
  */
-export function planText(source: ProseText, options: PlanOptions): StoredPlan {
+export function buildStoredPlan(source: ProseText, options: PlanOptions): StoredPlan {
   const { settings, pauseSeconds, fileLayout, chapters } = options;
-  const { remarks, ...whole } = planWholeText(source, options);
+  const { remarks, ...whole } = cutWholeText(source, options);
   const choose = (plan: NarrationPlan): NarrationPlan =>
     chapters === undefined ? plan : selectChapters(plan, chapters);
   const plan = choose(whole.plan);

@@ -8,12 +8,17 @@ import { type ParsedText, SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { splitIntoParts } from "./cutting/split.ts";
 import { PARAGRAPH_JOINT } from "./cutting/units.ts";
-import { buildDocument, type NarrationDocument, type ParagraphRun, type RunBreak } from "./document.ts";
+import { buildDocument, type CutBefore, type NarrationDocument, type ParagraphRun } from "./document.ts";
 import { readMarkdown } from "./markdown/markdown.ts";
 import { hasMarkdown } from "./markdown/markdown-signs.ts";
-import { flowParagraph, normaliseLines } from "./normalise.ts";
+import { flowParagraph, normalizeLines } from "./normalize.ts";
 import { readPlainText } from "./plain/plain-text.ts";
-import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan-types.ts";
+import {
+  CUTTING_RULES_VERSION,
+  type NarrationPlan,
+  type PlannedPart,
+  type PlanRequest,
+} from "./plan-types.ts";
 import { SpeakerLabels } from "./speakers/speaker-labels.ts";
 import { markBreakTags, withPauses } from "./written-pauses.ts";
 
@@ -27,9 +32,9 @@ const LOST_CONTEXT_CODE_UNITS = 30;
  * Returns the pause before a run. The pause before a heading or after a thematic break is never shorter than the pause
  * between paragraphs.
  */
-function pauseAt(edge: RunBreak, pauseSeconds: number): number {
-  if (edge === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
-  return edge === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
+function pauseBeforeRun(cutBefore: CutBefore, pauseSeconds: number): number {
+  if (cutBefore === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
+  return cutBefore === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
 }
 
 /**
@@ -38,19 +43,19 @@ function pauseAt(edge: RunBreak, pauseSeconds: number): number {
  * @throws AudioError `invalid_request` if there is nothing to speak, the text is damaged, or a
  *   speaker's name cannot begin a line
  */
-export function planNarration(request: PlanRequest): NarrationPlan {
+export function cutTextIntoParts(request: PlanRequest): NarrationPlan {
   checkText(request.text);
   const text = markBreakTags(request.text);
-  return planDocument((skipped) => readText({ ...request, text }, skipped), request);
+  return cutDocumentIntoParts((skipped) => readText({ ...request, text }, skipped), request);
 }
 
 /**
  * Plans a text in any file format from the blocks that `read` returns.
  *
  * @param read returns the blocks, and adds what it leaves out to `skipped`
- * @throws AudioError as {@link planNarration} does
+ * @throws AudioError as {@link cutTextIntoParts} does
  */
-export function planDocument(
+export function cutDocumentIntoParts(
   read: (skipped: SkippedList) => ParsedText,
   request: Omit<PlanRequest, "text" | "format">,
 ): NarrationPlan {
@@ -60,7 +65,7 @@ export function planDocument(
   const divided = withPauses(blocks);
   const hasWrittenPauses = divided.some(({ kind }) => kind === "pause");
   const document = buildDocument(divided, speakers, skipped);
-  const parts = planParts(document, request, skipped);
+  const parts = cutRunsIntoParts(document, request, skipped);
   if (parts.length === 0) {
     const skippedRows = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
     throw new AudioError(
@@ -70,7 +75,7 @@ export function planDocument(
   }
   const voicelessNames = speakers.listVoicelessNames();
   return {
-    version: PLAN_VERSION,
+    version: CUTTING_RULES_VERSION,
     ...(title === null ? {} : { title }),
     ...(author === null ? {} : { author }),
     sections: document.sections,
@@ -107,7 +112,7 @@ export function checkText(text: string): void {
  * because chats label every text as Markdown.
  */
 function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ParsedText {
-  return format === "markdown" && hasMarkdown(normaliseLines(text))
+  return format === "markdown" && hasMarkdown(normalizeLines(text))
     ? readMarkdown(text, skipped)
     : readPlainText(text, skipped);
 }
@@ -131,34 +136,35 @@ export function readReplacement(text: string): string | null {
  * Puts each paragraph into a group of its own, so that silence can follow it. A heading shares a group with the
  * paragraph below it, because the voice pauses after a heading anyway.
  */
-function paragraphsApart({
-  cutBefore: breakBefore,
-  paragraphs,
-}: ParagraphRun): readonly (readonly string[])[] {
+function splitRunByParagraph({ cutBefore, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];
-  const head = breakBefore === "heading" ? [[first, second]] : [[first], [second]];
+  const head = cutBefore === "heading" ? [[first, second]] : [[first], [second]];
   return [...head, ...others.map((paragraph) => [paragraph])];
 }
 
-function planParts(
+function cutRunsIntoParts(
   { runs }: NarrationDocument,
-  { speed: usualSpeed, pauseSeconds, pausesAfterParagraphs = false }: Omit<PlanRequest, "text" | "format">,
+  {
+    speed: narrationSpeed,
+    pauseSeconds,
+    pausesAfterParagraphs = false,
+  }: Omit<PlanRequest, "text" | "format">,
   skipped: SkippedList,
 ): PlannedPart[] {
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
     const next = runs[index + 1];
-    const usualPause = next === undefined ? 0 : pauseAt(next.cutBefore, pauseSeconds);
-    const pauseAfterRun = next?.pauseSeconds ?? usualPause;
-    const { voice, speed = usualSpeed, pitch, volume } = run.speaker ?? {};
+    const defaultPause = next === undefined ? 0 : pauseBeforeRun(next.cutBefore, pauseSeconds);
+    const pauseAfterRun = next?.pauseSeconds ?? defaultPause;
+    const { voice, speed = narrationSpeed, pitch, volume } = run.speaker ?? {};
     const settings = {
       ...(run.speaker?.speed === undefined ? {} : { speed }),
       ...(pitch === undefined ? {} : { pitch }),
       ...(volume === undefined ? {} : { volume }),
     };
-    const together = pausesAfterParagraphs ? paragraphsApart(run) : [run.paragraphs];
-    const stretches = together.flatMap((paragraphs) => splitIntoParts(paragraphs, speed));
+    const groups = pausesAfterParagraphs ? splitRunByParagraph(run) : [run.paragraphs];
+    const stretches = groups.flatMap((paragraphs) => splitIntoParts(paragraphs, speed));
     for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
       const isLast = at === stretches.length - 1;
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;

@@ -5,14 +5,14 @@ import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveIdempotencyKey, deriveRecordId, deriveRequestFingerprint } from "../../ledger/identity.ts";
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
-import { deriveInFlightState, type RequestRecord } from "../../ledger/record.ts";
+import { deriveConcurrencySlotState, type RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../find-saved.ts";
 import { queryService } from "../job/query-service.ts";
 import { recordIdOfRequestHandle } from "../request-handle.ts";
 
 /** A request with everything that identifies it in the ledger. */
-export interface IdentifiedRequest {
+export interface PreparedRequest {
   /** Canonical input, as sent. */
   readonly input: string;
   /** The prompt as the caller wrote it, if words of it are respelled; otherwise `null`. */
@@ -24,7 +24,7 @@ export interface IdentifiedRequest {
   readonly isListed: boolean;
 }
 
-export interface FoundRecord {
+export interface ResolvedRecord {
   /** The found record. It may belong to another API key, but only if `file` is set. */
   readonly record: RequestRecord;
   /** The record's unchanged audio on this machine; `null` if there is none. */
@@ -49,7 +49,7 @@ export function buildEmptyRecord(
     attempt: 1,
     ...NO_TASK_YET,
     ...facts,
-    replacedFile: null,
+    fileToReplace: null,
     spend: null,
     earlierTaskIds: [],
     earlierCredits: 0,
@@ -61,7 +61,7 @@ export function buildEmptyRecord(
 /** Creates a record for work that is new to this API key. */
 export function buildNewRecord(
   deps: Pick<GenerationDeps, "ledger" | "clock">,
-  identified: IdentifiedRequest,
+  identified: PreparedRequest,
 ): RequestRecord {
   const { input, originalPrompt, take, fileName, isListed } = identified;
   const id = deriveRequestFingerprint(deps.ledger.identity.baseUrl, input, take);
@@ -84,17 +84,17 @@ export function buildNewRecord(
  * @throws AudioError if the service cannot be queried. No create is allowed in this case, because a usable task may
  *   exist
  */
-export async function findOrDraft(
+export async function resolveRecord(
   deps: GenerationDeps,
-  identified: IdentifiedRequest,
+  identified: PreparedRequest,
   signal: AbortSignal,
   deadline?: Deadline,
-): Promise<FoundRecord> {
+): Promise<ResolvedRecord> {
   const fresh = buildNewRecord(deps, identified);
   const records = await deps.ledger.findByFingerprint(fresh.requestFingerprint);
   const ownRecord = records.find(({ apiKeyId }) => apiKeyId === fresh.apiKeyId);
-  const isInFlight = ownRecord !== undefined && deriveInFlightState(ownRecord) !== null;
-  const savedAudio = isInFlight ? null : await findSavedAmong(deps, records, identified.fileName);
+  const hasConcurrencySlot = ownRecord !== undefined && deriveConcurrencySlotState(ownRecord) !== null;
+  const savedAudio = hasConcurrencySlot ? null : await findSavedAmong(deps, records, identified.fileName);
   if (savedAudio !== null) return { ...savedAudio, notes: [] };
   if (ownRecord !== undefined && ownRecord.status !== "waiting")
     return { record: ownRecord, file: null, notes: [] };
@@ -106,7 +106,7 @@ export async function findOrDraft(
   // A request that was never sent gets the file name of the newest call.
   if (ownRecord !== undefined) {
     return {
-      record: { ...ownRecord, fileName: identified.fileName, replacedFile: null },
+      record: { ...ownRecord, fileName: identified.fileName, fileToReplace: null },
       file: null,
       notes: [],
     };
@@ -218,7 +218,7 @@ export function checkTaskId(taskId: string): void {
  * @returns `null` if the ledger does not know the task
  * @throws AudioError `not_found` for an unknown handle or another account's task
  */
-export async function findRecordOfTask(
+export async function resolveRecordOfTask(
   deps: GenerationDeps,
   taskIdOrHandle: string,
   signal: AbortSignal,

@@ -3,13 +3,14 @@ import { basename, dirname, join } from "node:path";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import { buildNumberedName, buildWrongFormatName, isNumbered } from "../../files/file-name.ts";
 import { checkNameAvailability } from "../../files/name-availability.ts";
-import { LAST_NUMBER } from "../../files/next-name.ts";
 import { buildPartsPath } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
 import { copyToName } from "../../files/saved-copies.ts";
-import type { ReplacedFile, SavedFile } from "../../files/saved-file.ts";
+import type { FileToReplace, SavedFile } from "../../files/saved-file.ts";
+import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/mcp-task.ts";
+import { chooseFileName } from "../choose-file-name.ts";
 import type { GenerationDeps } from "../deps.ts";
 import {
   findNameOwner,
@@ -18,7 +19,6 @@ import {
   type NameOwner,
 } from "../name-owner.ts";
 import { parseStoredInput } from "../stored-input.ts";
-import { chooseWantedName } from "../wanted-name.ts";
 
 type NameDeps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
 
@@ -35,20 +35,20 @@ const EXCERPT_CODE_POINTS = 40;
  *
  * @throws AudioError `invalid_file_name` if the name with a number is too long for the file system
  */
-export async function chooseName(
+export async function chooseNameAndReplacement(
   deps: NameDeps,
   record: RequestRecord,
   { fileName, mayReplace }: SaveOptions,
-): Promise<Pick<RequestRecord, "fileName" | "replacedFile">> {
+): Promise<Pick<RequestRecord, "fileName" | "fileToReplace">> {
   const keepsName = record.taskId !== null && record.status !== "failed";
-  if (keepsName) return { fileName: record.fileName, replacedFile: record.replacedFile };
-  if (fileName === null) return { fileName: record.fileName, replacedFile: null };
-  const name = chooseWantedName(record, fileName);
+  if (keepsName) return { fileName: record.fileName, fileToReplace: record.fileToReplace };
+  if (fileName === null) return { fileName: record.fileName, fileToReplace: null };
+  const name = chooseFileName(record, fileName);
   await checkNameAvailability(deps.folder, buildNumberedName(name, LAST_NUMBER));
   const owner = mayReplace ? await findNameOwner(deps, name) : null;
   return {
     fileName,
-    replacedFile: owner === null ? null : await planReplacement(deps.folder, name, owner.file),
+    fileToReplace: owner === null ? null : await planReplacement(deps.folder, name, owner.file),
   };
 }
 
@@ -61,7 +61,7 @@ export async function explainAddedNumber(
 ): Promise<string | null> {
   const requestedName = fileName ?? record.fileName;
   if (requestedName === null) return null;
-  const name = chooseWantedName(record, requestedName);
+  const name = chooseFileName(record, requestedName);
   const base = file.matchesFormat ? name : buildWrongFormatName(name);
   if (!isNumbered(basename(file.path), base)) return null;
   if ((await checkNameAvailability(deps.folder, base)) === "free") {
@@ -105,13 +105,13 @@ export async function saveUnderName(
   { fileName, mayReplace }: SaveOptions,
 ): Promise<SavedFile> {
   if (fileName === null && !isPartFile(file, deps)) return file;
-  const name = chooseWantedName(record, fileName);
+  const name = chooseFileName(record, fileName);
   const replaces = mayReplace ? await findReplaced(deps, record, file, name) : null;
   if (replaces !== null)
-    await deps.ledger.apply(record, { kind: "replacement_planned", replacedFile: replaces });
+    await deps.ledger.apply(record, { kind: "replacement_planned", fileToReplace: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
-    isNameFreeOfOtherRecords(deps, { ...record, replacedFile: replaces }, tried);
-  const namedFile = await copyToName(file, deps.folder, name, { replacedFile: replaces, mayBeNamed });
+    isNameFreeOfOtherRecords(deps, { ...record, fileToReplace: replaces }, tried);
+  const namedFile = await copyToName(file, deps.folder, name, { fileToReplace: replaces, mayBeNamed });
   if (namedFile.path === file.path) return file;
   // Store the time of saving, because a name that was used more than once belongs to the record that saved it last.
   const dated = { ...namedFile, savedAtMs: deps.clock.wallMs() };
@@ -122,13 +122,13 @@ export async function saveUnderName(
 /** Finds the file that the saved audio is to replace; `null` if there is none. */
 async function findReplaced(
   deps: NameDeps,
-  { replacedFile }: RequestRecord,
+  { fileToReplace }: RequestRecord,
   file: SavedFile,
   name: string,
-): Promise<ReplacedFile | null> {
+): Promise<FileToReplace | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await findNameOwner(deps, name);
   // If no record owns the name, a process may have been killed while it replaced the file. In this case, return the
   // file that the record planned to replace.
-  return owner === null ? replacedFile : await planReplacement(deps.folder, name, owner.file);
+  return owner === null ? fileToReplace : await planReplacement(deps.folder, name, owner.file);
 }

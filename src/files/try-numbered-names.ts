@@ -12,7 +12,10 @@ export const LAST_NUMBER = 999;
  * @returns the first name that was accepted
  * @throws AudioError `invalid_file_name` if no name was accepted
  */
-export async function nextName(base: string, tryName: (name: string) => Promise<boolean>): Promise<string> {
+export async function tryNumberedNames(
+  base: string,
+  tryName: (name: string) => Promise<boolean>,
+): Promise<string> {
   for (let number = 1; number <= LAST_NUMBER; number += 1) {
     const name = buildNumberedName(base, number);
     if (await tryName(name)) return name;
