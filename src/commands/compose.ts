@@ -3,6 +3,7 @@ import { createServiceClient } from "../api/service.ts";
 import type { RequestTimeouts } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
+import { findCertainSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import { buildTiming } from "../generation/deps.ts";
@@ -14,7 +15,7 @@ import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createDetector } from "../redaction.ts";
-import { findCertainSecrets, requireOutputDir } from "./configuration-error.ts";
+import { requireOutputDir } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**

@@ -5,6 +5,7 @@
 import { createServiceClient } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig } from "../config/config.ts";
+import { findSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
@@ -19,7 +20,7 @@ import { createLog } from "../log.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { VERSION } from "../version.ts";
-import { findSecrets, requireOutputDir } from "./configuration-error.ts";
+import { requireOutputDir } from "./configuration-error.ts";
 import {
   type Check,
   checkWithTimeout,

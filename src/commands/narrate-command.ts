@@ -1,6 +1,7 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
 import { MAX_TIMER_MS } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
+import { findSecrets } from "../config/secrets.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
@@ -21,7 +22,6 @@ import {
   readPlanArguments,
   toNarrateChanges,
 } from "../tools/narrate-input.ts";
-import { findSecrets } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readCommandInput } from "./read-text.ts";

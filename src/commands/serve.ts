@@ -2,13 +2,13 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { MAX_TIMER_MS } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
+import { findCertainSecrets, findSecrets } from "../config/secrets.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../server/instructions.ts";
 import { LenientStdioTransport } from "../server/lenient-stdio-transport.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
-import { findCertainSecrets, findSecrets } from "./configuration-error.ts";
 import { buildSandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */

@@ -1,6 +1,7 @@
 /** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
+import { findSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
@@ -22,7 +23,7 @@ import { buildTaskRow } from "../tools/list-tasks.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { renderListedNarration } from "../tools/narration-row.ts";
 import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./audio-page.ts";
-import { configurationError, findSecrets, requireOutputDir } from "./configuration-error.ts";
+import { configurationError, requireOutputDir } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
 import { commandError } from "./terminal-messages.ts";
 

@@ -1,6 +1,7 @@
 /** The `voices` command: lists voices and their samples, makes samples, and writes a page that plays them. */
 import { MAX_TIMER_MS, systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
+import { findSecrets } from "../config/secrets.ts";
 import { buildSampleInput, chooseSampleLanguage } from "../contract/voice-samples.ts";
 import { VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
@@ -10,7 +11,6 @@ import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { type PageEntry, renderAudioPage, VOICES_MARKER } from "./audio-page.ts";
-import { findSecrets } from "./configuration-error.ts";
 import { printable } from "./printable.ts";
 import { commandError } from "./terminal-messages.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";

@@ -10,8 +10,9 @@ import { AudioError } from "../errors.ts";
 import type { AdmissionOutcome, Ledger } from "../ledger/ledger.ts";
 import type { RequestRecord } from "../ledger/record.ts";
 import type { AdmissionHold } from "../ledger/rules/admission.ts";
-import type { BackgroundWrites } from "./background-writes.ts";
+import type { Heartbeats } from "./heartbeats.ts";
 import type { LocalPauses } from "./local-pauses.ts";
+import type { PendingWrites } from "./pending-writes.ts";
 import { PriorityQueue, type QueueDecision } from "./priority-queue.ts";
 import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
 
@@ -47,7 +48,8 @@ export interface CreateQueueOptions {
   readonly creditBudget: number | null;
   readonly timing: LimitTiming;
   readonly pauses: LocalPauses;
-  readonly background: BackgroundWrites;
+  readonly heartbeats: Heartbeats;
+  readonly pendingWrites: PendingWrites;
 }
 
 /** Codes of refusals that apply to one create only. The creates behind it keep waiting. */
@@ -110,9 +112,9 @@ export class CreateQueue {
   }
 
   async #releaseAdmission(record: RequestRecord, sendId: string): Promise<void> {
-    const { background, ledger } = this.#options;
-    background.clearPending(sendId);
-    await background.writeNowOrLater("an unused admission", () => ledger.releaseAdmission(record, sendId));
+    const { heartbeats, pendingWrites, ledger } = this.#options;
+    heartbeats.clearPending(sendId);
+    await pendingWrites.writeNowOrLater("an unused admission", () => ledger.releaseAdmission(record, sendId));
     this.#queue.wake();
   }
 
@@ -132,7 +134,7 @@ export class CreateQueue {
     narrationId,
     isForMcpTasks,
   }: QueuedCreate): Promise<QueueDecision<CreateOutcome, AdmissionHold>> {
-    const { ledger, creditBudget, timing, pauses, background } = this.#options;
+    const { ledger, creditBudget, timing, pauses, heartbeats } = this.#options;
     const pausedMs = pauses.remainingMs("creates");
     if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
     const sendId = randomUUID();
@@ -157,7 +159,7 @@ export class CreateQueue {
       });
     switch (admission.kind) {
       case "admitted":
-        background.markPending(sendId);
+        heartbeats.markPending(sendId);
         return { outcome: admission };
       case "conflict":
       case "not_wanted":

@@ -5,9 +5,10 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Log } from "../log.ts";
-import { BackgroundWrites } from "./background-writes.ts";
 import { CreateQueue } from "./create-queue.ts";
+import { Heartbeats } from "./heartbeats.ts";
 import { type LimitClass, LocalPauses } from "./local-pauses.ts";
+import { PendingWrites } from "./pending-writes.ts";
 import { ReadQueue } from "./read-queue.ts";
 import { buildLimitTiming } from "./timing.ts";
 
@@ -38,7 +39,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export class Limits {
   readonly creates: CreateQueue;
   readonly reads: ReadQueue;
-  readonly background: BackgroundWrites;
+  readonly heartbeats: Heartbeats;
+  readonly pendingWrites: PendingWrites;
   readonly #options: LimitsOptions;
   readonly #pauses: LocalPauses;
 
@@ -48,15 +50,24 @@ export class Limits {
     const pauses = new LocalPauses(clock);
     this.#options = options;
     this.#pauses = pauses;
-    this.background = new BackgroundWrites({
+    this.heartbeats = new Heartbeats({
       clock,
       log,
       heartbeatMs: timing.heartbeatMs,
       renewalMs: ledger.leaseTtlMs / 3,
       heartbeat: (recordIds) => ledger.store.heartbeat(recordIds),
     });
-    const { background } = this;
-    this.creates = new CreateQueue({ ledger, clock, creditBudget, timing, pauses, background });
+    this.pendingWrites = new PendingWrites({ clock, log, retryIntervalMs: timing.heartbeatMs });
+    const { heartbeats, pendingWrites } = this;
+    this.creates = new CreateQueue({
+      ledger,
+      clock,
+      creditBudget,
+      timing,
+      pauses,
+      heartbeats,
+      pendingWrites,
+    });
     this.reads = new ReadQueue({ clock, timing, pauses });
   }
 
@@ -73,7 +84,7 @@ export class Limits {
     const endsAtMs = clock.steadyMs() + ms;
     this.#pauses.set(limitClass, ms);
     if (limitClass === "reads") return;
-    await this.background.writeNowOrLater("a pause", async () => {
+    await this.pendingWrites.writeNowOrLater("a pause", async () => {
       const leftMs = endsAtMs - clock.steadyMs();
       if (leftMs > 0) await ledger.store.admissions.pause(leftMs);
     });
@@ -101,6 +112,7 @@ export class Limits {
     });
     this.reads.close(closing);
     await this.creates.close(closing);
-    await this.background.close();
+    this.heartbeats.close();
+    await this.pendingWrites.close();
   }
 }

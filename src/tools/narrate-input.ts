@@ -25,7 +25,7 @@ import type { ToolDeps } from "./tool.ts";
 export interface PlanArguments {
   readonly source: InputText;
   /** Name of the file; absent for a text. */
-  readonly fileName?: string;
+  readonly sourceName?: string;
   readonly options: PlanOptions;
 }
 
@@ -256,7 +256,7 @@ export async function readPlanArguments(
   const pronunciations = parsePronunciations(args.pronounce, deps);
   return {
     source,
-    ...(args.file === undefined ? {} : { fileName: basename(args.file) }),
+    ...(args.file === undefined ? {} : { sourceName: basename(args.file) }),
     options: {
       settings,
       voices,

@@ -159,7 +159,7 @@ async function create(at: number): Promise<void> {
     await sleep(Math.random() * 15);
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
-    limits.background.clearPending(sendId);
+    limits.heartbeats.clearPending(sendId);
     const sendOutcome = { sendId, outcome: "sent" } as const;
     const accepted = await ledger.apply(record, seen(record, "queued"), { sendOutcome });
     await sleep(30 + Math.random() * 40);

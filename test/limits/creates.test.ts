@@ -290,9 +290,9 @@ describe("while the store is unreachable", () => {
     const subject = startLimits();
     const other = subject.another();
     for (const name of ["x", "y"]) await other.ask(name);
-    await other.limits.background.writeNowOrLater("poison", () => Promise.reject(new Error("never")));
+    await other.limits.pendingWrites.writeNowOrLater("poison", () => Promise.reject(new Error("never")));
     let reported = 0;
-    await other.limits.background.writeNowOrLater("what fails once", async () => {
+    await other.limits.pendingWrites.writeNowOrLater("what fails once", async () => {
       reported += 1;
       if (reported === 1) throw new Error("not yet");
     });
@@ -311,13 +311,13 @@ describe("leases", () => {
     const subject = startLimits();
     const record = await subject.claim("a");
     let isLost = false;
-    subject.limits.background.startRenewingLease("a", () => {
+    subject.limits.heartbeats.startRenewingLease("a", () => {
       isLost = true;
     });
     const other = subject.another();
     await subject.clock.advance(10 * subject.ledger.leaseTtlMs);
     expect((await other.ledger.acquireLease(record)).isOurs).toBe(false);
-    subject.limits.background.stopRenewingLease("a");
+    subject.limits.heartbeats.stopRenewingLease("a");
     await subject.clock.advance(subject.ledger.leaseTtlMs);
     expect((await other.ledger.acquireLease(record)).isOurs).toBe(true);
     expect(isLost).toBe(false);
@@ -327,7 +327,7 @@ describe("leases", () => {
     const subject = startLimits();
     const record = await subject.claim("a");
     let losses = 0;
-    subject.limits.background.startRenewingLease("a", () => {
+    subject.limits.heartbeats.startRenewingLease("a", () => {
       losses += 1;
     });
     // Suspended for longer than a lease lasts.

@@ -117,7 +117,7 @@ export class Process {
 
   /** No response arrived. */
   async leaveUnresolved({ sendId }: AdmittedCreate): Promise<void> {
-    this.limits.background.clearPending(sendId);
+    this.limits.heartbeats.clearPending(sendId);
     await this.ledger.store.admissions.recordSendOutcome({ sendId, outcome: "sent" });
   }
 
@@ -129,7 +129,7 @@ export class Process {
       refunded_credits: null,
     };
     const event = this.#observed(record, { status: "succeeded", billing });
-    await this.limits.background.writeNowOrLater("an end", () => this.ledger.apply(record, event));
+    await this.limits.pendingWrites.writeNowOrLater("an end", () => this.ledger.apply(record, event));
     this.limits.creates.wake();
   }
 
@@ -157,10 +157,10 @@ export class Process {
   }
 
   async #answered({ record, sendId }: AdmittedCreate, event: RequestEvent): Promise<RequestRecord> {
-    this.limits.background.clearPending(sendId);
+    this.limits.heartbeats.clearPending(sendId);
     const sendOutcome = { sendId, outcome: "sent" } as const;
     let stored: RequestRecord | null = record;
-    await this.limits.background.writeNowOrLater("an answer", async () => {
+    await this.limits.pendingWrites.writeNowOrLater("an answer", async () => {
       stored = await this.ledger.apply(record, event, { sendOutcome });
     });
     return stored ?? record;

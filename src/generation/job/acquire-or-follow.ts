@@ -59,14 +59,14 @@ export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<L
 /** Keeps the lease renewed while the job runs. If the lease is lost, acquires it again or stops the job. */
 function keepLeaseRenewed(job: Job, deps: GenerationDeps): void {
   const { recordId } = job.record;
-  deps.limits.background.startRenewingLease(recordId, () => {
+  deps.limits.heartbeats.startRenewingLease(recordId, () => {
     acquireAgain(job, deps).catch((error: unknown) => {
       deps.log.debug(`a lost lease could not be acquired again yet: ${describeCause(error)}`);
       keepLeaseRenewed(job, deps);
     });
   });
   // Drop the lease once more at the end, because a lost lease may be acquired again just as the job ends.
-  void job.outcome.then(() => deps.limits.background.stopRenewingLease(recordId));
+  void job.outcome.then(() => deps.limits.heartbeats.stopRenewingLease(recordId));
 }
 
 /**

@@ -58,7 +58,7 @@ export async function handleCreateFailure(
     job.unresolvedAttempt = record.attempt;
     // The service responded (503) without accepting the create, so a cancelled job may stop instead of sending again.
     if (decision.kind === "unavailable" && !hadUnresolvedCreate) job.clearUnresolvedCreate();
-    await limits.background.writeNowOrLater("the end of a create", () =>
+    await limits.pendingWrites.writeNowOrLater("the end of a create", () =>
       ledger.store.admissions.recordSendOutcome(sendOutcome),
     );
   } else {
@@ -104,7 +104,7 @@ async function recordNotAccepted(
 ): Promise<Job["record"] | null> {
   const { record } = job;
   let stored: Job["record"] | null = record;
-  await limits.background.writeNowOrLater("that a create was not taken", async () => {
+  await limits.pendingWrites.writeNowOrLater("that a create was not taken", async () => {
     stored = await ledger.apply(record, event, { sendOutcome });
   });
   return stored;

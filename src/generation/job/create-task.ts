@@ -133,16 +133,16 @@ async function send(
   try {
     task = await service.create(input, idempotencyKey, job.sendSignal);
   } catch (error) {
-    limits.background.clearPending(admitted.sendId);
+    limits.heartbeats.clearPending(admitted.sendId);
     if (!(error instanceof AudioError)) {
-      await limits.background.writeNowOrLater("the end of a create", () =>
+      await limits.pendingWrites.writeNowOrLater("the end of a create", () =>
         deps.ledger.store.admissions.recordSendOutcome(sendOutcome),
       );
       throw error;
     }
     return await handleCreateFailure(job, deps, admitted, error, tries, hadUnresolvedCreate);
   }
-  limits.background.clearPending(admitted.sendId);
+  limits.heartbeats.clearPending(admitted.sendId);
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
   // Count the tasks that this job created. A failed task counts only if an earlier send of this job got no response,
   // because that send may have created the task. Any other failed task was made by an earlier call under the same key.

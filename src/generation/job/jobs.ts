@@ -117,7 +117,7 @@ export class Jobs {
       if (job.ownsLease) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
-      limits.background.stopRenewingLease(job.record.recordId);
+      limits.heartbeats.stopRenewingLease(job.record.recordId);
       const { recordId } = job.record;
       // If releasing fails, the lease expires by itself.
       if (job.ownsLease) {
@@ -135,7 +135,7 @@ export class Jobs {
     if (job.purpose !== "create" || job.record.status !== "waiting" || NOT_STORED_AS_REFUSAL.has(error.code))
       return;
     const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
-    await limits.background.writeNowOrLater("the refusal of a request", async () => {
+    await limits.pendingWrites.writeNowOrLater("the refusal of a request", async () => {
       job.record = (await ledger.apply(job.record, event)) ?? job.record;
     });
   }

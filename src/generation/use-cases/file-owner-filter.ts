@@ -1,9 +1,4 @@
-/**
- * Finds which recorded files still belong to a record and exist. Reads no file content, because lists must be
- * quick.
- */
-import { lstat } from "node:fs/promises";
-import { isInsideFolder } from "../../files/file-content.ts";
+/** Finds which recorded files belong to a record. */
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 
@@ -20,14 +15,4 @@ export function createFileOwnerFilter(
     }
   }
   return ({ recordId, files }) => files.filter(({ path }) => owners.get(path)?.recordId === recordId);
-}
-
-/** Finds the newest file that exists with its recorded size. The content is verified when the file is read. */
-export async function findNewestExisting(files: readonly SavedFile[], root: string): Promise<string | null> {
-  for (const { path, sizeBytes } of [...files].reverse()) {
-    const stats = await lstat(path).catch(() => null);
-    if (stats?.isFile() === true && stats.size === sizeBytes && (await isInsideFolder(path, root)))
-      return path;
-  }
-  return null;
 }

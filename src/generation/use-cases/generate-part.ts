@@ -2,6 +2,7 @@
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
+import { findNewestExisting } from "../../files/newest-existing.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveRequestFingerprint } from "../../ledger/identity.ts";
 import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
@@ -15,7 +16,6 @@ import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { taskFailedError } from "../task-failed-error.ts";
-import { findNewestExisting } from "./file-owner-filter.ts";
 import { resolveRecord } from "./resolve-record.ts";
 
 export interface PartRequest {

@@ -2,6 +2,7 @@
 import { basename } from "node:path";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import type { AudioError } from "../../errors.ts";
+import { findNewestExisting } from "../../files/newest-existing.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveRequestFingerprint, toRequestLookupKey } from "../../ledger/identity.ts";
 import type { RecordStatus, RequestRecord } from "../../ledger/record.ts";
@@ -10,7 +11,7 @@ import { containsWords } from "../../search-words.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { requestHandleOf } from "../request-handle.ts";
 import { parseStoredInput } from "../stored-input.ts";
-import { createFileOwnerFilter, findNewestExisting } from "./file-owner-filter.ts";
+import { createFileOwnerFilter } from "./file-owner-filter.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 

@@ -5,9 +5,10 @@
 import { basename } from "node:path";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
+import { findNewestExisting } from "../../files/newest-existing.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { parseStoredFormat, parseStoredInput } from "../stored-input.ts";
-import { createFileOwnerFilter, findNewestExisting } from "./file-owner-filter.ts";
+import { createFileOwnerFilter } from "./file-owner-filter.ts";
 
 const TITLE_CODE_POINTS = 60;
 

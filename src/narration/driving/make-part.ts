@@ -5,7 +5,7 @@ import type { PartCall, PartOperations, PartRequest } from "../../generation/use
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
 import { derivePartStatus, recordCharge } from "../state/part-summary.ts";
-import type { PartState } from "./next-step.ts";
+import type { PartState } from "./driver-step.ts";
 import { buildProblem, buildUnusableAudioProblem, concernsOnePart } from "./part-problems.ts";
 import { STATES_BY_STATUS } from "./part-table.ts";
 

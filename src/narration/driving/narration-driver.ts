@@ -4,10 +4,10 @@ import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narr
 import { buildPartRequest } from "../state/part-request.ts";
 import { summarizeParts } from "../state/part-summary.ts";
 import { DrivenState } from "./driven-state.ts";
+import { type DriverStep, decideDriverStep } from "./driver-step.ts";
 import { finishSentPart, makePart, type PartOutcome, readOutcome } from "./make-part.ts";
 import { NarrationJoiner, type NarrationJoinerDeps } from "./narration-joiner.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
-import { type DriverStep, decideNextStep } from "./next-step.ts";
 import { buildProblem } from "./part-problems.ts";
 import { PartTable } from "./part-table.ts";
 import { type RunningPart, RunningParts } from "./running-parts.ts";
@@ -118,7 +118,7 @@ export class NarrationDriver {
   }
 
   #next(): DriverStep {
-    return decideNextStep({
+    return decideDriverStep({
       partStates: this.#partTable.states,
       firstEqualParts: this.#partTable.firstEqualParts,
       files: this.#joiner.progress,

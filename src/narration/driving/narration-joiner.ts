@@ -14,8 +14,8 @@ import type {
 } from "../state/narration-state.ts";
 import { buildPartRequest, type IndexedPart } from "../state/part-request.ts";
 import { derivePartStatus } from "../state/part-summary.ts";
+import type { DriverStep, FileProgress } from "./driver-step.ts";
 import { buildPartProblem } from "./make-part.ts";
-import type { DriverStep, FileProgress } from "./next-step.ts";
 import { buildUnusableAudioProblem, concernsOnePart, convertJoinError } from "./part-problems.ts";
 
 export interface NarrationJoinerDeps {

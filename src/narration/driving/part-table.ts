@@ -1,7 +1,7 @@
 /** Keeps what a driver knows of each part of its narration since it last inspected the parts. */
 import type { NarrationProblem } from "../state/narration-state.ts";
 import type { PartRecordStatus } from "../state/part-summary.ts";
-import type { PartState } from "./next-step.ts";
+import type { PartState } from "./driver-step.ts";
 import { MAX_JOBS_PER_PART } from "./part-problems.ts";
 
 /** The state of a part on which this process does not work, by the status of its record. */

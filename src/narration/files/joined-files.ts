@@ -25,8 +25,8 @@ import {
   type StoredPlan,
 } from "../state/narration-state.ts";
 import type { IndexedPart } from "../state/part-request.ts";
-import { shortenExcerpt } from "../text/blocks.ts";
 import { chapterPosition } from "../text/chapters/chapter-number.ts";
+import { shortenExcerpt } from "../text/excerpt.ts";
 import type { CompanionRequest } from "./companions.ts";
 import { findDoubtfulParts } from "./doubtful-parts.ts";
 

@@ -25,7 +25,7 @@ export type NarrateSource =
     }
   /** Chapters of an existing narration, which become a narration of their own. */
   | { readonly kind: "chosen"; readonly narrationId: string; readonly chapters: string }
-  /** @param fileName the name of the file that was read; absent for a text */
+  /** @param sourceName the name of the file that was read; absent for a text */
   | {
       readonly kind: "text";
       readonly source: InputText;

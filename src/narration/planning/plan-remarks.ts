@@ -3,9 +3,9 @@
  * says.
  */
 import { describeLanguageMismatch } from "../../text-language.ts";
-import { shortenExcerpt } from "../text/blocks.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
 import { describeChapter } from "../text/chapters/chosen-chapters.ts";
+import { shortenExcerpt } from "../text/excerpt.ts";
 import { formatNumberSpans } from "../text/number-spans.ts";
 import type { NarrationPlan } from "../text/plan-types.ts";
 

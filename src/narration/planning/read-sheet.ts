@@ -2,7 +2,7 @@
 import { CsvError, parse } from "csv-parse/sync";
 import { withThousands } from "../../contract/thousands.ts";
 import { AudioError } from "../../errors.ts";
-import { shortenExcerpt } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/excerpt.ts";
 
 const MAX_ROWS = 1000;
 

@@ -1,4 +1,6 @@
 /** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
+
+import { shortenExcerpt } from "./excerpt.ts";
 import type { Skipped, SkippedKind } from "./plan-types.ts";
 
 /** In a text, `\n` is a soft line break. {@link HARD_BREAK} is a line break that is kept. */
@@ -24,8 +26,6 @@ export interface ParsedText {
   readonly author: string | null;
 }
 
-const EXCERPT_CODE_UNITS = 60;
-
 /** Counts what is not spoken, by kind. The kinds are in the order of their first occurrence. */
 export class SkippedList {
   readonly #rows = new Map<SkippedKind, Skipped>();
@@ -39,17 +39,4 @@ export class SkippedList {
   rows(): readonly Skipped[] {
     return [...this.#rows.values()];
   }
-}
-
-/** Returns the beginning of a text on one line, without splitting a surrogate pair. */
-export function shortenExcerpt(text: string): string {
-  const head = text
-    .slice(0, 4 * EXCERPT_CODE_UNITS)
-    .replace(/\s+/g, " ")
-    .trim();
-  if (head.length <= EXCERPT_CODE_UNITS && text.length <= 4 * EXCERPT_CODE_UNITS) return head;
-  return `${head
-    .slice(0, EXCERPT_CODE_UNITS)
-    .replace(/[\ud800-\udbff]$/, "")
-    .trimEnd()}…`;
 }

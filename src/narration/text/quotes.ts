@@ -1,7 +1,7 @@
 /** Finds a part by words quoted from it. A quote is needed because the number of a part may change with an edit. */
 import { AudioError } from "../../errors.ts";
-import { shortenExcerpt } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
+import { shortenExcerpt } from "./excerpt.ts";
 import { flowParagraph, normalizeLines } from "./normalize.ts";
 
 /** Maximum number of matches that the message about an ambiguous quote shows. */

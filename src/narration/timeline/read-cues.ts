@@ -1,6 +1,7 @@
 /** Reads subtitles (SubRip, WebVTT) into cues in the order of their times, with unchanged text. */
 import { AudioError } from "../../errors.ts";
-import { type SkippedList, shortenExcerpt } from "../text/blocks.ts";
+import type { SkippedList } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/excerpt.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { type CueTimes, parseCueTimes } from "../text/plain/time-codes.ts";
 

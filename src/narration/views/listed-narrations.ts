@@ -1,6 +1,6 @@
 /** Describes narrations as rows of the list of tasks. */
 import { basename } from "node:path";
-import { findNewestExisting } from "../../generation/use-cases/file-owner-filter.ts";
+import { findNewestExisting } from "../../files/newest-existing.ts";
 import { containsWords } from "../../search-words.ts";
 import type {
   NarrationEntry,

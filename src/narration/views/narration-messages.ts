@@ -4,7 +4,7 @@ import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { NarrationMcpTaskEnd, NarrationState } from "../state/narration-state.ts";
 import { DEFAULT_RETAKE_TAKE } from "../state/retakes.ts";
-import { shortenExcerpt } from "../text/blocks.ts";
+import { shortenExcerpt } from "../text/excerpt.ts";
 import { formatNumberSpans } from "../text/number-spans.ts";
 import { estimateSecondsLeft, type NarrationView } from "./narration-view.ts";
 

@@ -3,7 +3,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
-import { findNewestExisting } from "../../generation/use-cases/file-owner-filter.ts";
+import { findNewestExisting } from "../../files/newest-existing.ts";
 import { findChangedCompanions } from "../files/joined-files.ts";
 import { type ChapterEstimate, estimateChapters } from "../planning/chapter-estimates.ts";
 import type { NarrationEntry, NarrationWithPlan } from "../state/narration-repository.ts";

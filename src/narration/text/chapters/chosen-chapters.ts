@@ -3,7 +3,7 @@
  * text, so that no part is paid for twice.
  */
 import { AudioError } from "../../../errors.ts";
-import { shortenExcerpt } from "../blocks.ts";
+import { shortenExcerpt } from "../excerpt.ts";
 import { chooseNarrationTitle } from "../narration-title.ts";
 import type { NarrationPlan, PlannedSection } from "../plan-types.ts";
 import { numberChapters } from "./chapter-number.ts";

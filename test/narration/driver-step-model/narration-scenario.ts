@@ -8,7 +8,7 @@ import type {
   FileProgress,
   NarrationProgress,
   PartState,
-} from "../../../src/narration/driving/next-step.ts";
+} from "../../../src/narration/driving/driver-step.ts";
 import { checkStep, Violation } from "./check-step.ts";
 
 export type Next = (progress: NarrationProgress) => DriverStep;

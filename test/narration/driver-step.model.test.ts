@@ -1,15 +1,15 @@
 /** Random courses of a narration through its next steps. Planted faults prove that the courses find faults. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decideNextStep } from "../../src/narration/driving/next-step.ts";
-import { Violation } from "./next-step-model/check-step.ts";
+import { decideDriverStep } from "../../src/narration/driving/driver-step.ts";
+import { Violation } from "./driver-step-model/check-step.ts";
 import {
   type DriverFaults,
   type Next,
   narrationScenario,
   run,
-} from "./next-step-model/narration-scenario.ts";
-import { plantedFaults } from "./next-step-model/planted-faults.ts";
+} from "./driver-step-model/narration-scenario.ts";
+import { plantedFaults } from "./driver-step-model/planted-faults.ts";
 
 const keepsPromises = (next: Next, faults?: DriverFaults) =>
   fc.property(narrationScenario, (one) => run(one, next, faults));
@@ -19,7 +19,7 @@ describe("the next steps of a narration", () => {
     ["the same courses each time", { seed: 1, numRuns: 3000 }],
     ["other courses each time", { numRuns: 1000 }],
   ])("keep their promises in %s", (_what, parameters) => {
-    fc.assert(keepsPromises(decideNextStep), parameters);
+    fc.assert(keepsPromises(decideDriverStep), parameters);
   });
 
   it.each(plantedFaults)("are found to break one if $name", ({ next, faults, promises }) => {

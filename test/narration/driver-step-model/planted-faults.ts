@@ -1,10 +1,10 @@
 /** Faults that the courses must find. Each changes one thing about the next step or its driver. */
 import {
-  decideNextStep,
+  decideDriverStep,
   type FileProgress,
   type NarrationProgress,
   type PartState,
-} from "../../../src/narration/driving/next-step.ts";
+} from "../../../src/narration/driving/driver-step.ts";
 import type { DriverFaults, Next } from "./narration-scenario.ts";
 
 interface PlantedFault {
@@ -36,35 +36,35 @@ export const plantedFaults: readonly PlantedFault[] = [
       );
       const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
-      return hasRoom ? { kind: "make_part", partIndex: open } : decideNextStep(progress);
+      return hasRoom ? { kind: "make_part", partIndex: open } : decideDriverStep(progress);
     },
     promises: ["at most three are at work"],
   },
   {
     name: "a halt is ignored",
-    next: (progress) => decideNextStep({ ...progress, isHalted: false }),
+    next: (progress) => decideDriverStep({ ...progress, isHalted: false }),
     promises: ["nothing is begun that was halted"],
   },
   {
     name: "the limit is ignored",
-    next: (progress) => decideNextStep({ ...progress, isOutOfCredits: false }),
+    next: (progress) => decideDriverStep({ ...progress, isOutOfCredits: false }),
     promises: ["nothing is begun that has no room"],
   },
   {
     name: "a part may overtake the one before it",
-    next: (progress) => decideNextStep({ ...progress, hasUnsentPart: false }),
+    next: (progress) => decideDriverStep({ ...progress, hasUnsentPart: false }),
     promises: ["nothing overtakes a part that is not sent yet"],
   },
   {
     name: "equal parts count as different ones",
     next: (progress) =>
-      decideNextStep({ ...progress, firstEqualParts: progress.partStates.map((_, index) => index) }),
+      decideDriverStep({ ...progress, firstEqualParts: progress.partStates.map((_, index) => index) }),
     promises: ["no two equal parts are at work"],
   },
   {
     name: "the last open part begins first",
     next: (progress) => {
-      const step = decideNextStep(progress);
+      const step = decideDriverStep(progress);
       if (step.kind !== "make_part" || progress.partStates[step.partIndex] !== "to_do") return step;
       return { kind: "make_part", partIndex: progress.partStates.lastIndexOf("to_do") };
     },
@@ -73,7 +73,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "what was sent waits for what is open",
     next: (progress) => {
-      const step = decideNextStep(progress);
+      const step = decideDriverStep(progress);
       const open = at(progress, "to_do");
       const isSent = step.kind === "make_part" && progress.partStates[step.partIndex] === "sent";
       return isSent &&
@@ -89,7 +89,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "what was sent is left to itself after a halt",
     next: (progress) => {
-      const step = decideNextStep(progress);
+      const step = decideDriverStep(progress);
       const isSent =
         step.kind === "make_part" && progress.partStates[step.partIndex] === "sent" && progress.isHalted;
       return isSent ? { kind: "end", isComplete: false } : step;
@@ -103,7 +103,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "files are joined at the end alone",
     next: (progress) => {
-      const step = decideNextStep(progress);
+      const step = decideDriverStep(progress);
       return step.kind === "join" && at(progress, "working") !== -1 ? { kind: "wait" } : step;
     },
     promises: ["a file is joined as soon as it is complete"],
@@ -111,7 +111,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a file that is whole is joined again",
     next: (progress) =>
-      decideNextStep(
+      decideDriverStep(
         withFiles(progress, (file) =>
           file.joinResult === "complete" ? { ...file, joinResult: null } : file,
         ),
@@ -121,7 +121,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a file that cannot be joined is tried for ever",
     next: (progress) =>
-      decideNextStep(
+      decideDriverStep(
         withFiles(progress, (file) => (file.joinResult === "failed" ? { ...file, joinResult: null } : file)),
       ),
     promises: ["a file is joined once"],
@@ -129,10 +129,10 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "an incomplete file is made while parts are at work",
     next: (progress) => {
-      const step = decideNextStep(progress);
+      const step = decideDriverStep(progress);
       if (step.kind !== "wait") return step;
       const parts = progress.partStates.map((state): PartState => (state === "working" ? "failed" : state));
-      return decideNextStep({ ...progress, partStates: parts, isHalted: true });
+      return decideDriverStep({ ...progress, partStates: parts, isHalted: true });
     },
     promises: [
       "an incomplete file waits for what is at work",
@@ -143,7 +143,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "no incomplete file is made",
     next: (progress) => {
-      const step = decideNextStep(progress);
+      const step = decideDriverStep(progress);
       return step.kind === "join" && !step.isComplete ? { kind: "end", isComplete: false } : step;
     },
     promises: ["it does not end before what is saved is in a file"],
@@ -151,7 +151,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a file lacks its last part",
     next: (progress) => {
-      const step = decideNextStep(progress);
+      const step = decideDriverStep(progress);
       return step.kind === "join" ? { ...step, partIndexes: step.partIndexes.slice(0, -1) } : step;
     },
     promises: ["a file holds its saved parts, in order"],
@@ -159,20 +159,20 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "an incomplete narration is called finished",
     next: (progress) => {
-      const step = decideNextStep(progress);
+      const step = decideDriverStep(progress);
       return step.kind === "end" ? { ...step, isComplete: true } : step;
     },
     promises: ["it is finished when all its files are whole"],
   },
   {
     name: "the driver settles one of two equal parts",
-    next: decideNextStep,
+    next: decideDriverStep,
     faults: { forgetsEquals: true },
     promises: ["what is saved is not made again under another number"],
   },
   {
     name: "the driver takes the limit for reached when there is room again",
-    next: decideNextStep,
+    next: decideDriverStep,
     faults: { staysFull: true },
     promises: ["it does not end while a part can be made", "an incomplete file is made at the end alone"],
   },

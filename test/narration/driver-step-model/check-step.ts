@@ -4,7 +4,7 @@ import type {
   FileProgress,
   NarrationProgress,
   PartState,
-} from "../../../src/narration/driving/next-step.ts";
+} from "../../../src/narration/driving/driver-step.ts";
 
 /** A broken promise; its message is the promise's name. */
 export class Violation extends Error {

@@ -64,7 +64,7 @@ const MAX_CONCURRENT_PARTS = 3;
  * other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
  * start now, a file whose parts are all saved is joined.
  */
-export function decideNextStep(progress: NarrationProgress): DriverStep {
+export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
   const workingParts = partStates.filter((state) => state === "working").length;
   const part = workingParts < MAX_CONCURRENT_PARTS ? findNextPart(progress) : -1;

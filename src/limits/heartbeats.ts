@@ -1,0 +1,83 @@
+/** Sends heartbeats while rate slots are pending, and renews the leases of this process's jobs. */
+import type { Clock } from "../clock.ts";
+import { describeCause, type Log } from "../log.ts";
+import { Ticker } from "./ticker.ts";
+
+export interface HeartbeatsOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The time between heartbeats while creates are pending. */
+  readonly heartbeatMs: number;
+  /** The time between renewals of leases. Every write of a record renews its lease, too. */
+  readonly renewalMs: number;
+  /** Renews pending rate slots and the given leases. Returns the leases that another process has acquired. */
+  readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
+}
+
+/**
+ * A rate slot stays pending until the store knows how its create ended, because it is safer to block a rate slot too
+ * long than to free it too early.
+ */
+export class Heartbeats {
+  readonly #options: HeartbeatsOptions;
+  readonly #pendingSends = new Set<string>();
+  readonly #leases = new Map<string, () => void>();
+  readonly #pendingTicker: Ticker;
+  readonly #leaseTicker: Ticker;
+
+  constructor(options: HeartbeatsOptions) {
+    this.#options = options;
+    const { clock, heartbeatMs, renewalMs } = options;
+    this.#pendingTicker = new Ticker({
+      clock,
+      intervalMs: heartbeatMs,
+      isNeeded: () => this.#pendingSends.size > 0,
+      tick: () => this.#renew(),
+    });
+    this.#leaseTicker = new Ticker({
+      clock,
+      intervalMs: renewalMs,
+      isNeeded: () => this.#leases.size > 0,
+      tick: () => this.#renew(),
+    });
+  }
+
+  /** Marks a create as pending, so that heartbeats are sent for it until {@link clearPending}. */
+  markPending(sendId: string): void {
+    this.#pendingSends.add(sendId);
+    this.#pendingTicker.start();
+  }
+
+  /** Marks the create of an admission as ended, with or without success, so that it needs no further heartbeats. */
+  clearPending(sendId: string): void {
+    this.#pendingSends.delete(sendId);
+  }
+
+  /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */
+  startRenewingLease(recordId: string, onLost: () => void): void {
+    this.#leases.set(recordId, onLost);
+    this.#leaseTicker.start();
+  }
+
+  stopRenewingLease(recordId: string): void {
+    this.#leases.delete(recordId);
+  }
+
+  close(): void {
+    this.#pendingTicker.close();
+    this.#leaseTicker.close();
+  }
+
+  async #renew(): Promise<void> {
+    const leased = [...this.#leases.keys()];
+    try {
+      for (const recordId of await this.#options.heartbeat(leased)) {
+        const onLost = this.#leases.get(recordId);
+        this.#leases.delete(recordId);
+        onLost?.();
+      }
+    } catch (error) {
+      this.#options.log.debug(`the store is still away: ${describeCause(error)}`);
+    }
+  }
+}
