@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { strToU8, zipSync } from "fflate";
 import { Lexer } from "marked";
 import type { TextFormat } from "../src/files/input-format.ts";
-import { readEpub } from "../src/narration/books/read-epub.ts";
+import { parseEpub } from "../src/narration/books/parse-epub.ts";
 import { cutDocumentIntoParts, cutTextIntoParts } from "../src/narration/text/cut-text-into-parts.ts";
 import { planTimeline } from "../src/narration/timeline/plan-timeline.ts";
 
@@ -84,7 +84,7 @@ function epub(): Uint8Array {
 }
 
 function planEpub(bytes: Uint8Array): void {
-  cutDocumentIntoParts((skipped) => readEpub(bytes, skipped), { speed: 1, pauseSeconds: 0.6, speakers: {} });
+  cutDocumentIntoParts((skipped) => parseEpub(bytes, skipped), { speed: 1, pauseSeconds: 0.6, speakers: {} });
 }
 
 function elapsedMs(): number {

@@ -52,6 +52,15 @@ function changelogFaults(root: string, version: string): string[] {
     : [];
 }
 
+/** The beginning of the README's sentence for the time before the first release. */
+const UNPUBLISHED = "Until the first version is published";
+
+function readmeFaults(root: string): string[] {
+  return textOf(root, "README.md").includes(UNPUBLISHED)
+    ? [`README.md still says "${UNPUBLISHED}": delete that sentence.`]
+    : [];
+}
+
 /** Reads the width of a PNG, which is at a fixed offset. */
 const widthOf = (path: string): number => readFileSync(path).readUInt32BE(16);
 
@@ -102,6 +111,7 @@ export function releaseFaults(root: string, env: NodeJS.ProcessEnv): string[] {
   return [
     ...found,
     ...changelogFaults(root, manifest.version),
+    ...readmeFaults(root),
     ...tagFaults(env, manifest.version),
     ...pictureFaults(root),
     ...bundleFaults(root, manifest),

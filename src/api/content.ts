@@ -31,29 +31,29 @@ interface ContentRange {
   readonly totalBytes: number | null;
 }
 
-function readInteger(text: string | undefined): number | null {
+function parseInteger(text: string | undefined): number | null {
   if (text === undefined || !/^\d{1,15}$/.test(text)) return null;
   return Number(text);
 }
 
 /** Parses `Content-Length` in bytes; `null` if absent or not a plain number. */
 export function parseContentLength(header: string | undefined): number | null {
-  return readInteger(header?.trim());
+  return parseInteger(header?.trim());
 }
 
 /** Parses `bytes 0-99/200` or `bytes 0-99/*`; `null` for anything else, including contradictory ranges. */
 export function parseContentRange(header: string | undefined): ContentRange | null {
   const match = /^bytes[ \t]+(\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/i.exec(header?.trim() ?? "");
-  const firstByte = readInteger(match?.[1]);
-  const lastByte = readInteger(match?.[2]);
+  const firstByte = parseInteger(match?.[1]);
+  const lastByte = parseInteger(match?.[2]);
   if (firstByte === null || lastByte === null || lastByte < firstByte) return null;
-  const totalBytes = readInteger(match?.[3]);
+  const totalBytes = parseInteger(match?.[3]);
   return totalBytes !== null && lastByte >= totalBytes ? null : { firstByte, lastByte, totalBytes };
 }
 
 /** Parses the total size in the Content-Range of a 416; `null` if the header does not state it. */
 export function parseUnsatisfiedRange(header: string | undefined): number | null {
-  return readInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
+  return parseInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
 }
 
 const refusedContentError = (response: HttpResponse, message: string, cause?: Error): AudioError => {

@@ -12,7 +12,7 @@ import {
 import { AudioError } from "../errors.ts";
 import { type ContentResponse, readContent, unsatisfiedRangeError } from "./content.ts";
 import { readJson, UnreadableBodyError } from "./json-body.ts";
-import { type ObservedTask, readTask } from "./read-task.ts";
+import { type ObservedTask, parseTask } from "./parse-task.ts";
 import { type Operation, toServiceError } from "./service-error.ts";
 import { createKeyGuard, type KeyGuard } from "./service-text.ts";
 import {
@@ -179,7 +179,7 @@ class HttpService implements ServiceClient {
       if (!(error instanceof UnreadableBodyError)) throw error;
       throw unexpectedResponseError(response, `The service's answer ${error.message}.`, taskId, error);
     }
-    const task = readTask(body, this.#guard);
+    const task = parseTask(body, this.#guard);
     if (task === null)
       throw unexpectedResponseError(response, "The service's answer is not a task with an id.", taskId);
     // Refuse an id that contains the API key, because the key would get into URLs, results and the ledger.
@@ -224,7 +224,7 @@ class HttpService implements ServiceClient {
    */
   #strayId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;
-    const id = readTask(body, this.#guard)?.taskId;
+    const id = parseTask(body, this.#guard)?.taskId;
     return id === undefined || this.#guard.containsKey(id) ? undefined : id;
   }
 }

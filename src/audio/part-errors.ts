@@ -36,9 +36,9 @@ export interface PartDifference {
    * The property's value in the most common set of properties. If several sets are equally common, the earliest part's
    * set counts.
    */
-  readonly usual: string;
+  readonly commonValue: string;
   /** Index of the first part that has the most common set of properties. */
-  readonly usualPartIndex: number;
+  readonly commonPartIndex: number;
 }
 
 /** Thrown if every part is valid, but the parts cannot share a file without re-encoding some of them. */
@@ -50,8 +50,8 @@ export class PartsDifferError extends AudioError {
     const namedTraits = differences
       .slice(0, MAX_NAMED)
       .map(
-        ({ partIndex, property, value, usual }) =>
-          `part ${partIndex + 1} has ${property} ${value}, not ${usual}`,
+        ({ partIndex, property, value, commonValue }) =>
+          `part ${partIndex + 1} has ${property} ${value}, not ${commonValue}`,
       );
     const more = differences.length > MAX_NAMED ? `, and ${differences.length - MAX_NAMED} more` : "";
     super("unexpected_response", `The parts cannot go into one file: ${namedTraits.join("; ")}${more}.`, {
@@ -86,17 +86,17 @@ function mostCommon(all: readonly SharedProperties[]): SharedProperties | undefi
  * @throws PartsDifferError with each difference from the most common traits
  */
 export function assertSameProperties(all: readonly SharedProperties[]): void {
-  const usualTraits = mostCommon(all) ?? {};
-  const usualPartIndex = all.indexOf(usualTraits);
+  const commonTraits = mostCommon(all) ?? {};
+  const commonPartIndex = all.indexOf(commonTraits);
   const differences = all.flatMap((traits, partIndex) =>
     Object.entries(traits)
-      .filter(([property, value]) => value !== usualTraits[property])
+      .filter(([property, value]) => value !== commonTraits[property])
       .map(([property, value]) => ({
         partIndex,
         property,
         value: `${value}`,
-        usual: `${usualTraits[property]}`,
-        usualPartIndex,
+        commonValue: `${commonTraits[property]}`,
+        commonPartIndex,
       })),
   );
   if (differences.length > 0) throw new PartsDifferError(differences);

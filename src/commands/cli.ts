@@ -116,8 +116,8 @@ async function dispatch(args: readonly string[]): Promise<void> {
       return;
     }
     case "narrate": {
-      const { readNarrateCommand } = await import("./narrate-options.ts");
-      const command = readNarrateCommand(rest);
+      const { parseNarrateCommand } = await import("./narrate-options.ts");
+      const command = parseNarrateCommand(rest);
       const { runNarrateCommand } = await import("./narrate-command.ts");
       process.exitCode = await runNarrateCommand(command);
       return;

@@ -26,7 +26,7 @@ function pair(option: string, given: string): [string, string] {
  *
  * @throws UsageError
  */
-export function readNarrateCommand(args: readonly string[]): NarrateCommand {
+export function parseNarrateCommand(args: readonly string[]): NarrateCommand {
   const { values, positionals } = parse(args);
   const [file, ...more] = positionals;
   if (file === undefined || more.length > 0) {

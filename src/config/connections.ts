@@ -1,5 +1,5 @@
 /** Validates the addresses of the ledger's database and of a proxy. */
-import { readPostgresAddress } from "./postgres-address.ts";
+import { parsePostgresAddress } from "./postgres-address.ts";
 import type { SettingsReader } from "./settings-reader.ts";
 
 export interface ProxySettings {
@@ -15,7 +15,7 @@ export function readStoreUrl(reader: SettingsReader): string | null {
   const name = "AUDIO_STORE_URL";
   const text = reader.readText(name);
   if (text === undefined) return null;
-  const address = readPostgresAddress(text);
+  const address = parsePostgresAddress(text);
   if (!("what" in address)) return text;
   reader.addIssue(
     name,

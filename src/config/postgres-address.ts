@@ -34,7 +34,7 @@ const notAnAddress: AddressIssue = {
   fix: `Write it as ${SHAPE}, with / ? # @ : % in a password written as %2F %3F %23 %40 %3A %25.`,
 };
 
-export function readPostgresAddress(text: string): PostgresAddress | AddressIssue {
+export function parsePostgresAddress(text: string): PostgresAddress | AddressIssue {
   if (!URL.canParse(text)) return notAnAddress;
   const { protocol, hostname, port, pathname, username, password, search, hash, searchParams } = new URL(
     text,
@@ -53,7 +53,7 @@ export function readPostgresAddress(text: string): PostgresAddress | AddressIssu
       fix: `Remove them; ${PARAMETERS.join(" and ")} are supported.`,
     };
   }
-  const tls = readTls(searchParams, isLoopbackHost(hostname.toLowerCase()));
+  const tls = parseTls(searchParams, isLoopbackHost(hostname.toLowerCase()));
   if (tls !== null && "what" in tls) return tls;
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
@@ -66,7 +66,7 @@ export function readPostgresAddress(text: string): PostgresAddress | AddressIssu
 }
 
 /** Reads the TLS parameters. TLS always means verify-full, because an unchecked certificate protects nothing. */
-function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddress["tls"] | AddressIssue {
+function parseTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddress["tls"] | AddressIssue {
   const mode =
     parameters.get("sslmode") ?? (isLoopback && !parameters.has("sslrootcert") ? "disable" : "verify-full");
   const rootCertificate = parameters.get("sslrootcert");

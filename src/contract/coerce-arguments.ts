@@ -28,7 +28,7 @@ function listIn(text: string): unknown {
   }
 }
 
-function readText(text: string, schema: z.core.$ZodType): unknown {
+function parseArgumentText(text: string, schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodNumber) return parseDecimal(text) ?? text;
   if (schema instanceof z.ZodBoolean) {
     const word = toId(text);
@@ -55,7 +55,7 @@ export function convertValue(value: unknown, schema: z.core.$ZodType): unknown {
     return Array.isArray(list) ? list.map((each) => convertValue(each, schema.element)) : list;
   }
   if (schema instanceof z.ZodObject) return coerceArguments(value, schema);
-  return typeof value === "string" ? readText(value, schema) : value;
+  return typeof value === "string" ? parseArgumentText(value, schema) : value;
 }
 
 /**

@@ -4,7 +4,7 @@
 import type { ServiceClient } from "../api/service.ts";
 import type { Clock } from "../clock.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import { MAX_TASK_LIFETIME_MS } from "../ledger/durations.ts";
+import { RECOVERY_TIMEOUT_MS } from "../ledger/durations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
@@ -18,7 +18,7 @@ export interface Timing {
    * Time limit for one stage of a job (create, watch or save). It is slightly longer than the time in which the service
    * may finish a task.
    */
-  readonly stageTimeoutMs: number;
+  readonly recoveryTimeoutMs: number;
   /** The time scale. Backoff delays are multiplied by it. */
   readonly timeScale: number;
   /** Interval at which a job reads the ledger while another process drives its record. */
@@ -37,7 +37,7 @@ export function buildTiming(config: {
 }): Timing {
   return {
     pollIntervalMs: config.pollIntervalSeconds * 1000 * config.timeScale,
-    stageTimeoutMs: MAX_TASK_LIFETIME_MS * config.timeScale,
+    recoveryTimeoutMs: RECOVERY_TIMEOUT_MS * config.timeScale,
     timeScale: config.timeScale,
     followIntervalMs: 150,
     transferWaitMs: config.waitSeconds * 1000,

@@ -5,7 +5,7 @@ import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
  * How long a task may run before it counts as ended and charged. The service tries to finish a task for at most 60
  * minutes. Without this limit, a record that is lost while its task runs would keep a concurrency slot forever.
  */
-export const MAX_TASK_LIFETIME_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
+export const RECOVERY_TIMEOUT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
 /** Length of the intervals in which spend is summed. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;

@@ -1,9 +1,9 @@
 /** Pure state machine of records. Nothing else changes what a record states about its task. */
-import type { ObservedTask } from "../api/read-task.ts";
+import type { ObservedTask } from "../api/parse-task.ts";
 import { isRunningStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
-import { MAX_TASK_LIFETIME_MS } from "./durations.ts";
+import { RECOVERY_TIMEOUT_MS } from "./durations.ts";
 import { deriveIdempotencyKey } from "./identity.ts";
 import { isRefunded, type RequestRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";
@@ -205,7 +205,7 @@ function deriveCharge(record: RequestRecord, task: ObservedTask, nowWallMs: numb
   const credits = deriveChargedCredits(task) + record.earlierCredits;
   if (credits === 0) return null;
   const reservedAtMs = record.spend?.atMs ?? nowWallMs;
-  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowWallMs, reservedAtMs + MAX_TASK_LIFETIME_MS)) };
+  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowWallMs, reservedAtMs + RECOVERY_TIMEOUT_MS)) };
 }
 
 function applySaved(record: RequestRecord, file: SavedFile): RequestRecord {

@@ -1,11 +1,11 @@
 /** Tasks whose responses break the contract: their bill and their audio must survive. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readTask } from "../../src/api/read-task.ts";
+import { parseTask } from "../../src/api/parse-task.ts";
 import { createKeyGuard } from "../../src/api/service-text.ts";
 import { API_KEY, succeededTask, task } from "./loopback.ts";
 
-const read = (body: unknown) => readTask(body, createKeyGuard(API_KEY));
+const read = (body: unknown) => parseTask(body, createKeyGuard(API_KEY));
 
 describe("a task with a bad part", () => {
   it.each([

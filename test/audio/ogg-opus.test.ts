@@ -166,7 +166,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     const [mono, stereo] = await Promise.all([partOf(KINDS.celt), partOf(KINDS["celt in stereo"])]);
     const louder = rewritten(mono, { segmentsPerPage: 50, head: (head) => head.writeInt16LE(256, 16) });
     await expect(joined("ogg_opus", paused([mono, louder, mono]))).rejects.toMatchObject({
-      differences: [{ partIndex: 1, property: "output gain", value: "256", usual: "0" }],
+      differences: [{ partIndex: 1, property: "output gain", value: "256", commonValue: "0" }],
     });
     const mixedDown = rewritten(stereo, { segmentsPerPage: 50, head: (head) => head.writeUInt8(1, 9) });
     const joining = joined("ogg_opus", paused([stereo, mixedDown, mono]));

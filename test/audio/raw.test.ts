@@ -117,8 +117,8 @@ test("names the parts that differ, and how", async () => {
   await expect(joining).rejects.toThrow(PartsDifferError);
   await expect(joining).rejects.toMatchObject({
     differences: [
-      { partIndex: 0, property: "channels", value: "2", usual: "1" },
-      { partIndex: 3, property: "sample rate", value: "8000", usual: "24000" },
+      { partIndex: 0, property: "channels", value: "2", commonValue: "1" },
+      { partIndex: 3, property: "sample rate", value: "8000", commonValue: "24000" },
     ],
   });
 });

@@ -135,7 +135,7 @@ describe("the block for", () => {
 
 describe("the README's install links", () => {
   const linkTo = (host: string): URLSearchParams => {
-    const address = new RegExp(`\\((https://${host}/[^)]+)\\)`).exec(README)?.[1];
+    const address = new RegExp(`^\\[\\w+\\]: (https://${host}/\\S+)$`, "m").exec(README)?.[1];
     return new URL(address ?? "").searchParams;
   };
   const npx = { command: "npx", args: ["-y", "audio-generation-mcp"] };

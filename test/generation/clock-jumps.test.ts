@@ -1,6 +1,6 @@
 /** Setting the wall clock while a task is watched must not change intervals and windows (faults: Watch). */
 import { expect, it, onTestFinished } from "vitest";
-import type { ObservedTask } from "../../src/api/read-task.ts";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
 import { makeDeps, silentService } from "./bundle.ts";

@@ -3,7 +3,7 @@
  * Watching).
  */
 import { expect, it, onTestFinished } from "vitest";
-import type { ObservedTask } from "../../src/api/read-task.ts";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
 import { makeDeps, silentService } from "./bundle.ts";
 

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ObservedTask } from "../../src/api/read-task.ts";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 import { deriveIdempotencyKey } from "../../src/ledger/identity.ts";
 import { applyEvent, NO_TASK_YET, type RequestEvent } from "../../src/ledger/lifecycle.ts";

@@ -1,13 +1,13 @@
 /** Addresses of PostgreSQL databases: what is accepted, what is refused, and that nothing weakens TLS. */
 import { describe, expect, it } from "vitest";
-import { readPostgresAddress } from "../../src/config/postgres-address.ts";
+import { parsePostgresAddress } from "../../src/config/postgres-address.ts";
 
 const CHECKED = { rootCertificate: null };
 
 describe("an address", () => {
   it("is read with all its parts", () => {
     expect(
-      readPostgresAddress("postgresql://some%20one:p%40ss@db.example:6432/audio?sslrootcert=/etc/ca.pem"),
+      parsePostgresAddress("postgresql://some%20one:p%40ss@db.example:6432/audio?sslrootcert=/etc/ca.pem"),
     ).toEqual({
       host: "db.example",
       port: 6432,
@@ -20,13 +20,13 @@ describe("an address", () => {
 
   it("uses PostgreSQL's own defaults for missing parts", () => {
     const short = { host: "localhost", port: 5432, user: "postgres", password: "", tls: null };
-    expect(readPostgresAddress("postgres://localhost")).toEqual({ ...short, database: "postgres" });
-    expect(readPostgresAddress("postgres://ann@localhost/")).toEqual({
+    expect(parsePostgresAddress("postgres://localhost")).toEqual({ ...short, database: "postgres" });
+    expect(parsePostgresAddress("postgres://ann@localhost/")).toEqual({
       ...short,
       user: "ann",
       database: "ann",
     });
-    expect(readPostgresAddress("postgres://[::1]/audio")).toEqual({
+    expect(parsePostgresAddress("postgres://[::1]/audio")).toEqual({
       ...short,
       host: "::1",
       database: "audio",
@@ -34,7 +34,7 @@ describe("an address", () => {
   });
 
   it("may hold a password that is not percent-encoded properly", () => {
-    expect(readPostgresAddress("postgres://u:50%zz@localhost/audio")).toMatchObject({ password: "50%zz" });
+    expect(parsePostgresAddress("postgres://u:50%zz@localhost/audio")).toMatchObject({ password: "50%zz" });
   });
 
   it.each([
@@ -52,7 +52,7 @@ describe("an address", () => {
     "postgres://u:1?hunter2@host/db",
     "postgres://u:1/hunter2@host/db",
   ])("(%s) is refused, and the error does not contain the password", (text) => {
-    const fault = readPostgresAddress(text);
+    const fault = parsePostgresAddress(text);
     expect(fault).toEqual({ what: "is not a postgres:// address", fix: expect.stringContaining("%2F") });
     expect(JSON.stringify(fault)).not.toContain("hunter2");
   });
@@ -68,7 +68,7 @@ describe("an address", () => {
       "channel_binding",
       "constructor",
     ]) {
-      const fault = readPostgresAddress(`postgres://u:hunter2@host/db?${name}=x`);
+      const fault = parsePostgresAddress(`postgres://u:hunter2@host/db?${name}=x`);
       expect(fault).toEqual({
         what: `has parameters that are not supported: ${name}`,
         fix: "Remove them; sslmode and sslrootcert are supported.",
@@ -79,7 +79,7 @@ describe("an address", () => {
 
 describe("TLS", () => {
   const tlsOf = (text: string): unknown => {
-    const address = readPostgresAddress(text);
+    const address = parsePostgresAddress(text);
     return "what" in address ? address.what : address.tls;
   };
 

@@ -1,7 +1,7 @@
 /** The ledger's records: how they change, and what happens to damaged and lost ones. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ObservedTask } from "../../src/api/read-task.ts";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { deriveApiKeyId, deriveRecordId, toRequestLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";

@@ -5,7 +5,7 @@ import { StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import Client from "pg/lib/client.js";
 import { z } from "zod";
-import type { ObservedTask } from "../../src/api/read-task.ts";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";

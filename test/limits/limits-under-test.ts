@@ -2,7 +2,7 @@
  * One account's limits on a real ledger, with a manual clock: several processes, each with a store that can fail.
  */
 import { onTestFinished } from "vitest";
-import type { ObservedTask } from "../../src/api/read-task.ts";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { AudioError } from "../../src/errors.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";

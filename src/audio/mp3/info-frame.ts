@@ -34,7 +34,7 @@ export interface InfoFrame {
 const readTextAt = (bytes: Uint8Array, offset: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(offset, offset + length));
 
-function readTag(bytes: Uint8Array, offset: number): InfoFrame {
+function parseTag(bytes: Uint8Array, offset: number): InfoFrame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (offset + 12 > bytes.byteLength) return { frameCount: undefined, edges: undefined };
   const flags = view.getUint32(offset + 4);
@@ -58,10 +58,10 @@ function readTag(bytes: Uint8Array, offset: number): InfoFrame {
 }
 
 /** Reads the information frame at the beginning of a file; returns undefined if the first frame is audio. */
-export function readInfoFrame({ header, bytes }: Frame): InfoFrame | undefined {
+export function parseInfoFrame({ header, bytes }: Frame): InfoFrame | undefined {
   // Look for the tag at two offsets, because only some programs move the tag if the frame has a checksum.
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
-    if (/^(?:Xing|Info)$/.test(readTextAt(bytes, offset, 4))) return readTag(bytes, offset);
+    if (/^(?:Xing|Info)$/.test(readTextAt(bytes, offset, 4))) return parseTag(bytes, offset);
   }
   return readTextAt(bytes, VBRI_OFFSET, 4) === "VBRI"
     ? { frameCount: undefined, edges: undefined }

@@ -4,7 +4,7 @@ import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";
 import type { InfoFrame } from "./info-frame.ts";
 import { readSoundFrames } from "./read-mp3.ts";
-import { type GranuleChannel, readGranules } from "./side-information.ts";
+import { type GranuleChannel, parseGranules } from "./side-information.ts";
 
 const GRANULE_SAMPLES = 576;
 /** Decibels per step of the gain: four steps double the amplitude. */
@@ -22,7 +22,7 @@ function levelDb({ part23Length, bigValues, gain }: GranuleChannel): number {
 
 /** Returns one level for each granule: the level of its louder channel. */
 function measureFrameLevels(frame: Frame): number[] {
-  const levels = readGranules(frame).map(levelDb);
+  const levels = parseGranules(frame).map(levelDb);
   if (frame.header.channels === 1) return levels;
   return levels.flatMap((level, index) =>
     index % 2 === 0 ? [Math.max(level, levels[index + 1] ?? level)] : [],

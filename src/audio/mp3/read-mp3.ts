@@ -3,7 +3,7 @@ import type { PartFile } from "../part-file.ts";
 import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
 import { FramePositions } from "./frame-positions.ts";
 import { type Frame, readFrames } from "./frames.ts";
-import { type EncoderPadding, type InfoFrame, readInfoFrame } from "./info-frame.ts";
+import { type EncoderPadding, type InfoFrame, parseInfoFrame } from "./info-frame.ts";
 
 export interface Mp3Part {
   readonly header: FrameHeader;
@@ -31,7 +31,7 @@ export async function* readSoundFrames(
   let isFirst = true;
   for await (const batch of readFrames(file)) {
     const [first] = batch;
-    const information = isFirst && first !== undefined ? readInfoFrame(first) : undefined;
+    const information = isFirst && first !== undefined ? parseInfoFrame(first) : undefined;
     isFirst = false;
     if (information !== undefined) onInformation(information);
     yield information === undefined ? batch : batch.slice(1);

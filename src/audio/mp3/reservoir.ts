@@ -7,7 +7,7 @@
  */
 import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
-import { isBroken, readMainDataBegin } from "./side-information.ts";
+import { isBroken, parseMainDataBegin } from "./side-information.ts";
 
 /**
  * Maximum number of bytes that a frame can point back. The field for this number has 9 bits in MPEG-1, and 8 bits in
@@ -45,7 +45,7 @@ export class Reservoir {
   silenceIfUndecodable(frame: Frame): void {
     const { header } = frame;
     if (frame.afterGap) this.#bytesSeen = 0;
-    if (readMainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);
+    if (parseMainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);
     const ownBytes = header.frameBytes - header.sideOffset - header.sideBytes;
     const max = header.version === "1" ? MAX_BACK_BYTES.long : MAX_BACK_BYTES.short;
     this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, max);

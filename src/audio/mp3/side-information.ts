@@ -27,7 +27,7 @@ function readBits(bytes: Uint8Array, bit: number, count: number): number {
  * Returns the distance in bytes from the beginning of the frame's data to the frame. The data begins in unused bytes of
  * earlier frames.
  */
-export function readMainDataBegin({ header, bytes }: Frame): number {
+export function parseMainDataBegin({ header, bytes }: Frame): number {
   return readBits(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
@@ -44,7 +44,7 @@ function partLengthBit({ version, channels, sideOffset }: FrameHeader, index: nu
 }
 
 /** Reads the side information of a frame, granule by granule and channel by channel. */
-export function readGranules({ header, bytes }: Frame): GranuleChannel[] {
+export function parseGranules({ header, bytes }: Frame): GranuleChannel[] {
   return Array.from({ length: granuleChannelCount(header) }, (_, index) => {
     const bit = partLengthBit(header, index);
     return {

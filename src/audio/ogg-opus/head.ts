@@ -21,7 +21,7 @@ export interface OpusHead {
  * Reads the first packet. If the packet is not a valid header or needs a channel mapping, returns a clause that
  * describes the damage.
  */
-export function readHead(packet: Uint8Array): OpusHead | string {
+export function parseHead(packet: Uint8Array): OpusHead | string {
   const name = String.fromCharCode(...packet.subarray(0, 8));
   if (name !== "OpusHead" || packet.byteLength < HEAD_BYTES) return "it does not begin like Opus";
   const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);

@@ -92,7 +92,7 @@ function areFramesValid(packet: Uint8Array, code: number, count: number): boolea
 }
 
 /** Describes a packet; returns undefined if decoders must refuse it. */
-export function readPacket(packet: Uint8Array): OpusPacket | undefined {
+export function parsePacket(packet: Uint8Array): OpusPacket | undefined {
   const [toc, layout] = packet;
   if (toc === undefined) return undefined;
   const code = toc & 3;

@@ -1,7 +1,7 @@
 /** Makes the first pass over an Opus part: finds its format, its length and the samples that are not played. */
 import type { PartFile } from "../part-file.ts";
-import { isTags, type OpusHead, readHead } from "./head.ts";
-import { type OpusPacket, readPacket } from "./packet.ts";
+import { isTags, type OpusHead, parseHead } from "./head.ts";
+import { type OpusPacket, parsePacket } from "./packet.ts";
 import { MAX_PACKET_BYTES, readPages } from "./pages.ts";
 
 export interface OpusPart {
@@ -51,14 +51,14 @@ export async function* readSoundPackets(
     if (headersRead === 2 && !isTags(packet))
       throw file.damagedPartError("its second packet holds no comments");
     if (headersRead === 2) continue;
-    const head = readHead(packet);
+    const head = parseHead(packet);
     if (typeof head === "string") throw file.damagedPartError(head);
     onHead(head, serial);
   }
 }
 
 function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
-  const packet = bytes.byteLength > MAX_PACKET_BYTES ? undefined : readPacket(bytes);
+  const packet = bytes.byteLength > MAX_PACKET_BYTES ? undefined : parsePacket(bytes);
   if (packet === undefined) throw file.damagedPartError("a packet in it is not Opus");
   return { ...packet, bytes };
 }

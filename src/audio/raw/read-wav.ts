@@ -60,7 +60,7 @@ async function readChunkAt(file: PartFile, offset: number): Promise<Chunk | unde
 
 const computeChunkEnd = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
 
-function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
+function parseFormat(bytes: Uint8Array, file: PartFile): WavFormat {
   if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damagedPartError("its format chunk is too short");
   const view = asView(bytes);
   const tag = view.getUint16(0, true);
@@ -151,7 +151,7 @@ export async function readWav(file: PartFile): Promise<WavPart> {
     if (chunk.id === "ds64" && form === "RF64") longSize = await longDataSize(file, chunk);
     if (chunk.id === "fmt ") {
       const length = Math.min(chunk.sizeBytes, EXTENSIBLE_FORMAT_BYTES);
-      format = readFormat(await file.bytesAt(chunk.offset, length), file);
+      format = parseFormat(await file.bytesAt(chunk.offset, length), file);
     }
     if (chunk.id === "data") {
       if (format === undefined) throw file.damagedPartError("it does not say what its samples are");

@@ -32,7 +32,7 @@ export async function applyEventWithRetry(
 ): Promise<RequestRecord> {
   const { ledger, clock, timing, random, log } = deps;
   const knownRecord = job.record;
-  const recovery = new Deadline(clock, timing.stageTimeoutMs);
+  const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   for (let failures = 1; ; failures += 1) {
     try {
       job.record = (await ledger.apply(knownRecord, event, options)) ?? knownRecord;

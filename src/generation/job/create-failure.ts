@@ -80,7 +80,7 @@ export async function handleCreateFailure(
     return null;
   }
   if (decision.kind === "credits") {
-    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.stageTimeoutMs });
+    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryTimeoutMs });
     if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
     return errorWithKey;
   }

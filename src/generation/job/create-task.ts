@@ -1,5 +1,5 @@
 /** Sends the create of a record, and repeats it under the same key until the record has a task id. */
-import type { ObservedTask } from "../../api/read-task.ts";
+import type { ObservedTask } from "../../api/parse-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
@@ -22,7 +22,7 @@ export async function createTask(
   deps: GenerationDeps,
   onConcurrencySlotsFull: () => void,
 ): Promise<"answered" | "elsewhere"> {
-  const recovery = new Deadline(deps.clock, deps.timing.stageTimeoutMs);
+  const recovery = new Deadline(deps.clock, deps.timing.recoveryTimeoutMs);
   let lastError: AudioError | null = null;
   for (let tries = 1; !recovery.isOver; ) {
     job.signal.throwIfAborted();

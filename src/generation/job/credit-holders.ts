@@ -39,7 +39,7 @@ export async function waitForCredits(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, timing } = deps;
-  const recovery = new Deadline(clock, timing.stageTimeoutMs);
+  const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   for (let holding = new Set(holders); holders.every((name) => holding.has(name)); ) {
     if (holders.length === 0 || recovery.isOver) return;
     await clock.sleep(timing.pollIntervalMs, signal);

@@ -1,5 +1,5 @@
 /** Sends one query for a task within the shared read limit. */
-import type { ObservedTask } from "../../api/read-task.ts";
+import type { ObservedTask } from "../../api/parse-task.ts";
 import { decideAfterFailedRead } from "../../api/retry.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";

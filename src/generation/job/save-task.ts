@@ -40,7 +40,7 @@ const NOT_RETRIED = new Set([
  */
 export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFile | null> {
   const { clock, timing, random } = deps;
-  const recovery = new Deadline(clock, timing.stageTimeoutMs);
+  const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.matchesFormat === true && !job.forcesDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
@@ -129,7 +129,7 @@ async function openContent(
   signal: AbortSignal,
 ): Promise<ContentResponse> {
   const { limits, service, clock, timing, random } = deps;
-  const recovery = new Deadline(clock, timing.stageTimeoutMs);
+  const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   for (;;) {
     try {
       return await limits.reads.run(signal, () => service.openContent(taskId, fromByte, signal), {

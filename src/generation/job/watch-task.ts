@@ -1,5 +1,5 @@
 /** Polls an accepted task until it has succeeded or failed. */
-import type { ObservedTask } from "../../api/read-task.ts";
+import type { ObservedTask } from "../../api/parse-task.ts";
 import { decideAfterFailedRead } from "../../api/retry.ts";
 import { isRunningStatus } from "../../contract/audio-task.ts";
 import { Deadline } from "../../deadline.ts";
@@ -21,7 +21,7 @@ import { queryService } from "./query-service.ts";
 export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;
   const sinceMs = clock.steadyMs();
-  const recovery = new Deadline(clock, timing.stageTimeoutMs);
+  const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   // If the record is already marked as gone, a single 404 confirms that.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;

@@ -78,7 +78,7 @@ export class BackgroundRequest implements McpTaskPreparation {
 
   /** The call that makes the request. */
   call(): Call {
-    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.stageTimeoutMs;
+    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.recoveryTimeoutMs;
     return { signal: this.signal, waitMs, onProgress: () => undefined, mcpTaskPreparation: this };
   }
 

@@ -91,7 +91,7 @@ export async function finishPart(
 
 /** Opens a call whose wait exceeds the longest time that the service can take for a part. */
 function startPartDeadline({ clock, timing }: GenerationDeps, signal: AbortSignal): CallWithDeadline {
-  const deadline = new Deadline(clock, 2 * timing.stageTimeoutMs);
+  const deadline = new Deadline(clock, 2 * timing.recoveryTimeoutMs);
   return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 

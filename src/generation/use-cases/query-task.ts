@@ -1,5 +1,5 @@
 /** The use case of `get_task`: reports a task's status and waits for it. Sends no create. */
-import type { ObservedTask } from "../../api/read-task.ts";
+import type { ObservedTask } from "../../api/parse-task.ts";
 import { decideAfterFailedRead } from "../../api/retry.ts";
 import type { Clock } from "../../clock.ts";
 import { Deadline, withTimeout } from "../../deadline.ts";

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { type PostgresAddress, readPostgresAddress } from "../../config/postgres-address.ts";
+import { type PostgresAddress, parsePostgresAddress } from "../../config/postgres-address.ts";
 import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
@@ -89,7 +89,7 @@ export class PostgresEngine implements SqlEngine {
    * @throws AudioError `configuration_error` for an invalid address
    */
   constructor({ storeUrl, log, clockSql }: PostgresEngineOptions) {
-    const address = readPostgresAddress(storeUrl);
+    const address = parsePostgresAddress(storeUrl);
     if ("what" in address) {
       throw new AudioError("configuration_error", `AUDIO_STORE_URL ${address.what}.`, {
         remedy: address.fix,

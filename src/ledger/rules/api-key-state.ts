@@ -1,7 +1,7 @@
 /** The state of one API key: its pause, the creates of the last minute, and the heartbeats of processes. Pure. */
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
-import { MAX_TASK_LIFETIME_MS } from "../durations.ts";
+import { RECOVERY_TIMEOUT_MS } from "../durations.ts";
 
 const rateSlotSchema = z.object({
   sendId: z.string(),
@@ -31,7 +31,7 @@ const EMPTY: ApiKeyState = { pause: null, rateSlots: [], heartbeatSteadyMsByProc
  * Parses a stored state. Damaged text counts as an empty state, because the service enforces its rate itself. Times in
  * the future must have been written before the steady clock restarted, so they are set to now.
  */
-export function readApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
+export function parseApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
   const { pause, rateSlots, heartbeatSteadyMsByProcess } = parseState(text);
   const past = (atMs: number): number => Math.min(atMs, nowSteadyMs);
   return {
@@ -163,7 +163,7 @@ export function withSendOutcome(
  */
 export function withHeartbeat(state: ApiKeyState, owner: ProcessId, nowSteadyMs: number): ApiKeyState {
   const recent = Object.entries(state.heartbeatSteadyMsByProcess).filter(
-    ([, atMs]) => atMs > nowSteadyMs - MAX_TASK_LIFETIME_MS,
+    ([, atMs]) => atMs > nowSteadyMs - RECOVERY_TIMEOUT_MS,
   );
   return { ...state, heartbeatSteadyMsByProcess: { ...Object.fromEntries(recent), [owner]: nowSteadyMs } };
 }

@@ -1,6 +1,6 @@
 /** Decides which creates and tasks hold a concurrency slot, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
-import { MAX_TASK_LIFETIME_MS } from "../durations.ts";
+import { RECOVERY_TIMEOUT_MS } from "../durations.ts";
 import type { ConcurrencySlotState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
@@ -33,7 +33,7 @@ function concurrencySlotExpiryMs(
 ): number {
   // A date in the future was written before the steady clock restarted. Count from the present time instead.
   const startMs = Math.min(sinceSteadyMs ?? nowSteadyMs, nowSteadyMs);
-  if (concurrencySlotState === "accepted") return startMs + MAX_TASK_LIFETIME_MS;
+  if (concurrencySlotState === "accepted") return startMs + RECOVERY_TIMEOUT_MS;
   const seenAtMs = Math.max(
     startMs,
     owner === null ? startMs : (heartbeatSteadyMsByProcess[owner] ?? startMs),
@@ -65,7 +65,7 @@ export function hasLongExpired(
 ): boolean {
   return (
     concurrencySlotExpiryMs(concurrencySlot, state, durations, nowSteadyMs) <=
-    nowSteadyMs - MAX_TASK_LIFETIME_MS
+    nowSteadyMs - RECOVERY_TIMEOUT_MS
   );
 }
 

@@ -1,7 +1,7 @@
 /** Runs the transactions of an API key, with locks in a fixed order and with the key's state. */
 import { z } from "zod";
 import { AudioError } from "../../errors.ts";
-import { type ApiKeyState, readApiKeyState } from "../rules/api-key-state.ts";
+import { type ApiKeyState, parseApiKeyState } from "../rules/api-key-state.ts";
 import type { Durability } from "../rules/durability.ts";
 import { type LedgerScope, saveMachineKey } from "./ledger-scope.ts";
 import { type NarrationRow, selectNarration, toNarrationRow } from "./narration-rows.ts";
@@ -81,7 +81,7 @@ export class LedgerTransactions {
         if (row === undefined || isServiceMissing) return { result: NOT_REGISTERED, save: [] };
         const narration = narrationId === null ? undefined : locked.at(-1)?.[0];
         const { state: text } = stateRow.parse(row);
-        const before = readApiKeyState(text, steadyMs);
+        const before = parseApiKeyState(text, steadyMs);
         const {
           result,
           save = [],

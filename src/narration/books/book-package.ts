@@ -56,7 +56,7 @@ interface XmlHandler {
  * Parses XML. Removes namespace prefixes from the names of elements. Never expands custom entities, and never follows
  * addresses.
  */
-function readXml(xml: string, { open, close }: XmlHandler): void {
+function parseXml(xml: string, { open, close }: XmlHandler): void {
   const names: string[] = [];
   const texts: string[] = [];
   const parser = new Parser(
@@ -130,7 +130,7 @@ function refuseProtected(archive: BookArchive): void {
   const xml = readArchiveText(archive, ENCRYPTION);
   if (xml === null) return;
   const algorithms: string[] = [];
-  readXml(xml, {
+  parseXml(xml, {
     open: (name, attributes, path) => {
       const isOfKey = path.includes("EncryptedKey");
       if (name === "EncryptionMethod" && !isOfKey) algorithms.push(attributes["Algorithm"] ?? "");
@@ -144,7 +144,7 @@ function findPackagePath(archive: BookArchive): string {
   const xml = readArchiveText(archive, CONTAINER);
   if (xml === null) throw refusedBookError(`has no ${CONTAINER}, so it is not an EPUB`);
   const paths: string[] = [];
-  readXml(xml, {
+  parseXml(xml, {
     open: (name, attributes) => {
       if (name === "rootfile" && attributes["full-path"] !== undefined) paths.push(attributes["full-path"]);
     },
@@ -159,7 +159,7 @@ function findPackagePath(archive: BookArchive): string {
  *
  * @throws AudioError `invalid_request` for a protected or incomplete book
  */
-export function readPackage(archive: BookArchive): BookPackage {
+export function parsePackage(archive: BookArchive): BookPackage {
   refuseProtected(archive);
   const path = findPackagePath(archive);
   const xml = readArchiveText(archive, path);
@@ -170,7 +170,7 @@ export function readPackage(archive: BookArchive): BookPackage {
   const authors: string[] = [];
   const matter = new Set<string>();
   let tocId: string | null = null;
-  readXml(xml, {
+  parseXml(xml, {
     open: (name, attributes) => {
       const { id, href } = attributes;
       if (name === "item" && id !== undefined && href !== undefined) {
@@ -211,12 +211,12 @@ export function readPackage(archive: BookArchive): BookPackage {
     title: titles[0] ?? null,
     author: authors.length === 0 ? null : [...new Set(authors)].slice(0, MAX_AUTHORS).join(", "),
     pages,
-    contents: readContents(archive, path, nav?.path ?? ncx?.path),
+    contents: parseContents(archive, path, nav?.path ?? ncx?.path),
   };
 }
 
 /** Reads the table of contents, from XHTML `nav` or NCX; empty if there is none. */
-function readContents(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
+function parseContents(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
   if (href === undefined) return [];
   const file = resolvePath(from, href);
   const xml = readArchiveText(archive, file);
@@ -230,7 +230,7 @@ function readContents(archive: BookArchive, from: string, href: string | undefin
     const { file: page, id } = splitHref(target);
     if (label !== "") entries.push({ label, level, path: page === "" ? file : resolvePath(file, page), id });
   };
-  readXml(xml, {
+  parseXml(xml, {
     open: (name, attributes) => {
       if (name === "nav") isToc = attributes["epub:type"] === "toc";
       else if (name === "navPoint" || (name === "ol" && isToc)) level += 1;

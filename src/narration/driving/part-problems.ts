@@ -49,10 +49,10 @@ export const buildUnusableAudioProblem = (message: string, partIndex: number | n
 /** Converts an error of joining to problems of single parts; `null` for other errors. */
 export function convertJoinError(error: unknown, partIndexes: readonly number[]): NarrationProblem[] | null {
   if (error instanceof PartsDifferError) {
-    return error.differences.map(({ partIndex, property, value, usual, usualPartIndex }) => ({
+    return error.differences.map(({ partIndex, property, value, commonValue, commonPartIndex }) => ({
       partIndex: partIndexes[partIndex] ?? null,
       code: "parts_differ",
-      message: `Its audio has ${property} ${value}, and part ${(partIndexes[usualPartIndex] ?? 0) + 1} has ${usual}; one file cannot hold both. The parts are kept.`,
+      message: `Its audio has ${property} ${value}, and part ${(partIndexes[commonPartIndex] ?? 0) + 1} has ${commonValue}; one file cannot hold both. The parts are kept.`,
     }));
   }
   if (error instanceof DamagedPartError) {

@@ -5,7 +5,7 @@ import { AudioError } from "../../errors.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import { hasWords } from "../text/characters.ts";
-import { readReplacement } from "../text/cut-text-into-parts.ts";
+import { parseReplacement } from "../text/cut-text-into-parts.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
@@ -82,7 +82,7 @@ function toSpokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): st
   const isVerbatim =
     plan.fileLayout === "rows" || plan.parts.some(({ startSeconds }) => startSeconds !== undefined);
   if (isVerbatim || replacement.trim() === "") return replacement;
-  const words = readReplacement(replacement.trim());
+  const words = parseReplacement(replacement.trim());
   const label = /^\s*([^:：\n]{1,40})[:：]/.exec(replacement)?.[1]?.trim().toLowerCase();
   const isLabelled =
     label !== undefined && plan.parts.some(({ speaker }) => speaker?.toLowerCase() === label);

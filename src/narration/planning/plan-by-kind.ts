@@ -25,12 +25,12 @@ export async function planByKind(input: InputText, options: PlanOptions): Promis
 
 async function toProseText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {
   if (input.format === "html") {
-    const { readHtml } = await import("../books/read-html.ts");
-    return { read: (skipped) => readHtml(input.text, skipped) };
+    const { parseHtml } = await import("../books/parse-html.ts");
+    return { read: (skipped) => parseHtml(input.text, skipped) };
   }
   if (input.format === "epub") {
-    const { readEpub } = await import("../books/read-epub.ts");
-    return { read: (skipped) => readEpub(input.bytes, skipped) };
+    const { parseEpub } = await import("../books/parse-epub.ts");
+    return { read: (skipped) => parseEpub(input.bytes, skipped) };
   }
   return input;
 }

@@ -27,8 +27,8 @@ import {
   type Speaker,
 } from "../text/plan-types.ts";
 import { buildShortPartsRemarks, copyPronunciations, type PlanOptions } from "./build-stored-plan.ts";
+import { COLUMNS, parseSheet, refusedSheetError, type Sheet, type SheetRow } from "./parse-sheet.ts";
 import { buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
-import { COLUMNS, readSheet, refusedSheetError, type Sheet, type SheetRow } from "./read-sheet.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
 import { buildUnusedSettingsRemark } from "./unused-settings.ts";
 
@@ -252,7 +252,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   checkText(source);
   const { settings, pauseSeconds } = options;
   const format = formatOfPlan({ settings });
-  const sheet = readSheet(source);
+  const sheet = parseSheet(source);
   const rows = sheet.rows.filter((row) => hasWords(textOf(row)));
   const silent = sheet.rows.filter((row) => !rows.includes(row));
   const issues = new RowIssues();

@@ -9,10 +9,10 @@ import { hasWords } from "./characters.ts";
 import { splitIntoParts } from "./cutting/split.ts";
 import { PARAGRAPH_JOINT } from "./cutting/units.ts";
 import { buildDocument, type CutBefore, type NarrationDocument, type ParagraphRun } from "./document.ts";
-import { readMarkdown } from "./markdown/markdown.ts";
+import { parseMarkdown } from "./markdown/markdown.ts";
 import { hasMarkdown } from "./markdown/markdown-signs.ts";
 import { flowParagraph, normalizeLines } from "./normalize.ts";
-import { readPlainText } from "./plain/plain-text.ts";
+import { parsePlainText } from "./plain/plain-text.ts";
 import {
   CUTTING_RULES_VERSION,
   type NarrationPlan,
@@ -46,7 +46,7 @@ function pauseBeforeRun(cutBefore: CutBefore, pauseSeconds: number): number {
 export function cutTextIntoParts(request: PlanRequest): NarrationPlan {
   checkText(request.text);
   const text = markBreakTags(request.text);
-  return cutDocumentIntoParts((skipped) => readText({ ...request, text }, skipped), request);
+  return cutDocumentIntoParts((skipped) => parseText({ ...request, text }, skipped), request);
 }
 
 /**
@@ -111,10 +111,10 @@ export function checkText(text: string): void {
  * Reads a text as Markdown only if it is labelled as Markdown and has signs of Markdown. The label alone is not enough,
  * because chats label every text as Markdown.
  */
-function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ParsedText {
+function parseText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ParsedText {
   return format === "markdown" && hasMarkdown(normalizeLines(text))
-    ? readMarkdown(text, skipped)
-    : readPlainText(text, skipped);
+    ? parseMarkdown(text, skipped)
+    : parsePlainText(text, skipped);
 }
 
 /**
@@ -122,9 +122,9 @@ function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skippe
  *
  * @returns one line for each paragraph; `null` if the replacement contains more than words: a heading, a pause, code
  */
-export function readReplacement(text: string): string | null {
+export function parseReplacement(text: string): string | null {
   const skipped = new SkippedList();
-  const { blocks } = readText({ text: markBreakTags(text), format: "markdown" }, skipped);
+  const { blocks } = parseText({ text: markBreakTags(text), format: "markdown" }, skipped);
   const paragraphs = withPauses(blocks).map((block) =>
     block.kind === "paragraph" ? flowParagraph(block.text) : null,
   );

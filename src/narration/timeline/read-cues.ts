@@ -68,7 +68,7 @@ function parseTimes(line: string, number: number): CueTimes | null {
  * Reads the cues in the order of the file. Text below a blank line still belongs to the cue above, because people who
  * edit files by hand put blank lines into cues. Text before the first cue is skipped.
  */
-function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedList): OpenCue[] {
+function parseBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedList): OpenCue[] {
   const cues: OpenCue[] = [];
   let isFirst = true;
   let isSkipped = false;
@@ -120,7 +120,7 @@ export function readCues(text: string, skipped: SkippedList): Subtitles {
   const isVtt = lines.some(
     (line) => HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),
   );
-  const openCues = readBlocks(lines, isVtt, skipped);
+  const openCues = parseBlocks(lines, isVtt, skipped);
   if (openCues.length === 0) {
     refuse(
       "The subtitles hold no cue",

@@ -1,7 +1,7 @@
 /**
  * What really happened in a course, on a clock that never restarts. Every answer of the ledger is compared with it.
  */
-import { MAX_TASK_LIFETIME_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
+import { RECOVERY_TIMEOUT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
 import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/ledger-store.ts";
 import {
   type ConcurrencySlotState,
@@ -354,7 +354,7 @@ export class LedgerOracle {
     const atMs = latest(`place ${record.recordId}`, flight.atMs);
     if (flight.kind === "accepted") {
       // A task that is seen again after its concurrency slot has expired takes a concurrency slot again.
-      return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + MAX_TASK_LIFETIME_MS;
+      return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + RECOVERY_TIMEOUT_MS;
     }
     const beat = this.#heartbeats.get(flight.owner);
     const seenMs = Math.max(atMs, beat === undefined ? atMs : latest(`state ${key}`, beat.atMs));

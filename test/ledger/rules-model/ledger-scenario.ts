@@ -1,6 +1,6 @@
 /** Random courses: processes of two API keys that work at one ledger while much goes wrong. */
 import fc from "fast-check";
-import type { ObservedTask } from "../../../src/api/read-task.ts";
+import type { ObservedTask } from "../../../src/api/parse-task.ts";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/ledger-store.ts";
 import { applyEvent, type RequestEvent } from "../../../src/ledger/lifecycle.ts";

@@ -1,5 +1,5 @@
 /** Faults that the model must find. Each is placed between the store and a correct engine. */
-import { type ApiKeyState, readApiKeyState } from "../../../src/ledger/rules/api-key-state.ts";
+import { type ApiKeyState, parseApiKeyState } from "../../../src/ledger/rules/api-key-state.ts";
 import {
   type Rows,
   type SqlEngine,
@@ -86,7 +86,7 @@ function withRows(
 function stateOf({ locked }: TransactionReads): ApiKeyState {
   const row = locked.at(-1)?.[0];
   const text = typeof row === "object" && row !== null && "state" in row ? String(row.state) : "";
-  return readApiKeyState(text, Number.POSITIVE_INFINITY);
+  return parseApiKeyState(text, Number.POSITIVE_INFINITY);
 }
 
 function withState(facts: TransactionReads, change: (state: ApiKeyState) => ApiKeyState): TransactionReads {
@@ -102,7 +102,7 @@ function savingState(save: readonly Statement[], change: (state: ApiKeyState) =>
   return save.map((statement) => {
     const [text, ...names] = statement.values;
     if (!statement.sql.startsWith(STATE)) return statement;
-    const state = change(readApiKeyState(String(text), Number.POSITIVE_INFINITY));
+    const state = change(parseApiKeyState(String(text), Number.POSITIVE_INFINITY));
     return sql(statement.sql, JSON.stringify(state), ...names);
   });
 }

@@ -1,6 +1,6 @@
 /** What of an HTML page is spoken, and what is reported as not spoken. */
 import { describe, expect, it } from "vitest";
-import { readHtml } from "../../../src/narration/books/read-html.ts";
+import { parseHtml } from "../../../src/narration/books/parse-html.ts";
 import { SkippedList, type SourceBlock } from "../../../src/narration/text/blocks.ts";
 import { HARD_BREAK } from "../../../src/narration/text/normalize.ts";
 
@@ -17,7 +17,7 @@ const wordsOf = (block: SourceBlock): string => {
 
 function heard(html: string) {
   const skipped = new SkippedList();
-  const { blocks, title, author } = readHtml(html, skipped);
+  const { blocks, title, author } = parseHtml(html, skipped);
   const left = skipped.rows().map(({ kind, count }) => `${kind} ${count}`);
   return { words: blocks.map(wordsOf), title, author, left };
 }

@@ -161,7 +161,7 @@ function parseFrontMatter(matter: string): Pick<ParsedText, "title" | "author"> 
 }
 
 /** Reads Markdown into blocks, and adds what is not spoken to `skipped`. */
-export function readMarkdown(text: string, skipped: SkippedList): ParsedText {
+export function parseMarkdown(text: string, skipped: SkippedList): ParsedText {
   const { text: book, ...header } = withoutEbookBoilerplate(normalizeLines(text), skipped);
   let source = book;
   let fields: Pick<ParsedText, "title" | "author"> = header;

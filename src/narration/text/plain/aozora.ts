@@ -24,7 +24,7 @@ const HEADER =
   /^\s*(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
 
 /** Returns title and author from the first lines; `null` for a text without the legend of Aozora Bunko. */
-export function readAozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
+export function parseAozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
   const { title, author } = HEADER.exec(text)?.groups ?? {};
   return title === undefined || author === undefined ? null : { title: title.trim(), author: author.trim() };
 }

@@ -8,7 +8,7 @@ import { markUnderlined, parseSourceHeading } from "../chapters/source-headings.
 import { findUnnumberedTitles, NO_TITLES } from "../chapters/unnumbered-titles.ts";
 import { normalizeLines } from "../normalize.ts";
 import { ITALIC_MARK } from "../speakers/speaker-labels.ts";
-import { readAozoraHeader, withoutAozora } from "./aozora.ts";
+import { parseAozoraHeader, withoutAozora } from "./aozora.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
 import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookBoilerplate } from "./ebook-boilerplate.ts";
@@ -50,13 +50,13 @@ function buildBlock(paragraph: string): SourceBlock {
 }
 
 /** Reads plain text into blocks, and adds what is not spoken to `skipped`. */
-export function readPlainText(text: string, skipped: SkippedList): ParsedText {
+export function parsePlainText(text: string, skipped: SkippedList): ParsedText {
   const {
     text: book,
     title,
     author,
   } = withoutEbookBoilerplate(withoutMailHeaders(normalizeLines(joinDividedWords(text)), skipped), skipped);
-  const header = readAozoraHeader(book);
+  const header = parseAozoraHeader(book);
   // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
   const page = withoutPageFurniture(

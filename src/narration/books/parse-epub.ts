@@ -5,9 +5,9 @@ import { hasWords } from "../text/characters.ts";
 import { checkText } from "../text/cut-text-into-parts.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
 import { BookArchive } from "./book-archive.ts";
-import { type BookPackage, readArchiveText, readPackage } from "./book-package.ts";
-import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";
-import { withoutFrame, withoutPageMarks } from "./read-html.ts";
+import { type BookPackage, parsePackage, readArchiveText } from "./book-package.ts";
+import { type HtmlPage, type PageBlock, parseHtmlPage } from "./html-parser.ts";
+import { withoutFrame, withoutPageMarks } from "./parse-html.ts";
 
 /** A page counts as a table of contents if at least this share of it is links. */
 const CONTENTS_LINK_SHARE = 0.8;
@@ -64,9 +64,9 @@ function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: 
  *
  * @throws AudioError `invalid_request` for a file that is protected, damaged, too large or not an EPUB
  */
-export function readEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
+export function parseEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
   const archive = new BookArchive(bytes);
-  const { title, author, pages, contents } = readPackage(archive);
+  const { title, author, pages, contents } = parsePackage(archive);
   const blocks: SourceBlock[] = [];
   const readPaths = new Set<string>();
   for (const { path, isLinear, isMatter } of pages) {
@@ -76,7 +76,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
     const html = readArchiveText(archive, path);
     if (html === null) continue;
     checkText(html);
-    const page = readPage(normalizeLines(html), true, skipped);
+    const page = parseHtmlPage(normalizeLines(html), true, skipped);
     if ((isMatter && !hasProse(page)) || isContents(page)) leaveOut("book_matter", page, skipped);
     else if (!isLinear) leaveOut("aside", page, skipped);
     else {

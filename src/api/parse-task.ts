@@ -97,7 +97,7 @@ function parseStatus(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status
  * @param guard cleans the service's texts
  * @returns `null` if the body is not a task
  */
-export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
+export function parseTask(body: unknown, guard: KeyGuard): ObservedTask | null {
   const id = core.safeParse(body).data?.id;
   if (id === undefined) return null;
   const output = parts.output.safeParse(body).data?.output;

@@ -102,7 +102,7 @@ const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cel
  *
  * @throws AudioError `invalid_request` if the text is not a sheet, or has no rows or too many
  */
-export function readSheet(text: string): Sheet {
+export function parseSheet(text: string): Sheet {
   const separator = detectSeparator(text);
   const [header = [], ...records] = parseRows(text, separator ?? "\t", MAX_LINES + 1);
   if (records.length >= MAX_LINES) {

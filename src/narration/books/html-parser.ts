@@ -487,7 +487,7 @@ const withoutSubAndSupTags = (text: string): string =>
  *
  * @param isBook whether elements may close themselves, as in an EPUB
  */
-export function readPage(html: string, isBook: boolean, skipped: SkippedList): HtmlPage {
+export function parseHtmlPage(html: string, isBook: boolean, skipped: SkippedList): HtmlPage {
   const reader = new HtmlReader(skipped, isBook);
   const parser = new Parser(
     {

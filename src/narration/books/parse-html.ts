@@ -5,7 +5,7 @@ import { checkText } from "../text/cut-text-into-parts.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
 import { isFrameEnd, isFrameStart } from "../text/plain/ebook-boilerplate.ts";
-import { type PageBlock, readPage } from "./html-reader.ts";
+import { type PageBlock, parseHtmlPage } from "./html-parser.ts";
 
 const blockText = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
@@ -58,9 +58,9 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
  *
  * @throws AudioError `invalid_request` if the text is damaged: half of a surrogate pair, or a replacement character
  */
-export function readHtml(html: string, skipped: SkippedList): ParsedText {
+export function parseHtml(html: string, skipped: SkippedList): ParsedText {
   checkText(html);
-  const { blocks, title, author } = readPage(normalizeLines(html), false, skipped);
+  const { blocks, title, author } = parseHtmlPage(normalizeLines(html), false, skipped);
   const spokenBlocks = withoutPageMarks(withoutFrame(selectMainBlocks(blocks, skipped), skipped), skipped);
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
