@@ -1,5 +1,6 @@
 /** Parses all parts of a PostgreSQL address, so that the database client takes nothing from its environment. */
 import { isFullyQualifiedPath } from "../environment.ts";
+import { decodePercent } from "../percent-decoding.ts";
 import { isLoopbackHost } from "./service-address.ts";
 
 export interface PostgresAddress {
@@ -39,8 +40,8 @@ export function parsePostgresAddress(text: string): PostgresAddress | AddressIss
   const { protocol, hostname, port, pathname, username, password, search, hash, searchParams } = new URL(
     text,
   );
-  const user = decoded(username) || "postgres";
-  const database = decoded(pathname.slice(1)) || user;
+  const user = decodePercent(username) || "postgres";
+  const database = decodePercent(pathname.slice(1)) || user;
   const isShaped = /^postgres(?:ql)?:$/.test(protocol) && HOST.test(hostname) && hash === "" && port !== "0";
   // An `@` after the `?` shows that the `?` is part of a password.
   if (!isShaped || search.includes("@") || /[/\p{Cc}]/u.test(database) || /\p{Cc}/u.test(user)) {
@@ -60,7 +61,7 @@ export function parsePostgresAddress(text: string): PostgresAddress | AddressIss
     port: port === "" ? DEFAULT_PORT : Number(port),
     database,
     user,
-    password: decoded(password),
+    password: decodePercent(password),
     tls,
   };
 }
@@ -86,13 +87,4 @@ function parseTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAdd
     };
   }
   return mode === "disable" || (mode === "prefer" && isLoopback) ? null : { rootCertificate };
-}
-
-/** Decodes percent-encoding. Leaves invalid encoding unchanged, because people paste passwords as they are. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

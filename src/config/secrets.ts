@@ -1,19 +1,12 @@
 /** Finds the secrets of the environment, which no output may contain. */
 import { type Environment, readVariable } from "../environment.ts";
+import { decodePercent } from "../percent-decoding.ts";
 
-const URLS = [
+const VARIABLES_WITH_PASSWORDS = [
   "AUDIO_BASE_URL",
   "AUDIO_STORE_URL",
   ...["HTTPS_PROXY", "HTTP_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
 ];
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 interface Password {
   /** The password without the user name: as encoded in the URL, and decoded. */
@@ -29,15 +22,15 @@ function findPassword(url: string | undefined): Password {
   if (url === undefined || !URL.canParse(url)) return { plain: [], withUser: [] };
   const { username, password } = new URL(url);
   if (password === "") return { plain: [], withUser: [] };
-  const pair = `${decoded(username)}:${decoded(password)}`;
+  const pair = `${decodePercent(username)}:${decodePercent(password)}`;
   return {
-    plain: [password, decoded(password)],
-    withUser: [`:${password}@`, `:${decoded(password)}@`, Buffer.from(pair).toString("base64")],
+    plain: [password, decodePercent(password)],
+    withUser: [`:${password}@`, `:${decodePercent(password)}@`, Buffer.from(pair).toString("base64")],
   };
 }
 
 const findPasswords = (env: Environment): Password[] =>
-  URLS.map((name) => findPassword(readVariable(env, name)));
+  VARIABLES_WITH_PASSWORDS.map((name) => findPassword(readVariable(env, name)));
 
 const findApiKeys = (env: Environment): string[] => {
   const key = readVariable(env, "AUDIO_API_KEY");

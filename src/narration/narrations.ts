@@ -276,7 +276,7 @@ export class NarrationWorkflow implements Narrations {
     const view = buildNarrationView({ ...narration, state }, partSummary, clock.wallMs());
     const currentView = await withoutMissing(view, folder.root);
     if (currentView.status !== "planned") return currentView;
-    const lateNote = await estimateLateRemarks(partOperations, narration.plan, state, partSummary.records);
+    const lateRemarks = await estimateLateRemarks(partOperations, narration.plan, state, partSummary.records);
     const respelled = await this.#changedPronunciationRemark(narration);
     return {
       ...currentView,
@@ -284,7 +284,7 @@ export class NarrationWorkflow implements Narrations {
         ...(state === stored.state ? [] : ["the same retakes"]),
         ...(changes.mayReplace ? ["replace true"] : []),
       ],
-      remarks: [...currentView.remarks, ...lateNote, ...(respelled === null ? [] : [respelled])],
+      remarks: [...currentView.remarks, ...lateRemarks, ...(respelled === null ? [] : [respelled])],
     };
   }
 

@@ -6,6 +6,7 @@ import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@mode
 import { AudioError } from "../errors.ts";
 import { MAX_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
+import { decodePercent } from "../percent-decoding.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 const TASK_PIECE = /^audio:\/\/tasks\/([^/?#]+)\/content\?(.*)$/;
@@ -45,14 +46,6 @@ function parsePiece(query: string, uri: string): Piece {
   return { offset, length: Math.min(length, MAX_PIECE_BYTES) };
 }
 
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 async function readNarrationFile(
   uri: string,
   [, narrationId = "", number = "", kind, query]: RegExpExecArray,
@@ -87,7 +80,7 @@ export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadRe
   let found: AudioBytes;
   if (taskId !== undefined && query !== undefined) {
     const piece = parsePiece(query, uri);
-    found = await (await deps.tools.generation()).readPiece(decoded(taskId), piece);
+    found = await (await deps.tools.generation()).readPiece(decodePercent(taskId), piece);
   } else if (ofNarration !== null) found = await readNarrationFile(uri, ofNarration, deps);
   else return null;
   const { bytes, mimeType } = found;

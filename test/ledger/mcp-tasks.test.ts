@@ -9,8 +9,8 @@ import {
   type McpTaskTarget,
   mcpTasksEndedByWaiting,
   parseMcpTaskTarget,
-  type SaveOptions,
 } from "../../src/ledger/rules/mcp-task.ts";
+import type { SaveOptions } from "../../src/ledger/rules/save-options.ts";
 import { sampleRecord } from "./sample-record.ts";
 
 const SAVE_OPTIONS: SaveOptions = { fileName: null, mayReplace: false };

@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { McpTask, SaveOptions } from "../../ledger/rules/mcp-task.ts";
+import type { McpTask } from "../../ledger/rules/mcp-task.ts";
+import type { SaveOptions } from "../../ledger/rules/save-options.ts";
 import type { Call, McpTaskPreparation } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { taskFailedError } from "../task-failed-error.ts";

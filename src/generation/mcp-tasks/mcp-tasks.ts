@@ -5,8 +5,8 @@ import {
   type McpTaskEnd,
   type RequestEnd,
   requestEndSchema,
-  type SaveOptions,
 } from "../../ledger/rules/mcp-task.ts";
+import type { SaveOptions } from "../../ledger/rules/save-options.ts";
 import { fromStoredError, toStoredError } from "../../ledger/stored-error.ts";
 import type { Call } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";

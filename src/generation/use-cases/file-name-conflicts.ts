@@ -9,7 +9,7 @@ import { copyToName } from "../../files/saved-copies.ts";
 import type { FileToReplace, SavedFile } from "../../files/saved-file.ts";
 import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { SaveOptions } from "../../ledger/rules/mcp-task.ts";
+import type { SaveOptions } from "../../ledger/rules/save-options.ts";
 import { chooseFileName } from "../choose-file-name.ts";
 import type { GenerationDeps } from "../deps.ts";
 import {

@@ -5,7 +5,7 @@ import { Deadline, withTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { assertFileName } from "../../files/file-name.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { SaveOptions } from "../../ledger/rules/mcp-task.ts";
+import type { SaveOptions } from "../../ledger/rules/save-options.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
 import { describeLanguageMismatch } from "../../text-language.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";

@@ -1,7 +1,7 @@
 /** Builds the view of a record with saved audio, with notes about the file. */
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { SaveOptions } from "../../ledger/rules/mcp-task.ts";
+import type { SaveOptions } from "../../ledger/rules/save-options.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { buildRequestView, type RequestView, type ViewFacts } from "../request-view.ts";
 import { explainAddedNumber } from "./file-name-conflicts.ts";

@@ -6,21 +6,7 @@ import { z } from "zod";
 import type { ApiKeyId } from "../identity.ts";
 import { RECORD_STATUSES } from "../record.ts";
 import { type StoredError, storedErrorSchema } from "../stored-error.ts";
-
-const saveOptionsSchema = z.object({
-  /** The requested name; `null` if the call requests none. */
-  fileName: z.string().nullable(),
-  /** Whether to replace a file that this server saved under that name. */
-  mayReplace: z.boolean(),
-});
-
-/** How a call saves the audio. Calls with the same request and the same options share an MCP task. */
-export type SaveOptions = Readonly<z.infer<typeof saveOptionsSchema>>;
-
-export const storedSaveOptionsSchema = saveOptionsSchema.extend({
-  /** Whether the call found an existing task. */
-  replayed: z.boolean(),
-});
+import type { SaveOptions, storedSaveOptionsSchema } from "./save-options.ts";
 
 /** How the MCP task ended. Only the code that issued the MCP task reads the fields besides `kind`. */
 export const mcpTaskEndSchema = z.looseObject({ kind: z.string() });

@@ -1,6 +1,7 @@
 /** Parses rows of MCP tasks, and builds the statements that read and write them. */
 import { z } from "zod";
-import { type McpTask, mcpTaskEndSchema, storedSaveOptionsSchema } from "../rules/mcp-task.ts";
+import { type McpTask, mcpTaskEndSchema } from "../rules/mcp-task.ts";
+import { storedSaveOptionsSchema } from "../rules/save-options.ts";
 import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
 import { parseReadableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";

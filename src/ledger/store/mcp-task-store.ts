@@ -8,8 +8,8 @@ import {
   type McpTaskDraft,
   type McpTaskEnd,
   parseMcpTaskTarget,
-  type SaveOptions,
 } from "../rules/mcp-task.ts";
+import type { SaveOptions } from "../rules/save-options.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
 import { parseMcpTaskRows, saveMcpTask, selectMcpTask, selectOpenMcpTasks } from "./mcp-task-rows.ts";

@@ -1,8 +1,8 @@
 /** Keeps chosen retakes when a text is edited, for the parts that the edit does not change. */
 import { canonicalizeInput } from "../../generation/canonical-input.ts";
-import { buildPartInput } from "./narration-id.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
+import { buildPartInput } from "./part-input.ts";
 
 /**
  * Number of newest narrations that are searched. A small number suffices, because a text is usually edited soon after

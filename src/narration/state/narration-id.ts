@@ -1,25 +1,15 @@
 /** Derives the id of a narration: equal text, settings, pauses and files at one base URL make the same narration. */
 import { createHash } from "node:crypto";
-import type { AudioInput } from "../../contract/audio-input.ts";
 import { canonicalizeInput } from "../../generation/canonical-input.ts";
 import { CUTTING_RULES_VERSION } from "../text/plan-types.ts";
-import type { StoredPart, StoredPlan } from "./narration-state.ts";
+import type { StoredPlan } from "./narration-state.ts";
+import { buildPartInput } from "./part-input.ts";
 
 const PREFIX = "nar_";
 const DIGITS = 32;
 const PATTERN = /^nar_[0-9a-f]{32}$/;
 
 export const isNarrationId = (text: string): boolean => PATTERN.test(text);
-
-/** Builds the input of one part's task. */
-export function buildPartInput({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
-  return {
-    ...settings,
-    ...part.settings,
-    prompt: part.respelledText ?? part.text,
-    voice: part.voice ?? settings.voice,
-  };
-}
 
 /** Returns the id of a plan's narration. The limit, the file name and the chosen takes do not affect the id. */
 export function deriveNarrationId(baseUrl: string, plan: StoredPlan): string {

@@ -1,7 +1,7 @@
 /** The request for one part of a narration (text, settings and chosen take), and the part's file. */
 import type { PartRequest, SavedPart } from "../../generation/use-cases/generate-part.ts";
-import { buildPartInput } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
+import { buildPartInput } from "./part-input.ts";
 
 /** A saved part with its position in the plan. */
 export interface IndexedPart extends SavedPart {

@@ -5,7 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { RequestRecord } from "../../../src/ledger/record.ts";
-import type { McpTask, SaveOptions } from "../../../src/ledger/rules/mcp-task.ts";
+import type { McpTask } from "../../../src/ledger/rules/mcp-task.ts";
+import type { SaveOptions } from "../../../src/ledger/rules/save-options.ts";
 import { reasonOf, type StoreBench, type StoreSetup } from "./store-setup.ts";
 
 const SAVE_OPTIONS: SaveOptions = { fileName: null, mayReplace: false };
