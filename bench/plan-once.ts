@@ -11,7 +11,7 @@ import { strToU8, zipSync } from "fflate";
 import { Lexer } from "marked";
 import type { TextFormat } from "../src/files/input-format.ts";
 import { parseEpub } from "../src/narration/books/parse-epub.ts";
-import { cutDocumentIntoParts, cutTextIntoParts } from "../src/narration/text/cut-text-into-parts.ts";
+import { planBlocks, planText } from "../src/narration/text/plan-text.ts";
 import { planTimeline } from "../src/narration/timeline/plan-timeline.ts";
 
 const CHAPTER_CHARACTERS = 12_000;
@@ -43,7 +43,7 @@ const idleMiB = process.memoryUsage().rss / 2 ** 20;
 const [characters = "", work = ""] = process.argv.slice(2);
 const text = novel(Number(characters));
 const plan = (format: TextFormat = "plain"): unknown =>
-  cutTextIntoParts({ text, format, speed: 1, pauseSeconds: 0.6, speakers: {} });
+  planText({ text, format, speed: 1, pauseSeconds: 0.6, speakers: {} });
 
 const CUES = 5000;
 
@@ -84,7 +84,7 @@ function epub(): Uint8Array {
 }
 
 function planEpub(bytes: Uint8Array): void {
-  cutDocumentIntoParts((skipped) => parseEpub(bytes, skipped), { speed: 1, pauseSeconds: 0.6, speakers: {} });
+  planBlocks((skipped) => parseEpub(bytes, skipped), { speed: 1, pauseSeconds: 0.6, speakers: {} });
 }
 
 function elapsedMs(): number {

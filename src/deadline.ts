@@ -45,7 +45,7 @@ export interface TimeoutOptions {
  *   comes after the abort is ignored.
  * @throws errors of the operation, the reason of the caller's signal, or `timeoutError()`
  */
-export async function withTimeout<T>(
+export async function runWithTimeout<T>(
   options: TimeoutOptions,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

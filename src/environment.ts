@@ -7,7 +7,7 @@ import { posix, win32 } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const NAME = "audio-generation-mcp";
+const FOLDER_NAME = "audio-generation-mcp";
 
 /** Reads a variable. Empty values and placeholders that a client did not substitute count as unset. */
 export function readVariable(env: Environment, name: string): string | undefined {
@@ -68,7 +68,7 @@ export function defaultStateDir(
   const below = (parent: string | null, ...names: string[]): string | null =>
     parent === null || !isFullyQualifiedPath(parent, platform)
       ? null
-      : joinFor(platform)(parent, ...names, NAME);
+      : joinFor(platform)(parent, ...names, FOLDER_NAME);
   if (platform === "darwin") return below(home, "Library", "Application Support");
   if (platform === "win32") {
     const local = readVariable(env, "LOCALAPPDATA");

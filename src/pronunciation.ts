@@ -113,7 +113,7 @@ export const describeRespelledWords = (replacedWords: readonly string[]): string
   replacedWords.length === 0
     ? []
     : [
-        `Respelled: ${replacedWords.slice(0, MAX_NAMED).join(", ")}${replacedWords.length > MAX_NAMED ? ` and ${replacedWords.length - MAX_NAMED} more` : ""}.`,
+        `Respelled: ${replacedWords.slice(0, MAX_NAMED_WORDS).join(", ")}${replacedWords.length > MAX_NAMED_WORDS ? ` and ${replacedWords.length - MAX_NAMED_WORDS} more` : ""}.`,
       ];
 
-const MAX_NAMED = 10;
+const MAX_NAMED_WORDS = 10;

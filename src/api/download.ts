@@ -3,7 +3,7 @@
  * there is no progress.
  */
 import type { Clock } from "../clock.ts";
-import { withTimeout } from "../deadline.ts";
+import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import type { ContentResponse } from "./content.ts";
 import { findStaleBytesError } from "./error-causes.ts";
@@ -189,7 +189,7 @@ class Transfer {
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {
-        step = await withTimeout({ clock, timeoutMs: leftMs, timeoutError: stalledError }, () =>
+        step = await runWithTimeout({ clock, timeoutMs: leftMs, timeoutError: stalledError }, () =>
           chunks.next(),
         );
       } catch (error) {

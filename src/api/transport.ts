@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySettings } from "../config/connections.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
-import { withTimeout } from "../deadline.ts";
+import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequestError } from "./error-causes.ts";
 import { interceptFirstWrite, openAgent } from "./http-agent.ts";
@@ -94,7 +94,7 @@ export function createTransport(
     let isSent = false;
     const timeoutError = (): unknown => networkError(timeout("deadline passed"), base.host, isSent);
     const limit = { clock: systemClock, timeoutMs: request.timeoutMs, signal: request.signal, timeoutError };
-    return await withTimeout(limit, async (signal) => {
+    return await runWithTimeout(limit, async (signal) => {
       const failure = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkError(error, base.host, isSent);
       if (isClosed) throw stoppingError();

@@ -3,7 +3,7 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 
 /** Maximum number of differences that a message names. The error's field `differences` has all of them. */
-const MAX_NAMED = 5;
+const MAX_NAMED_DIFFERENCES = 5;
 
 const REMEDY =
   "Tell the user which part it is. The parts are kept as they are, each can be played alone, and nothing has to be paid again.";
@@ -48,12 +48,15 @@ export class PartsDifferError extends AudioError {
 
   constructor(differences: readonly PartDifference[]) {
     const namedTraits = differences
-      .slice(0, MAX_NAMED)
+      .slice(0, MAX_NAMED_DIFFERENCES)
       .map(
         ({ partIndex, property, value, commonValue }) =>
           `part ${partIndex + 1} has ${property} ${value}, not ${commonValue}`,
       );
-    const more = differences.length > MAX_NAMED ? `, and ${differences.length - MAX_NAMED} more` : "";
+    const more =
+      differences.length > MAX_NAMED_DIFFERENCES
+        ? `, and ${differences.length - MAX_NAMED_DIFFERENCES} more`
+        : "";
     super("unexpected_response", `The parts cannot go into one file: ${namedTraits.join("; ")}${more}.`, {
       remedy: REMEDY,
     });

@@ -1,7 +1,7 @@
 /** Reads the text named on the command line. Any folder is allowed, because the user typed the path. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
-import { formatOfName, type InputText, readInput } from "../files/input-format.ts";
+import { formatOfName, type NarrationInput, readInput } from "../files/input-format.ts";
 
 const STANDARD_INPUT = "-";
 
@@ -11,7 +11,7 @@ const STANDARD_INPUT = "-";
  * @param file a path, or `-` for standard input, which is read as Markdown
  * @throws AudioError `invalid_request`, which says what is wrong with the file
  */
-export async function readCommandInput(file: string): Promise<InputText> {
+export async function readCommandInput(file: string): Promise<NarrationInput> {
   const isStandardInput = file === STANDARD_INPUT;
   const name = isStandardInput ? "Standard input" : file;
   const stream = isStandardInput ? process.stdin : createReadStream(file);

@@ -99,14 +99,14 @@ export function runServer(isSandbox: boolean): void {
     ({ era }) =>
       createMcpServer(
         {
-          tools: {
+          toolDeps: {
             assertConfigured: () => {
               if (claimFirstUse())
                 for (const each of config.unknownVariables) log.warn(describeUnknownVariable(each));
               provider.assertConfigured();
             },
             generation: () => provider.generation(),
-            existingGeneration: () => provider.existingGeneration(),
+            openExistingGeneration: () => provider.openExistingGeneration(),
             narrations: () => provider.narrations(),
             // Load `input-folder.ts` on demand, because few calls name an input file.
             readInput: async (file) => {
@@ -119,7 +119,7 @@ export function runServer(isSandbox: boolean): void {
             defaultVoice: config.defaultVoice,
             defaultWaitSeconds: config.waitSeconds,
           },
-          localGeneration: () => provider.openLocalGeneration(),
+          openLocalGeneration: () => provider.openLocalGeneration(),
           instructions,
           redact: (text) => provider.redact(redact(text)),
           containsSecret: createDetector(findCertainSecrets(process.env)),

@@ -90,7 +90,7 @@ export class WorkflowProvider {
   }
 
   /** Like {@link openLocalGeneration}, for a tool call: also connects to a database on another machine. */
-  async existingGeneration(): Promise<Generation | null> {
+  async openExistingGeneration(): Promise<Generation | null> {
     const isElsewhere = this.#config.issues.length === 0 && this.#config.storeUrl !== null;
     return isElsewhere ? await this.generation() : await this.openLocalGeneration();
   }

@@ -15,7 +15,7 @@ export interface UnknownVariable {
  * Maximum edit distance of a suggestion. It covers one missing or additional word: AUDIO_URL suggests AUDIO_BASE_URL.
  */
 const MAX_EDIT_DISTANCE = 6;
-const MAX_NAMED = 5;
+const MAX_NAMED_VARIABLES = 5;
 
 /**
  * Finds variables that begin with `AUDIO_` but are not settings.
@@ -30,7 +30,7 @@ export function findUnknownVariables(env: Environment, settingNames: ReadonlySet
       (name) =>
         /^AUDIO_/i.test(name) && !settingNames.has(spelled(name)) && readVariable(env, name) !== undefined,
     )
-    .slice(0, MAX_NAMED)
+    .slice(0, MAX_NAMED_VARIABLES)
     .map((name) => ({ name, nearest: findNearest(name.toUpperCase(), settingNames) }));
 }
 

@@ -13,7 +13,7 @@ import {
   MAX_PROMPT_CODE_POINTS,
   MODEL,
 } from "./service-limits.ts";
-import { withThousands } from "./thousands.ts";
+import { formatThousands } from "./thousands.ts";
 import { countCodePoints } from "./unicode.ts";
 import { VOICE_IDS } from "./voices.ts";
 
@@ -70,7 +70,7 @@ const publicUrl = stringSchema(findPublicUrlIssue);
 export const REQUEST_FIELDS = {
   prompt: {
     schema: stringSchema(findPromptIssue).describe(
-      `Text to speak, verbatim, at most ${withThousands(MAX_PROMPT_CODE_POINTS)} characters; line breaks are kept`,
+      `Text to speak, verbatim, at most ${formatThousands(MAX_PROMPT_CODE_POINTS)} characters; line breaks are kept`,
     ),
     tools: ["generate_audio"],
   },

@@ -4,4 +4,4 @@
  * Formats 2048 as `2,048`. Does not use `toLocaleString`, because its language data takes 4 MiB, and its first call
  * takes 10 ms.
  */
-export const withThousands = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
+export const formatThousands = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");

@@ -52,7 +52,7 @@ export const isLanguage = (text: string): text is Language => (LANGUAGES as read
  * Derives a voice from its id. The id consists of the words of the name, the language codes and, if the voice can
  * switch languages, `mixed`.
  */
-function describeVoice(id: VoiceId): Voice {
+function buildVoice(id: VoiceId): Voice {
   const parts = id.split("_");
   const nameWords = parts.filter((part) => !isLanguage(part) && part !== "mixed");
   return {
@@ -63,4 +63,4 @@ function describeVoice(id: VoiceId): Voice {
   };
 }
 
-export const VOICES: readonly Voice[] = VOICE_IDS.map(describeVoice);
+export const VOICES: readonly Voice[] = VOICE_IDS.map(buildVoice);

@@ -13,8 +13,8 @@ import { getSystemCode } from "./file-error.ts";
 import {
   EXTENSIONS_IN_WORDS,
   formatOfName,
-  type InputText,
   maxBytesForFile,
+  type NarrationInput,
   readInput,
 } from "./input-format.ts";
 import { resolveRealPath } from "./real-path.ts";
@@ -175,7 +175,7 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
  *   rule, if the file is missing, is outside of the folder, is of a kind that is not read, exceeds its size limit (8
  *   MiB, or 64 MiB for an EPUB), is empty, or is not text
  */
-export async function readInputFile(folder: string | null, file: string): Promise<InputText> {
+export async function readInputFile(folder: string | null, file: string): Promise<NarrationInput> {
   if (folder === null) {
     throw new AudioError(
       "configuration_error",

@@ -9,14 +9,14 @@ export type TextFormat = "plain" | "markdown";
  * The content of a file, with its kind. A sheet is rows and columns, and each row is a text. An EPUB is an archive of
  * pages.
  */
-export type InputText =
+export type NarrationInput =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
   | { readonly text: string; readonly format: "html" }
   | { readonly text: string; readonly format: "sheet" }
   | { readonly bytes: Uint8Array; readonly format: "epub" };
 
 /** Each extension with its kind. Every list of extensions in a message is made from this table. */
-const FORMATS: Readonly<Record<string, InputText["format"]>> = {
+const FORMATS: Readonly<Record<string, NarrationInput["format"]>> = {
   ".txt": "plain",
   ".md": "markdown",
   ".markdown": "markdown",
@@ -31,7 +31,7 @@ const FORMATS: Readonly<Record<string, InputText["format"]>> = {
 };
 
 /** Returns the kind of a file by its extension; `null` for an extension that is not read. */
-export const formatOfName = (path: string): InputText["format"] | null =>
+export const formatOfName = (path: string): NarrationInput["format"] | null =>
   FORMATS[extname(path).toLowerCase()] ?? null;
 
 const EXTENSIONS = Object.keys(FORMATS);
@@ -43,7 +43,7 @@ export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${E
 const MAX_EPUB_BYTES = 64 * 1024 * 1024;
 
 /** Returns the maximum size in bytes for a kind of file. */
-export const maxBytesForFile = (format: InputText["format"]): number =>
+export const maxBytesForFile = (format: NarrationInput["format"]): number =>
   format === "epub" ? MAX_EPUB_BYTES : MAX_TEXT_FILE_BYTES;
 
 /**
@@ -54,9 +54,9 @@ export const maxBytesForFile = (format: InputText["format"]): number =>
  */
 export async function readInput(
   stream: AsyncIterable<unknown>,
-  format: InputText["format"],
+  format: NarrationInput["format"],
   name: string,
-): Promise<InputText> {
+): Promise<NarrationInput> {
   if (format === "epub") return { bytes: await readStream(stream, name, maxBytesForFile(format)), format };
   return { text: decodeText(await readStream(stream, name), name), format };
 }

@@ -11,7 +11,7 @@ import type { OutputFolder } from "./output-folder.ts";
  * @param fileName with extension
  * @throws AudioError `invalid_file_name` if the name is too long for the file system; `output_not_writable`
  */
-export async function checkNameAvailability(
+export async function probeNameAvailability(
   folder: OutputFolder,
   fileName: string,
 ): Promise<"free" | "taken"> {

@@ -1,7 +1,7 @@
 /** Plans the replacement of a file. */
 import type { FileDigest } from "./file-content.ts";
 import { buildPreviousName } from "./file-name.ts";
-import { checkNameAvailability } from "./name-availability.ts";
+import { probeNameAvailability } from "./name-availability.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import type { FileToReplace } from "./saved-file.ts";
 import { tryNumberedNames } from "./try-numbered-names.ts";
@@ -13,6 +13,6 @@ export async function planReplacement(
   { sizeBytes, sha256 }: FileDigest,
 ): Promise<FileToReplace> {
   const isFree = async (tried: string): Promise<boolean> =>
-    (await checkNameAvailability(folder, tried)) === "free";
+    (await probeNameAvailability(folder, tried)) === "free";
   return { sizeBytes, sha256, name, movedTo: await tryNumberedNames(buildPreviousName(name), isFree) };
 }

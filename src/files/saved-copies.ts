@@ -5,7 +5,7 @@ import { digestFile, type FileDigest, isInsideFolder, matchesDigest, openRegular
 import { fileError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
-import { checkNameAvailability } from "./name-availability.ts";
+import { probeNameAvailability } from "./name-availability.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
@@ -127,7 +127,7 @@ async function findExistingCopy(
   await tryNumberedNames(base, async (tried) => {
     const candidate = { ...existing, path: join(folder.root, tried) };
     if ((await isIntact(candidate, folder.root)) && (await mayBeNamed(tried))) found = candidate;
-    return found !== null || (await checkNameAvailability(folder, tried)) === "free";
+    return found !== null || (await probeNameAvailability(folder, tried)) === "free";
   });
   return found;
 }

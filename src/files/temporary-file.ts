@@ -9,7 +9,7 @@ import { retryWhileLocked } from "./retry-while-locked.ts";
 const PREFIX = ".audio-generation-";
 const SUFFIX = ".part";
 /** The name contains the owner's process id, so that the file of a dead process can be removed at once. */
-const PATTERN = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
+const TEMPORARY_NAME = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
 
 /** Matches the name of a marker. On file systems without hard links, a marker reserves a file name during a rename. */
 const MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
@@ -70,7 +70,7 @@ export async function flushToDisk(handle: FileHandle): Promise<void> {
 export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
-    const owner = PATTERN.exec(name)?.[1];
+    const owner = TEMPORARY_NAME.exec(name)?.[1];
     if (owner === undefined && !MARKER.test(name)) continue;
     const path = join(folder, name);
     const stats = await lstat(path).catch(() => null);

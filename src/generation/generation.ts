@@ -45,7 +45,7 @@ export interface Generation {
    * Returns the operations on MCP tasks, for clients that accept a task of the protocol's extension as an answer.
    * The module with these operations is loaded on first use.
    */
-  loadMcpTasks(): Promise<{
+  loadMcpTaskOperations(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<StatusOrView<RequestView>>;
     /** Finds an MCP task of this API key, whether of a request or of a narration; `null` if there is none. */
     findMcpTask(mcpTaskId: string): Promise<McpTask | null>;
@@ -85,9 +85,9 @@ export function createGeneration(deps: GenerationDeps): Generation {
   return {
     generate: async (request, call) => {
       resumer.schedule();
-      const identified = prepareRequest(request);
-      const duplicate = await findNearDuplicate(deps, identified);
-      if (duplicate === null) return await runRequest(deps, jobs, identified, request, call);
+      const prepared = prepareRequest(request);
+      const duplicate = await findNearDuplicate(deps, prepared);
+      if (duplicate === null) return await runRequest(deps, jobs, prepared, request, call);
       const view = await queryTask(
         deps,
         jobs,
@@ -96,7 +96,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       );
       return { ...view, notes: [...view.notes, duplicate.note] };
     },
-    loadMcpTasks: async () => {
+    loadMcpTaskOperations: async () => {
       resumer.schedule();
       mcpTasks ??= import("./mcp-tasks/mcp-tasks.ts").then((module) => new module.McpTasks(deps, jobs));
       const mcpTaskOperations = await mcpTasks;

@@ -1,7 +1,7 @@
 /** Respells the prompt of a request and checks that it stays within the service's bounds. */
 import type { AudioInput } from "../contract/audio-input.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../contract/service-limits.ts";
-import { withThousands } from "../contract/thousands.ts";
+import { formatThousands } from "../contract/thousands.ts";
 import { countCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { type Pronunciation, respell, selectRules } from "../pronunciation.ts";
@@ -26,7 +26,7 @@ export function respellInput(input: AudioInput, rules: readonly Pronunciation[])
   if (length > MAX_PROMPT_CODE_POINTS) {
     throw new AudioError(
       "invalid_request",
-      `With the pronunciations of ${replacedWords.slice(0, 5).join(", ")} the text becomes ${withThousands(length)} characters; the service takes at most ${withThousands(MAX_PROMPT_CODE_POINTS)}. Nothing was sent.`,
+      `With the pronunciations of ${replacedWords.slice(0, 5).join(", ")} the text becomes ${formatThousands(length)} characters; the service takes at most ${formatThousands(MAX_PROMPT_CODE_POINTS)}. Nothing was sent.`,
       { remedy: "Shorten the pronunciations, or the text." },
     );
   }

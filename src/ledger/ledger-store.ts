@@ -8,23 +8,23 @@ import { type SendOutcome, withHeartbeat, withSendOutcome } from "./rules/api-ke
 import { concurrencySlotAfterWrite } from "./rules/concurrency-slots.ts";
 import type { Durability } from "./rules/durability.ts";
 import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
-import { type FailedAttempt, mcpTasksEndedByWaiting } from "./rules/mcp-task.ts";
+import { endMcpTasksOfRequeuedRecord, type FailedAttempt } from "./rules/mcp-task.ts";
 import { AdmissionStore } from "./store/admission-store.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
 import type { LedgerScope } from "./store/ledger-scope.ts";
 import { LedgerTransactions } from "./store/ledger-transactions.ts";
-import { parseMcpTaskRows, saveMcpTask, selectOpenMcpTasks } from "./store/mcp-task-rows.ts";
+import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasks } from "./store/mcp-task-rows.ts";
 import { McpTaskStore } from "./store/mcp-task-store.ts";
 import { NarrationStore } from "./store/narration-store.ts";
 import {
-  dropRow,
-  leaseRow,
+  deleteRowStatements,
+  leaseRowSchema,
   parseLoadedRow,
-  parseStoredRecords,
+  parseRecordJsonRows,
   type RecordKey,
   ROW_RESULTS,
-  saveLease,
-  saveRow,
+  saveLeaseStatement,
+  saveRowStatements,
   selectRow,
 } from "./store/record-rows.ts";
 import { RecordSearch } from "./store/record-search.ts";
@@ -141,7 +141,7 @@ export class LedgerStore {
         recordId,
       ),
     ]);
-    return parseStoredRecords(rows)[0]?.recordJson;
+    return parseRecordJsonRows(rows)[0]?.recordJson;
   }
 
   /** Takes or renews the lease of a record. Writes the record first if it is missing. */
@@ -162,13 +162,13 @@ export class LedgerStore {
         );
         const result = { leaseOwner: lease.owner, recordJson: stored?.recordJson ?? row.recordJson };
         if (lease.owner !== processId)
-          return { result, save: saveClampedLease(row, stored?.lease ?? null, lease) };
-        if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
+          return { result, save: saveClampedLeaseStatements(row, stored?.lease ?? null, lease) };
+        if (stored !== undefined) return { result, save: [saveLeaseStatement(row, lease)] };
         const concurrencySlot = concurrencySlotAfterWrite(undefined, row, {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
-        return { result, save: saveRow(loaded, row, { concurrencySlot, lease }) };
+        return { result, save: saveRowStatements(loaded, row, { concurrencySlot, lease }) };
       },
     });
   }
@@ -182,7 +182,8 @@ export class LedgerStore {
       load: selectRow(recordKey),
       decide: (rows) => {
         const lease = parseLoadedRow(rows).stored?.lease ?? null;
-        const save = lease?.owner === processId ? [saveLease(recordKey, releaseLease(lease, processId))] : [];
+        const save =
+          lease?.owner === processId ? [saveLeaseStatement(recordKey, releaseLease(lease, processId))] : [];
         return { result: undefined, save };
       },
     });
@@ -219,7 +220,7 @@ export class LedgerStore {
           return {
             state,
             result: written,
-            save: dropRow(write, loaded, false),
+            save: deleteRowStatements(write, loaded, false),
           };
         }
         const current = stored?.lease ?? null;
@@ -231,11 +232,16 @@ export class LedgerStore {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
-        const ended = isWaiting ? mcpTasksEndedByWaiting(parseMcpTaskRows(rows[ROW_RESULTS]), failed) : [];
+        const ended = isWaiting
+          ? endMcpTasksOfRequeuedRecord(parseMcpTaskRows(rows[ROW_RESULTS]), failed)
+          : [];
         return {
           state,
           result: written,
-          save: [...saveRow(loaded, after, { concurrencySlot, lease: newLease }), ...ended.map(saveMcpTask)],
+          save: [
+            ...saveRowStatements(loaded, after, { concurrencySlot, lease: newLease }),
+            ...ended.map(saveMcpTaskStatement),
+          ],
         };
       },
     });
@@ -263,7 +269,7 @@ export class LedgerStore {
         return {
           state: withHeartbeat(before, processId, nowSteadyMs),
           save: owned.map(({ recordId, lease }) =>
-            saveLease({ apiKeyId, recordId }, renewLease(lease, processId, nowSteadyMs)),
+            saveLeaseStatement({ apiKeyId, recordId }, renewLease(lease, processId, nowSteadyMs)),
           ),
           result: leases.filter(({ lease }) => lease?.owner !== processId).map(({ recordId }) => recordId),
         };
@@ -282,7 +288,7 @@ export class LedgerStore {
       locksService: true,
       decide: (rows) => ({
         result: undefined,
-        save: dropRow(recordKey, parseLoadedRow(rows), true),
+        save: deleteRowStatements(recordKey, parseLoadedRow(rows), true),
       }),
     });
   }
@@ -303,10 +309,10 @@ export class LedgerStore {
 }
 
 /** Saves the lease of another process if the date of the lease was in the future and was therefore set to now. */
-const saveClampedLease = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
-  stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLease(recordKey, lease)];
+const saveClampedLeaseStatements = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
+  stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLeaseStatement(recordKey, lease)];
 
 const parseLease = (rows: Rows | undefined): Lease | null => {
   const [row] = rows ?? [];
-  return row === undefined ? null : leaseRow.parse(row);
+  return row === undefined ? null : leaseRowSchema.parse(row);
 };

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setMachineId } from "../process-id.ts";
 
 const FILE_NAME = "machine-id";
-const PATTERN = /^[0-9a-f]{32}$/;
+const MACHINE_ID = /^[0-9a-f]{32}$/;
 
 /**
  * Reads the id in the state folder, or creates it on first use.
@@ -44,5 +44,5 @@ export async function initMachineId(stateDir: string | null): Promise<void> {
 
 async function readId(file: string): Promise<string | null> {
   const text = await readFile(file, "utf8").catch(() => "");
-  return PATTERN.test(text.trim()) ? text.trim() : null;
+  return MACHINE_ID.test(text.trim()) ? text.trim() : null;
 }

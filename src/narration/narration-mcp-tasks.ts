@@ -52,7 +52,7 @@ export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {
         await repository.change(narrationId, (before) => withoutEndedProcesses(before, processId));
         drivers.start(narrationId);
       }
-      return await this.describeWorking(mcpTask, state);
+      return await this.buildWorkingStatus(mcpTask, state);
     }
     const end = narrationMcpTaskEndSchema.parse(mcpTask.end);
     if (end.kind === "cancelled")
@@ -75,7 +75,7 @@ export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {
   }
 
   /** Returns the status of an MCP task whose narration still runs. */
-  async describeWorking(mcpTask: McpTask, state: NarrationState): Promise<WorkingStatus> {
+  async buildWorkingStatus(mcpTask: McpTask, state: NarrationState): Promise<WorkingStatus> {
     const { repository, clock } = this.#deps;
     const { chargedCredits } = await repository.getBill(mcpTask.targetId);
     const message = describeProgress(state, chargedCredits, clock.wallMs());

@@ -20,7 +20,7 @@ import {
   type FindNarrationDeps,
   type FoundNarration,
   findOrPlanCheckedNarration,
-  findOrPlanNarration,
+  getOrPlanNarration,
   type NarrateSource,
 } from "./planning/find-narration.ts";
 import {
@@ -47,7 +47,7 @@ import { buildPartRequest, findChosenTake } from "./state/part-request.ts";
 import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
 import { isQuoteOnlyRetake } from "./state/retakes.ts";
 import { estimateLateRemarks } from "./timeline/late-cues.ts";
-import { type ListedNarration, listNarrations, MAX_SEARCHED } from "./views/listed-narrations.ts";
+import { type ListedNarration, listNarrations, MAX_SEARCHED_NARRATIONS } from "./views/listed-narrations.ts";
 import {
   buildNarrationView,
   deriveNarrationStatus,
@@ -70,7 +70,11 @@ export interface Narrations {
    * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns an
    * MCP task without waiting, and the narration continues after the call.
    */
-  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<StatusOrView<NarrationView>>;
+  narrateAsMcpTask(
+    source: NarrateSource,
+    changes: NarrateChanges,
+    call: Call,
+  ): Promise<StatusOrView<NarrationView>>;
   readonly mcpTaskOperations: McpTaskOperations<NarrationView>;
   /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
   list(query: string | null, limit: number): Promise<ListedNarration[]>;
@@ -167,7 +171,7 @@ export class NarrationWorkflow implements Narrations {
     };
   }
 
-  async start(
+  async narrateAsMcpTask(
     source: NarrateSource,
     changes: NarrateChanges,
     call: Call,
@@ -190,7 +194,7 @@ export class NarrationWorkflow implements Narrations {
       draft,
     );
     if (mcpTask === null) throw new Error("an MCP task was asked for, and not opened");
-    return { working: await this.mcpTaskOperations.describeWorking(mcpTask, state) };
+    return { working: await this.mcpTaskOperations.buildWorkingStatus(mcpTask, state) };
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
@@ -200,7 +204,7 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
-    const narration = await findOrPlanNarration(this.#findDeps, { kind: "narration", narrationId });
+    const narration = await getOrPlanNarration(this.#findDeps, { kind: "narration", narrationId });
     const { plan, state } = narration;
     const partSummary = await this.#partSummaryOf(narration);
     return {
@@ -221,7 +225,7 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async findFileAt(path: string): Promise<NarrationFile | null> {
-    const all = await this.#repository.listNewest(MAX_SEARCHED);
+    const all = await this.#repository.listNewest(MAX_SEARCHED_NARRATIONS);
     return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
   }
 

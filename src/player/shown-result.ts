@@ -70,7 +70,7 @@ export const formatClock = (seconds: number): string => {
 };
 
 /** One day in seconds. A longer duration is considered an error and ignored. */
-const MAX_SECONDS = 86_400;
+const MAX_SHOWN_SECONDS = 86_400;
 
 function parseSound(
   file: Fields,
@@ -82,7 +82,7 @@ function parseSound(
   const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
   const sizeBytes = readNumber(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
-  const seconds = readNumber(secondsTold, MAX_SECONDS) || null;
+  const seconds = readNumber(secondsTold, MAX_SHOWN_SECONDS) || null;
   // Results of narrations state no sample rate. Compute it from size and duration, assuming speech: 16-bit samples, one
   // channel.
   const rate =

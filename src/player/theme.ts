@@ -12,7 +12,7 @@ function followBrowser(): void {
 prefersDark.onchange = followBrowser;
 followBrowser();
 
-const NAME = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
+const CSS_VARIABLE = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
 
 /** Matches allowed values. Excludes functions that load a file (`url()`, `image()`) or read the page (`attr()`). */
 const VALUE = /^(?!.*(?:url|image|src|attr|element)\s*\()[\w\s#%.,()/+*'"-]{1,200}$/i;
@@ -31,7 +31,7 @@ export function applyTheme(context: Fields): void {
     0,
     200,
   )) {
-    if (NAME.test(name) && typeof value === "string" && value.length <= 200 && VALUE.test(value))
+    if (CSS_VARIABLE.test(name) && typeof value === "string" && value.length <= 200 && VALUE.test(value))
       root.style.setProperty(name, value);
   }
 }

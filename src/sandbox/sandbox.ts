@@ -137,15 +137,15 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     const tasks = new TaskRegistry({ clock, faults, enforceLimits });
     const engine = options.speech ?? createSpeechEngine();
     closers.push(() => engine.close());
-    const generator = new TaskProcessor({ clock, engine, tasks, processingSeconds, onInternalError });
-    closers.push(() => generator.stop());
+    const processor = new TaskProcessor({ clock, engine, tasks, processingSeconds, onInternalError });
+    closers.push(() => processor.stop());
     let baseUrl = "";
     const routeDeps: RouteDeps = {
       directory,
       faults,
       limits: new AccountLimits({ clock, timeScale, enforced: enforceLimits }),
       tasks,
-      generator,
+      processor,
       baseUrl: () => baseUrl,
       onInternalError,
     };

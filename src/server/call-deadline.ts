@@ -1,7 +1,7 @@
 /** Limits the time of a call, because a disk that hangs returns neither a result nor an error. */
 import { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
-import { withTimeout } from "../deadline.ts";
+import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 
 /** How long a call may run past its wait. The default wait plus this time is below the time limits of hosts. */
@@ -29,7 +29,7 @@ export const maxCallSeconds = (args: unknown, defaultWaitSeconds: number): numbe
  * @param run makes the call; the signal passed to it aborts when `signal` aborts or the time is over
  * @throws AudioError `timeout` when the time is over
  */
-export async function withCallTimeout<T>(
+export async function runWithCallTimeout<T>(
   seconds: number,
   signal: AbortSignal,
   run: (signal: AbortSignal) => Promise<T>,
@@ -45,5 +45,5 @@ export async function withCallTimeout<T>(
           "Tell the user that the disk does not answer. When it does, repeat the same call: it finds what was accepted and pays nothing twice.",
       },
     );
-  return await withTimeout({ clock, timeoutMs: seconds * 1000, signal, timeoutError }, run);
+  return await runWithTimeout({ clock, timeoutMs: seconds * 1000, signal, timeoutError }, run);
 }

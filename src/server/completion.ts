@@ -8,7 +8,7 @@ const MAX_VALUES = 100;
 
 async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    const generation = await deps.localGeneration();
+    const generation = await deps.openLocalGeneration();
     return generation === null ? [] : await generation.newestTaskIds(MAX_VALUES);
   } catch (cause) {
     deps.log.debug(`task ids could not be completed: ${String(cause)}`);
@@ -19,8 +19,8 @@ async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
 async function listNarrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
     // Return no ids without a local ledger, because completion must not create anything or connect to another machine.
-    if ((await deps.localGeneration()) === null) return [];
-    const rows = await (await deps.tools.narrations()).list(null, MAX_VALUES);
+    if ((await deps.openLocalGeneration()) === null) return [];
+    const rows = await (await deps.toolDeps.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);
   } catch (cause) {
     deps.log.debug(`narration ids could not be completed: ${String(cause)}`);

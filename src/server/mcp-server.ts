@@ -10,7 +10,7 @@ import { VERSION } from "../version.ts";
 import { ClientTimeout } from "./client-timeout.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
-import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/tasks-extension.ts";
+import { MCP_TASK_METHODS, TASKS_EXTENSION } from "./tasks/tasks-extension.ts";
 
 const HOUR_MS = 3_600_000;
 const PUBLIC_FOR_AN_HOUR = { ttlMs: HOUR_MS, cacheScope: "public" } as const;
@@ -76,10 +76,10 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     const { callTool } = await import("./call-tool.ts");
     return await callTool(request.params, deps, context, client());
   });
-  for (const method of isModern ? TASK_METHODS : []) {
+  for (const method of isModern ? MCP_TASK_METHODS : []) {
     server.setRequestHandler(method, ANY_PARAMS, async (params, context) => {
-      const { answerTask } = await import("./tasks/answer-task.ts");
-      return await answerTask(method, params, deps, context, client());
+      const { answerMcpTaskRequest } = await import("./tasks/answer-mcp-task-request.ts");
+      return await answerMcpTaskRequest(method, params, deps, context, client());
     });
   }
   for (const method of SKILLS_METHODS) {

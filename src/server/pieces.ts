@@ -52,8 +52,8 @@ async function readNarrationFile(
   deps: ServerDeps,
 ): Promise<AudioBytes> {
   const piece = query === undefined ? null : parsePiece(query, uri);
-  const file = await (await deps.tools.narrations()).findFileOf(narrationId, Number(number));
-  const generation = await deps.tools.generation();
+  const file = await (await deps.toolDeps.narrations()).findFileOf(narrationId, Number(number));
+  const generation = await deps.toolDeps.generation();
   if (kind !== "captions" && kind !== "chapters") {
     return await (piece === null ? generation.readFile(file) : generation.readPieceOfFile(file, piece));
   }
@@ -80,7 +80,7 @@ export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadRe
   let found: AudioBytes;
   if (taskId !== undefined && query !== undefined) {
     const piece = parsePiece(query, uri);
-    found = await (await deps.tools.generation()).readPiece(decodePercent(taskId), piece);
+    found = await (await deps.toolDeps.generation()).readPiece(decodePercent(taskId), piece);
   } else if (ofNarration !== null) found = await readNarrationFile(uri, ofNarration, deps);
   else return null;
   const { bytes, mimeType } = found;

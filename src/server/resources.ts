@@ -13,7 +13,7 @@ import { mimeTypeForPath } from "../contract/audio-format.ts";
 import type { ListedFile } from "../generation/use-cases/newest-saved.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
-import { withCallTimeout } from "./call-deadline.ts";
+import { runWithCallTimeout } from "./call-deadline.ts";
 import { asAudioError, findRemedy } from "./error-result.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
@@ -55,9 +55,9 @@ const READ_SECONDS = 30;
 
 /** Lists the files of tasks and narrations, newest first. */
 async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
-  const generation = await deps.localGeneration();
+  const generation = await deps.openLocalGeneration();
   if (generation === null) return [];
-  const rows = await (await deps.tools.narrations()).list(null, MAX_LISTED);
+  const rows = await (await deps.toolDeps.narrations()).list(null, MAX_LISTED);
   const joined = rows.flatMap(({ title, files }) =>
     files.map(({ path, sizeBytes, savedAtMs, chapterTitle }) => ({
       path,
@@ -75,7 +75,7 @@ async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
 /** Lists the newest saved files with the addresses that results link to. Returns an empty list after an error. */
 export async function listResources(deps: ServerDeps, signal: AbortSignal): Promise<Resource[]> {
   try {
-    const files = await withCallTimeout(LIST_SECONDS, signal, () => listNewestFiles(deps));
+    const files = await runWithCallTimeout(LIST_SECONDS, signal, () => listNewestFiles(deps));
     return files.map(({ path, name, title, mimeType, sizeBytes }) => ({
       uri: pathToFileURL(path).href,
       name,
@@ -92,20 +92,20 @@ export async function listResources(deps: ServerDeps, signal: AbortSignal): Prom
 const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
 
 async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
-  const { view, parts } = await (await deps.tools.narrations()).listParts(narrationId);
+  const { view, parts } = await (await deps.toolDeps.narrations()).listParts(narrationId);
   const { renderPartsTable } = await import("../narration/views/render-parts-table.ts");
   return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(renderPartsTable(view, parts)) }] };
 }
 
 const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
-  (await deps.tools.generation()).readAudio(uri);
+  (await deps.toolDeps.generation()).readAudio(uri);
 
 /** Reads a file of a narration; returns `null` if no narration has it. */
 async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
   if (!uri.startsWith("file:")) return null;
   const path = parseFileUri(uri);
-  const file = path === null ? null : await (await deps.tools.narrations()).findFileAt(path);
-  return file === null ? null : await (await deps.tools.generation()).readFile(file);
+  const file = path === null ? null : await (await deps.toolDeps.narrations()).findFileAt(path);
+  return file === null ? null : await (await deps.toolDeps.generation()).readFile(file);
 }
 
 function parseFileUri(uri: string): string | null {
@@ -142,7 +142,7 @@ export async function readResource(
   if (uri === PLAYER_URI) return await readPlayer();
   if (uri.startsWith(SKILL_SCHEME)) return readSkill(uri);
   try {
-    return await withCallTimeout(READ_SECONDS, signal, () => readSaved(uri, deps));
+    return await runWithCallTimeout(READ_SECONDS, signal, () => readSaved(uri, deps));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, {}, []);

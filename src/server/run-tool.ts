@@ -23,7 +23,7 @@ import {
   type ToolResult,
 } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
-import { maxCallSeconds, parseWaitSeconds, withCallTimeout } from "./call-deadline.ts";
+import { maxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
 import {
   putsBytesIntoContext,
@@ -33,16 +33,16 @@ import {
 } from "./client-quirks.ts";
 import { asAudioError, renderErrorResult } from "./error-result.ts";
 import { createProgressSender } from "./progress.ts";
-import { buildCreateTaskResult } from "./tasks/mcp-task-result.ts";
-import { declaresTasks } from "./tasks/tasks-capability.ts";
+import { buildMcpTaskResult } from "./tasks/mcp-task-result.ts";
+import { declaresMcpTasks } from "./tasks/tasks-capability.ts";
 
 export interface ServerDeps {
-  readonly tools: ToolDeps;
+  readonly toolDeps: ToolDeps;
   /**
    * Returns the workflow for lists that clients request on their own, without a user's request. Returns `null` if the
    * workflow would have to create a folder, connect to another machine or start a sandbox.
    */
-  localGeneration(): Promise<Generation | null>;
+  openLocalGeneration(): Promise<Generation | null>;
   /** The server's instructions for every conversation. */
   readonly instructions: string;
   readonly redact: Redact;
@@ -147,14 +147,18 @@ export function detectClientTraits(deps: ServerDeps, context: ServerContext, cli
  * Shortens the default wait for a client that has given up a call before. If the client gives up this call, records how
  * long the client waited.
  */
-function capWaitAndTrackTimeout({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
-  if (timeOut === undefined) return tools;
+function capWaitAndTrackTimeout(
+  { toolDeps }: ServerDeps,
+  { timeOut }: Client,
+  signal: AbortSignal,
+): ToolDeps {
+  if (timeOut === undefined) return toolDeps;
   const beganAtMs = systemClock.steadyMs();
   const gaveUp = (): void => {
     if (!isCancelledByCaller(signal.reason)) timeOut.recordGiveUp(systemClock.steadyMs() - beganAtMs);
   };
   signal.addEventListener("abort", gaveUp, { once: true });
-  return { ...tools, defaultWaitSeconds: timeOut.capWaitSeconds(tools.defaultWaitSeconds) };
+  return { ...toolDeps, defaultWaitSeconds: timeOut.capWaitSeconds(toolDeps.defaultWaitSeconds) };
 }
 
 /**
@@ -177,18 +181,18 @@ export async function runTool(
   try {
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
     // Report invalid settings first, because correcting arguments is useless without settings.
-    if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
+    if (tool.annotations.openWorldHint) deps.toolDeps.assertConfigured();
     const parsedArgs = coerceArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
     const seconds = maxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
-    const isTask = client.isModern === true && declaresTasks(context);
+    const isTask = client.isModern === true && declaresMcpTasks(context);
     const start =
-      isTask && tool.runAsTask !== undefined
-        ? tool.runAsTask
+      isTask && tool.runAsMcpTask !== undefined
+        ? tool.runAsMcpTask
         : async (...rest: Parameters<Tool["run"]>) => ({ view: await tool.run(...rest) });
     const runOnce = async (toolArgs: unknown) =>
-      await withCallTimeout(seconds, signal, (ending) =>
+      await runWithCallTimeout(seconds, signal, (ending) =>
         start(toolArgs, toolDeps, { signal: ending, onProgress }),
       );
     let started = await runOnce(args);
@@ -202,7 +206,7 @@ export async function runTool(
     const note = tool.annotations.openWorldHint ? deps.claimNote : () => null;
     return "view" in started
       ? await toCallResult(withNote(started.view, note()), detectClientTraits(deps, context, client))
-      : buildCreateTaskResult(started.working, deps.redact);
+      : buildMcpTaskResult(started.working, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, listPublishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);

@@ -100,9 +100,9 @@ export const generateAudioTool = defineTool({
     const generation = await deps.generation();
     return renderTask(await generation.generate(request, { ...call, waitMs }), deps);
   },
-  async runAsTask(args, deps, call) {
+  async runAsMcpTask(args, deps, call) {
     const { request, waitMs } = buildRequest(args, deps);
-    const { start } = await (await deps.generation()).loadMcpTasks();
+    const { start } = await (await deps.generation()).loadMcpTaskOperations();
     const started = await start(request, { ...call, waitMs });
     return "view" in started ? { view: renderTask(started.view, deps) } : started;
   },

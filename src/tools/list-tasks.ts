@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
-import { withThousands } from "../contract/thousands.ts";
+import { formatThousands } from "../contract/thousands.ts";
 import type { ListedRequest, RequestListQuery } from "../generation/use-cases/list-recorded-requests.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
-import { type ListedNarration, MAX_SEARCHED } from "../narration/views/listed-narrations.ts";
+import { type ListedNarration, MAX_SEARCHED_NARRATIONS } from "../narration/views/listed-narrations.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";
 import { omitNullish } from "./task-output.ts";
@@ -140,16 +140,16 @@ function renderLine(task: ListedRequest): string {
 const RUNNING: ReadonlySet<string> = new Set(["unresolved", ...RUNNING_STATUSES, "running"]);
 
 /** Describes the spending in words and in figures. */
-function describeSpending({ today, last7Days, last30Days, budget }: Spending, isRunning: boolean) {
+function buildSpendingReport({ today, last7Days, last30Days, budget }: Spending, isRunning: boolean) {
   const budgetLeft =
     budget === null
       ? ""
-      : `; the budget of ${withThousands(budget.credits)} in any 24 hours leaves ${withThousands(budget.left)}`;
+      : `; the budget of ${formatThousands(budget.credits)} in any 24 hours leaves ${formatThousands(budget.left)}`;
   const runningNote = isRunning ? ", with the 150 that each running task holds" : "";
   const isNothing = last30Days === 0 && budget === null;
   const sentence = isNothing
     ? ""
-    : `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${runningNote}${budgetLeft}.`;
+    : `Spent: ${formatThousands(today)} credits today, ${formatThousands(last7Days)} in 7 days, ${formatThousands(last30Days)} in 30 days${runningNote}${budgetLeft}.`;
   const figures = { today, days_7: last7Days, days_30: last30Days };
   return { words: sentence, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
 }
@@ -206,7 +206,7 @@ async function listEntries(
   const tasks = (await Promise.all(lists)).flat();
   // A narration's status is known only after the narration was read. So with a filter, read more narrations than are
   // shown.
-  const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED);
+  const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED_NARRATIONS);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [
     ...tasks.map((task) => ({
@@ -253,7 +253,7 @@ export const listTasksTool = defineTool({
       limit: limit ?? DEFAULT_LIMIT,
     });
     const isRunning = entries.some(({ row }) => RUNNING.has(String(row["status"])));
-    const spending = describeSpending(await (await deps.generation()).sumSpending(), isRunning);
+    const spending = buildSpendingReport(await (await deps.generation()).sumSpending(), isRunning);
     const found = describeCount(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? found : `${found} ${spending.words}`;
     return {

@@ -54,7 +54,7 @@ async function findSavedSamples(
   deps: ToolDeps,
 ): Promise<ReadonlyMap<string, string>> {
   try {
-    const generation = await deps.existingGeneration();
+    const generation = await deps.openExistingGeneration();
     if (generation === null) return new Map();
     const { partOperations } = generation;
     const found = await Promise.all(

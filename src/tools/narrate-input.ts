@@ -4,9 +4,9 @@ import { z } from "zod";
 import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
 import { convertValue } from "../contract/coerce-arguments.ts";
 import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fields.ts";
-import { withThousands } from "../contract/thousands.ts";
+import { formatThousands } from "../contract/thousands.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
-import type { InputText } from "../files/input-format.ts";
+import type { NarrationInput } from "../files/input-format.ts";
 import type { PlanOptions } from "../narration/planning/build-stored-plan.ts";
 import type { NarrateChanges } from "../narration/state/narration-changes.ts";
 import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
@@ -23,7 +23,7 @@ import type { ToolDeps } from "./tool.ts";
 
 /** The text or file of a call, and the settings of its plan. */
 export interface PlanArguments {
-  readonly source: InputText;
+  readonly source: NarrationInput;
   /** Name of the file; absent for a text. */
   readonly sourceName?: string;
   readonly options: PlanOptions;
@@ -92,7 +92,7 @@ export const narrateInput = z.strictObject({
   text: z
     .string("must be a string")
     .meta({
-      description: `At most ${withThousands(MAX_TEXT_CODE_POINTS)} characters, plain or Markdown`,
+      description: `At most ${formatThousands(MAX_TEXT_CODE_POINTS)} characters, plain or Markdown`,
     })
     .optional(),
   file: z
@@ -108,7 +108,7 @@ export const narrateInput = z.strictObject({
     .optional(),
   max_credits: boundedIntegerSchema(0, MAX_CREDITS)
     .meta({
-      description: `A ceiling for what it may cost in all, 1 to ${withThousands(MAX_CREDITS)}`,
+      description: `A ceiling for what it may cost in all, 1 to ${formatThousands(MAX_CREDITS)}`,
     })
     .optional(),
   edits: z
@@ -217,7 +217,7 @@ function checkSpeakers(args: NarrateArgs, reportIssue: ReportIssue): void {
 /** Compares names without case, as labels in a text are compared. */
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-function checkText({ text, retakes = [], edits = [] }: NarrateArgs, reportIssue: ReportIssue): void {
+function reportTextIssues({ text, retakes = [], edits = [] }: NarrateArgs, reportIssue: ReportIssue): void {
   if (edits.length > MAX_EDITS) reportIssue(["edits"], `must be at most ${MAX_EDITS}`);
   if (retakes.length > MAX_RETAKES) reportIssue(["retakes"], `must be at most ${MAX_RETAKES}`);
   if (text === undefined) return;
@@ -235,7 +235,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
   checkSource(args, reportIssue);
   checkCharacters([...NARRATION_SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
   checkSpeakers(args, reportIssue);
-  checkText(args, reportIssue);
+  reportTextIssues(args, reportIssue);
 });
 
 const voicesSchema = z.record(z.string(), speakerSchema);
@@ -245,7 +245,7 @@ export async function readPlanArguments(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
 ): Promise<PlanArguments> {
-  const source: InputText =
+  const source: NarrationInput =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
   const voice = args.voice ?? deps.defaultVoice ?? undefined;
   const settings = narrationSettingsSchema.parse({ ...args, voice });

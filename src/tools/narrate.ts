@@ -182,10 +182,14 @@ export const narrateTool = defineTool({
     const view = await narrations.narrate(source, toNarrateChanges(args), buildCall(args, deps, call));
     return buildResult(args, view);
   },
-  async runAsTask(args, deps, call) {
+  async runAsMcpTask(args, deps, call) {
     const source = await readSource(args, deps);
     const narrations = await deps.narrations();
-    const started = await narrations.start(source, toNarrateChanges(args), buildCall(args, deps, call));
+    const started = await narrations.narrateAsMcpTask(
+      source,
+      toNarrateChanges(args),
+      buildCall(args, deps, call),
+    );
     return "view" in started ? { view: buildResult(args, started.view) } : started;
   },
 });

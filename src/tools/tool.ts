@@ -2,7 +2,7 @@
 import type { ZodError, z } from "zod";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
-import type { InputText } from "../files/input-format.ts";
+import type { NarrationInput } from "../files/input-format.ts";
 import type { Call } from "../generation/call.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { StatusOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
@@ -24,7 +24,7 @@ export interface ToolDeps {
   /** Loads and opens the workflow on first use; throws `configuration_error` while settings are invalid. */
   generation(): Promise<Generation>;
   /** Like {@link generation}, but returns `null` if there is no ledger yet or the settings are incomplete. */
-  existingGeneration(): Promise<Generation | null>;
+  openExistingGeneration(): Promise<Generation | null>;
   /** Like {@link generation}, for narrations. */
   narrations(): Promise<Narrations>;
   /**
@@ -33,7 +33,7 @@ export interface ToolDeps {
    * @throws AudioError `configuration_error` if no input folder is set, `invalid_request` naming the rule that
    *   the file breaks
    */
-  readInput(file: string): Promise<InputText>;
+  readInput(file: string): Promise<NarrationInput>;
   /** True only for the first result of this process that contains a saved file. */
   readonly claimFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;
@@ -116,7 +116,11 @@ export interface Tool {
    * Like `run`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that never
    * return a task.
    */
-  readonly runAsTask?: (args: unknown, deps: ToolDeps, call: ToolCall) => Promise<StatusOrView<ToolResult>>;
+  readonly runAsMcpTask?: (
+    args: unknown,
+    deps: ToolDeps,
+    call: ToolCall,
+  ) => Promise<StatusOrView<ToolResult>>;
 }
 
 /** The names of the published arguments, in order. */
@@ -141,19 +145,19 @@ export class BadArgumentsError extends Error {
   }
 }
 
-interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "runAsTask"> {
+interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "runAsMcpTask"> {
   readonly input: Input;
   /**
    * `input` with rules that concern several fields. JSON Schema cannot express such rules. If absent, `input` is used.
    */
   readonly rules?: z.ZodType<z.output<Input>>;
   run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  runAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<StatusOrView<ToolResult>>;
+  runAsMcpTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<StatusOrView<ToolResult>>;
 }
 
 /** Defines a tool. The handler gets arguments that were parsed and have the type that the schema states. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
-  const { runAsTask, run, ...metadata } = definition;
+  const { runAsMcpTask, run, ...metadata } = definition;
   const parse = (args: unknown): z.output<Input> => {
     const parsed = (definition.rules ?? definition.input).safeParse(coerceArguments(args, definition.input));
     if (!parsed.success) throw new BadArgumentsError(parsed.error);
@@ -162,8 +166,8 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   return {
     ...metadata,
     run: async (args, deps, call) => await run(parse(args), deps, call),
-    ...(runAsTask === undefined
+    ...(runAsMcpTask === undefined
       ? {}
-      : { runAsTask: async (args, deps, call) => await runAsTask(parse(args), deps, call) }),
+      : { runAsMcpTask: async (args, deps, call) => await runAsMcpTask(parse(args), deps, call) }),
   };
 }

@@ -15,7 +15,7 @@ function workflow(onClose: () => void): Workflow {
   };
   const generation: Generation = {
     generate: unasked,
-    loadMcpTasks: unasked,
+    loadMcpTaskOperations: unasked,
     getTask: unasked,
     download: unasked,
     listTasks: unasked,

@@ -2,7 +2,7 @@
 import { getEventListeners } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { withTimeout } from "../../src/deadline.ts";
+import { runWithTimeout } from "../../src/deadline.ts";
 
 const timeoutError = (): Error => new Error("late");
 const LONG_MS = 60_000;
@@ -21,11 +21,11 @@ it("work with a time limit ends with the error that the work throws, even synchr
   const mistake = new Error("at once");
   const limit = { clock: systemClock, timeoutMs: 20, timeoutError };
   await expect(
-    withTimeout(limit, () => {
+    runWithTimeout(limit, () => {
       throw mistake;
     }),
   ).rejects.toBe(mistake);
-  await expect(withTimeout(limit, async () => await Promise.reject(mistake))).rejects.toBe(mistake);
+  await expect(runWithTimeout(limit, async () => await Promise.reject(mistake))).rejects.toBe(mistake);
   await new Promise((resolve) => setTimeout(resolve, 60));
   expect(unhandled).toEqual([]);
 });
@@ -33,7 +33,7 @@ it("work with a time limit ends with the error that the work throws, even synchr
 it("work with a time limit ends when the time is over, and the work's signal states the reason", async () => {
   let reason: unknown;
   const limit = { clock: systemClock, timeoutMs: 20, timeoutError };
-  const ending = withTimeout(limit, async (signal) => {
+  const ending = runWithTimeout(limit, async (signal) => {
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     reason = signal.reason;
   });
@@ -44,10 +44,10 @@ it("work with a time limit ends when the time is over, and the work's signal sta
 it("work with a time limit ends with the caller's reason, whose signal keeps no listener of work that is done", async () => {
   const caller = new AbortController();
   const limit = { clock: systemClock, timeoutMs: LONG_MS, signal: caller.signal, timeoutError };
-  for (let times = 0; times < 50; times += 1) await withTimeout(limit, async () => times);
+  for (let times = 0; times < 50; times += 1) await runWithTimeout(limit, async () => times);
   expect(getEventListeners(caller.signal, "abort")).toHaveLength(0);
-  const pending = withTimeout(limit, async () => await new Promise(() => undefined));
+  const pending = runWithTimeout(limit, async () => await new Promise(() => undefined));
   caller.abort(new Error("the caller left"));
   await expect(pending).rejects.toThrow("the caller left");
-  await expect(withTimeout(limit, async () => 1)).rejects.toThrow("the caller left");
+  await expect(runWithTimeout(limit, async () => 1)).rejects.toThrow("the caller left");
 });

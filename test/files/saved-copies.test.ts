@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { checkNameAvailability } from "../../src/files/name-availability.ts";
+import { probeNameAvailability } from "../../src/files/name-availability.ts";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
 import { saveAudio } from "../../src/files/save-audio.ts";
 import { copyToName, isIntact, readSaved } from "../../src/files/saved-copies.ts";
@@ -155,7 +155,7 @@ describe("checking a name before anything is sent", () => {
     const { folder } = await saved();
     mkdirSync(join(folder.root, "folder.mp3"));
     symlinkSync(join(folder.root, "nowhere"), join(folder.root, "link.mp3"));
-    const look = (name: string) => checkNameAvailability(folder, name);
+    const look = (name: string) => probeNameAvailability(folder, name);
     expect(await look("free.mp3")).toBe("free");
     for (const name of ["story.mp3", "folder.mp3", "link.mp3"]) expect(await look(name)).toBe("taken");
   });
@@ -163,12 +163,12 @@ describe("checking a name before anything is sent", () => {
   it("finds every name free in a folder that does not exist yet", async () => {
     const { folder } = await saved();
     const missing = { ...folder, root: join(folder.root, "missing") };
-    expect(await checkNameAvailability(missing, "story.mp3")).toBe("free");
+    expect(await probeNameAvailability(missing, "story.mp3")).toBe("free");
   });
 
   it("says when the file system has no room for the name", async () => {
     const { folder } = await saved();
-    const failure = await failureOf(checkNameAvailability(folder, `${"a".repeat(300)}.mp3`));
+    const failure = await failureOf(probeNameAvailability(folder, `${"a".repeat(300)}.mp3`));
     expect(failure.code).toBe("invalid_file_name");
   });
 });

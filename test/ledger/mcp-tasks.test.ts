@@ -4,10 +4,10 @@ import { toRow } from "../../src/ledger/record.ts";
 import {
   cancelMcpTask,
   endMcpTask,
-  findOrCreateMcpTask,
+  endMcpTasksOfRequeuedRecord,
+  getOrCreateMcpTask,
   type McpTask,
   type McpTaskTarget,
-  mcpTasksEndedByWaiting,
   parseMcpTaskTarget,
 } from "../../src/ledger/rules/mcp-task.ts";
 import type { SaveOptions } from "../../src/ledger/rules/save-options.ts";
@@ -27,7 +27,7 @@ function open(
   }: { mcpTask?: string; target?: McpTaskTarget; saveOptions?: SaveOptions } = {},
 ): McpTask {
   const draft = { mcpTaskId: mcpTask, apiKeyId: "account", targetId: "record", openedAtMs: 10 };
-  return findOrCreateMcpTask(mcpTasks, target, draft, saveOptions);
+  return getOrCreateMcpTask(mcpTasks, target, draft, saveOptions);
 }
 
 const only = open([], { mcpTask: "one" });
@@ -50,7 +50,7 @@ describe("an MCP task", () => {
     const asked = cancelMcpTask(only, SENT, 900);
     expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 900 });
     expect(open([asked], { target: SENT }).mcpTaskId).toBe("new");
-    expect(mcpTasksEndedByWaiting([asked, open([], { mcpTask: "two" })], null)).toEqual([
+    expect(endMcpTasksOfRequeuedRecord([asked, open([], { mcpTask: "two" })], null)).toEqual([
       { ...asked, end: { kind: "cancelled" }, endedAtMs: 900 },
     ]);
   });
@@ -65,8 +65,8 @@ describe("an MCP task", () => {
     const error = { code: "task_failed", message: "lost" };
     const next = open([only], { mcpTask: "next", target: FAILED });
     expect(next).toMatchObject({ mcpTaskId: "next", attempt: 2, saveOptions: { replayed: false } });
-    expect(mcpTasksEndedByWaiting([only, next], null)).toEqual([]);
-    expect(mcpTasksEndedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
+    expect(endMcpTasksOfRequeuedRecord([only, next], null)).toEqual([]);
+    expect(endMcpTasksOfRequeuedRecord([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
       { mcpTaskId: "one", endedAtMs: 70, end: { kind: "error", error } },
     ]);
   });

@@ -1,13 +1,13 @@
 /** What a plan reports before anything is paid, and when it reports nothing. */
 import { expect, it } from "vitest";
 import { buildEdgesRemark, buildPlanRemarks } from "../../src/narration/planning/plan-remarks.ts";
-import { cutTextIntoParts } from "../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../src/narration/text/plan-text.ts";
 
 const EN = "It was the best of times and the worst of times, and they had been there with her.";
 const ES = "El coche de los padres era muy grande, pero ella no lo había visto hasta una noche.";
 const remarks = (text: string, voice?: string): string[] =>
   buildPlanRemarks(
-    cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: { Anna: "felix_zh" } }),
+    planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: { Anna: "felix_zh" } }),
     voice,
   );
 
@@ -67,7 +67,7 @@ it("a plan says how much each speaker speaks", () => {
 
 it("a plan says how the text begins and ends", () => {
   const edges = (text: string): string =>
-    buildEdgesRemark(cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }));
+    buildEdgesRemark(planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }));
   expect(edges("It was late.")).toBe('It begins "It was late." and ends "It was late.".');
   expect(edges(`${EN}\n\nThey walked on through the long night, and in the morning the sea was there.`)).toBe(
     'It begins "It was the best of times and the worst of times, and they ha…" and ends "…the long night, and in the morning the sea was there.".',

@@ -29,10 +29,10 @@ async function call(
 ): Promise<{ text: string; code: unknown; log: string }> {
   let log = "";
   const deps: ServerDeps = {
-    tools: {
+    toolDeps: {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(new Error("not asked for")),
-      existingGeneration: async () => null,
+      openExistingGeneration: async () => null,
       narrations: () => Promise.reject(new Error("not asked for")),
       readInput: () => Promise.reject(new Error("not asked for")),
       claimFirstSuccess: () => true,
@@ -41,7 +41,7 @@ async function call(
       voiceNotes: new Map(),
       defaultWaitSeconds: 45,
     },
-    localGeneration: () => Promise.resolve(null),
+    openLocalGeneration: () => Promise.resolve(null),
     instructions: "",
     claimNote: () => null,
     resourceLinks: "auto",

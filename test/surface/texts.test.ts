@@ -68,7 +68,7 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
     assertConfigured: () => undefined,
     generation: async () => ({
       generate: unasked,
-      loadMcpTasks: unasked,
+      loadMcpTaskOperations: unasked,
       getTask: unasked,
       download: unasked,
       listTasks: async () => [...rows],
@@ -91,10 +91,10 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
       },
       close: async () => undefined,
     }),
-    existingGeneration: async () => null,
+    openExistingGeneration: async () => null,
     narrations: async () => ({
       narrate: unasked,
-      start: unasked,
+      narrateAsMcpTask: unasked,
       mcpTaskOperations: { resumeAndGetStatus: unasked, cancel: unasked },
       list: async () => [],
       listParts: unasked,

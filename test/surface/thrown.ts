@@ -11,8 +11,8 @@ import { wrongFormatError } from "../../src/generation/find-saved.ts";
 import { goneError } from "../../src/generation/job/missing-task.ts";
 import { taskFailedError } from "../../src/generation/task-failed-error.ts";
 import { callTimedOutError } from "../../src/generation/use-cases/generate.ts";
-import { checkTaskId } from "../../src/generation/use-cases/resolve-record.ts";
-import { cutTextIntoParts } from "../../src/narration/text/cut-text-into-parts.ts";
+import { assertTaskId } from "../../src/generation/use-cases/resolve-record.ts";
+import { planText } from "../../src/narration/text/plan-text.ts";
 import { findPartsByQuote } from "../../src/narration/text/quotes.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
 import { PATH, TASK_ID } from "./views.ts";
@@ -78,11 +78,11 @@ export const thrownErrors = (): AudioError[] => [
   goneError(record),
   wrongFormatError(record, file),
   callTimedOutError(null, { taskId: TASK_ID }),
-  thrownBy(() => checkTaskId("no/id")),
+  thrownBy(() => assertTaskId("no/id")),
   thrownBy(() => assertFileName("../elsewhere")),
   thrownBy(() => canonicalizeInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
-  thrownBy(() => cutTextIntoParts({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
-  thrownBy(() => cutTextIntoParts({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),
+  thrownBy(() => planText({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
+  thrownBy(() => planText({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),
   thrownBy(() => findPartsByQuote([{ text: "A rose." }, { text: "A rose is a rose." }], "A rose")),
   thrownBy(() => findPartsByQuote([{ text: "A rose." }], "a lily")),
   thrownBy(() => decodeText(Buffer.from([0xe9]), 'file "notes.txt"')),

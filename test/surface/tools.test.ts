@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { sanitizeReason } from "../../src/api/service-text.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { FIELD_NAMES, requestField } from "../../src/contract/request-fields.ts";
-import { withThousands } from "../../src/contract/thousands.ts";
+import { formatThousands } from "../../src/contract/thousands.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { renderInstructions } from "../../src/server/instructions.ts";
 import { buildPromptList } from "../../src/server/prompts.ts";
@@ -57,7 +57,7 @@ describe("the tool list", () => {
   it("has the ceilings that the reference states", () => {
     const reference = readFileSync(join(import.meta.dirname, "..", "..", "docs", "reference.md"), "utf8");
     for (const bytes of [MAX_SINGLE_TASK_TOOLS_BYTES, MAX_TOOL_LIST_BYTES])
-      expect(reference).toMatch(new RegExp(`at most ${withThousands(bytes)}\\b`));
+      expect(reference).toMatch(new RegExp(`at most ${formatThousands(bytes)}\\b`));
   });
 
   it.each(NAMES)("has a row in the reference, and a name that the service's texts cannot use: %s", (name) => {

@@ -12,7 +12,7 @@ import { measureLeadingSilence } from "./silences.ts";
  * Maximum silence to report. A longer silence is reported as this maximum, because a longer silence is either intended,
  * or is soft sound that was measured as silence.
  */
-const MAX_SECONDS = 0.5;
+const MAX_LEADING_SECONDS = 0.5;
 
 /**
  * Measures how long each part is silent before its first sound.
@@ -35,6 +35,8 @@ export async function findLeadingSilences(
   );
   return await files.each(async (file, index) => {
     const part = parts[index];
-    return part === undefined ? 0 : Math.min(MAX_SECONDS, measureLeadingSilence(await listen(file, part)));
+    return part === undefined
+      ? 0
+      : Math.min(MAX_LEADING_SECONDS, measureLeadingSilence(await listen(file, part)));
   });
 }

@@ -23,7 +23,7 @@ const FETCH_WITHIN_MS = 5000;
  *
  * @returns the view, without audio if this machine has no copy
  */
-export async function buildFinishedView(
+export async function fetchFinishedView(
   deps: GenerationDeps,
   jobs: Jobs,
   record: RequestRecord,

@@ -22,7 +22,7 @@ import {
   McpTaskNotNeededError,
   type McpTaskWithRecord,
 } from "./background-request.ts";
-import { buildFinishedView } from "./finished-view.ts";
+import { fetchFinishedView } from "./finished-view.ts";
 import {
   type McpTaskOperations,
   type McpTaskStatus,
@@ -66,7 +66,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
    * @throws AudioError for refusals before the job starts
    */
   async start(
-    identified: PreparedRequest,
+    prepared: PreparedRequest,
     saveOptions: SaveOptions,
     call: Call,
   ): Promise<StatusOrView<RequestView>> {
@@ -80,7 +80,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     });
     const cancel = (): void => run.abort();
     call.signal.addEventListener("abort", cancel, { once: true });
-    const view = runRequest(this.#deps, this.#jobs, identified, saveOptions, run.call());
+    const view = runRequest(this.#deps, this.#jobs, prepared, saveOptions, run.call());
     view.catch(() => undefined);
     try {
       const first = await Promise.race([opening.promise, view]);
@@ -90,7 +90,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     } catch (error) {
       call.signal.throwIfAborted();
       if (!(error instanceof McpTaskNotNeededError)) throw error;
-      return { view: await runRequest(this.#deps, this.#jobs, identified, saveOptions, call) };
+      return { view: await runRequest(this.#deps, this.#jobs, prepared, saveOptions, call) };
     } finally {
       call.signal.removeEventListener("abort", cancel);
     }
@@ -136,11 +136,11 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     const { fileName } = mcpTask.saveOptions;
     const run = new BackgroundRequest(this.#deps, mcpTask, mcpTask.saveOptions, () => undefined);
     this.#running.set(mcpTask.mcpTaskId, { run, opened });
-    const identified: PreparedRequest = { input, originalPrompt, take, fileName, isListed: true };
+    const prepared: PreparedRequest = { input, originalPrompt, take, fileName, isListed: true };
     this.#storeOutcomeWhenEnded(
       mcpTask,
       run,
-      runRequest(this.#deps, this.#jobs, identified, mcpTask.saveOptions, run.call()),
+      runRequest(this.#deps, this.#jobs, prepared, mcpTask.saveOptions, run.call()),
     );
     return this.#working(opened);
   }
@@ -197,7 +197,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     const end = requestEndSchema.parse(stored);
     switch (end.kind) {
       case "done": {
-        const view = await buildFinishedView(this.#deps, this.#jobs, record, mcpTask.saveOptions);
+        const view = await fetchFinishedView(this.#deps, this.#jobs, record, mcpTask.saveOptions);
         return mcpTaskStatus(mcpTask, { kind: "done", view });
       }
       case "cancelled":

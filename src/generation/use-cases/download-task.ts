@@ -3,10 +3,10 @@
  * finish.
  */
 import { isRunningStatus } from "../../contract/audio-task.ts";
-import { type Deadline, withTimeout } from "../../deadline.ts";
+import { type Deadline, runWithTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { assertFileName, buildNumberedName } from "../../files/file-name.ts";
-import { checkNameAvailability } from "../../files/name-availability.ts";
+import { probeNameAvailability } from "../../files/name-availability.ts";
 import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
 import { deriveExternalTaskFingerprint } from "../../ledger/identity.ts";
 import { applyEvent } from "../../ledger/lifecycle.ts";
@@ -25,7 +25,7 @@ import { taskFailedError } from "../task-failed-error.ts";
 import { saveUnderName } from "./file-name-conflicts.ts";
 import { callTimedOutError } from "./generate.ts";
 import { runResumeJob } from "./query-task.ts";
-import { buildEmptyRecord, checkTaskId, resolveRecordOfTask } from "./resolve-record.ts";
+import { assertTaskId, buildEmptyRecord, resolveRecordOfTask } from "./resolve-record.ts";
 import { buildSavedView } from "./saved-view.ts";
 
 export interface DownloadRequest {
@@ -48,13 +48,13 @@ export async function downloadTask(
   givenCall: Call,
 ): Promise<RequestView> {
   const { taskIdOrHandle, fileName } = request;
-  checkTaskId(taskIdOrHandle);
+  assertTaskId(taskIdOrHandle);
   if (fileName !== null) assertFileName(fileName);
   // All steps share one deadline. It does not depend on the wait of the caller.
   const call = startDeadline({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
   const timeoutError = (): AudioError =>
     callTimedOutError(deps.ledger.store.outage, { taskId: taskIdOrHandle });
-  const foundRecord = await withTimeout(
+  const foundRecord = await runWithTimeout(
     { clock: deps.clock, timeoutMs: call.deadline.leftMs, signal: call.signal, timeoutError },
     async (signal) =>
       (await resolveRecordOfTask(deps, taskIdOrHandle, signal, call.deadline)) ??
@@ -156,7 +156,7 @@ async function setFileName(
   fileName: string | null,
 ): Promise<RequestRecord> {
   if (fileName === null || jobs.findRunning(record.recordId) !== undefined) return record;
-  await checkNameAvailability(deps.folder, buildNumberedName(chooseFileName(record, fileName), LAST_NUMBER));
+  await probeNameAvailability(deps.folder, buildNumberedName(chooseFileName(record, fileName), LAST_NUMBER));
   if (record.revision === 0) return { ...record, fileName };
   return (await deps.ledger.apply(record, { kind: "file_named", fileName, fileToReplace: null })) ?? record;
 }

@@ -2,7 +2,7 @@
 import { basename, dirname, join } from "node:path";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import { buildNumberedName, buildWrongFormatName, isNumbered } from "../../files/file-name.ts";
-import { checkNameAvailability } from "../../files/name-availability.ts";
+import { probeNameAvailability } from "../../files/name-availability.ts";
 import { buildPartsPath } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
 import { copyToName } from "../../files/saved-copies.ts";
@@ -44,7 +44,7 @@ export async function chooseNameAndReplacement(
   if (keepsName) return { fileName: record.fileName, fileToReplace: record.fileToReplace };
   if (fileName === null) return { fileName: record.fileName, fileToReplace: null };
   const name = chooseFileName(record, fileName);
-  await checkNameAvailability(deps.folder, buildNumberedName(name, LAST_NUMBER));
+  await probeNameAvailability(deps.folder, buildNumberedName(name, LAST_NUMBER));
   const owner = mayReplace ? await findNameOwner(deps, name) : null;
   return {
     fileName,
@@ -64,7 +64,7 @@ export async function explainAddedNumber(
   const name = chooseFileName(record, requestedName);
   const base = file.matchesFormat ? name : buildWrongFormatName(name);
   if (!isNumbered(basename(file.path), base)) return null;
-  if ((await checkNameAvailability(deps.folder, base)) === "free") {
+  if ((await probeNameAvailability(deps.folder, base)) === "free") {
     return `The name ${base} was taken, so a number was added.`;
   }
   const owner = await findNameOwner(deps, base);

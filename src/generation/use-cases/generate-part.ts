@@ -1,6 +1,6 @@
 /** The use case of a narration's part: makes and saves its audio in the background. */
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { Deadline, withTimeout } from "../../deadline.ts";
+import { Deadline, runWithTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { findNewestExisting } from "../../files/newest-existing.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
@@ -81,7 +81,10 @@ export async function finishPart(
     const { leftMs } = startPartDeadline(deps, signal).deadline;
     const timeoutError = (): AudioError =>
       new AudioError("timeout", "A part could not be brought to its end.");
-    await withTimeout({ clock: deps.clock, timeoutMs: leftMs, signal, timeoutError }, () => running.outcome);
+    await runWithTimeout(
+      { clock: deps.clock, timeoutMs: leftMs, signal, timeoutError },
+      () => running.outcome,
+    );
     return;
   }
   if (record === null || record.taskId === null || !isResumable(record)) return;
@@ -150,7 +153,7 @@ export async function generatePart(
   { input, originalPrompt = null, take }: PartRequest,
   { signal, narrationId, onSent, onUnknownStatus, forcesDownload = false }: PartCall,
 ): Promise<SavedPart> {
-  const identified = {
+  const prepared = {
     input: canonicalizeInput(input),
     originalPrompt,
     take,
@@ -158,7 +161,7 @@ export async function generatePart(
     isListed: false,
   } as const;
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const { record, file } = await resolveRecord(deps, identified, signal);
+    const { record, file } = await resolveRecord(deps, prepared, signal);
     if (file !== null && !forcesDownload) return { record, file };
     await deps.partsFolder.ensureWritable();
     signal.throwIfAborted();

@@ -1,7 +1,7 @@
 /** The use case of `generate_audio`: one request, one task, one file. */
 import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { Deadline, withTimeout } from "../../deadline.ts";
+import { Deadline, runWithTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { assertFileName } from "../../files/file-name.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
@@ -69,17 +69,17 @@ export function prepareRequest({
 export async function runRequest(
   deps: GenerationDeps,
   jobs: Jobs,
-  identified: PreparedRequest,
+  prepared: PreparedRequest,
   saveOptions: SaveOptions,
   givenCall: Call,
 ): Promise<RequestView> {
   const call = startDeadline(givenCall, deps.clock);
-  const { idempotencyKey } = buildNewRecord(deps, identified);
+  const { idempotencyKey } = buildNewRecord(deps, prepared);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const foundDirectly = await findWithinWait(deps, identified, call, idempotencyKey);
-    const found = (await findOtherPronunciation(deps, identified, foundDirectly)) ?? {
+    const foundDirectly = await findWithinWait(deps, prepared, call, idempotencyKey);
+    const found = (await findOtherPronunciation(deps, prepared, foundDirectly)) ?? {
       ...foundDirectly,
-      notes: [...(identified.notes ?? []), ...foundDirectly.notes],
+      notes: [...(prepared.notes ?? []), ...foundDirectly.notes],
     };
     const view = await runRecord(deps, jobs, saveOptions, found, call);
     if (view !== null) return view;
@@ -93,11 +93,11 @@ export async function runRequest(
 
 async function findWithinWait(
   deps: GenerationDeps,
-  identified: PreparedRequest,
+  prepared: PreparedRequest,
   call: CallWithDeadline,
   idempotencyKey: string | null,
 ): Promise<ResolvedRecord> {
-  return await withTimeout(
+  return await runWithTimeout(
     {
       clock: deps.clock,
       timeoutMs: call.deadline.leftMs,
@@ -105,7 +105,7 @@ async function findWithinWait(
       timeoutError: () =>
         callTimedOutError(deps.ledger.store.outage, { idempotencyKey: idempotencyKey ?? undefined }),
     },
-    (signal) => resolveRecord(deps, identified, signal, call.deadline),
+    (signal) => resolveRecord(deps, prepared, signal, call.deadline),
   );
 }
 

@@ -19,7 +19,7 @@ const EXCERPT_CODE_POINTS = 80;
 const INPUT_HASH_DIGITS = 16;
 
 /** Maximum number of requests that are searched for words. The newest come first. */
-const MAX_SEARCHED = 2000;
+const MAX_SEARCHED_REQUESTS = 2000;
 
 export interface RequestListQuery {
   readonly status: RecordStatus | null;
@@ -117,7 +117,7 @@ export async function listRecordedRequests(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: RequestListQuery,
 ): Promise<ListedRequest[]> {
-  const max = query === null ? limit : MAX_SEARCHED;
+  const max = query === null ? limit : MAX_SEARCHED_REQUESTS;
   const all = await ledger.list({ apiKeys: "all", status: status ?? undefined, limit: max });
   const records = (
     query === null ? all : all.filter((record) => containsWords(listSearchedTextsOfRequest(record), query))

@@ -2,7 +2,7 @@
 import type { ObservedTask } from "../../api/parse-task.ts";
 import { decideAfterFailedRead } from "../../api/retry.ts";
 import type { Clock } from "../../clock.ts";
-import { Deadline, withTimeout } from "../../deadline.ts";
+import { Deadline, runWithTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
@@ -17,7 +17,7 @@ import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { buildRequestView, type RequestView } from "../request-view.ts";
 import { callTimedOutError, describeActivity } from "./generate.ts";
-import { checkTaskId, describeEarlierTask, resolveRecordOfTask } from "./resolve-record.ts";
+import { assertTaskId, describeEarlierTask, resolveRecordOfTask } from "./resolve-record.ts";
 import { buildSavedView } from "./saved-view.ts";
 
 /**
@@ -30,7 +30,7 @@ export async function queryTask(
   taskIdOrHandle: string,
   givenCall: Call,
 ): Promise<RequestView> {
-  checkTaskId(taskIdOrHandle);
+  assertTaskId(taskIdOrHandle);
   const call = startDeadline(givenCall, deps.clock);
   const record = await runWithinDeadline(deps, call, taskIdOrHandle, (signal) =>
     resolveRecordOfTask(deps, taskIdOrHandle, signal, call.deadline),
@@ -51,8 +51,9 @@ async function reportRecordedTask(
     return await buildSavedView(deps, record, { replayed: true, file: savedFile });
   // Do not try again to download audio above the size limit, because a status query must stay cheap.
   if (record.status === "failed" || record.isTooLarge) return buildRequestView(record, { replayed: true });
-  throwRefusal(jobs, record);
-  if (record.taskId === null && call.waitMs === 0) return await buildUnacceptedView(deps, jobs, record, call);
+  throwIfRefused(jobs, record);
+  if (record.taskId === null && call.waitMs === 0)
+    return await resumeUnacceptedAndReport(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "resume");
@@ -74,7 +75,7 @@ async function reportRecordedTask(
  *
  * @throws AudioError the refusal, with its remedy
  */
-function throwRefusal(jobs: Jobs, { recordId, refusal }: RequestRecord): void {
+function throwIfRefused(jobs: Jobs, { recordId, refusal }: RequestRecord): void {
   if (refusal !== null && jobs.findRunning(recordId) === undefined) throw fromStoredError(refusal.error);
 }
 
@@ -85,7 +86,7 @@ function throwRefusal(jobs: Jobs, { recordId, refusal }: RequestRecord): void {
 const MAX_LEASE_WAIT_MS = 1000;
 
 /** Reports what is being done for a request without a task id. Sends nothing. */
-async function buildUnacceptedView(
+async function resumeUnacceptedAndReport(
   deps: GenerationDeps,
   jobs: Jobs,
   record: RequestRecord,
@@ -165,7 +166,7 @@ async function runWithinDeadline<T>(
 ): Promise<T> {
   const timeoutError = (): AudioError => callTimedOutError(deps.ledger.store.outage, { taskId });
   const { clock } = deps;
-  return await withTimeout(
+  return await runWithTimeout(
     { clock, timeoutMs: call.deadline.leftMs, signal: call.signal, timeoutError },
     run,
   );

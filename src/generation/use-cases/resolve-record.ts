@@ -61,9 +61,9 @@ export function buildEmptyRecord(
 /** Creates a record for work that is new to this API key. */
 export function buildNewRecord(
   deps: Pick<GenerationDeps, "ledger" | "clock">,
-  identified: PreparedRequest,
+  prepared: PreparedRequest,
 ): RequestRecord {
-  const { input, originalPrompt, take, fileName, isListed } = identified;
+  const { input, originalPrompt, take, fileName, isListed } = prepared;
   const id = deriveRequestFingerprint(deps.ledger.identity.baseUrl, input, take);
   return buildEmptyRecord(deps, {
     requestFingerprint: id,
@@ -86,15 +86,15 @@ export function buildNewRecord(
  */
 export async function resolveRecord(
   deps: GenerationDeps,
-  identified: PreparedRequest,
+  prepared: PreparedRequest,
   signal: AbortSignal,
   deadline?: Deadline,
 ): Promise<ResolvedRecord> {
-  const fresh = buildNewRecord(deps, identified);
+  const fresh = buildNewRecord(deps, prepared);
   const records = await deps.ledger.findByFingerprint(fresh.requestFingerprint);
   const ownRecord = records.find(({ apiKeyId }) => apiKeyId === fresh.apiKeyId);
   const hasConcurrencySlot = ownRecord !== undefined && deriveConcurrencySlotState(ownRecord) !== null;
-  const savedAudio = hasConcurrencySlot ? null : await findSavedAmong(deps, records, identified.fileName);
+  const savedAudio = hasConcurrencySlot ? null : await findSavedAmong(deps, records, prepared.fileName);
   if (savedAudio !== null) return { ...savedAudio, notes: [] };
   if (ownRecord !== undefined && ownRecord.status !== "waiting")
     return { record: ownRecord, file: null, notes: [] };
@@ -106,7 +106,7 @@ export async function resolveRecord(
   // A request that was never sent gets the file name of the newest call.
   if (ownRecord !== undefined) {
     return {
-      record: { ...ownRecord, fileName: identified.fileName, fileToReplace: null },
+      record: { ...ownRecord, fileName: prepared.fileName, fileToReplace: null },
       file: null,
       notes: [],
     };
@@ -197,7 +197,7 @@ const NOT_VISIBLE_CODES: ReadonlySet<AudioError["code"]> = new Set(["not_found",
  *
  * @throws AudioError `invalid_request`
  */
-export function checkTaskId(taskId: string): void {
+export function assertTaskId(taskId: string): void {
   if (/^nar_/.test(taskId)) {
     throw new AudioError("invalid_request", "That is the id of a narration, not of a task.", {
       remedy: `Call narrate with narration_id ${taskId}: it says how it stands, and where its file is; with file_name it is saved under that name, too, free.`,

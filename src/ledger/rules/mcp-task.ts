@@ -66,7 +66,7 @@ export const isMcpTaskWanted = ({ endedAtMs, cancelRequestedAtMs }: McpTask): bo
 export type McpTaskDraft = Pick<McpTask, "mcpTaskId" | "apiKeyId" | "targetId" | "openedAtMs">;
 
 /** Returns the open MCP task with the same options. If there is none, returns a new MCP task. */
-export function findOrCreateMcpTask(
+export function getOrCreateMcpTask(
   open: readonly McpTask[],
   { status, attempt, taskId }: McpTaskTarget,
   draft: McpTaskDraft,
@@ -123,7 +123,10 @@ export interface FailedAttempt {
  *
  * @param failed the attempt that a new call replaces; `null` if there is none
  */
-export function mcpTasksEndedByWaiting(open: readonly McpTask[], failed: FailedAttempt | null): McpTask[] {
+export function endMcpTasksOfRequeuedRecord(
+  open: readonly McpTask[],
+  failed: FailedAttempt | null,
+): McpTask[] {
   return open.flatMap((mcpTask) => {
     if (failed !== null && mcpTask.attempt <= failed.attempt) {
       return [endMcpTask(mcpTask, { kind: "error", error: failed.error }, failed.atMs)];

@@ -70,10 +70,10 @@ export function parseLoadedAdmission(
 export const selectSpentCredits = (baseUrl: string, lastBucket: number): Statement =>
   sql("SELECT sum(credits) AS credits FROM agm_spend WHERE base_url = ? AND bucket > ?", baseUrl, lastBucket);
 
-const sumRow = z.object({ credits: z.number().nullable() });
+const sumRowSchema = z.object({ credits: z.number().nullable() });
 
 export const parseSpentCredits = ([row]: Rows): number =>
-  row === undefined ? 0 : (sumRow.parse(row).credits ?? 0);
+  row === undefined ? 0 : (sumRowSchema.parse(row).credits ?? 0);
 
 /**
  * Subtracts the spend of the record that asks for admission. If other records name its task as well, subtracts nothing,
@@ -91,14 +91,14 @@ function withoutOwnSpend(
 }
 
 /** Deletes the sums of the given quarter of an hour and of all earlier ones. */
-export const dropSpend = (baseUrl: string, lastBucket: number): Statement =>
+export const deleteSpendStatement = (baseUrl: string, lastBucket: number): Statement =>
   sql("DELETE FROM agm_spend WHERE base_url = ? AND bucket <= ?", baseUrl, lastBucket);
 
 /**
  * Frees a concurrency slot whose time is over. Keeps the date of the slot. The date prevents later writes of the record
  * from taking the slot again while its status is the same.
  */
-export const freeConcurrencySlot = (apiKeyId: string, recordId: string): Statement =>
+export const freeConcurrencySlotStatement = (apiKeyId: string, recordId: string): Statement =>
   sql(
     "UPDATE agm_records SET concurrency_slot_state = NULL WHERE api_key_id = ? AND record_id = ?",
     apiKeyId,
@@ -109,7 +109,11 @@ export const freeConcurrencySlot = (apiKeyId: string, recordId: string): Stateme
  * Sets the date of a concurrency slot to now. Used for dates in the future, which must have been written before the
  * steady clock restarted.
  */
-export const clampConcurrencySlot = (apiKeyId: string, recordId: string, nowSteadyMs: number): Statement =>
+export const clampConcurrencySlotStatement = (
+  apiKeyId: string,
+  recordId: string,
+  nowSteadyMs: number,
+): Statement =>
   sql(
     "UPDATE agm_records SET concurrency_slot_since_steady_ms = ? WHERE api_key_id = ? AND record_id = ?",
     nowSteadyMs,

@@ -22,9 +22,9 @@ import { renewLease } from "../rules/lease.ts";
 import { isMcpTaskWanted } from "../rules/mcp-task.ts";
 import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
-  clampConcurrencySlot,
-  dropSpend,
-  freeConcurrencySlot,
+  clampConcurrencySlotStatement,
+  deleteSpendStatement,
+  freeConcurrencySlotStatement,
   parseLoadedAdmission,
   parseSpentCredits,
   selectAdmission,
@@ -32,8 +32,8 @@ import {
 } from "./admission-rows.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
-import { addToBill, parseAdmissionFields } from "./narration-rows.ts";
-import { dropRefused, saveRow } from "./record-rows.ts";
+import { addToBillStatement, parseAdmissionFields } from "./narration-rows.ts";
+import { deleteRefusedStatements, saveRowStatements } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
 
 export interface AdmitRequest extends AdmissionLimits {
@@ -128,7 +128,7 @@ export class AdmissionStore {
         const result = decideAdmission(requested, facts, nowSteadyMs);
         const clamped = otherConcurrencySlots
           .filter(({ concurrencySlot }) => (concurrencySlot.sinceSteadyMs ?? 0) > nowSteadyMs)
-          .map((other) => clampConcurrencySlot(apiKeyId, other.recordId, nowSteadyMs));
+          .map((other) => clampConcurrencySlotStatement(apiKeyId, other.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
           return { result, save: clamped };
         }
@@ -139,7 +139,7 @@ export class AdmissionStore {
           result,
           state: withRateSlot(state, { sendId, owner: processId }, nowSteadyMs),
           save: [
-            ...saveRow(loaded, after, {
+            ...saveRowStatements(loaded, after, {
               // Each send restarts the time of the concurrency slot.
               concurrencySlot: {
                 state: after.concurrencySlotState,
@@ -150,11 +150,11 @@ export class AdmissionStore {
             }),
             ...(narrationId === null
               ? []
-              : [addToBill(scope, narrationId, toRequestLookupKey(requestFingerprint))]),
+              : [addToBillStatement(scope, narrationId, toRequestLookupKey(requestFingerprint))]),
             ...clamped,
-            ...dropRefused(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
-            ...lapsed.map((other) => freeConcurrencySlot(apiKeyId, other.recordId)),
-            dropSpend(scope.baseUrl, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
+            ...deleteRefusedStatements(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
+            ...lapsed.map((other) => freeConcurrencySlotStatement(apiKeyId, other.recordId)),
+            deleteSpendStatement(scope.baseUrl, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };
       },

@@ -25,7 +25,7 @@ export const buildVisibleCondition = (
  * Records that this machine has used an API key. The records and narrations of this API key then stay visible after the
  * settings change to another one.
  */
-export const saveMachineKey = ({ apiKeyId, machineId }: LedgerScope): Statement =>
+export const saveMachineKeyStatement = ({ apiKeyId, machineId }: LedgerScope): Statement =>
   sql(
     "INSERT INTO agm_machine_keys (machine_id, api_key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
     machineId,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import { type ApiKeyState, parseApiKeyState } from "../rules/api-key-state.ts";
 import type { Durability } from "../rules/durability.ts";
-import { type LedgerScope, saveMachineKey } from "./ledger-scope.ts";
+import { type LedgerScope, saveMachineKeyStatement } from "./ledger-scope.ts";
 import { type NarrationRow, selectNarration, toNarrationRow } from "./narration-rows.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
@@ -110,7 +110,7 @@ export class LedgerTransactions {
             apiKeyId,
             baseUrl,
           ),
-          saveMachineKey(this.#scope),
+          saveMachineKeyStatement(this.#scope),
         ],
       }),
     });

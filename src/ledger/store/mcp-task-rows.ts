@@ -6,7 +6,7 @@ import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
 import { parseReadableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -14,7 +14,7 @@ function parsed(text: string): unknown {
   }
 }
 
-const mcpTaskRow = z
+const mcpTaskRowSchema = z
   .object({
     mcp_task_id: z.string(),
     kind: z.enum(["request", "narration"]),
@@ -22,10 +22,10 @@ const mcpTaskRow = z
     target_id: z.string(),
     opened_at_ms: z.number(),
     attempt: z.int(),
-    save_options: z.string().transform(parsed).pipe(storedSaveOptionsSchema),
+    save_options: z.string().transform(parseJson).pipe(storedSaveOptionsSchema),
     cancel_requested_at_ms: z.number().nullable(),
     ended_at_ms: z.number().nullable(),
-    end_json: z.string().transform(parsed).pipe(mcpTaskEndSchema).nullable(),
+    end_json: z.string().transform(parseJson).pipe(mcpTaskEndSchema).nullable(),
   })
   .transform(
     (row): McpTask => ({
@@ -42,7 +42,7 @@ const mcpTaskRow = z
     }),
   );
 
-export const parseMcpTaskRows = (rows: Rows = []): McpTask[] => parseReadableRows(mcpTaskRow, rows);
+export const parseMcpTaskRows = (rows: Rows = []): McpTask[] => parseReadableRows(mcpTaskRowSchema, rows);
 
 /** Selects an MCP task of this API key. */
 export const selectMcpTask = ({ apiKeyId }: Pick<LedgerScope, "apiKeyId">, mcpTaskId: string): Statement =>
@@ -59,7 +59,7 @@ export const selectOpenMcpTasks = ({ apiKeyId, machineId }: LedgerScope, targetI
   );
 
 /** Writes an MCP task. A stored MCP task that has ended stays unchanged, so the write can be repeated safely. */
-export const saveMcpTask = (row: McpTask): Statement =>
+export const saveMcpTaskStatement = (row: McpTask): Statement =>
   sql(
     `INSERT INTO agm_mcp_tasks (mcp_task_id, kind, api_key_id, target_id, opened_at_ms, attempt, save_options, cancel_requested_at_ms,
        ended_at_ms, end_json)

@@ -2,7 +2,7 @@
 import {
   cancelMcpTask,
   endMcpTask,
-  findOrCreateMcpTask,
+  getOrCreateMcpTask,
   isMcpTaskWanted,
   type McpTask,
   type McpTaskDraft,
@@ -12,7 +12,12 @@ import {
 import type { SaveOptions } from "../rules/save-options.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
-import { parseMcpTaskRows, saveMcpTask, selectMcpTask, selectOpenMcpTasks } from "./mcp-task-rows.ts";
+import {
+  parseMcpTaskRows,
+  saveMcpTaskStatement,
+  selectMcpTask,
+  selectOpenMcpTasks,
+} from "./mcp-task-rows.ts";
 import { parseLoadedRow, ROW_RESULTS, selectRow } from "./record-rows.ts";
 import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
 
@@ -55,8 +60,8 @@ export class McpTaskStore {
       decide: (rows) => {
         const target = parseMcpTaskTarget(parseLoadedRow(rows).stored?.recordJson);
         if (target === null) return { result: null };
-        const result = findOrCreateMcpTask(parseMcpTaskRows(rows[ROW_RESULTS]), target, draft, saveOptions);
-        return { result, save: [saveMcpTask(result)] };
+        const result = getOrCreateMcpTask(parseMcpTaskRows(rows[ROW_RESULTS]), target, draft, saveOptions);
+        return { result, save: [saveMcpTaskStatement(result)] };
       },
     });
   }
@@ -95,7 +100,7 @@ export class McpTaskStore {
         const [stored] = parseMcpTaskRows(rows.at(-1));
         if (stored === undefined) return { result: knownMcpTask };
         const result = change(stored, rows);
-        return { result, save: [saveMcpTask(result)] };
+        return { result, save: [saveMcpTaskStatement(result)] };
       },
     });
   }

@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { BillLine } from "../rules/bill.ts";
 import type { Lease } from "../rules/lease.ts";
 import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
-import { leaseRow, parseReadableRows, toLeaseValues } from "./record-rows.ts";
+import { leaseRowSchema, parseReadableRows, toLeaseValues } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
-const rowSchema = z
+const narrationRowSchema = z
   .object({
     api_key_id: z.string(),
     narration_id: z.string(),
@@ -20,11 +20,11 @@ const rowSchema = z
     state: row.state,
   }));
 
-export type NarrationRow = z.infer<typeof rowSchema> & { readonly lease: Lease | null };
+export type NarrationRow = z.infer<typeof narrationRowSchema> & { readonly lease: Lease | null };
 
 export const toNarrationRow = (row: unknown): NarrationRow => ({
-  ...rowSchema.parse(row),
-  lease: leaseRow.parse(row),
+  ...narrationRowSchema.parse(row),
+  lease: leaseRowSchema.parse(row),
 });
 
 /** The fields of a narration's state that the admission of a create needs. The narrations' own schema has the rest. */
@@ -97,7 +97,7 @@ export const selectBill = ({ baseUrl, apiKeyId, machineId }: LedgerScope, narrat
     machineId,
   );
 
-const billRow = z
+const billRowSchema = z
   .object({
     request_lookup_key: z.string(),
     api_key_id: z.string(),
@@ -114,10 +114,10 @@ const billRow = z
     }),
   );
 
-export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(billRow, rows);
+export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(billRowSchema, rows);
 
 /** Adds a request to the bill of a narration. */
-export const addToBill = (
+export const addToBillStatement = (
   { baseUrl, apiKeyId }: LedgerScope,
   narrationId: string,
   requestLookupKey: string,
@@ -131,7 +131,7 @@ export const addToBill = (
     requestLookupKey,
   );
 
-export const saveNarrationLease = (
+export const saveNarrationLeaseStatement = (
   { apiKeyId, narrationId }: Pick<NarrationRow, "apiKeyId" | "narrationId">,
   lease: Lease | null,
 ): Statement =>

@@ -8,12 +8,12 @@ import type { ProcessId } from "../../process-id.ts";
 import { type BillLine, groupBillByRequest } from "../rules/bill.ts";
 import { acquireLease, findLeaseOwner } from "../rules/lease.ts";
 import type { McpTask } from "../rules/mcp-task.ts";
-import { type LedgerScope, saveMachineKey } from "./ledger-scope.ts";
-import { parseMcpTaskRows, saveMcpTask, selectOpenMcpTasks } from "./mcp-task-rows.ts";
+import { type LedgerScope, saveMachineKeyStatement } from "./ledger-scope.ts";
+import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasks } from "./mcp-task-rows.ts";
 import {
   type NarrationRow,
   parseBillLines,
-  saveNarrationLease,
+  saveNarrationLeaseStatement,
   selectBill,
   selectNarration,
   selectNewestNarrations,
@@ -86,7 +86,7 @@ export class NarrationStore {
       durability: "process_kill",
       locks: [],
       load: [],
-      decide: () => ({ result: undefined, save: [saveMachineKey(scope), insert] }),
+      decide: () => ({ result: undefined, save: [saveMachineKeyStatement(scope), insert] }),
     });
   }
 
@@ -115,7 +115,7 @@ export class NarrationStore {
     state: string,
     mcpTasks: readonly McpTask[] = [],
   ): Promise<boolean> {
-    const mcpTaskStatements = mcpTasks.map(saveMcpTask);
+    const mcpTaskStatements = mcpTasks.map(saveMcpTaskStatement);
     // Require durability, because the state contains the limit of the narration's cost.
     return this.#transact(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
@@ -150,7 +150,7 @@ export class NarrationStore {
       );
       const isSame =
         acquired.renewedSteadyMs === row.lease?.renewedSteadyMs && acquired.owner === row.lease.owner;
-      return { result: acquired.owner, save: isSame ? [] : [saveNarrationLease(row, acquired)] };
+      return { result: acquired.owner, save: isSame ? [] : [saveNarrationLeaseStatement(row, acquired)] };
     });
   }
 
@@ -158,7 +158,7 @@ export class NarrationStore {
     const { processId } = this.#options;
     return this.#transact(narrationId, "process_kill", (row) => ({
       result: undefined,
-      save: row?.lease?.owner === processId ? [saveNarrationLease(row, null)] : [],
+      save: row?.lease?.owner === processId ? [saveNarrationLeaseStatement(row, null)] : [],
     }));
   }
 

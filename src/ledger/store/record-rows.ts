@@ -20,7 +20,7 @@ const leaseColumns = {
 };
 
 /** Parses the lease in the columns of a record or a narration. */
-export const leaseRow = z
+export const leaseRowSchema = z
   .object(leaseColumns)
   .transform(
     ({ lease_owner: owner, lease_renewed_steady_ms: renewedSteadyMs, lease_ttl_ms: ttlMs }): Lease | null =>
@@ -56,7 +56,7 @@ const toSpend = (row: z.infer<z.ZodObject<typeof spendColumns>>): BucketedSpend 
     ? null
     : { bucketIndex: row.spend_bucket, credits: row.spend_credits };
 
-const storedSchema = z
+const parsedRowSchema = z
   .object({
     status: z.string().nullable().catch(null),
     base_url: z.string(),
@@ -72,21 +72,21 @@ const storedSchema = z
     revision: row.revision,
     recordJson: row.record_json,
     concurrencySlot: toConcurrencySlot(row),
-    lease: leaseRow.parse(row),
+    lease: leaseRowSchema.parse(row),
     spend: toSpend(row),
   }));
-const lookupKeyRow = z.object({ lookup_key: z.string() }).transform((row) => row.lookup_key);
-const storedRecordRow = z
+const lookupKeyRowSchema = z.object({ lookup_key: z.string() }).transform((row) => row.lookup_key);
+const recordJsonRowSchema = z
   .object({ api_key_id: z.string(), record_id: z.string(), record_json: z.string() })
   .transform((row) => ({ apiKeyId: row.api_key_id, recordId: row.record_id, recordJson: row.record_json }));
-const otherConcurrencySlotRow = z
+const otherConcurrencySlotRowSchema = z
   .object({ record_id: z.string(), ...concurrencySlotColumns })
   .transform((row) => ({ recordId: row.record_id, concurrencySlot: toConcurrencySlot(row) }));
 
 /** The JSON of a record, with the API key id and the record id of its row. */
-export type RecordJsonRow = z.infer<typeof storedRecordRow>;
-export type OtherConcurrencySlot = z.infer<typeof otherConcurrencySlotRow>;
-export type ParsedRow = z.infer<typeof storedSchema> & { readonly lookupKeys: readonly string[] };
+export type RecordJsonRow = z.infer<typeof recordJsonRowSchema>;
+export type OtherConcurrencySlot = z.infer<typeof otherConcurrencySlotRowSchema>;
+export type ParsedRow = z.infer<typeof parsedRowSchema> & { readonly lookupKeys: readonly string[] };
 
 /** Parses rows. Skips rows with damaged cells, because a damaged row must not hide all others. */
 export function parseReadableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
@@ -96,14 +96,15 @@ export function parseReadableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
   });
 }
 
-export const parseStoredRecords = (rows: Rows): RecordJsonRow[] => parseReadableRows(storedRecordRow, rows);
+export const parseRecordJsonRows = (rows: Rows): RecordJsonRow[] =>
+  parseReadableRows(recordJsonRowSchema, rows);
 export const parseOtherConcurrencySlots = (rows: Rows): OtherConcurrencySlot[] =>
-  parseReadableRows(otherConcurrencySlotRow, rows);
+  parseReadableRows(otherConcurrencySlotRowSchema, rows);
 
-const taskStatementRow = z
+const taskStatementRowSchema = z
   .object({ lookup_key: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
   .transform((row) => ({ lookupKey: row.lookup_key, status: row.status, spend: toSpend(row) }));
-type OtherTaskStatement = z.infer<typeof taskStatementRow>;
+type OtherTaskStatement = z.infer<typeof taskStatementRowSchema>;
 
 /** A stored record, and what the records of other keys state about the same tasks. */
 export interface LoadedRow {
@@ -147,12 +148,12 @@ export function parseLoadedRow([rows = [], lookupKeys = [], shares = []]: readon
   const stored =
     row === undefined
       ? undefined
-      : { ...storedSchema.parse(row), lookupKeys: parseReadableRows(lookupKeyRow, lookupKeys) };
-  return { stored, otherTaskStatements: parseReadableRows(taskStatementRow, shares) };
+      : { ...parsedRowSchema.parse(row), lookupKeys: parseReadableRows(lookupKeyRowSchema, lookupKeys) };
+  return { stored, otherTaskStatements: parseReadableRows(taskStatementRowSchema, shares) };
 }
 
 /** Writes a row over the stored one. */
-export function saveRow(
+export function saveRowStatements(
   loaded: LoadedRow,
   row: RecordRow,
   { concurrencySlot, lease }: { readonly concurrencySlot: ConcurrencySlot; readonly lease: Lease | null },
@@ -193,8 +194,11 @@ export function saveRow(
   );
   return [
     upsert,
-    ...saveLookupKeys(row, stored?.lookupKeys ?? [], row.lookupKeys),
-    ...saveSpend(row.baseUrl, loaded, { lookupKeys: row.lookupKeys, share: { status: row.status, spend } }),
+    ...saveLookupKeysStatements(row, stored?.lookupKeys ?? [], row.lookupKeys),
+    ...saveSpendStatements(row.baseUrl, loaded, {
+      lookupKeys: row.lookupKeys,
+      share: { status: row.status, spend },
+    }),
   ];
 }
 
@@ -204,20 +208,22 @@ export function saveRow(
  * @param keepsSpend whether the sums still count the spend of the removed record; true for a damaged record, because
  *   its removal does not return its credits
  */
-export function dropRow(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
+export function deleteRowStatements(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
   const { stored } = loaded;
   if (stored === undefined) return [];
   return [
     sql("DELETE FROM agm_records WHERE api_key_id = ? AND record_id = ?", key.apiKeyId, key.recordId),
-    ...saveLookupKeys(key, stored.lookupKeys, []),
+    ...saveLookupKeysStatements(key, stored.lookupKeys, []),
     // Leave the sums unchanged to keep the spend. But if another record names the same task, the spend of that record
     // counts for the task from now on.
-    ...(keepsSpend && loaded.otherTaskStatements.length === 0 ? [] : saveSpend(stored.baseUrl, loaded, null)),
+    ...(keepsSpend && loaded.otherTaskStatements.length === 0
+      ? []
+      : saveSpendStatements(stored.baseUrl, loaded, null)),
   ];
 }
 
 /** Removes a key's requests that were refused before a wall-clock time, with their lookup keys and MCP tasks. */
-export function dropRefused(apiKeyId: string, beforeMs: number): Statement[] {
+export function deleteRefusedStatements(apiKeyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?";
   return [
     sql(
@@ -231,7 +237,7 @@ export function dropRefused(apiKeyId: string, beforeMs: number): Statement[] {
   ];
 }
 
-export const saveLease = ({ apiKeyId, recordId }: RecordKey, lease: Lease | null): Statement =>
+export const saveLeaseStatement = ({ apiKeyId, recordId }: RecordKey, lease: Lease | null): Statement =>
   sql(
     "UPDATE agm_records SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE api_key_id = ? AND record_id = ?",
     ...toLeaseValues(lease),
@@ -239,7 +245,7 @@ export const saveLease = ({ apiKeyId, recordId }: RecordKey, lease: Lease | null
     recordId,
   );
 
-function saveLookupKeys(
+function saveLookupKeysStatements(
   { apiKeyId, recordId }: RecordKey,
   before: readonly string[],
   after: readonly string[],
@@ -272,7 +278,7 @@ function saveLookupKeys(
  * Builds the changes of the sums. If several records share one task, the sums count this task once (see
  * rules/shared-task.ts).
  */
-function saveSpend(
+function saveSpendStatements(
   baseUrl: string,
   { stored, otherTaskStatements }: LoadedRow,
   after: { readonly lookupKeys: readonly string[]; readonly share: TaskStatement } | null,

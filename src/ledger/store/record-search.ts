@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isResumableStatus, RECORD_STATUSES, type RecordStatus } from "../record.ts";
 import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
-import { parseStoredRecords, type RecordJsonRow } from "./record-rows.ts";
+import { parseRecordJsonRows, type RecordJsonRow } from "./record-rows.ts";
 import { type Rows, type SqlEngine, sql } from "./sql-engine.ts";
 
 export interface ListQuery {
@@ -18,9 +18,13 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-const listedRow = z.object({ created_at_ms: z.number(), api_key_id: z.string(), record_id: z.string() });
-const keyRow = z.object({ api_key_id: z.string() });
-const baseUrlRow = z.object({ base_url: z.string() });
+const listedRowSchema = z.object({
+  created_at_ms: z.number(),
+  api_key_id: z.string(),
+  record_id: z.string(),
+});
+const apiKeyRowSchema = z.object({ api_key_id: z.string() });
+const baseUrlRowSchema = z.object({ base_url: z.string() });
 
 const MAX_OTHER_BASE_URLS = 5;
 
@@ -60,7 +64,7 @@ export class RecordSearch {
     );
     if (statements.length === 0) return [];
     const found = (await this.#engine.read(statements)).flat();
-    return parseStoredRecords(sortNewestFirst(found).slice(0, limit));
+    return parseRecordJsonRows(sortNewestFirst(found).slice(0, limit));
   }
 
   /** Finds every visible record that has the lookup key. This API key's records come first. */
@@ -78,7 +82,7 @@ export class RecordSearch {
         apiKeyId,
       ),
     ]);
-    return parseStoredRecords(rows);
+    return parseRecordJsonRows(rows);
   }
 
   /** Finds a few other services for which this machine has used API keys. */
@@ -92,7 +96,7 @@ export class RecordSearch {
         baseUrl,
       ),
     ]);
-    return baseUrlRow
+    return baseUrlRowSchema
       .array()
       .parse(rows)
       .map((row) => row.base_url);
@@ -108,7 +112,7 @@ export class RecordSearch {
         baseUrl,
       ),
     ]);
-    return keyRow
+    return apiKeyRowSchema
       .array()
       .parse(rows)
       .map((row) => row.api_key_id);
@@ -121,7 +125,7 @@ export class RecordSearch {
 function sortNewestFirst(rows: Rows): Rows {
   return rows
     .flatMap((row) => {
-      const parsed = listedRow.safeParse(row);
+      const parsed = listedRowSchema.safeParse(row);
       return parsed.success ? [{ row, ...parsed.data }] : [];
     })
     .sort((left, right) =>

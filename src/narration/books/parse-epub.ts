@@ -2,8 +2,8 @@
 import type { ParsedText, SkippedList, SourceBlock } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
-import { checkText } from "../text/cut-text-into-parts.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
+import { assertSpeakable } from "../text/plan-text.ts";
 import { BookArchive } from "./book-archive.ts";
 import { type BookPackage, parsePackage, readArchiveText } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, parseHtmlPage } from "./html-parser.ts";
@@ -75,7 +75,7 @@ export function parseEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
     readPaths.add(path);
     const html = readArchiveText(archive, path);
     if (html === null) continue;
-    checkText(html);
+    assertSpeakable(html);
     const page = parseHtmlPage(normalizeLines(html), true, skipped);
     if ((isMatter && !hasProse(page)) || isContents(page)) leaveOut("book_matter", page, skipped);
     else if (!isLinear) leaveOut("aside", page, skipped);

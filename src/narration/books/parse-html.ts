@@ -1,10 +1,10 @@
 /** Reads an HTML page as a text. If the page has a main element or articles, reads only these. */
 import type { ParsedText, SkippedList, SourceBlock } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
-import { checkText } from "../text/cut-text-into-parts.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
 import { isFrameEnd, isFrameStart } from "../text/plain/ebook-boilerplate.ts";
+import { assertSpeakable } from "../text/plan-text.ts";
 import { type PageBlock, parseHtmlPage } from "./html-parser.ts";
 
 const blockText = (block: SourceBlock): string =>
@@ -59,7 +59,7 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
  * @throws AudioError `invalid_request` if the text is damaged: half of a surrogate pair, or a replacement character
  */
 export function parseHtml(html: string, skipped: SkippedList): ParsedText {
-  checkText(html);
+  assertSpeakable(html);
   const { blocks, title, author } = parseHtmlPage(normalizeLines(html), false, skipped);
   const spokenBlocks = withoutPageMarks(withoutFrame(selectMainBlocks(blocks, skipped), skipped), skipped);
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");

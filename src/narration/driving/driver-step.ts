@@ -79,7 +79,7 @@ export function decideDriverStep(progress: NarrationProgress): DriverStep {
   if (incomplete !== -1) return joinStep(progress, incomplete, false);
   return {
     kind: "end",
-    isComplete: files.every((file) => file.joinResult === "complete" || isSkipped(file, partStates)),
+    isComplete: files.every((file) => file.joinResult === "complete" || isLeftOut(file, partStates)),
   };
 }
 
@@ -103,7 +103,7 @@ function findNextPart({
 const hasSaved = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
   file.partIndexes.some((part) => partStates[part] === "saved");
 
-const isSkipped = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
+const isLeftOut = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
   file.partIndexes.every((part) => partStates[part] === "left_out");
 
 const hasAllParts = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>

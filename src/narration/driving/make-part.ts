@@ -4,7 +4,7 @@ import { NotWantedError } from "../../generation/job/job.ts";
 import type { PartCall, PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
-import { derivePartStatus, recordCharge } from "../state/part-summary.ts";
+import { derivePartStatus, sumRecordCharge } from "../state/part-summary.ts";
 import type { PartState } from "./driver-step.ts";
 import { buildProblem, buildUnusableAudioProblem, concernsOnePart } from "./part-problems.ts";
 import { STATES_BY_STATUS } from "./part-table.ts";
@@ -40,7 +40,8 @@ export async function makePart(
     if (MAY_FIT_LATER.has(audioError.code)) return { kind: "out_of_credits", error: audioError };
     if (!concernsOnePart(audioError)) return { kind: "blocked", error: audioError };
     const record = await partOperations.find(request);
-    const isRefunded = audioError.code === "task_failed" && (record === null || recordCharge(record) === 0);
+    const isRefunded =
+      audioError.code === "task_failed" && (record === null || sumRecordCharge(record) === 0);
     return { kind: "failed", problem: buildPartProblem(record, partIndex, audioError), isRefunded };
   }
 }

@@ -9,7 +9,7 @@ import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.
 import { AudioError } from "../../errors.ts";
 import { buildAutomaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
 import { appendToStem, buildNumberedName, buildRequestedName } from "../../files/file-name.ts";
-import { checkNameAvailability } from "../../files/name-availability.ts";
+import { probeNameAvailability } from "../../files/name-availability.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
 import { saveAudio } from "../../files/save-audio.ts";
@@ -175,7 +175,7 @@ async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise
   const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
   const stem = basename(name, extension);
   const prechecks = await Promise.all(
-    otherExtensions.map((other) => checkNameAvailability(folder, `${stem}${other}`)),
+    otherExtensions.map((other) => probeNameAvailability(folder, `${stem}${other}`)),
   );
   return prechecks.every((result) => result === "free");
 }
@@ -212,7 +212,7 @@ export async function checkRoomForNames(folder: OutputFolder, narration: FileOwn
   const companion = appendToStem(longest, `-${LAST_NUMBER}.chapters`, ".json");
   try {
     await folder.ensureExists();
-    await checkNameAvailability(folder, buildNumberedName(companion, LAST_NUMBER));
+    await probeNameAvailability(folder, buildNumberedName(companion, LAST_NUMBER));
   } catch (error) {
     if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
   }

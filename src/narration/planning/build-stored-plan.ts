@@ -7,9 +7,9 @@ import { describeRespelledWords, type Pronunciation } from "../../pronunciation.
 import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import type { ParsedText, SkippedList } from "../text/blocks.ts";
 import { selectChapters } from "../text/chapters/chosen-chapters.ts";
-import { cutDocumentIntoParts, cutTextIntoParts } from "../text/cut-text-into-parts.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
+import { planBlocks, planText } from "../text/plan-text.ts";
 import {
   MAX_PARTS,
   type NarrationPlan,
@@ -39,7 +39,7 @@ export interface PlanOptions {
  * Either a text, or a function that reads a file of another kind into blocks. The function adds to `skipped` what it
  * leaves out.
  */
-export type ProseText =
+export type PlanSource =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
   | { readonly read: (skipped: SkippedList) => ParsedText };
 
@@ -110,7 +110,7 @@ const buildVoiceSettingsKey = ({ voice, speed, pitch, volume }: Speaker): string
   JSON.stringify([voice, speed, pitch, volume]);
 
 /** Finds the speaker of a part by its voice and settings. Returns no speaker if several speakers share them. */
-function getSpeakerName(
+function buildSpeakerField(
   { voice, settings }: PlannedPart,
   voices: SpeakersByName,
 ): Pick<StoredPart, "speaker"> {
@@ -127,7 +127,7 @@ function toStoredPart(planned: PlannedPart, options: PlanOptions): RespelledPart
   const { voice = null, settings, ...part } = planned;
   const ownSettings = settings === undefined ? {} : { settings };
   const partToSpeak = applyPronunciations(
-    { ...part, voice, ...getSpeakerName(planned, options.voices), ...ownSettings },
+    { ...part, voice, ...buildSpeakerField(planned, options.voices), ...ownSettings },
     options,
   );
   if (partToSpeak.part.respelledText !== undefined) return partToSpeak;
@@ -145,15 +145,15 @@ interface WholePlan {
   readonly remarks: readonly string[];
 }
 
-function cutWholeText(source: ProseText, options: PlanOptions): WholePlan {
+function cutWholeText(source: PlanSource, options: PlanOptions): WholePlan {
   const { settings, voices, pauseSeconds, pausesAfterParagraphs } = options;
   const speed = settings.speed ?? 1;
   const request = { speed, pauseSeconds, speakers: voices };
   if ("read" in source) {
-    const plan = cutDocumentIntoParts(source.read, { ...request, pausesAfterParagraphs });
+    const plan = planBlocks(source.read, { ...request, pausesAfterParagraphs });
     return {
       plan,
-      unbroken: pausesAfterParagraphs === true ? cutDocumentIntoParts(source.read, request) : plan,
+      unbroken: pausesAfterParagraphs === true ? planBlocks(source.read, request) : plan,
       remarks: [],
     };
   }
@@ -167,12 +167,12 @@ function cutWholeText(source: ProseText, options: PlanOptions): WholePlan {
     };
   }
   checkHeadings(text, format);
-  const plan = cutTextIntoParts({ text, format, ...request, pausesAfterParagraphs });
-  const unbroken = pausesAfterParagraphs === true ? cutTextIntoParts({ text, format, ...request }) : plan;
+  const plan = planText({ text, format, ...request, pausesAfterParagraphs });
+  const unbroken = pausesAfterParagraphs === true ? planText({ text, format, ...request }) : plan;
   return { plan, unbroken, remarks: [] };
 }
 
-export const copyPronunciations = ({
+export const buildPronunciationsField = ({
   pronunciations = [],
 }: PlanOptions): Pick<StoredPlan, "pronunciations"> =>
   pronunciations.length === 0 ? {} : { pronunciations: [...pronunciations] };
@@ -182,7 +182,7 @@ export const copyPronunciations = ({
  *
  * @throws AudioError `invalid_request` if there is nothing to speak, or a chosen chapter does not exist
  */
-export function buildStoredPlan(source: ProseText, options: PlanOptions): StoredPlan {
+export function buildStoredPlan(source: PlanSource, options: PlanOptions): StoredPlan {
   const { settings, pauseSeconds, fileLayout, chapters } = options;
   const { remarks, ...whole } = cutWholeText(source, options);
   const choose = (plan: NarrationPlan): NarrationPlan =>
@@ -213,7 +213,7 @@ export function buildStoredPlan(source: ProseText, options: PlanOptions): Stored
       : { author: plan.author.replaceAll(INVISIBLE_CHARACTERS, " ").trim() }),
     sections: plan.sections.map(({ title, level }) => (level === null ? { title } : { title, level })),
     parts,
-    ...copyPronunciations(options),
+    ...buildPronunciationsField(options),
     remarks: [
       ...remarks,
       ...buildChosenRemark(plan),

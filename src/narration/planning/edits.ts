@@ -5,10 +5,10 @@ import { AudioError } from "../../errors.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import { hasWords } from "../text/characters.ts";
-import { parseReplacement } from "../text/cut-text-into-parts.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
+import { parseReplacement } from "../text/plan-text.ts";
 import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildInheritedRemarks } from "./plan-remarks.ts";
 import { applyPronunciations } from "./respelled-part.ts";
@@ -219,7 +219,7 @@ function mergeNarrationRules(
 }
 
 /** Maximum estimated length of an edited part. Longer parts are divided as the planner divides them. */
-const MAX_SECONDS = 90;
+const MAX_PART_SECONDS = 90;
 
 function divideEditedPart(
   part: StoredPart,
@@ -229,7 +229,7 @@ function divideEditedPart(
   const { settings, pauseSeconds } = plan;
   const options = { settings, pronunciations };
   const { part: whole } = applyPronunciations(part, options);
-  if (whole.estimatedSeconds <= MAX_SECONDS && countCodePoints(part.text) <= MAX_PROMPT_CODE_POINTS) {
+  if (whole.estimatedSeconds <= MAX_PART_SECONDS && countCodePoints(part.text) <= MAX_PROMPT_CODE_POINTS) {
     return [whole];
   }
   const speed = part.settings?.speed ?? settings.speed ?? 1;

@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
 import { assertFileName } from "../../files/file-name.ts";
-import type { InputText } from "../../files/input-format.ts";
+import type { NarrationInput } from "../../files/input-format.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import { secretRefusedError } from "../../redaction.ts";
@@ -28,7 +28,7 @@ export type NarrateSource =
   /** @param sourceName the name of the file that was read; absent for a text */
   | {
       readonly kind: "text";
-      readonly source: InputText;
+      readonly source: NarrationInput;
       readonly sourceName?: string;
       readonly options: PlanOptions;
     }
@@ -96,7 +96,7 @@ async function nameOfEdit(repository: NarrationRepository, narrationId: string):
  *
  * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`
  */
-export async function findOrPlanNarration(
+export async function getOrPlanNarration(
   deps: FindNarrationDeps,
   source: NarrateSource,
 ): Promise<FoundNarration> {
@@ -126,7 +126,7 @@ export async function findOrPlanNarration(
 /**
  * Finds the narration of a call, and checks its file names before anything is sent.
  *
- * @throws AudioError as {@link findOrPlanNarration} does, and `invalid_file_name`
+ * @throws AudioError as {@link getOrPlanNarration} does, and `invalid_file_name`
  */
 export async function findOrPlanCheckedNarration(
   deps: FindNarrationDeps,
@@ -135,7 +135,7 @@ export async function findOrPlanCheckedNarration(
 ): Promise<FoundNarration> {
   if (fileName !== null) assertFileName(fileName);
   if (fileName !== null && deps.containsSecret(fileName)) throw secretRefusedError("The file name holds");
-  const found = await findOrPlanNarration(deps, source);
+  const found = await getOrPlanNarration(deps, source);
   const { state } = found;
   if (maxCredits !== null) {
     await checkRoomForNames(deps.folder, {

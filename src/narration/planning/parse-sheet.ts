@@ -1,6 +1,6 @@
 /** Parses a sheet: its separator, its known columns, and its rows with the numbers that a spreadsheet shows. */
 import { CsvError, parse } from "csv-parse/sync";
-import { withThousands } from "../../contract/thousands.ts";
+import { formatThousands } from "../../contract/thousands.ts";
 import { AudioError } from "../../errors.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 
@@ -107,7 +107,7 @@ export function parseSheet(text: string): Sheet {
   const [header = [], ...records] = parseRows(text, separator ?? "\t", MAX_LINES + 1);
   if (records.length >= MAX_LINES) {
     throw refusedSheetError(
-      `has ${withThousands(MAX_LINES)} rows or more; at most ${withThousands(MAX_ROWS)} are taken`,
+      `has ${formatThousands(MAX_LINES)} rows or more; at most ${formatThousands(MAX_ROWS)} are taken`,
     );
   }
   const names = header.map(normaliseName);
@@ -119,7 +119,7 @@ export function parseSheet(text: string): Sheet {
   if (filled.length === 0) throw refusedSheetError("has no rows below its header");
   if (filled.length > MAX_ROWS) {
     throw refusedSheetError(
-      `has ${withThousands(filled.length)} rows; at most ${withThousands(MAX_ROWS)} are taken`,
+      `has ${formatThousands(filled.length)} rows; at most ${formatThousands(MAX_ROWS)} are taken`,
       "Ask the user to divide it into several files, each with the header.",
     );
   }

@@ -1,15 +1,15 @@
 /** Plans an input by its kind. The reader of each kind is loaded on first use. */
 import { AudioError } from "../../errors.ts";
-import type { InputText } from "../../files/input-format.ts";
+import type { NarrationInput } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import type { PlanOptions, ProseText } from "./build-stored-plan.ts";
+import type { PlanOptions, PlanSource } from "./build-stored-plan.ts";
 
 /**
  * Plans an input, by the planner for its kind.
  *
  * @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken
  */
-export async function planByKind(input: InputText, options: PlanOptions): Promise<StoredPlan> {
+export async function planByKind(input: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
   if (input.format === "sheet") {
     if (options.chapters !== undefined) {
       throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.", {
@@ -23,7 +23,7 @@ export async function planByKind(input: InputText, options: PlanOptions): Promis
   return buildStoredPlan(await toProseText(input), options);
 }
 
-async function toProseText(input: Exclude<InputText, { format: "sheet" }>): Promise<ProseText> {
+async function toProseText(input: Exclude<NarrationInput, { format: "sheet" }>): Promise<PlanSource> {
   if (input.format === "html") {
     const { parseHtml } = await import("../books/parse-html.ts");
     return { read: (skipped) => parseHtml(input.text, skipped) };

@@ -8,25 +8,25 @@ import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import { coerceArguments } from "../../contract/coerce-arguments.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
-import { withThousands } from "../../contract/thousands.ts";
+import { formatThousands } from "../../contract/thousands.ts";
 import { countCodePoints, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import { buildRequestedName, findFileNameIssue } from "../../files/file-name.ts";
 import { describeRespelledWords } from "../../pronunciation.ts";
 import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
 import { hasWords } from "../text/characters.ts";
-import { checkText } from "../text/cut-text-into-parts.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { formatNumberSpans } from "../text/number-spans.ts";
+import { assertSpeakable } from "../text/plan-text.ts";
 import {
   CUTTING_RULES_VERSION,
   type NarrationPlan,
   type PlannedPart,
   type Speaker,
 } from "../text/plan-types.ts";
-import { buildShortPartsRemarks, copyPronunciations, type PlanOptions } from "./build-stored-plan.ts";
+import { buildPronunciationsField, buildShortPartsRemarks, type PlanOptions } from "./build-stored-plan.ts";
 import { COLUMNS, parseSheet, refusedSheetError, type Sheet, type SheetRow } from "./parse-sheet.ts";
 import { buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
@@ -140,10 +140,10 @@ function planRow(row: SheetRow, section: number, options: PlanOptions, issues: R
   const text = textOf(row);
   const length = countCodePoints(text);
   if (length > MAX_PROMPT_CODE_POINTS) {
-    const max = withThousands(MAX_PROMPT_CODE_POINTS);
+    const max = formatThousands(MAX_PROMPT_CODE_POINTS);
     issues.add(
       row.number,
-      `the text has ${withThousands(length)} characters, and one task takes at most ${max}`,
+      `the text has ${formatThousands(length)} characters, and one task takes at most ${max}`,
     );
     return [];
   }
@@ -249,7 +249,7 @@ function buildLongRemarks(planned: readonly PlannedRow[]): string[] {
  * @throws AudioError `invalid_request` if the source is not a sheet or has invalid rows
  */
 export function planSheet(source: string, options: PlanOptions): StoredPlan {
-  checkText(source);
+  assertSpeakable(source);
   const { settings, pauseSeconds } = options;
   const format = formatOfPlan({ settings });
   const sheet = parseSheet(source);
@@ -283,7 +283,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
       ...(cells.file === "" ? {} : { fileName: cells.file }),
     })),
     parts,
-    ...copyPronunciations(options),
+    ...buildPronunciationsField(options),
     remarks: [
       buildFilesRemark(sheet, rows, voices),
       buildEdgesRemark(plan),

@@ -1,7 +1,7 @@
 /** Plans a long text in a worker thread, because a book or a hostile file would block every other call for seconds. */
 import { Worker } from "node:worker_threads";
 import { AudioError, internalError } from "../../errors.ts";
-import type { InputText } from "../../files/input-format.ts";
+import type { NarrationInput } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
 import type { PlanOptions } from "./build-stored-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
@@ -64,7 +64,7 @@ function releaseThread(): void {
  *
  * @throws AudioError any error of planning; `invalid_request` if planning takes too long or too much memory
  */
-export async function planInThread(source: InputText, options: PlanOptions): Promise<StoredPlan> {
+export async function planInThread(source: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
   await takeThread();
   try {
     return await runPlanWorker(source, options);
@@ -73,7 +73,7 @@ export async function planInThread(source: InputText, options: PlanOptions): Pro
   }
 }
 
-async function runPlanWorker(source: InputText, options: PlanOptions): Promise<StoredPlan> {
+async function runPlanWorker(source: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
   let worker: Worker;
   try {
     worker = startWorker({ source, options });

@@ -1,5 +1,5 @@
 /** Plans a text without blocking other calls: a short one at once, a long one in a worker thread. */
-import type { InputText } from "../../files/input-format.ts";
+import type { NarrationInput } from "../../files/input-format.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
 import type { PlanOptions } from "./build-stored-plan.ts";
 
@@ -14,7 +14,7 @@ const MAX_CODE_UNITS_WITHOUT_THREAD = 100_000;
  *
  * @throws AudioError `invalid_request` if there is nothing to speak, or planning takes too long
  */
-export async function planWithoutBlocking(source: InputText, options: PlanOptions): Promise<StoredPlan> {
+export async function planWithoutBlocking(source: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
   // Plan every book in a thread. The unpacked size of an archive is unknown, and deeply nested elements take seconds to
   // close.
   const isBook = source.format === "epub" || source.format === "html";

@@ -56,7 +56,7 @@ export interface NarrationEnd {
 }
 
 /** Ends the MCP tasks of a narration that no longer runs. */
-export function endByState(
+export function endMcpTasksOfNarration(
   open: readonly McpTask[],
   { status, problems, files }: NarrationState,
   { atMs, totals }: NarrationEnd,

@@ -7,9 +7,9 @@ import { buildPartInput } from "./part-input.ts";
 
 const PREFIX = "nar_";
 const DIGITS = 32;
-const PATTERN = /^nar_[0-9a-f]{32}$/;
+const NARRATION_ID = /^nar_[0-9a-f]{32}$/;
 
-export const isNarrationId = (text: string): boolean => PATTERN.test(text);
+export const isNarrationId = (text: string): boolean => NARRATION_ID.test(text);
 
 /** Returns the id of a plan's narration. The limit, the file name and the chosen takes do not affect the id. */
 export function deriveNarrationId(baseUrl: string, plan: StoredPlan): string {

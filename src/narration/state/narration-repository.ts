@@ -8,7 +8,7 @@ import type { NarrationStore, StoredNarration } from "../../ledger/store/narrati
 import type { ProcessId } from "../../process-id.ts";
 import { isProcessDead } from "../../process-id.ts";
 import { type NarrationBill, sumNarrationBill } from "./narration-bill.ts";
-import { endByState, withoutCallers } from "./narration-callers.ts";
+import { endMcpTasksOfNarration, withoutCallers } from "./narration-callers.ts";
 import {
   buildNewState,
   type NarrationFile,
@@ -147,7 +147,7 @@ export class NarrationRepository {
   ): Promise<McpTask[]> {
     if (state.status === "running" || open.length === 0) return [];
     const narration = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
-    return endByState(open, state, {
+    return endMcpTasksOfNarration(open, state, {
       totals: await this.#computeTotals(narration),
       atMs: this.#wallMs(),
     });

@@ -71,7 +71,7 @@ export function derivePartStatus(record: RequestRecord | null): PartRecordStatus
 }
 
 /** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
-export const recordCharge = (record: RequestRecord): number =>
+export const sumRecordCharge = (record: RequestRecord): number =>
   deriveConcurrencySlotState(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 
 async function readRecords(

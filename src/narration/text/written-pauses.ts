@@ -6,7 +6,7 @@ import { AudioError } from "../../errors.ts";
 import type { SourceBlock } from "./blocks.ts";
 import { CLOSERS } from "./characters.ts";
 
-const MAX_SECONDS = 60;
+const MAX_WRITTEN_PAUSE_SECONDS = 60;
 /**
  * Maximum total length of the pauses in a text. A list of words to repeat needs some hundred pauses. A longer total is
  * refused, because hours of silence would fill a disk for a few credits.
@@ -37,11 +37,13 @@ function parsePauseSeconds({ 0: mark, groups = {} }: RegExpMatchArray): number {
   const unit = groups["unit"] ?? groups["unitFirst"] ?? "s";
   const kind = /^mi(?!l)/i.test(unit) ? "mi" : /^m/i.test(unit) ? "ms" : "s";
   const seconds = Number(figure.replace(",", ".")) * SECONDS_BY_UNIT[kind];
-  if (seconds <= MAX_SECONDS) return seconds;
+  if (seconds <= MAX_WRITTEN_PAUSE_SECONDS) return seconds;
   throw new AudioError(
     "invalid_request",
-    `${mark} is longer than ${MAX_SECONDS} s, the longest pause that a text may hold. Nothing was sent.`,
-    { remedy: `Write [pause ${MAX_SECONDS}s] at most, or several pauses on lines of their own.` },
+    `${mark} is longer than ${MAX_WRITTEN_PAUSE_SECONDS} s, the longest pause that a text may hold. Nothing was sent.`,
+    {
+      remedy: `Write [pause ${MAX_WRITTEN_PAUSE_SECONDS}s] at most, or several pauses on lines of their own.`,
+    },
   );
 }
 

@@ -70,11 +70,11 @@ function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
  */
 export function findOverruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
   const found: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
-  const slots = groupByCue(parts);
+  const cueGroups = groupByCue(parts);
   let end = 0;
-  for (const [index, slot] of slots.entries()) {
+  for (const [index, slot] of cueGroups.entries()) {
     end = (begins?.[slot.firstPartIndex] ?? Math.max(slot.startSeconds, end)) + slot.lengthSeconds;
-    const next = slots[index + 1];
+    const next = cueGroups[index + 1];
     if (next === undefined) break;
     const lateSeconds = (begins?.[next.firstPartIndex] ?? end) - next.startSeconds;
     if (lateSeconds <= (begins === undefined ? ESTIMATED_SECONDS : HEARD_SECONDS)) continue;

@@ -6,10 +6,10 @@ import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
-import { checkText } from "../text/cut-text-into-parts.ts";
 import { findSentenceStarts } from "../text/cutting/sentences.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
 import { flowParagraph, HARD_BREAK } from "../text/normalize.ts";
+import { assertSpeakable } from "../text/plan-text.ts";
 import {
   CUTTING_RULES_VERSION,
   MAX_PARTS,
@@ -20,7 +20,7 @@ import {
 } from "../text/plan-types.ts";
 import { SpeakerLabels } from "../text/speakers/speaker-labels.ts";
 import { type CueWords, cleanCueWords } from "./cue-words.ts";
-import { type Cue, readCues } from "./read-cues.ts";
+import { type Cue, parseCues } from "./parse-cues.ts";
 
 export interface TimelineRequest {
   readonly text: string;
@@ -74,9 +74,9 @@ interface Sentence {
  * @throws AudioError `invalid_request` if a cue is invalid, or there is nothing to speak
  */
 export function planTimeline({ text, kind, speed, voices }: TimelineRequest): TimelinePlan {
-  checkText(text);
+  assertSpeakable(text);
   const skipped = new SkippedList();
-  const cuesFile = readCues(text, skipped);
+  const cuesFile = parseCues(text, skipped);
   const speakers = new SpeakerLabels(voices);
   const unknown = new Map<string, number>();
   const utterances = buildUtterances(cuesFile.cues, { voices, speakers, unknown, skipped });

@@ -66,7 +66,7 @@ export async function buildListedNarration(
 }
 
 /** Maximum number of narrations that a query searches. */
-export const MAX_SEARCHED = 500;
+export const MAX_SEARCHED_NARRATIONS = 500;
 
 /** Lists narrations that contain every word of the query, newest first. */
 export async function listNarrations(
@@ -76,7 +76,7 @@ export async function listNarrations(
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<ListedNarration[]> {
   const found: ListedNarration[] = [];
-  for (const entry of await repository.listNewest(query === null ? limit : MAX_SEARCHED)) {
+  for (const entry of await repository.listNewest(query === null ? limit : MAX_SEARCHED_NARRATIONS)) {
     if (found.length === limit) break;
     if (
       query !== null &&

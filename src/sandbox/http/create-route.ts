@@ -46,7 +46,7 @@ export function registerCreateRoute(app: FastifyInstance, deps: RouteDeps): void
     const input = normalizeAudioInput(parseAudioInput(request));
     if (!deps.limits.admitCreate(account.id)) throw rateLimitedError();
     const { task, replayed } = deps.tasks.createOrReplay(account, idempotencyKey, input);
-    if (!replayed) deps.generator.start(task);
+    if (!replayed) deps.processor.start(task);
     return reply.code(202).send(buildTaskBody(task, deps.baseUrl()));
   });
 }

@@ -10,7 +10,7 @@ export interface RouteDeps {
   readonly faults: Faults;
   readonly limits: AccountLimits;
   readonly tasks: TaskRegistry;
-  readonly generator: TaskProcessor;
+  readonly processor: TaskProcessor;
   /** Returns the server's address, which is known only after the server has started to listen. */
   readonly baseUrl: () => string;
   /** Receives internal errors, which clients must not see. */

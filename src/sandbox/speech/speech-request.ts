@@ -10,7 +10,7 @@ const renditionSchema = z.object({
   pace: z.number().min(0.9).max(1.1),
   semitones: z.number().min(-1).max(1),
 });
-export type Rendition = z.infer<typeof renditionSchema>;
+export type SpeechVariation = z.infer<typeof renditionSchema>;
 
 export const speechRequestSchema = z.object({
   prompt: z.string(),

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import type { SpeechRequest, SpokenAudio } from "./speech-request.ts";
 import { SpeechWorker } from "./worker-handle.ts";
 
-export type { Rendition, SpeechRequest, SpokenAudio } from "./speech-request.ts";
+export type { SpeechRequest, SpeechVariation, SpokenAudio } from "./speech-request.ts";
 export { UnspeakablePromptError } from "./speech-request.ts";
 
 const MAX_WORKERS = Math.min(2, availableParallelism());

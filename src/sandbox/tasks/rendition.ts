@@ -1,6 +1,6 @@
 /** Varies the speech of each task slightly, because takes of the real service differ for the same request. */
 import { createHash } from "node:crypto";
-import type { Rendition } from "../speech/speech.ts";
+import type { SpeechVariation } from "../speech/speech.ts";
 
 const PACE_SPREAD = 0.03;
 const PITCH_SPREAD_SEMITONES = 0.3;
@@ -10,7 +10,7 @@ const spreadFrom = (digest: Buffer, offset: number): number =>
   (digest.readUInt32BE(offset) / 0xffff_ffff) * 2 - 1;
 
 /** Derives the variation from the task's id, so that it is fixed for each task. */
-export function deriveRendition(taskId: string): Rendition {
+export function deriveRendition(taskId: string): SpeechVariation {
   const digest = createHash("sha256").update(`rendition of ${taskId}`).digest();
   return {
     pace: 1 + PACE_SPREAD * spreadFrom(digest, 0),

@@ -14,7 +14,7 @@ type McpTaskTimes = Pick<McpTaskStatus<unknown>, "mcpTaskId" | "createdAtMs" | "
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** The fields of every task. `ttlMs` is `null`, because MCP tasks do not expire. */
-const buildTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTimes) => ({
+const buildMcpTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTimes) => ({
   taskId: mcpTaskId,
   createdAt: iso(createdAtMs),
   lastUpdatedAt: iso(updatedAtMs),
@@ -26,10 +26,10 @@ const buildTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTimes) 
  * The answer to a call that continues in the background. With the MCP task, the client can fetch the call's result
  * later.
  */
-export function buildCreateTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
+export function buildMcpTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {
     resultType: "task",
-    ...buildTaskFields(status),
+    ...buildMcpTaskFields(status),
     status: "working",
     statusMessage: redact(status.message),
     // The SDK adds `content` to every tool result. Clients with the extension ignore it.
@@ -42,12 +42,12 @@ export function buildCreateTaskResult(status: WorkingStatus, redact: Redact): Ca
  *
  * @param render renders the result or the error that the call would have returned
  */
-export async function buildDetailedTask(
+export async function buildMcpTaskDetails(
   status: McpTaskStatus<unknown>,
   redact: Redact,
   render: () => Promise<CallToolResult>,
 ): Promise<Record<string, unknown>> {
-  const task = buildTaskFields(status);
+  const task = buildMcpTaskFields(status);
   switch (status.kind) {
     case "working":
       return { ...task, status: "working", statusMessage: redact(status.message) };

@@ -17,7 +17,7 @@ const declaring = z.object({
  * Whether a request declares the tasks extension. Use this only for requests of the 2026-07-28 era, because older
  * ones have no such extension.
  */
-export const declaresTasks = (context: ServerContext): boolean =>
+export const declaresMcpTasks = (context: ServerContext): boolean =>
   declaring.safeParse(context.mcpReq.envelope).success;
 
 /**
@@ -25,8 +25,8 @@ export const declaresTasks = (context: ServerContext): boolean =>
  *
  * @throws ProtocolError -32021, naming the capability that the request must declare
  */
-export function requireTasks(context: ServerContext): void {
-  if (declaresTasks(context)) return;
+export function requireMcpTasks(context: ServerContext): void {
+  if (declaresMcpTasks(context)) return;
   throw new MissingRequiredClientCapabilityError({
     requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
   });

@@ -2,5 +2,5 @@
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-export const TASK_METHODS = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
-export type TaskMethod = (typeof TASK_METHODS)[number];
+export const MCP_TASK_METHODS = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
+export type McpTaskMethod = (typeof MCP_TASK_METHODS)[number];

@@ -2,12 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { countCodePoints } from "../../../src/contract/unicode.ts";
 import { AudioError } from "../../../src/errors.ts";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 import { findPartsByQuote } from "../../../src/narration/text/quotes.ts";
 
 const plan = (text: string, more: Partial<PlanRequest> = {}): NarrationPlan =>
-  cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
+  planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
 
 function refusal(act: () => unknown): AudioError {
   try {

@@ -1,11 +1,11 @@
 /** Headings that only their sequence reveals, and lines that look like headings but are not. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
 import { chooseNarrationTitle } from "../../../src/narration/text/narration-title.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string): NarrationPlan =>
-  cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
+  planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
 const PROSE = "Call me Ishmael, he said, and went on for a long while about the sea. ".repeat(8);
 const 文 = "私はその人を常に先生と呼んでいた。だからここでもただ先生と書くだけで本名は打ち明けない。".repeat(
   4,

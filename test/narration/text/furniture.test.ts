@@ -1,10 +1,10 @@
 /** Text for the eye or for other programs, and text that only looks like it. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, SkippedKind } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string): NarrationPlan =>
-  cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
+  planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
 const heard = (text: string): string =>
   plan(text)
     .parts.map((part) => part.text)
@@ -179,7 +179,7 @@ describe("page furniture", () => {
   });
 
   it("is omitted from Markdown, too", () => {
-    const { parts, skipped } = cutTextIntoParts({
+    const { parts, skipped } = planText({
       text: "# T\n\n**FADE IN:**\n\nOne.[1] Two.[2]\n\n[Music]",
       format: "markdown",
       speed: 1,

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 export const GOLDEN = join(import.meta.dirname, "golden");
@@ -21,8 +21,8 @@ export function goldenPlans(name: string): Record<string, NarrationPlan> {
   const request = { text, format: name.endsWith(".md") ? "markdown" : "plain", pauseSeconds: 0.6 } as const;
   const voices = name === "dialogue.md" ? VOICES : undefined;
   return {
-    usual: cutTextIntoParts({ ...request, speakers: voices, speed: 1 }),
-    slow: cutTextIntoParts({ ...request, speakers: voices, speed: 0.5 }),
+    usual: planText({ ...request, speakers: voices, speed: 1 }),
+    slow: planText({ ...request, speakers: voices, speed: 0.5 }),
   };
 }
 

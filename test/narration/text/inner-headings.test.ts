@@ -1,8 +1,8 @@
 /** Chapters whose text begins on the line below the heading, and lines that only look like such headings. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 
-const plan = (text: string) => cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
+const plan = (text: string) => planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
 const titlesOf = (text: string) => plan(text).sections.map(({ title }) => title);
 
 const PROSE =

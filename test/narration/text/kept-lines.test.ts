@@ -1,9 +1,9 @@
 /** Which lines are paragraphs, which are broken on purpose, and which by the width of a page. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 
 const heard = (text: string): string[] =>
-  cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }).parts.flatMap((part) =>
+  planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }).parts.flatMap((part) =>
     part.text.split("\n\n"),
   );
 

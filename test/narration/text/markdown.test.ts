@@ -1,10 +1,10 @@
 /** What of Markdown is spoken: each kind of markup alone, and the time for texts that were made to take forever. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string, more: Partial<PlanRequest> = {}): NarrationPlan =>
-  cutTextIntoParts({ text, format: "markdown", speed: 1, pauseSeconds: 0.6, ...more });
+  planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6, ...more });
 
 const paragraphs = (text: string): string[] => plan(text).parts.flatMap((part) => part.text.split("\n\n"));
 

@@ -1,10 +1,10 @@
 /** Plans of plain text, from the text to the parts. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string, more: Partial<PlanRequest> = {}) =>
-  cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
+  planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
 
 describe("a plan of plain text", () => {
   it("has sections at chapters, pauses at rules and before chapters, and host names for addresses", () => {

@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { estimateSeconds } from "../../../src/contract/estimate.ts";
 import { countCodePoints } from "../../../src/contract/unicode.ts";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 const ALICE = join(import.meta.dirname, "..", "..", "..", "assets", "alice-chapter-1.md");
 const WORDS = readFileSync(ALICE, "utf8").match(/\p{L}+(?:’\p{L}+)?/gu) ?? [];
 
 const plan = (text: string, more: Partial<PlanRequest> = {}): NarrationPlan =>
-  cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
+  planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
 
 /** Returns pseudo-random numbers from 0 to 1 that are the same in every run (mulberry32). */
 function random(seed: number): () => number {

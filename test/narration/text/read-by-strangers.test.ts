@@ -1,10 +1,10 @@
 /** Forms that readers found in unknown texts. Each test contains the form and what must not be mistaken for it. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, SpeakersByName } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string, voices: SpeakersByName = {}): NarrationPlan =>
-  cutTextIntoParts({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: voices });
+  planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: voices });
 const spoken = (text: string, voices: SpeakersByName = {}): string =>
   plan(text, voices)
     .parts.map((part) => part.text)
@@ -196,7 +196,7 @@ describe("the header of a mail", () => {
 
 describe("a formula of one letter or digit", () => {
   const inMarkdown = (text: string): string =>
-    cutTextIntoParts({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 })
+    planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 })
       .parts.map((part) => part.text)
       .join("\n\n");
 
@@ -221,7 +221,7 @@ describe("a formula of one letter or digit", () => {
 it("items of a list inside a cell are separate words, and emphasis is not", () => {
   const table =
     "| Rule | Options |\n|---|---|\n| a | one: <ul><li>first</li><li>second</li></ul> |\n| b | un<b>believ</b>able |";
-  const { parts } = cutTextIntoParts({ text: table, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+  const { parts } = planText({ text: table, format: "markdown", speed: 1, pauseSeconds: 0.6 });
   const words = parts.map(({ text }) => text.replace(/\s+/g, " ")).join(" ");
   expect(words).toMatch(/one: first second/);
   expect(words).toContain("unbelievable");

@@ -1,7 +1,7 @@
 /** Where sentences end in every language of the voices. A bar marks each boundary. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
 import { splitSentences } from "../../../src/narration/text/cutting/sentences.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 
 const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
   ["en", "It was late. |Nobody came."],
@@ -57,7 +57,7 @@ const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
 describe("a long paragraph", () => {
   it("is not cut inside a quotation if another cut is possible", () => {
     const speech = "「彼は言った。それから帰った。また来た。」そう書いてある。とても静かな夜であった。";
-    const { parts } = cutTextIntoParts({
+    const { parts } = planText({
       text: speech.repeat(40),
       format: "plain",
       speed: 1,

@@ -1,7 +1,7 @@
 /** Whose turn it is in scripts and transcripts, and what is neither a label nor a direction. */
 import { describe, expect, it } from "vitest";
 import type { TextFormat } from "../../../src/files/input-format.ts";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";
 
 const VOICES = { Anna: "felix_zh", Ben: "kian_en_zh" } as const;
@@ -9,7 +9,7 @@ const plan = (
   text: string,
   voices: PlanRequest["speakers"] = VOICES,
   format: TextFormat = "plain",
-): NarrationPlan => cutTextIntoParts({ text, format, speed: 1, pauseSeconds: 0.6, speakers: voices });
+): NarrationPlan => planText({ text, format, speed: 1, pauseSeconds: 0.6, speakers: voices });
 const turns = (text: string, format: TextFormat = "plain"): string[] =>
   plan(text, VOICES, format).parts.map(
     ({ voice, text: words }) => `${voice ?? "-"}: ${words.replaceAll("\n\n", " / ")}`,
@@ -92,7 +92,7 @@ describe("a label", () => {
     ["lines in Markdown", "**Anna:** Hi.\n\n**Ben:** Hi.\n\n**Anna:** Bye.", { Anna: 2, Ben: 1 }],
     ["Chinese", "小明：你好。\n\n小红：你好。\n\n小明：再见。", { 小明: 2, 小红: 1 }],
   ])("is reported of %s without any voices", (_, text, names) => {
-    const { voicelessNames = [] } = cutTextIntoParts({
+    const { voicelessNames = [] } = planText({
       text,
       format: "markdown",
       speed: 1,
@@ -110,7 +110,7 @@ describe("a label", () => {
     ["one speaker", "Anna: One.\n\nAnna: Two.\n\nAnna: Three."],
     ["times", "10:30 Tea.\n\n11:30 Lunch.\n\n10:30 Tea."],
   ])("is not reported of %s", (_, text) => {
-    const plan = cutTextIntoParts({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+    const plan = planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
     expect(plan).not.toHaveProperty("voicelessNames");
   });
 

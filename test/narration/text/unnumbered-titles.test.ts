@@ -1,9 +1,9 @@
 /** Titles of chapters without a number, and lines that look like one. */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 
 const titles = (text: string, format: "plain" | "markdown" = "plain"): Array<string | null> =>
-  cutTextIntoParts({ text, format, speed: 1, pauseSeconds: 0.6 }).sections.map(({ title }) => title);
+  planText({ text, format, speed: 1, pauseSeconds: 0.6 }).sections.map(({ title }) => title);
 
 const PROSE =
   "She went on for a long while about the river, and nobody\ninterrupted her until the evening. ".repeat(8);

@@ -3,11 +3,11 @@
  * without a report.
  */
 import { describe, expect, it } from "vitest";
-import { cutTextIntoParts } from "../../../src/narration/text/cut-text-into-parts.ts";
+import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string): NarrationPlan =>
-  cutTextIntoParts({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+  planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
 const heard = (text: string): string =>
   plan(text)
     .parts.map((part) => part.text)

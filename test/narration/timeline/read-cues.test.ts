@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { SkippedList } from "../../../src/narration/text/blocks.ts";
 import { containsCues, isSubtitles } from "../../../src/narration/text/plain/time-codes.ts";
-import { readCues } from "../../../src/narration/timeline/read-cues.ts";
+import { parseCues } from "../../../src/narration/timeline/parse-cues.ts";
 
 const cue = (times: string, words = "Hello."): string => `${times}\n${words}\n`;
-const read = (...blocks: readonly string[]) => readCues(blocks.join("\n"), new SkippedList());
+const read = (...blocks: readonly string[]) => parseCues(blocks.join("\n"), new SkippedList());
 const timesOf = (text: string) =>
   read(text).cues.map(({ startSeconds, endSeconds }) => [startSeconds, endSeconds]);
 

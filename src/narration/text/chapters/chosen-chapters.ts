@@ -9,7 +9,7 @@ import type { NarrationPlan, PlannedSection } from "../plan-types.ts";
 import { numberChapters } from "./chapter-number.ts";
 import { CHOICE_WORDS } from "./chapter-words.ts";
 
-const MAX_NAMED = 5;
+const MAX_NAMED_CHAPTERS = 5;
 const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
 /** A range without a beginning or an end, such as `-5` or `3-`. Such a range is refused. */
 const HALF_RANGE = /^\s*(?:\d{1,5}\s*[-–—]|[-–—]\s*\d{1,5})\s*$/;
@@ -48,8 +48,8 @@ function refusedChoiceError(sections: Sections, wanted: string): AudioError {
 }
 
 function ambiguousChoiceError(sections: Sections, wanted: string, found: readonly number[]): AudioError {
-  const chapterNames = found.slice(0, MAX_NAMED).map((index) => describeChapter(sections, index));
-  const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
+  const chapterNames = found.slice(0, MAX_NAMED_CHAPTERS).map((index) => describeChapter(sections, index));
+  const more = found.length > MAX_NAMED_CHAPTERS ? ` and ${found.length - MAX_NAMED_CHAPTERS} more` : "";
   return new AudioError(
     "invalid_request",
     `${JSON.stringify(shortenExcerpt(wanted))} is in several chapters: ${chapterNames.join(", ")}${more}. Nothing was sent.`,

@@ -11,7 +11,7 @@ import { CUT_COST, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from 
  * Maximum length of a part. Longer parts would save less than two per cent of the cost, and the service may cut off
  * speech of two minutes.
  */
-const MAX_SECONDS = 90;
+const MAX_PART_SECONDS = 90;
 /** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
 const MAX_UNIT_SECONDS = 70;
 /** Minimum length on each side of a cut, if possible. Shorter parts would sound fragmented. */
@@ -138,7 +138,7 @@ function chooseCutRelaxingMinimum(
 
 /** Computes the first unit of each part, in order. */
 function chooseCuts(sequence: UnitSequence, ranks: UnitHashes, speed: number): number[] {
-  const maxMs = MAX_SECONDS * 1000 * speed;
+  const maxMs = MAX_PART_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of ranges to divide, leftmost on top. It replaces recursion, which a hostile text could make too deep.
   const openRanges: Array<readonly [from: number, to: number]> = [[0, sequence.units.length]];
@@ -162,7 +162,7 @@ function chooseCuts(sequence: UnitSequence, ranks: UnitHashes, speed: number): n
 export function splitIntoParts(paragraphs: readonly string[], speed: number): PartText[] {
   const max = {
     speechMs: MAX_UNIT_SECONDS * 1000 * speed,
-    codePoints: Math.floor((MAX_PROMPT_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
+    codePoints: Math.floor((MAX_PROMPT_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_PART_SECONDS),
   };
   const units = splitUnits(paragraphs, max);
   const sequence = new UnitSequence(units, paragraphs);

@@ -67,7 +67,7 @@ function isAligned(block: readonly string[]): boolean {
  *
  * @param text with `\n` for line ends
  */
-export function readColumns(text: string, skipped: SkippedList): string {
+export function parseColumns(text: string, skipped: SkippedList): string {
   if (!/\S(?: {2}|\t)/.test(text)) return text;
   return text
     .split(/(\n[^\S\n]*\n\s*)/)

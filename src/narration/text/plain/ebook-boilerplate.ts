@@ -13,7 +13,7 @@ export const isFrameStart = (line: string): boolean => START.test(line);
 /** Whether the book ends before this line. */
 export const isFrameEnd = (line: string): boolean => END.test(line);
 
-const NAME = /project gutenberg/i;
+const PUBLISHER_NAME = /project gutenberg/i;
 const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;
 const PRODUCED =
   /^(?:Produced by|E-?text prepared by|This e-?book was produced|Transcribed from|Prepared by)\b/i;
@@ -84,7 +84,7 @@ function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
  */
 export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebook {
   const none = withoutSiteNotice(text, skipped);
-  if (!NAME.test(text)) return none;
+  if (!PUBLISHER_NAME.test(text)) return none;
   const lines = text.split("\n");
   const books: string[] = [];
   let title: string | null = null;
@@ -102,7 +102,7 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
       const isHeader =
         isShort &&
         before.length <= (hasMarker ? MAX_LICENCE_CODE_UNITS : MAX_HEADER_CODE_UNITS) &&
-        (NAME.test(before) || before.trim() === "");
+        (PUBLISHER_NAME.test(before) || before.trim() === "");
       if (!isHeader) {
         isBook = true;
         continue;

@@ -8,7 +8,7 @@ import type { SkippedList } from "../blocks.ts";
 const TECHNICAL =
   /^(?:return-path|delivered-to|received|message-id|mime-version|content-(?:type|transfer-encoding|disposition)|in-reply-to|references|reply-to|sender|errors-to|precedence|list-[a-z-]+|x-[a-z-]+|dkim-signature|authentication-results|user-agent)$/i;
 const SPOKEN = /^(?:from|date|subject)$/i;
-const NAME = /^([A-Za-z][A-Za-z-]{1,40}):(?:\s|$)/;
+const HEADER_NAME = /^([A-Za-z][A-Za-z-]{1,40}):(?:\s|$)/;
 const ENVELOPE = /^From \S+@\S+ .*\d{4}\s*$/;
 const CONTINUED = /^[ \t]+\S/;
 const MIN_TECHNICAL_FIELDS = 2;
@@ -48,7 +48,7 @@ function endOfHeader(lines: readonly string[], from: number): number {
   let technical = 0;
   for (; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
-    const [, name] = NAME.exec(line) ?? [];
+    const [, name] = HEADER_NAME.exec(line) ?? [];
     if (name !== undefined && TECHNICAL.test(name)) technical += 1;
     if (name === undefined && !(at > first && CONTINUED.test(line))) break;
   }
@@ -60,7 +60,7 @@ function buildSpokenHeader(lines: readonly string[], skipped: SkippedList): stri
   const keptLines: string[] = [];
   let isSpoken = false;
   for (const line of lines) {
-    const [, name] = NAME.exec(line) ?? [];
+    const [, name] = HEADER_NAME.exec(line) ?? [];
     if (name !== undefined) isSpoken = SPOKEN.test(name);
     else if (ENVELOPE.test(line)) isSpoken = false;
     if (isSpoken) keptLines.push(...(name === undefined ? [] : [""]), line.trim());

@@ -4,7 +4,7 @@
  */
 import type { SkippedList } from "../blocks.ts";
 import { flowParagraph, HARD_BREAK } from "../normalize.ts";
-import { readColumns } from "./columns.ts";
+import { parseColumns } from "./columns.ts";
 
 const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
 const NAMED_PAGE =
@@ -250,5 +250,5 @@ export function withoutPageFurniture(
   page.dropPageNumbers();
   page.dropHeads();
   const title = page.dropManualHeads();
-  return { text: withoutLeaders(readColumns(withoutFrames(page.text(), skipped), skipped), skipped), title };
+  return { text: withoutLeaders(parseColumns(withoutFrames(page.text(), skipped), skipped), skipped), title };
 }

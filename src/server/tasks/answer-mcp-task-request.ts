@@ -9,9 +9,9 @@ import type { ToolResult } from "../../tools/tool.ts";
 import type { Client } from "../client.ts";
 import { asAudioError, findRemedy, renderErrorResult } from "../error-result.ts";
 import { detectClientTraits, type ServerDeps, toCallResult } from "../run-tool.ts";
-import { buildDetailedTask } from "./mcp-task-result.ts";
-import { requireTasks } from "./tasks-capability.ts";
-import type { TaskMethod } from "./tasks-extension.ts";
+import { buildMcpTaskDetails } from "./mcp-task-result.ts";
+import { requireMcpTasks } from "./tasks-capability.ts";
+import type { McpTaskMethod } from "./tasks-extension.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
 
@@ -23,25 +23,27 @@ const mcpTaskFormat = z.uuid();
  * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for an unknown MCP task,
  *   -32603 for other errors
  */
-export async function answerTask(
-  method: TaskMethod,
+export async function answerMcpTaskRequest(
+  method: McpTaskMethod,
   params: Readonly<Record<string, unknown>>,
   deps: ServerDeps,
   context: ServerContext,
   client: Client = {},
 ): Promise<Record<string, unknown>> {
-  requireTasks(context);
+  requireMcpTasks(context);
   const parsed = namingTask.safeParse(params);
   if (!parsed.success) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "taskId must be a string.");
   try {
-    deps.tools.assertConfigured();
+    deps.toolDeps.assertConfigured();
     const { taskId } = parsed.data;
     if (!mcpTaskFormat.safeParse(taskId).success) return throwUnknown();
-    const { findMcpTask, mcpTaskOperations } = await (await deps.tools.generation()).loadMcpTasks();
+    const { findMcpTask, mcpTaskOperations } = await (
+      await deps.toolDeps.generation()
+    ).loadMcpTaskOperations();
     const mcpTask = (await findMcpTask(taskId)) ?? throwUnknown();
     const taskRequest = { method, mcpTask, deps, context, client };
     if (mcpTask.kind === "narration") {
-      return await answer(taskRequest, (await deps.tools.narrations()).mcpTaskOperations, renderNarration);
+      return await answer(taskRequest, (await deps.toolDeps.narrations()).mcpTaskOperations, renderNarration);
     }
     // Let `claimFirstSuccess` always return true, so that repeated requests get the same result. Otherwise only the
     // first result would ask the assistant to tell the user the path.
@@ -57,8 +59,8 @@ export async function answerTask(
   }
 }
 
-interface TaskRequest {
-  readonly method: TaskMethod;
+interface McpTaskRequest {
+  readonly method: McpTaskMethod;
   readonly mcpTask: McpTask;
   readonly deps: ServerDeps;
   readonly context: ServerContext;
@@ -66,7 +68,7 @@ interface TaskRequest {
 }
 
 async function answer<View>(
-  { method, mcpTask, deps, context, client }: TaskRequest,
+  { method, mcpTask, deps, context, client }: McpTaskRequest,
   operations: McpTaskOperations<View>,
   render: (view: View) => ToolResult,
 ): Promise<Record<string, unknown>> {
@@ -77,7 +79,7 @@ async function answer<View>(
   const status: McpTaskStatus<View> = (await operations.resumeAndGetStatus(mcpTask)) ?? throwUnknown();
   // Tasks of this server never ask for input, so updates are ignored.
   if (method === "tasks/update") return {};
-  return await buildDetailedTask(status, deps.redact, async () => {
+  return await buildMcpTaskDetails(status, deps.redact, async () => {
     if (status.kind === "error") return renderErrorResult(status.error, deps.redact);
     if (status.kind === "done")
       return await toCallResult(render(status.view), detectClientTraits(deps, context, client));

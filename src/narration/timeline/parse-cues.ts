@@ -115,7 +115,7 @@ function buildCueNames(cues: readonly OpenCue[]): string[] {
  * @throws AudioError `invalid_request` if there are no cues, too many cues, or a cue with missing or impossible times.
  *   For wrong times, the message names the line
  */
-export function readCues(text: string, skipped: SkippedList): Subtitles {
+export function parseCues(text: string, skipped: SkippedList): Subtitles {
   const lines = normalizeLines(text).split("\n");
   const isVtt = lines.some(
     (line) => HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),

@@ -43,19 +43,19 @@ function pauseBeforeRun(cutBefore: CutBefore, pauseSeconds: number): number {
  * @throws AudioError `invalid_request` if there is nothing to speak, the text is damaged, or a
  *   speaker's name cannot begin a line
  */
-export function cutTextIntoParts(request: PlanRequest): NarrationPlan {
-  checkText(request.text);
+export function planText(request: PlanRequest): NarrationPlan {
+  assertSpeakable(request.text);
   const text = markBreakTags(request.text);
-  return cutDocumentIntoParts((skipped) => parseText({ ...request, text }, skipped), request);
+  return planBlocks((skipped) => parseText({ ...request, text }, skipped), request);
 }
 
 /**
  * Plans a text in any file format from the blocks that `read` returns.
  *
  * @param read returns the blocks, and adds what it leaves out to `skipped`
- * @throws AudioError as {@link cutTextIntoParts} does
+ * @throws AudioError as {@link planText} does
  */
-export function cutDocumentIntoParts(
+export function planBlocks(
   read: (skipped: SkippedList) => ParsedText,
   request: Omit<PlanRequest, "text" | "format">,
 ): NarrationPlan {
@@ -88,7 +88,7 @@ export function cutDocumentIntoParts(
 }
 
 /** Refuses damaged text before it is paid for. */
-export function checkText(text: string): void {
+export function assertSpeakable(text: string): void {
   if (!text.isWellFormed()) {
     throw new AudioError(
       "invalid_request",
