@@ -29,7 +29,7 @@ export interface SandboxOptions {
   /** False lifts the limits per account (not the site's capacity). Default true. */
   enforceLimits?: boolean;
   /** Told of internal errors, which clients see as 503 or a failed task. Default: one line on stderr. */
-  onFault?: (error: unknown) => void;
+  onInternalError?: (error: unknown) => void;
 }
 
 /** Credits of an account, all grants together. */

@@ -115,7 +115,7 @@ async function* limitBytes(
  * @throws AudioError `unexpected_response`. The error's cause is {@link StaleBytesError} for a 206 with a wrong
  *   Content-Range: one that is unreadable, begins at another offset than `fromByte`, or contradicts Content-Length.
  */
-export function readContent(response: HttpResponse, fromByte: number): ContentResponse {
+export function parseContent(response: HttpResponse, fromByte: number): ContentResponse {
   refuseForeign(response);
   const lengthBytes = parseContentLength(response.header("content-length"));
   const discard = (): void => response.discard();

@@ -10,7 +10,7 @@ import {
   isTaskId,
 } from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
-import { type ContentResponse, readContent, unsatisfiedRangeError } from "./content.ts";
+import { type ContentResponse, parseContent, unsatisfiedRangeError } from "./content.ts";
 import { readJson, UnreadableBodyError } from "./json-body.ts";
 import { type ObservedTask, parseTask } from "./parse-task.ts";
 import { type Operation, toServiceError } from "./service-error.ts";
@@ -151,7 +151,7 @@ class HttpService implements ServiceClient {
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {
-      if (response.status === 200 || response.status === 206) return readContent(response, fromByte);
+      if (response.status === 200 || response.status === 206) return parseContent(response, fromByte);
       if (response.status === 416) throw unsatisfiedRangeError(response, taskId);
       throw await this.#readServiceError(response, signal, "content", taskId);
     });

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { parseDecimal } from "../contract/decimal.ts";
 import { VERSION } from "../version.ts";
-import { CommandError, UsageError } from "./usage.ts";
+import { CommandError, UsageError } from "./usage-errors.ts";
 
 type Options = NonNullable<Parameters<typeof parseArgs>[0]>["options"];
 

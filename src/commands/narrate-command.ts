@@ -24,9 +24,9 @@ import {
 } from "../tools/narrate-input.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
-import { readCommandInput } from "./read-text.ts";
+import { readCommandInput } from "./read-command-input.ts";
 import { commandError } from "./terminal-messages.ts";
-import { UsageError } from "./usage.ts";
+import { UsageError } from "./usage-errors.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
 /**

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import type { z } from "zod";
 import { narrateInput } from "../tools/narrate-input.ts";
 import type { NarrateCommand } from "./narrate-command.ts";
-import { UsageError } from "./usage.ts";
+import { UsageError } from "./usage-errors.ts";
 
 /** Arguments of the tool for which the command has no option of the same name. */
 const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_seconds"];

@@ -14,7 +14,7 @@ import { initMachineId } from "../ledger/machine-id.ts";
 import { createProcessId, isProcessDead } from "../process-id.ts";
 import { configurationError } from "./configuration-error.ts";
 import { loadSandbox } from "./sandbox-loader.ts";
-import { CommandError } from "./usage.ts";
+import { CommandError } from "./usage-errors.ts";
 
 export interface PrivateSandbox {
   readonly service: ServiceAccess;

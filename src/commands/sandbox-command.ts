@@ -1,6 +1,6 @@
 /** The `sandbox` command: runs the sandbox alone until it receives a signal. */
 import { loadSandbox } from "./sandbox-loader.ts";
-import { CommandError } from "./usage.ts";
+import { CommandError } from "./usage-errors.ts";
 
 export interface SandboxCommand {
   readonly port: number | undefined;

@@ -3,7 +3,7 @@
  * them.
  */
 import manifest from "../../package.json" with { type: "json" };
-import { CommandError } from "./usage.ts";
+import { CommandError } from "./usage-errors.ts";
 
 /** The sandbox's packages, which are not bundled. */
 export const SANDBOX_PACKAGES = Object.keys(manifest.peerDependencies);

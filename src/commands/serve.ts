@@ -28,7 +28,7 @@ const MAX_COMPLAINT_CHARACTERS = 300;
 const MAX_LOGGED_REFUSALS = 5;
 
 /** Logs the first invalid lines as warnings, and further ones only at the level debug. */
-function createRefusalLogger(log: Log): (sentence: string) => void {
+function createInvalidMessageLogger(log: Log): (sentence: string) => void {
   let count = 0;
   return (sentence) => {
     count += 1;
@@ -130,7 +130,7 @@ export function runServer(isSandbox: boolean): void {
         era,
       ),
     {
-      transport: new LenientStdioTransport(process.stdin, process.stdout, createRefusalLogger(log)),
+      transport: new LenientStdioTransport(process.stdin, process.stdout, createInvalidMessageLogger(log)),
       onerror: (error) => {
         const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
         if (!closedConnection(complaint)) return log.debug(`protocol: ${complaint}`);

@@ -22,9 +22,9 @@ import { createRedact } from "../redaction.ts";
 import { buildTaskRow } from "../tools/list-tasks.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { renderListedNarration } from "../tools/narration-row.ts";
-import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./audio-page.ts";
 import { configurationError, requireOutputDir } from "./configuration-error.ts";
 import { printable, printableJson } from "./printable.ts";
+import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
 
 const MAX_TASKS = 100;

@@ -1,7 +1,7 @@
 /** Describes failures for a person at a shell, because the server's default remedies address an assistant. */
 import type { AudioError, ErrorCode } from "../errors.ts";
 import { describeCause } from "../log.ts";
-import { CommandError } from "./usage.ts";
+import { CommandError } from "./usage-errors.ts";
 
 const FIXES: Partial<Record<ErrorCode, string>> = {
   invalid_api_key: "Set AUDIO_API_KEY to an active key of the account at this address.",

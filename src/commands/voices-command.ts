@@ -10,8 +10,8 @@ import type { Generation } from "../generation/generation.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
-import { type PageEntry, renderAudioPage, VOICES_MARKER } from "./audio-page.ts";
 import { printable } from "./printable.ts";
+import { type PageEntry, renderAudioPage, VOICES_MARKER } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 

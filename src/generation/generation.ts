@@ -32,7 +32,7 @@ import { findNearDuplicate } from "./use-cases/near-duplicate.ts";
 import { type ListedFile, listNewestSaved, listNewestTaskIds } from "./use-cases/newest-saved.ts";
 import { hasOtherPronunciation } from "./use-cases/other-pronunciation.ts";
 import { queryTask } from "./use-cases/query-task.ts";
-import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
+import { type AudioBytes, readAudio, readFile, readNarrationPiece } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
 
 /**
@@ -62,17 +62,17 @@ export interface Generation {
    * the service.
    */
   listNewestSaved(limit: number): Promise<ListedFile[]>;
-  newestTaskIds(limit: number): Promise<string[]>;
-  readAudio(uri: string): Promise<AudioBytes>;
+  listNewestTaskIds(limit: number): Promise<string[]>;
+  readResource(uri: string): Promise<AudioBytes>;
   /** Reads and verifies a file of a narration. Derives the format from the extension of the file. */
-  readFile(file: SavedFile): Promise<AudioBytes>;
+  readNarrationFile(file: SavedFile): Promise<AudioBytes>;
   /** Reads a piece of a task's saved audio; verifies the file once, not for each piece. */
-  readPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
-  readPieceOfFile(file: SavedFile, piece: Piece): Promise<AudioBytes>;
+  readTaskPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
+  readNarrationPiece(file: SavedFile, piece: Piece): Promise<AudioBytes>;
   /** Reads a piece of the captions or chapters saved beside a narration's file. */
-  readCompanion(saved: RecordedFile, piece: Piece): Promise<Uint8Array>;
+  readCompanionPiece(saved: RecordedFile, piece: Piece): Promise<Uint8Array>;
   /** Reads and verifies saved audio; throws `too_large` above `maxBytes`. */
-  readBytes(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
+  readVerifiedBytes(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -128,19 +128,19 @@ export function createGeneration(deps: GenerationDeps): Generation {
       readCalibration: (voice) => readCalibration(deps, voice),
     },
     listNewestSaved: (limit) => listNewestSaved(deps, limit),
-    newestTaskIds: (limit) => listNewestTaskIds(deps, limit),
-    readAudio: (uri) => readAudio(deps, uri),
-    readFile: (file) => readFile(deps, file),
-    readPiece: (taskId, piece) => readPiece(deps, pieces, taskId, piece),
-    readPieceOfFile: (file, piece) => readPieceOfFile(deps, pieces, file, piece),
-    readCompanion: async (saved, piece) => {
+    listNewestTaskIds: (limit) => listNewestTaskIds(deps, limit),
+    readResource: (uri) => readAudio(deps, uri),
+    readNarrationFile: (file) => readFile(deps, file),
+    readTaskPiece: (taskId, piece) => readPiece(deps, pieces, taskId, piece),
+    readNarrationPiece: (file, piece) => readNarrationPiece(deps, pieces, file, piece),
+    readCompanionPiece: async (saved, piece) => {
       const bytes = await pieces.read(saved, deps.folder.root, piece);
       if (bytes !== null) return bytes;
       throw new AudioError("not_found", `${saved.path} is not there (any more) as it was saved.`, {
         remedy: "Tell the user. narrate with its narration_id and max_credits makes it anew, free.",
       });
     },
-    readBytes: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
+    readVerifiedBytes: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
       (await mcpTasks)?.close();
       await resumer.close();

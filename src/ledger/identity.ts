@@ -11,7 +11,7 @@ export type ApiKeyId = string;
  * The prefix of idempotency keys. It changes only if the canonical form of inputs changes, because every installation
  * must derive the same keys.
  */
-const KEY_PREFIX = "agm1-";
+const IDEMPOTENCY_KEY_PREFIX = "agm1-";
 const API_KEY_HASH_LABEL = "audio-generation-mcp account fingerprint v1";
 /**
  * The number of hexadecimal digits of a record id: enough to be unique in a ledger, and short enough for a
@@ -32,7 +32,7 @@ function hash(...parts: readonly string[]): string {
  * @param input canonical input, exactly as sent
  */
 export function deriveIdempotencyKey(input: string, take: number, attempt: number): string {
-  return KEY_PREFIX + hash("create", input, String(take), String(attempt));
+  return IDEMPOTENCY_KEY_PREFIX + hash("create", input, String(take), String(attempt));
 }
 
 /** Returns the fingerprint of a request: an input and a take at a base URL. It is the same for every API key. */

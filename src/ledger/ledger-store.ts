@@ -62,7 +62,7 @@ export interface RecordWrite extends RecordKey {
   readonly after: RecordRow | null;
   readonly durability: Durability;
   /** The attempt that a new call replaces. The write also ends the MCP tasks of that attempt. */
-  readonly failed?: FailedAttempt | undefined;
+  readonly failedAttempt?: FailedAttempt | undefined;
   /** The outcome of a send. It is stored even if the record is not written. */
   readonly sendOutcome?: SendOutcome | undefined;
   /** Whether status, task and spend stay unchanged. If so, the sums stay unchanged, too. False if unknown. */
@@ -196,7 +196,7 @@ export class LedgerStore {
   write(write: RecordWrite): Promise<RecordWriteResult> {
     const written = { written: true } as const;
     const { processId } = this.#identity;
-    const { expectedRevision, after, failed = null, sendOutcome, lease = "renew", durability } = write;
+    const { expectedRevision, after, failedAttempt = null, sendOutcome, lease = "renew", durability } = write;
     const isWaiting = after?.status === "waiting";
     return this.#transactions.run<RecordWriteResult>({
       durability,
@@ -233,7 +233,7 @@ export class LedgerStore {
           owner: processId,
         });
         const ended = isWaiting
-          ? endMcpTasksOfRequeuedRecord(parseMcpTaskRows(rows[ROW_RESULTS]), failed)
+          ? endMcpTasksOfRequeuedRecord(parseMcpTaskRows(rows[ROW_RESULTS]), failedAttempt)
           : [];
         return {
           state,

@@ -20,7 +20,7 @@ import type { AdmissionDecision, AdmissionLimits } from "./rules/admission.ts";
 import type { SendOutcome } from "./rules/api-key-state.ts";
 import { decideDurability } from "./rules/durability.ts";
 import { keepEachTaskOnce } from "./rules/shared-task.ts";
-import type { AdmitRequest } from "./store/admission-store.ts";
+import type { AdmissionRequest } from "./store/admission-store.ts";
 import type { ListQuery } from "./store/record-search.ts";
 
 /**
@@ -186,7 +186,8 @@ export class Ledger {
         expectedRevision,
         after: toRow(after),
         durability: decideDurability(expectedRevision === null ? null : current, after),
-        failed: error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
+        failedAttempt:
+          error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
         sendOutcome: tries === 0 ? sendOutcome : undefined,
         keepsSpend: expectedRevision !== null && keepsSpend(current, after),
         lease,
@@ -218,7 +219,7 @@ export class Ledger {
     knownRecord: RequestRecord,
     sendId: string,
     limits: AdmissionLimits,
-    wantedBy: Pick<AdmitRequest, "narrationId" | "isForMcpTasks"> = { narrationId: null },
+    wantedBy: Pick<AdmissionRequest, "narrationId" | "isForMcpTasks"> = { narrationId: null },
   ): Promise<AdmissionOutcome> {
     let current = knownRecord;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {

@@ -68,7 +68,7 @@ export class CreateQueue {
       releaseUnused: (outcome) => this.releaseUnused(outcome),
       // A repeated send goes first, because it already has a concurrency slot. If it queued behind a create that needs
       // this concurrency slot, both would wait forever.
-      priority: ({ record, narrationId }) => {
+      rankOf: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
       },

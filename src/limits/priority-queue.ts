@@ -23,7 +23,7 @@ export interface PriorityQueueOptions<Request, Outcome, Reason> {
    * Returns the rank of a request. The request with the lowest rank goes first. The queue reads all ranks again before
    * each choice, because a rank may change while the request waits.
    */
-  priority(request: Request): number;
+  rankOf(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
 }
 
@@ -113,10 +113,10 @@ export class PriorityQueue<Request, Outcome, Reason> {
   }
 
   #first(): Waiter<Request, Outcome> | undefined {
-    const { priority } = this.#options;
+    const { rankOf } = this.#options;
     let first = this.#waiters[0];
     for (const waiter of this.#waiters) {
-      if (first !== undefined && priority(waiter.request) < priority(first.request)) first = waiter;
+      if (first !== undefined && rankOf(waiter.request) < rankOf(first.request)) first = waiter;
     }
     return first;
   }

@@ -75,7 +75,7 @@ export class ReadQueue {
       failsAll: () => true,
       // Release nothing. An admitted read whose caller has left stays counted until its window ends.
       releaseUnused: async () => {},
-      priority: () => 0,
+      rankOf: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {
         if (reason !== "pace") onWaiting?.(reason, waitMs);
       },

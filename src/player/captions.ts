@@ -1,5 +1,5 @@
 /** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes. Ignores all else. */
-import { readEntries, readFields, readNumber, readText } from "./read-fields.ts";
+import { parseEntries, parseFields, parseNumber, parseText } from "./parse-fields.ts";
 
 export interface TimedLabel {
   readonly startSeconds: number;
@@ -34,7 +34,7 @@ export function parseCues(file: string): Cue[] {
         {
           startSeconds: parseSeconds(found[1], found[2], found[3]),
           endSeconds: parseSeconds(found[4], found[5], found[6]),
-          text: readText(cueLines, 300),
+          text: parseText(cueLines, 300),
         },
       ];
     });
@@ -47,9 +47,9 @@ export function parseChapters(file: string): TimedLabel[] {
   } catch {
     return [];
   }
-  return readEntries(readFields(value)["chapters"], 500).flatMap((entry) => {
-    const startSeconds = readNumber(readFields(entry)["startTime"]);
-    const title = readText(readFields(entry)["title"], 200);
+  return parseEntries(parseFields(value)["chapters"], 500).flatMap((entry) => {
+    const startSeconds = parseNumber(parseFields(entry)["startTime"]);
+    const title = parseText(parseFields(entry)["title"], 200);
     return startSeconds === null || title === "" ? [] : [{ startSeconds, text: title }];
   });
 }
@@ -69,7 +69,7 @@ export function parseParts(table: string): PartRow[] {
     .map((line) => {
       const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
       const [, number = "", status = "", , , , , , said = ""] = cells;
-      return { number, status: readText(status, 20), text: readText(said, 100) };
+      return { number, status: parseText(status, 20), text: parseText(said, 100) };
     });
 }
 

@@ -1,5 +1,5 @@
 /** Exchanges JSON-RPC messages with the host, by postMessage with the parent window only. */
-import { type Fields, readFields, readText } from "./read-fields.ts";
+import { type Fields, parseFields, parseText } from "./parse-fields.ts";
 
 /** How long to wait for the host's answer, in milliseconds. */
 export const ANSWER_TIMEOUT_MS = 10_000;
@@ -84,8 +84,8 @@ export async function connectToHost(): Promise<Fields> {
   const appInfo = { name: "audio-generation-mcp", version: "1" };
   const params = { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} };
   const answer = await send("ui/initialize", params, ANSWER_TIMEOUT_MS);
-  hostCapabilities = readFields(answer["hostCapabilities"]);
-  return readFields(answer["hostContext"]);
+  hostCapabilities = parseFields(answer["hostCapabilities"]);
+  return parseFields(answer["hostContext"]);
 }
 
 /**
@@ -96,7 +96,7 @@ export async function callTool(name: string, args: Fields, patienceMs?: number):
 }
 
 const toHostError = ({ code, message }: Fields): HostError =>
-  GONE.includes(Number(code)) ? new GoneError() : new HostError(readText(message) || "The chat refused.");
+  GONE.includes(Number(code)) ? new GoneError() : new HostError(parseText(message) || "The chat refused.");
 
 /**
  * Handles messages of the host.
@@ -107,17 +107,17 @@ const toHostError = ({ code, message }: Fields): HostError =>
 export function listen(handlers: Readonly<Record<string, (params: Fields) => void>>): void {
   window.addEventListener("message", (event) => {
     if (event.source !== window.parent) return;
-    const message = readFields(event.data);
+    const message = parseFields(event.data);
     if (message["jsonrpc"] !== "2.0") return;
     const { id, method } = message;
     if (typeof method !== "string") {
       const pending = typeof id === "number" ? waiting.get(id) : undefined;
-      if (message["error"] === undefined) pending?.resolve(readFields(message["result"]));
-      else pending?.reject(toHostError(readFields(message["error"])));
+      if (message["error"] === undefined) pending?.resolve(parseFields(message["result"]));
+      else pending?.reject(toHostError(parseFields(message["error"])));
       return;
     }
     const isKnown = Object.hasOwn(handlers, method);
-    if (isKnown) handlers[method]?.(readFields(message["params"]));
+    if (isKnown) handlers[method]?.(parseFields(message["params"]));
     if (typeof id !== "number" && typeof id !== "string") return;
     if (isKnown || method === "ping") post({ id, result: {} });
     else post({ id, error: { code: -32601, message: "Not known here" } });

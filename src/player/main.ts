@@ -13,8 +13,8 @@ import {
 } from "./host.ts";
 import { Marks } from "./marks.ts";
 import { openAudioFile } from "./open-audio-file.ts";
+import { parseFields, parseText } from "./parse-fields.ts";
 import { isRunning, pollUntilEnded } from "./poll-task.ts";
-import { readFields, readText } from "./read-fields.ts";
 import { DamagedError, type SegmentReader } from "./segment-reader.ts";
 import { type AudioFile, formatClock, nameOf, parseShownResult, type ShownResult } from "./shown-result.ts";
 import { SoundPlayer } from "./sound-player.ts";
@@ -222,8 +222,8 @@ function leave(): void {
 
 listen({
   "ui/notifications/tool-input": (params) => {
-    const toolArgs = readFields(params["arguments"]);
-    const requestText = readText(toolArgs["prompt"], 80) || readText(toolArgs["text"], 80);
+    const toolArgs = parseFields(params["arguments"]);
+    const requestText = parseText(toolArgs["prompt"], 80) || parseText(toolArgs["text"], 80);
     if (requestText !== "" && shownResult === null) getElement("#title").textContent = requestText;
     if (shownResult === null) showStatus("Being made…");
   },

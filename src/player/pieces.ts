@@ -1,6 +1,6 @@
 /** Reads a file through the host, piece by piece, and keeps the most recently used pieces. */
 import { GoneError, HostError, requestHost } from "./host.ts";
-import { readEntries, readFields } from "./read-fields.ts";
+import { parseEntries, parseFields } from "./parse-fields.ts";
 
 /** Maximum number of bytes that the server returns for one read. */
 const PIECE_BYTES = 512 * 1024;
@@ -19,7 +19,7 @@ function decode(base64: string): Uint8Array<ArrayBuffer> {
 
 async function readFromHost(uri: string, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const answer = await requestHost("resources/read", { uri: `${uri}?offset=${offset}&length=${length}` });
-  const { blob } = readFields(readEntries(answer["contents"])[0]);
+  const { blob } = parseFields(parseEntries(answer["contents"])[0]);
   if (typeof blob !== "string" || blob.length > MAX_BASE64) {
     throw new HostError("The chat handed over no sound.");
   }
@@ -86,7 +86,7 @@ export function createPieces(uri: string, sizeBytes: number): Pieces {
 /** Reads the table of a narration's parts; returns an empty text if there is none. */
 export async function readPartsTable(uri: string): Promise<string> {
   const answer = await requestHost("resources/read", { uri });
-  const { text } = readFields(readEntries(answer["contents"])[0]);
+  const { text } = parseFields(parseEntries(answer["contents"])[0]);
   return typeof text === "string" ? text.slice(0, 2_000_000) : "";
 }
 

@@ -2,8 +2,8 @@
 import { parseParts } from "./captions.ts";
 import { getButton, getElement, getElementOfType, makeElement, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
+import { parseText } from "./parse-fields.ts";
 import { readPartsTable } from "./pieces.ts";
-import { readText } from "./read-fields.ts";
 import { parseShownResult, type ShownResult } from "./shown-result.ts";
 
 /** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
@@ -49,7 +49,7 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
     ),
   );
   const runs = statusLine.startsWith("running. ");
-  if (runs) showStatus(readText(statusLine.slice(9)));
+  if (runs) showStatus(parseText(statusLine.slice(9)));
   return runs && savedParts < parts.length;
 }
 

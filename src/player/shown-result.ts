@@ -1,13 +1,13 @@
 /** Converts a tool's result to what the page shows. */
 import {
   type Fields,
-  readEntries,
-  readFields,
-  readId,
-  readNumber,
-  readResultText,
-  readText,
-} from "./read-fields.ts";
+  parseEntries,
+  parseFields,
+  parseId,
+  parseNumber,
+  parseResultText,
+  parseText,
+} from "./parse-fields.ts";
 
 export type Format = "mp3" | "wav" | "pcm" | "ogg";
 
@@ -78,43 +78,43 @@ function parseSound(
   secondsTold: unknown,
   companions: string | null,
 ): AudioFile | null {
-  const path = readText(file["path"], 4096);
+  const path = parseText(file["path"], 4096);
   const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
-  const sizeBytes = readNumber(file["size_bytes"]);
+  const sizeBytes = parseNumber(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
-  const seconds = readNumber(secondsTold, MAX_SHOWN_SECONDS) || null;
+  const seconds = parseNumber(secondsTold, MAX_SHOWN_SECONDS) || null;
   // Results of narrations state no sample rate. Compute it from size and duration, assuming speech: 16-bit samples, one
   // channel.
   const rate =
-    readNumber(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
-  const chapter = readText(file["chapter"], 200);
+    parseNumber(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
+  const chapter = parseText(file["chapter"], 200);
   return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };
 }
 
 const formatCredits = (value: unknown): string[] => {
-  const count = readNumber(value);
+  const count = parseNumber(value);
   return count === null ? [] : [`${count} credits`];
 };
 
 function parseTask(facts: Fields, taskId: string, resultText: string, isError: boolean): ShownResult {
-  const audio = readFields(facts["audio"]);
+  const audio = parseFields(facts["audio"]);
   const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
   const sound = parseSound(audio, uri, facts["audio_seconds"], null);
-  const take = readNumber(facts["take"], 999);
-  const rate = readNumber(audio["sample_rate"]);
-  const voice = readText(facts["voice"], 100);
+  const take = parseNumber(facts["take"], 999);
+  const rate = parseNumber(audio["sample_rate"]);
+  const voice = parseText(facts["voice"], 100);
   return {
     kind: "task",
     id: taskId,
     title: "",
-    status: readText(facts["status"], 20),
-    message: readText(facts["message"]) || resultText,
+    status: parseText(facts["status"], 20),
+    message: parseText(facts["message"]) || resultText,
     isError,
     facts: [
       ...(sound === null ? [] : [sound.format]),
       ...(rate === null ? [] : [`${rate / 1000} kHz`]),
       ...(sound?.seconds == null ? [] : [formatClock(sound.seconds)]),
-      ...formatCredits(readFields(facts["billing"])["charged_credits"]),
+      ...formatCredits(parseFields(facts["billing"])["charged_credits"]),
       ...(voice === "" ? [] : [voice]),
     ],
     take,
@@ -130,11 +130,11 @@ function parseNarration(
   said: string,
   isError: boolean,
 ): ShownResult {
-  const parts = readFields(facts["parts"]);
-  const total = readNumber(parts["total"], 1e6);
+  const parts = parseFields(facts["parts"]);
+  const total = parseNumber(parts["total"], 1e6);
   const base = `audio://narrations/${narrationId}/files/`;
-  const sounds = readEntries(facts["files"], 200).flatMap((entry, index) => {
-    const file = readFields(entry);
+  const sounds = parseEntries(facts["files"], 200).flatMap((entry, index) => {
+    const file = parseFields(entry);
     const uri = `${base}${index + 1}`;
     const sound = parseSound(file, uri, file["duration_seconds"], uri);
     return sound === null ? [] : [sound];
@@ -144,19 +144,19 @@ function parseNarration(
     kind: "narration",
     id: narrationId,
     title,
-    status: readText(facts["status"], 20),
-    message: readText(facts["message"]) || said,
+    status: parseText(facts["status"], 20),
+    message: parseText(facts["message"]) || said,
     isError,
     facts: [
       ...(sounds[0] === undefined ? [] : [sounds[0].format, formatClock(seconds)]),
       // Omit the credits while the narration is being made, because its message states the cost so far.
-      ...(sounds[0] === undefined ? [] : formatCredits(readFields(facts["credits"])["charged"])),
+      ...(sounds[0] === undefined ? [] : formatCredits(parseFields(facts["credits"])["charged"])),
     ],
     take: null,
     sounds,
-    parts: total === null ? null : { saved: readNumber(parts["saved"], total) ?? 0, total },
+    parts: total === null ? null : { saved: parseNumber(parts["saved"], total) ?? 0, total },
     // If parts have problems, the message stays visible after the sound is open.
-    note: readEntries(facts["problems"]).length > 0 ? readText(facts["message"]) : "",
+    note: parseEntries(facts["problems"]).length > 0 ? parseText(facts["message"]) : "",
   };
 }
 
@@ -165,16 +165,16 @@ const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 
 /** Converts the result of any tool. A result without a task or narration is shown as text. */
 export function parseShownResult(result: Fields): ShownResult {
-  const facts = readFields(result["structuredContent"]);
+  const facts = parseFields(result["structuredContent"]);
   const isError = result["isError"] === true;
-  const resultText = readResultText(result);
+  const resultText = parseResultText(result);
   // Omit the next step, because it is for the assistant.
   const forPeople = resultText.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(resultText) ?? [];
-  const narrationId = readId(facts["narration_id"]) || (isError ? "" : readId(narrationInText));
-  const title = readText(readFields(result["_meta"])["title"], 200);
+  const narrationId = parseId(facts["narration_id"]) || (isError ? "" : parseId(narrationInText));
+  const title = parseText(parseFields(result["_meta"])["title"], 200);
   if (narrationId !== "") return parseNarration(facts, { id: narrationId, title }, forPeople, isError);
-  const taskId = readId(facts["task_id"]) || (isError ? "" : readId(inText?.replace(/[).,]+$/, "")));
+  const taskId = parseId(facts["task_id"]) || (isError ? "" : parseId(inText?.replace(/[).,]+$/, "")));
   if (taskId !== "") return parseTask(facts, taskId, forPeople, isError);
   return {
     kind: "words",

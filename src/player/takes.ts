@@ -2,7 +2,7 @@
 import { getElement, makeElement } from "./elements.ts";
 import { callTool } from "./host.ts";
 import { openAudioFile } from "./open-audio-file.ts";
-import { readEntries, readFields, readId, readNumber } from "./read-fields.ts";
+import { parseEntries, parseFields, parseId, parseNumber } from "./parse-fields.ts";
 import { MAX_WHOLE_BYTES, type SegmentReader } from "./segment-reader.ts";
 import { type AudioFile, parseShownResult, type ShownResult } from "./shown-result.ts";
 import { Waveform } from "./waveform.ts";
@@ -22,16 +22,16 @@ export interface Take {
 export async function loadTakes(shown: ShownResult, sound: AudioFile): Promise<Take[]> {
   const ownTake = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
-  const rows = readEntries(readFields(list["structuredContent"])["tasks"], 200).map(readFields);
+  const rows = parseEntries(parseFields(list["structuredContent"])["tasks"], 200).map(parseFields);
   // Compare hashes of requests, because the rows contain only excerpts of texts, which are often equal.
-  const requests = readFields(readFields(list["_meta"])["requests"]);
+  const requests = parseFields(parseFields(list["_meta"])["requests"]);
   const request = requests[shown.id];
   if (!request) return [ownTake];
   const otherTakes = rows
-    .filter(({ task_id, take }) => requests[readId(task_id)] === request && take !== (shown.take ?? 1))
+    .filter(({ task_id, take }) => requests[parseId(task_id)] === request && take !== (shown.take ?? 1))
     .map((other) => ({
-      taskId: readId(other["task_id"]),
-      take: readNumber(other["take"], 999),
+      taskId: parseId(other["task_id"]),
+      take: parseNumber(other["take"], 999),
       path: other["audio_path"],
     }))
     .filter(({ taskId, take, path }) => taskId !== "" && take !== null && typeof path === "string")

@@ -1,5 +1,5 @@
 /** Adopts the host's light or dark theme and its style variables, and ignores unsafe values. */
-import { type Fields, readFields } from "./read-fields.ts";
+import { type Fields, parseFields } from "./parse-fields.ts";
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -27,7 +27,7 @@ export function applyTheme(context: Fields): void {
     // differs from that of the host.
     root.style.colorScheme = theme;
   }
-  for (const [name, value] of Object.entries(readFields(readFields(context["styles"])["variables"])).slice(
+  for (const [name, value] of Object.entries(parseFields(parseFields(context["styles"])["variables"])).slice(
     0,
     200,
   )) {

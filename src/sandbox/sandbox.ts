@@ -41,7 +41,7 @@ export interface SandboxOptions {
   /** Replaces the system clock in tests. */
   clock?: SandboxClock;
   /** Receives internal errors, which clients see as 503 or a failed task. Default: writes them to stderr. */
-  onFault?: (error: unknown) => void;
+  onInternalError?: (error: unknown) => void;
 }
 
 /** Credits of an account, summed over its grants. Unusable grants count in every sum except `available`. */
@@ -109,11 +109,7 @@ function reportInternalError(error: unknown): void {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
   const { port = 0, processingSeconds = DEFAULT_PROCESSING_SECONDS, timeScale = 1 } = options;
-  const {
-    clock = systemClock,
-    enforceLimits = true,
-    onFault: onInternalError = reportInternalError,
-  } = options;
+  const { clock = systemClock, enforceLimits = true, onInternalError = reportInternalError } = options;
   requireBetween("port", port, 0, 65_535);
   if (!Number.isInteger(port)) throw new SandboxUsageError("The port must be a whole number.");
   requireBetween("processing time in seconds", processingSeconds, 0, MAX_PROCESSING_SECONDS);

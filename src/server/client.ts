@@ -7,7 +7,7 @@ export interface Client {
   readonly name?: string | undefined;
   readonly capabilities?: ClientCapabilities | undefined;
   /** Estimates how long the client waits for responses. */
-  readonly timeOut?: ClientTimeout;
+  readonly timeout?: ClientTimeout;
   /** Whether the client speaks the protocol of the 2026-07-28 era. */
   readonly isModern?: boolean;
 }

@@ -9,7 +9,7 @@ const MAX_VALUES = 100;
 async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
     const generation = await deps.openLocalGeneration();
-    return generation === null ? [] : await generation.newestTaskIds(MAX_VALUES);
+    return generation === null ? [] : await generation.listNewestTaskIds(MAX_VALUES);
   } catch (cause) {
     deps.log.debug(`task ids could not be completed: ${String(cause)}`);
     return [];

@@ -52,7 +52,7 @@ export function withoutNulls(message: unknown): unknown {
 }
 
 /** The refusal of an invalid message. `id` is the message's id, or `null` if that is missing or invalid. */
-export interface Refusal {
+export interface InvalidMessageReply {
   readonly id: string | number | null;
   readonly code: ProtocolErrorCode;
   /** What is wrong, as one sentence. */
@@ -61,7 +61,7 @@ export interface Refusal {
   readonly isAwaited: boolean;
 }
 
-export const NOT_JSON: Refusal = {
+export const NOT_JSON: InvalidMessageReply = {
   id: null,
   code: ProtocolErrorCode.ParseError,
   message: "This line is not JSON. Each message is one line of JSON-RPC 2.0.",
@@ -98,8 +98,8 @@ export function isNestedTooDeeply(line: string): boolean {
 }
 
 /** Builds the refusal of a message for which {@link isNestedTooDeeply} is true. */
-export const buildTooDeepRefusal = (value: unknown): Refusal => ({
-  ...buildRefusal(value),
+export const buildTooDeepReply = (value: unknown): InvalidMessageReply => ({
+  ...buildInvalidMessageReply(value),
   message: `This message nests lists and objects at more than ${MAX_LEVELS} levels.`,
 });
 
@@ -124,7 +124,7 @@ function describeInvalidRequest(message: Members): string {
 }
 
 /** Builds the refusal of a value that the protocol's schema rejects. */
-export function buildRefusal(value: unknown): Refusal {
+export function buildInvalidMessageReply(value: unknown): InvalidMessageReply {
   const refusal = { id: null, code: ProtocolErrorCode.InvalidRequest, isAwaited: true };
   if (Array.isArray(value)) {
     return { ...refusal, message: "Batches are not spoken here. Send each message in a line of its own." };

@@ -10,11 +10,11 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import {
-  buildRefusal,
-  buildTooDeepRefusal,
+  buildInvalidMessageReply,
+  buildTooDeepReply,
+  type InvalidMessageReply,
   isNestedTooDeeply,
   NOT_JSON,
-  type Refusal,
   rewriteZodError,
   withoutNulls,
 } from "./invalid-messages.ts";
@@ -32,17 +32,21 @@ export class LenientStdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #input: NodeJS.ReadStream;
   readonly #output: NodeJS.WriteStream;
-  readonly #onRefusal: (sentence: string) => void;
+  readonly #onInvalidMessage: (sentence: string) => void;
   /** The beginning of a line whose end has not been received. */
   #pieces: Buffer[] = [];
   #pieceBytes = 0;
   #isClosed = false;
 
-  /** @param onRefusal called with the reason why a line was refused */
-  constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, onRefusal: (sentence: string) => void) {
+  /** @param onInvalidMessage called with the reason why a line was refused */
+  constructor(
+    input: NodeJS.ReadStream,
+    output: NodeJS.WriteStream,
+    onInvalidMessage: (sentence: string) => void,
+  ) {
     this.#input = input;
     this.#output = output;
-    this.#onRefusal = onRefusal;
+    this.#onInvalidMessage = onInvalidMessage;
   }
 
   async start(): Promise<void> {
@@ -89,7 +93,7 @@ export class LenientStdioTransport implements Transport {
       return;
     }
     if (isNestedTooDeeply(line)) {
-      this.#refuse(buildTooDeepRefusal(value));
+      this.#refuse(buildTooDeepReply(value));
       return;
     }
     if (line.includes("null")) value = withoutNulls(value);
@@ -97,14 +101,14 @@ export class LenientStdioTransport implements Transport {
     try {
       message = parseJSONRPCMessage(value);
     } catch {
-      this.#refuse(buildRefusal(value));
+      this.#refuse(buildInvalidMessageReply(value));
       return;
     }
     this.onmessage?.(message);
   }
 
-  #refuse({ id, code, message, isAwaited }: Refusal): void {
-    this.#onRefusal(message);
+  #refuse({ id, code, message, isAwaited }: InvalidMessageReply): void {
+    this.#onInvalidMessage(message);
     if (!isAwaited || this.#output.writableLength > MAX_UNREAD_BYTES) return;
     // Write the response directly, because the SDK's types do not allow a response without an id.
     this.#output.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);

@@ -65,9 +65,9 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     const { buildToolList } = await import("./tool-list.ts");
     return { tools: buildToolList() };
   });
-  const timeOut = new ClientTimeout();
+  const timeout = new ClientTimeout();
   const client = () => ({
-    timeOut,
+    timeout,
     name: server.getClientVersion()?.name,
     capabilities: server.getClientCapabilities(),
     isModern,

@@ -55,7 +55,9 @@ async function readNarrationFile(
   const file = await (await deps.toolDeps.narrations()).findFileOf(narrationId, Number(number));
   const generation = await deps.toolDeps.generation();
   if (kind !== "captions" && kind !== "chapters") {
-    return await (piece === null ? generation.readFile(file) : generation.readPieceOfFile(file, piece));
+    return await (piece === null
+      ? generation.readNarrationFile(file)
+      : generation.readNarrationPiece(file, piece));
   }
   const companion = kind === "captions" ? file.captionsFile : file.chaptersFile;
   if (companion === null) throw new AudioError("not_found", `The file has no ${kind}.`);
@@ -64,7 +66,7 @@ async function readNarrationFile(
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
   }
   const wholeFile = { offset: 0, length: MAX_PIECE_BYTES };
-  const bytes = await generation.readCompanion(companion, piece ?? wholeFile);
+  const bytes = await generation.readCompanionPiece(companion, piece ?? wholeFile);
   return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANIONS[kind] };
 }
 
@@ -80,7 +82,7 @@ export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadRe
   let found: AudioBytes;
   if (taskId !== undefined && query !== undefined) {
     const piece = parsePiece(query, uri);
-    found = await (await deps.toolDeps.generation()).readPiece(decodePercent(taskId), piece);
+    found = await (await deps.toolDeps.generation()).readTaskPiece(decodePercent(taskId), piece);
   } else if (ofNarration !== null) found = await readNarrationFile(uri, ofNarration, deps);
   else return null;
   const { bytes, mimeType } = found;

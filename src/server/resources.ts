@@ -98,14 +98,14 @@ async function readParts(uri: string, narrationId: string, deps: ServerDeps): Pr
 }
 
 const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
-  (await deps.toolDeps.generation()).readAudio(uri);
+  (await deps.toolDeps.generation()).readResource(uri);
 
 /** Reads a file of a narration; returns `null` if no narration has it. */
 async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
   if (!uri.startsWith("file:")) return null;
   const path = parseFileUri(uri);
   const file = path === null ? null : await (await deps.toolDeps.narrations()).findFileAt(path);
-  return file === null ? null : await (await deps.toolDeps.generation()).readFile(file);
+  return file === null ? null : await (await deps.toolDeps.generation()).readNarrationFile(file);
 }
 
 function parseFileUri(uri: string): string | null {

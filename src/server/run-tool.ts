@@ -149,16 +149,16 @@ export function detectClientTraits(deps: ServerDeps, context: ServerContext, cli
  */
 function capWaitAndTrackTimeout(
   { toolDeps }: ServerDeps,
-  { timeOut }: Client,
+  { timeout }: Client,
   signal: AbortSignal,
 ): ToolDeps {
-  if (timeOut === undefined) return toolDeps;
+  if (timeout === undefined) return toolDeps;
   const beganAtMs = systemClock.steadyMs();
   const gaveUp = (): void => {
-    if (!isCancelledByCaller(signal.reason)) timeOut.recordGiveUp(systemClock.steadyMs() - beganAtMs);
+    if (!isCancelledByCaller(signal.reason)) timeout.recordGiveUp(systemClock.steadyMs() - beganAtMs);
   };
   signal.addEventListener("abort", gaveUp, { once: true });
-  return { ...toolDeps, defaultWaitSeconds: timeOut.capWaitSeconds(toolDeps.defaultWaitSeconds) };
+  return { ...toolDeps, defaultWaitSeconds: timeout.capWaitSeconds(toolDeps.defaultWaitSeconds) };
 }
 
 /**

@@ -15,7 +15,7 @@ const inlineAudio = (generation: Generation, audio: SavedAudio): InlineAudio => 
   uri: pathToFileURL(audio.path).href,
   mimeType: MIME_TYPES[audio.format],
   sizeBytes: audio.sizeBytes,
-  read: (max) => generation.readBytes(audio, max),
+  read: (max) => generation.readVerifiedBytes(audio, max),
 });
 
 export const downloadAudioTool = defineTool({

@@ -35,7 +35,7 @@ const MAX_PAUSE_SECONDS = 10;
  * If the pause between paragraphs is at least this long, each paragraph becomes a part of its own. A shorter pause is
  * inserted only where two parts meet, but a caller that asks for a long pause wants it between all paragraphs.
  */
-const KEPT_PAUSE_SECONDS = 1;
+const MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS = 1;
 export const MAX_CREDITS = 10_000_000;
 const MAX_RETAKES = 100;
 const MAX_EDITS = 100;
@@ -133,7 +133,7 @@ export const narrateInput = z.strictObject({
   pronounce: pronounceSchema.meta({ description: "As in generate_audio" }).optional(),
   pause_seconds: boundedNumberSchema(0, MAX_PAUSE_SECONDS)
     .meta({
-      description: `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
+      description: `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}. From ${MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
     })
     .optional(),
   files: z
@@ -262,7 +262,7 @@ export async function readPlanArguments(
       voices,
       pronunciations,
       pauseSeconds,
-      pausesAfterParagraphs: pauseSeconds >= KEPT_PAUSE_SECONDS,
+      pausesAfterParagraphs: pauseSeconds >= MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS,
       fileLayout: args.files ?? "one",
       ...(args.chapters === undefined ? {} : { chapters: args.chapters }),
     },
@@ -274,7 +274,7 @@ export const toNarrateChanges = (args: NarrateArgs): NarrateChanges => ({
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,
   retakes: args.retakes ?? [],
-  shouldSkipFailed: args.skip_failed ?? null,
+  shouldLeaveOutFailed: args.skip_failed ?? null,
   mayReplace: args.replace ?? false,
   fileName: args.file_name ?? null,
 });

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type PageEntry, renderAudioPage } from "../../src/commands/audio-page.ts";
+import { type PageEntry, renderAudioPage } from "../../src/commands/tasks-page.ts";
 import { Narrator, paragraph, textOf } from "../narration/narrator.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {

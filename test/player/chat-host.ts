@@ -59,7 +59,7 @@ let script: Promise<string> | undefined;
 export type Answerer = (method: string, params: Record<string, unknown>) => Promise<unknown>;
 
 /** A refusal in the form that a server sends. */
-export class Refusal extends Error {
+export class InvalidMessageReply extends Error {
   readonly code: number;
 
   constructor(code: number, message: string) {
@@ -165,7 +165,10 @@ export async function openChat(browser: Browser, settings: ChatSettings): Promis
     const reported: HostAnswer = await answer(method, params).then(
       (result) => ({ result }),
       (error) => ({
-        error: { code: error instanceof Refusal ? error.code : -32603, message: String(error.message) },
+        error: {
+          code: error instanceof InvalidMessageReply ? error.code : -32603,
+          message: String(error.message),
+        },
       }),
     );
     return JSON.stringify(reported);

@@ -1,7 +1,7 @@
 /** The player requests from a host only what the host supports, and says what is impossible here. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import { type Chat, type ChatSettings, describeWithBrowser, Refusal } from "./chat-host.ts";
+import { type Chat, type ChatSettings, describeWithBrowser, InvalidMessageReply } from "./chat-host.ts";
 import { PATH, saved, serving, tone } from "./made-up-sound.ts";
 import { playerStage } from "./player-setup.ts";
 import { isRead, playButton, said } from "./player-view.ts";
@@ -91,7 +91,7 @@ describeWithBrowser("a host", () => {
     const chat = await stage.chat(test, {
       capabilities: { serverTools: {} },
       answer: async () => {
-        throw new Refusal(-32601, "Method not found");
+        throw new InvalidMessageReply(-32601, "Method not found");
       },
     });
     await chat.result(saved(sound.length, 4));

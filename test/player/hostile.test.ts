@@ -1,7 +1,7 @@
 /** Misbehaving hosts and hostile content: the player shows a sentence and the path, and never a dead page. */
 import { expect, it, type TestContext } from "vitest";
 import { z } from "zod";
-import { type Chat, type ChatSettings, describeWithBrowser, Refusal } from "./chat-host.ts";
+import { type Chat, type ChatSettings, describeWithBrowser, InvalidMessageReply } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
 import { playerStage } from "./player-setup.ts";
 import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
@@ -27,7 +27,7 @@ describeWithBrowser("a host", () => {
   it.concurrent("that refuses to read: its message and the path are shown", async (test) => {
     const opened = await chat(test, {
       answer: async () => {
-        throw new Refusal(-32601, "Method not found");
+        throw new InvalidMessageReply(-32601, "Method not found");
       },
     });
     await opened.result(saved(sound.length, 4));

@@ -1,7 +1,7 @@
 /** A sound that no service made, and what a server would report and send of it. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { type Answerer, Refusal } from "./chat-host.ts";
+import { type Answerer, InvalidMessageReply } from "./chat-host.ts";
 
 export const PATH = "/home/me/audio-generation/harbour.wav";
 export const HERTZ = 24_000;
@@ -49,7 +49,7 @@ const readSchema = z.object({ uri: z.string() });
 /** Returns pieces of a file, like the server. */
 export function serving(file: Buffer): Answerer {
   return async (method, params) => {
-    if (method !== "resources/read") throw new Refusal(-32601, "Method not found");
+    if (method !== "resources/read") throw new InvalidMessageReply(-32601, "Method not found");
     const { uri } = readSchema.parse(params);
     const { searchParams } = new URL(uri);
     const [offset, length] = [Number(searchParams.get("offset")), Number(searchParams.get("length"))];

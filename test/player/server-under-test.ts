@@ -5,7 +5,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { z } from "zod";
 import { PLAYER_URI } from "../../src/tools/player-uri.ts";
 import { BIN, createWorkplace, FAST, NODE, NODE_FLAGS, type Workplace } from "../support/workplace.ts";
-import { type Answerer, Refusal } from "./chat-host.ts";
+import { type Answerer, InvalidMessageReply } from "./chat-host.ts";
 
 const pageSchema = z.object({
   contents: z.tuple([
@@ -54,7 +54,7 @@ export async function startServer(more: Record<string, string> = {}): Promise<Se
       if (method === "resources/read") {
         const { uri } = z.object({ uri: z.string() }).parse(params);
         return await client.readResource({ uri }).catch((error) => {
-          throw new Refusal(Number(error.code ?? -32603), String(error.message));
+          throw new InvalidMessageReply(Number(error.code ?? -32603), String(error.message));
         });
       }
       if (method === "tools/call") {

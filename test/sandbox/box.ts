@@ -23,7 +23,7 @@ export async function startBox(options: SandboxOptions = {}): Promise<Box> {
     speech,
     processingSeconds: 0,
     timeScale: 0.001,
-    onFault: () => undefined,
+    onInternalError: () => undefined,
     ...options,
   });
   onTestFinished(() => sandbox.stop());

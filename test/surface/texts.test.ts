@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
 import { type Config, readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
+import { explainCredits } from "../../src/generation/explain-credits.ts";
 import { describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
-import { explainCredits } from "../../src/generation/no-credits.ts";
 import type { ListedRequest } from "../../src/generation/use-cases/list-recorded-requests.ts";
 import { asAudioError, renderErrorResult } from "../../src/server/error-result.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
@@ -73,13 +73,13 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
       download: unasked,
       listTasks: async () => [...rows],
       listNewestSaved: unasked,
-      newestTaskIds: unasked,
-      readAudio: unasked,
-      readFile: unasked,
-      readPiece: unasked,
-      readPieceOfFile: unasked,
-      readCompanion: unasked,
-      readBytes: unasked,
+      listNewestTaskIds: unasked,
+      readResource: unasked,
+      readNarrationFile: unasked,
+      readTaskPiece: unasked,
+      readNarrationPiece: unasked,
+      readCompanionPiece: unasked,
+      readVerifiedBytes: unasked,
       sumSpending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
       partOperations: {
         find: unasked,

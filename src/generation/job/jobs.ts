@@ -10,10 +10,10 @@ import { wrongFormatError } from "../find-saved.ts";
 import { taskFailedError } from "../task-failed-error.ts";
 import { acquireOrFollow } from "./acquire-or-follow.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
-import { createTask } from "./create-task.ts";
 import { Job, type JobOutcome, type JobPurpose, NotWantedError } from "./job.ts";
 import { decideNextAction, type FailureTiming } from "./next-action.ts";
 import { saveTask } from "./save-task.ts";
+import { createTask } from "./send-create.ts";
 import { watchTask } from "./watch-task.ts";
 
 /**

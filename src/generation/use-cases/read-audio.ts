@@ -107,7 +107,7 @@ export async function readFile(deps: GenerationDeps, file: SavedFile): Promise<A
 }
 
 /** Like {@link readFile}, for a piece of the file. */
-export async function readPieceOfFile(
+export async function readNarrationPiece(
   deps: GenerationDeps,
   reader: PieceReader,
   file: SavedFile,

@@ -36,7 +36,7 @@ import { addToBillStatement, parseAdmissionFields } from "./narration-rows.ts";
 import { deleteRefusedStatements, saveRowStatements } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
 
-export interface AdmitRequest extends AdmissionLimits {
+export interface AdmissionRequest extends AdmissionLimits {
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
   readonly after: RecordRow;
   readonly expectedRevision: number;
@@ -75,7 +75,7 @@ export class AdmissionStore {
   }
 
   /** Asks {@link decideAdmission}. If the create is admitted, takes the slot and writes the record. */
-  admit(request: AdmitRequest): Promise<AdmissionDecision> {
+  admit(request: AdmissionRequest): Promise<AdmissionDecision> {
     const { transactions, scope, processId } = this.#options;
     const {
       after,

@@ -6,7 +6,7 @@ import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts
 import { assertSpeakable } from "../text/plan-text.ts";
 import { BookArchive } from "./book-archive.ts";
 import { type BookPackage, parsePackage, readArchiveText } from "./book-package.ts";
-import { type HtmlPage, type PageBlock, parseHtmlPage } from "./html-parser.ts";
+import { type HtmlPage, type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
 import { withoutFrame, withoutPageMarks } from "./parse-html.ts";
 
 /** A page counts as a table of contents if at least this share of it is links. */

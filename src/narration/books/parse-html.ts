@@ -5,7 +5,7 @@ import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
 import { isFrameEnd, isFrameStart } from "../text/plain/ebook-boilerplate.ts";
 import { assertSpeakable } from "../text/plan-text.ts";
-import { type PageBlock, parseHtmlPage } from "./html-parser.ts";
+import { type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
 
 const blockText = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";

@@ -89,7 +89,7 @@ export class NarrationDriver {
     const leaseKeeper = new AbortController();
     const keeping = this.#lease.keep(() => this.#renewOrLeave(), leaseKeeper.signal);
     try {
-      await this.#makeParts();
+      await this.#runSteps();
     } catch (error) {
       if (this.#leaving.signal.aborted) return;
       this.#stopCreating(error);
@@ -102,7 +102,7 @@ export class NarrationDriver {
     }
   }
 
-  async #makeParts(): Promise<void> {
+  async #runSteps(): Promise<void> {
     const { plan, state } = await this.#deps.repository.get(this.narrationId);
     this.updateState(state);
     for (;;) {
@@ -152,7 +152,7 @@ export class NarrationDriver {
       statuses,
       requests,
       runningParts,
-      shouldSkipFailed: state.shouldSkipFailed,
+      shouldLeaveOutFailed: state.shouldLeaveOutFailed,
     });
     this.#joiner.reset(plan);
     if (state.status === "running")

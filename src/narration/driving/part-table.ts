@@ -20,14 +20,14 @@ interface InspectedParts {
   /** Indexes of the parts on which this process works. */
   readonly runningParts: ReadonlySet<number>;
   /** Whether failed parts are left out. */
-  readonly shouldSkipFailed: boolean;
+  readonly shouldLeaveOutFailed: boolean;
 }
 
 export class PartTable {
   #states: PartState[] = [];
   #firstEqualParts: readonly number[] = [];
   /** Whether failed parts are left out. */
-  #shouldSkipFailed = false;
+  #shouldLeaveOutFailed = false;
   readonly #problems = new Map<number, NarrationProblem>();
   /** For each part, how many of its jobs have failed and were refunded. */
   readonly #refundedJobs = new Map<number, number>();
@@ -67,8 +67,8 @@ export class PartTable {
   }
 
   /** Adopts the states that an inspection found. */
-  setInspected({ statuses, requests, runningParts, shouldSkipFailed }: InspectedParts): void {
-    this.#shouldSkipFailed = shouldSkipFailed;
+  setInspected({ statuses, requests, runningParts, shouldLeaveOutFailed }: InspectedParts): void {
+    this.#shouldLeaveOutFailed = shouldLeaveOutFailed;
     const firsts = new Map<string, number>();
     this.#firstEqualParts = requests.map((request, part) => {
       const first = firsts.get(request) ?? part;
@@ -77,7 +77,7 @@ export class PartTable {
     });
     this.#states = statuses.map((status, part) => {
       if (runningParts.has(part)) return "working";
-      return status === "failed" && shouldSkipFailed ? "left_out" : STATES_BY_STATUS[status];
+      return status === "failed" && shouldLeaveOutFailed ? "left_out" : STATES_BY_STATUS[status];
     });
   }
 
@@ -102,7 +102,7 @@ export class PartTable {
   fail(problem: NarrationProblem): void {
     if (problem.partIndex === null) return;
     this.#problems.set(problem.partIndex, problem);
-    this.setState(problem.partIndex, this.#shouldSkipFailed ? "left_out" : "failed");
+    this.setState(problem.partIndex, this.#shouldLeaveOutFailed ? "left_out" : "failed");
   }
 
   /** Opens a part again after a refunded failure. @returns `false` if the part has failed too often for another job */

@@ -123,7 +123,7 @@ function buildSpeakerField(
 }
 
 /** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
-function toStoredPart(planned: PlannedPart, options: PlanOptions): RespelledPart {
+function respellPart(planned: PlannedPart, options: PlanOptions): RespelledPart {
   const { voice = null, settings, ...part } = planned;
   const ownSettings = settings === undefined ? {} : { settings };
   const partToSpeak = applyPronunciations(
@@ -199,7 +199,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
         `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
     );
   const title = chooseNarrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
-  const storedParts = plan.parts.map((part) => toStoredPart(part, options));
+  const storedParts = plan.parts.map((part) => respellPart(part, options));
   const parts = storedParts.map(({ part }) => part);
   return {
     version: 1,

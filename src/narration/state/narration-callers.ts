@@ -50,7 +50,7 @@ export const withoutCallers = (state: NarrationState): NarrationState =>
     : { ...state, callerProcesses: [] };
 
 /** The status of the narration when an MCP task ends. It is the final answer for that MCP task. */
-export interface NarrationEnd {
+export interface EndFacts {
   readonly atMs: number;
   readonly totals: NarrationTotals;
 }
@@ -59,7 +59,7 @@ export interface NarrationEnd {
 export function endMcpTasksOfNarration(
   open: readonly McpTask[],
   { status, problems, files }: NarrationState,
-  { atMs, totals }: NarrationEnd,
+  { atMs, totals }: EndFacts,
 ): McpTask[] {
   if (status === "running") return [];
   const end: NarrationMcpTaskEnd = { kind: "ended", status, problems, files, totals };
@@ -71,7 +71,7 @@ export function withCancelledMcpTask(
   state: NarrationState,
   open: readonly McpTask[],
   cancelledMcpTaskId: string,
-  { atMs, totals }: NarrationEnd,
+  { atMs, totals }: EndFacts,
 ): { readonly state: NarrationState; readonly mcpTask: McpTask | null } {
   const mcpTask = open.find((other) => other.mcpTaskId === cancelledMcpTaskId);
   if (mcpTask === undefined) return { state, mcpTask: null };

@@ -10,7 +10,7 @@ export interface NarrateChanges {
   readonly stop: boolean;
   readonly retakes: readonly Retake[];
   /** Whether failed parts are left out; `null` keeps the earlier choice. */
-  readonly shouldSkipFailed: boolean | null;
+  readonly shouldLeaveOutFailed: boolean | null;
   /**
    * Whether the narration's files may replace files of the same names that this server has saved. The next call does
    * not keep this choice.
@@ -29,7 +29,7 @@ export function withNarrateCall(
 ): NarrationState {
   return withResume({
     ...applyRetakes(before, plan, changes.retakes),
-    shouldSkipFailed: changes.shouldSkipFailed ?? before.shouldSkipFailed,
+    shouldLeaveOutFailed: changes.shouldLeaveOutFailed ?? before.shouldLeaveOutFailed,
     mayReplace: changes.mayReplace,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits ?? before.maxCredits,
@@ -76,7 +76,7 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
  * name, another choice for failed parts, and a request to continue.
  */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
-  const choice = ({ retakes, shouldSkipFailed, fileName, startCount }: NarrationState): string =>
-    JSON.stringify([retakes, shouldSkipFailed, fileName, startCount]);
+  const choice = ({ retakes, shouldLeaveOutFailed, fileName, startCount }: NarrationState): string =>
+    JSON.stringify([retakes, shouldLeaveOutFailed, fileName, startCount]);
   return choice(seen) !== choice(now);
 }

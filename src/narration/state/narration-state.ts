@@ -210,7 +210,7 @@ export const narrationStateSchema = z.object({
    * cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),
-  shouldSkipFailed: z.boolean(),
+  shouldLeaveOutFailed: z.boolean(),
   /**
    * Whether the latest call allows the narration's files to replace files of the same names. Only unchanged files that
    * this server has saved are replaced.
@@ -250,7 +250,7 @@ export const buildNewState = (
   retakes: [],
   startCount: 0,
   callerProcesses: [],
-  shouldSkipFailed: false,
+  shouldLeaveOutFailed: false,
   mayReplace: false,
   fileName: null,
   problems: [],

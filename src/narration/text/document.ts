@@ -7,7 +7,7 @@ import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan-types.ts";
 import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
 
 /** Why a new run begins. If several reasons apply, the last one in this list counts. */
-export type CutBefore = "speaker" | "rule" | "heading";
+export type CutBefore = "pause" | "speaker" | "rule" | "heading";
 
 /** Paragraphs of one section and one voice, with only the usual pause between them. */
 export interface ParagraphRun {
@@ -79,7 +79,8 @@ class Builder {
     if (this.sections.length === 0) this.sections.push({ title: null, level: null });
     const run = this.runs.at(-1);
     if (run === undefined || this.#hasRule) this.#open(speaker, "rule", text);
-    else if (run.speaker !== speaker || this.#pauseSeconds !== null) this.#open(speaker, "speaker", text);
+    else if (run.speaker !== speaker) this.#open(speaker, "speaker", text);
+    else if (this.#pauseSeconds !== null) this.#open(speaker, "pause", text);
     else run.paragraphs.push(text);
     this.#openHeadingLevel = 0;
     this.#hasRule = false;

@@ -25,9 +25,9 @@ export interface Overrun {
 }
 
 /** Maximum lateness that is not reported. Listeners do not notice it, and the length of audio frames can cause it. */
-const HEARD_SECONDS = 0.05;
+const MAX_UNHEARD_SECONDS = 0.05;
 /** Maximum estimated lateness that is not reported. The estimate may be wrong by this much. */
-const ESTIMATED_SECONDS = 0.3;
+const MAX_UNREPORTED_ESTIMATE_SECONDS = 0.3;
 /** Silence that the fitting speed must leave between a part and the next cue. */
 const ROOM_SECONDS = 0.1;
 
@@ -72,25 +72,27 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
   const found: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
   const cueGroups = groupByCue(parts);
   let end = 0;
-  for (const [index, slot] of cueGroups.entries()) {
-    end = (begins?.[slot.firstPartIndex] ?? Math.max(slot.startSeconds, end)) + slot.lengthSeconds;
+  for (const [index, cueGroup] of cueGroups.entries()) {
+    end =
+      (begins?.[cueGroup.firstPartIndex] ?? Math.max(cueGroup.startSeconds, end)) + cueGroup.lengthSeconds;
     const next = cueGroups[index + 1];
     if (next === undefined) break;
     const lateSeconds = (begins?.[next.firstPartIndex] ?? end) - next.startSeconds;
-    if (lateSeconds <= (begins === undefined ? ESTIMATED_SECONDS : HEARD_SECONDS)) continue;
+    if (lateSeconds <= (begins === undefined ? MAX_UNREPORTED_ESTIMATE_SECONDS : MAX_UNHEARD_SECONDS))
+      continue;
     const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
-    const room = next.startSeconds - leadSeconds - slot.startSeconds - ROOM_SECONDS;
+    const room = next.startSeconds - leadSeconds - cueGroup.startSeconds - ROOM_SECONDS;
     const last = found.at(-1);
     // This part fits, but began late because of an earlier one.
-    if (slot.lengthSeconds <= room && last !== undefined) {
+    if (cueGroup.lengthSeconds <= room && last !== undefined) {
       last.othersLate += 1;
       continue;
     }
-    const { lengthSeconds: longest = 0, speed = 1 } = parts[slot.longestPartIndex] ?? {};
-    const secondsLeft = room - (slot.lengthSeconds - longest);
+    const { lengthSeconds: longest = 0, speed = 1 } = parts[cueGroup.longestPartIndex] ?? {};
+    const secondsLeft = room - (cueGroup.lengthSeconds - longest);
     const fitting = secondsLeft > 0 ? computeSpeedOver((speed * longest) / secondsLeft) : null;
     found.push({
-      partIndex: slot.longestPartIndex,
+      partIndex: cueGroup.longestPartIndex,
       nextCue: next.cue,
       lateSeconds,
       othersLate: 0,

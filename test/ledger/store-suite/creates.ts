@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toRow } from "../../../src/ledger/record.ts";
-import type { AdmitRequest } from "../../../src/ledger/store/admission-store.ts";
+import type { AdmissionRequest } from "../../../src/ledger/store/admission-store.ts";
 import {
   LAPSE_MS,
   LEASE_MS,
@@ -161,7 +161,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const record = setup.record();
       await setup.claim(record);
       const sendId = randomUUID();
-      const most: Partial<AdmitRequest> = { sendId, maxCreates: 1, maxConcurrentTasks: 1 };
+      const most: Partial<AdmissionRequest> = { sendId, maxCreates: 1, maxConcurrentTasks: 1 };
       expect(reasonOf(await setup.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await setup.ask(most, { record })));
       // Releasing it needs only the slot's name.

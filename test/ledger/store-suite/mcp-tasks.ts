@@ -101,7 +101,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
       expect(next.attempt).toBe(2);
       const error = { code: "task_failed", message: "lost" };
       const again = { status: "waiting", taskId: null, attempt: 2 } as const;
-      await setup.write(failed, again, { failed: { attempt: 1, error, atMs: 70 } });
+      await setup.write(failed, again, { failedAttempt: { attempt: 1, error, atMs: 70 } });
       expect(await setup.store().mcpTasks.find(mcpTask.mcpTaskId)).toMatchObject({
         end: { kind: "error", error },
         endedAtMs: 70,

@@ -11,7 +11,7 @@ import type {
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
 import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
-import type { AdmitRequest } from "../../../src/ledger/store/admission-store.ts";
+import type { AdmissionRequest } from "../../../src/ledger/store/admission-store.ts";
 import { sampleRecord } from "../sample-record.ts";
 
 export const MINUTE_MS = 60_000;
@@ -130,7 +130,7 @@ export class StoreSetup {
   write(
     record: RequestRecord,
     changes: Partial<RequestRecord>,
-    more: Pick<RecordWrite, "sendOutcome" | "lease" | "failed"> = {},
+    more: Pick<RecordWrite, "sendOutcome" | "lease" | "failedAttempt"> = {},
     processId = "holder",
   ): Promise<RecordWriteResult> {
     const { apiKeyId, recordId, revision } = record;
@@ -147,7 +147,7 @@ export class StoreSetup {
 
   /** Requests the admission of a create; of a new record if none is given. */
   async ask(
-    changes: Partial<AdmitRequest> = {},
+    changes: Partial<AdmissionRequest> = {},
     {
       record,
       processId = "holder",
@@ -177,7 +177,7 @@ export class StoreSetup {
   /** A create from its admission to its outcome. Returns the record after it. */
   async create(
     outcome: Outcome,
-    changes: Partial<AdmitRequest> = {},
+    changes: Partial<AdmissionRequest> = {},
     as: { record?: RequestRecord; processId?: string; credits?: number } = {},
   ): Promise<RequestRecord> {
     const sent = await this.ask(changes, as);

@@ -92,7 +92,7 @@ describe("answers", () => {
 
   it("hides an internal error from the client, and shows it to the operator", async () => {
     const faults: unknown[] = [];
-    const { client, speech } = await startBox({ onFault: (error) => faults.push(error) });
+    const { client, speech } = await startBox({ onInternalError: (error) => faults.push(error) });
     const task = await client.finished((await client.created({ prompt: "[broken]" })).id);
     expect(speech.requests).toHaveLength(1);
     expect(JSON.stringify(task)).not.toContain("/secret/path");
@@ -103,7 +103,7 @@ describe("answers", () => {
 describe("a client that hangs up during a body", () => {
   it("is not a fault of the sandbox", async () => {
     const faults: unknown[] = [];
-    const { client, sandbox } = await startBox({ onFault: (error) => faults.push(error) });
+    const { client, sandbox } = await startBox({ onInternalError: (error) => faults.push(error) });
     const socket = connect({ host: "127.0.0.1", port: Number(new URL(sandbox.baseUrl).port) });
     socket.write(
       `POST ${GENERATIONS_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sandbox.apiKey}\r\n` +

@@ -47,7 +47,7 @@ export const isFirst = (value: number): boolean => value % CHAPTER_FACTOR === 1;
  * Returns the chapter of a decimal number that is the first in its chapter: 2 for 2.1. Returns `null` for any other
  * number, such as 2.2.
  */
-export const parseChapterOpening = (value: number): number | null =>
+export const chapterOpenedBy = (value: number): number | null =>
   value > CHAPTER_FACTOR && isFirst(value) ? Math.floor(value / CHAPTER_FACTOR) : null;
 
 /** Levels of headings. The level depends on what the number of the heading counts. 1 is the highest level. */
@@ -96,7 +96,7 @@ const BARE = new RegExp(
   `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
   "u",
 );
-const DECIMAL = /^[(（]?(?<part>\d{1,2})\.(?<number>\d{1,2})(?<mark>[.)）:]?)\s+(?<title>\S.*)$/u;
+const DECIMAL = /^[(（]?(?<chapter>\d{1,2})\.(?<number>\d{1,2})(?<mark>[.)）:]?)\s+(?<title>\S.*)$/u;
 /** A number alone between dashes or in brackets, as in `--IV--` and `[ 1 ]`. */
 const FRAMED =
   /^(?:(?<dashes>[-–—]{1,3}) ?(?<number>[IVXLC]{1,9}) ?[-–—]{1,3}|\[ ?(?<inner>\d{1,3}|[IVXLC]{1,9}) ?\])$/;
@@ -147,11 +147,11 @@ function matchCjkForm(line: string): ChapterForm | null {
 
 /** Parses a heading below a chapter, such as `1.1) What it is`. */
 function matchDecimalForm(line: string): ChapterForm | null {
-  const { part, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
+  const { chapter, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
   if (title === undefined || title.length > BARE_TITLE_CODE_UNITS) return null;
   return {
     key: `decimal ${mark} title`,
-    sortNumber: Number(part) * CHAPTER_FACTOR + Number(number),
+    sortNumber: Number(chapter) * CHAPTER_FACTOR + Number(number),
     level: LEVEL.decimal,
     kind: "bare",
     style: "digits",

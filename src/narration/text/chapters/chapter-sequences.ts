@@ -6,7 +6,7 @@
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalize.ts";
-import { type ChapterForm, isFirst, LEVEL, parseChapterForm, parseChapterOpening } from "./chapter-forms.ts";
+import { type ChapterForm, chapterOpenedBy, isFirst, LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
 interface Member extends ChapterForm {
   /** Index of the block. */
@@ -24,19 +24,19 @@ export interface Sequences {
 
 const MAX_MEMBER_CODE_UNITS = 400;
 /** Minimum median length of the text between the numbers of headings. With less text, the numbers belong to a list. */
-const LISTED_CODE_UNITS = 120;
+const MIN_MEDIAN_GAP_CODE_UNITS = 120;
 /**
  * Minimum mean length of the text after each bare number, which has no word such as "Chapter". If the mean is lower,
  * the numbers count verses or steps.
  */
-const BARE_CODE_UNITS = 400;
+const MIN_BARE_GAP_CODE_UNITS = 400;
 /**
  * Minimum median length of the text between bare numbers, in a text whose other headings have a word, such as `CHAPTER
  * I`. If the median is lower, the bare numbers count the stanzas of a song.
  */
-const BARE_BELOW_CHAPTERS_CODE_UNITS = 800;
+const MIN_STANZA_GAP_CODE_UNITS = 800;
 /** Minimum mean length of the text below a heading, for decimal numbers and for numbers beside an unknown word. */
-const UNKNOWN_WORD_CODE_UNITS = 200;
+const MIN_UNKNOWN_WORD_GAP_CODE_UNITS = 200;
 /** Weight of one Chinese or Japanese character in the length of a text. A letter has the weight 1. */
 const CJK_WEIGHT = 3;
 
@@ -44,10 +44,10 @@ const CJK_WEIGHT = 3;
  * Minimum number of headings in a sequence, for each form of heading. The number is higher for forms that often mean
  * something else.
  */
-const MIN_UNKNOWN_WORDS = 3;
-const MIN_ROMAN_OR_WORDS = 2;
-const MIN_FIGURES = 3;
-const MIN_NOT_FROM_ONE = 4;
+const MIN_HEADINGS_BESIDE_UNKNOWN_WORD = 3;
+const MIN_ROMAN_OR_WORD_HEADINGS = 2;
+const MIN_NUMBERED_HEADINGS = 3;
+const MIN_HEADINGS_NOT_FROM_ONE = 4;
 /**
  * Of all paragraphs of one form, at least this share must belong to a sequence. With a smaller share, no paragraph of
  * this form is a heading.
@@ -135,7 +135,7 @@ function measureProseBefore(blocks: readonly SourceBlock[], members: ReadonlySet
     const isProse =
       block.kind === "paragraph" &&
       !members.has(at) &&
-      (block.text.length > LISTED_CODE_UNITS || ENDS_SENTENCE_OR_COLON.test(block.text.slice(-20)));
+      (block.text.length > MIN_MEDIAN_GAP_CODE_UNITS || ENDS_SENTENCE_OR_COLON.test(block.text.slice(-20)));
     const text = isProse ? block.text : "";
     const weight = text !== "" && isCjk(text.trim().charAt(0)) ? CJK_WEIGHT : 1;
     before[at + 1] = (before[at] ?? 0) + weight * text.length;
@@ -204,13 +204,13 @@ function judgeSequences(
     // Some headings have a word such as "Chapter" beside their number. Such headings need only a little prose between
     // them. If a later sequence begins with the same number, they need as much prose as all other headings.
     const isKnown = sequence[0]?.kind === "known" && !isRepeatedLater;
-    if (medianGap < (isKnown ? 1 : LISTED_CODE_UNITS)) {
+    if (medianGap < (isKnown ? 1 : MIN_MEDIAN_GAP_CODE_UNITS)) {
       for (const { at } of sequence) contentsEntries.add(at);
       continue;
     }
     unlistedCount += sequence.length;
-    const isStanzas = isBelowChapters && medianGap < BARE_BELOW_CHAPTERS_CODE_UNITS;
-    if (isSequence(sequence, gaps) && !isStanzas) accepted.push(sequence);
+    const isStanzas = isBelowChapters && medianGap < MIN_STANZA_GAP_CODE_UNITS;
+    if (areHeadings(sequence, gaps) && !isStanzas) accepted.push(sequence);
   }
   return { accepted, unlistedCount };
 }
@@ -230,14 +230,14 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
     const [first] = all;
     if (first === undefined) continue;
-    const runs = splitIntoSequences(all);
-    const { accepted, unlistedCount } = judgeSequences(runs, proseBetween, {
+    const sequences = splitIntoSequences(all);
+    const { accepted, unlistedCount } = judgeSequences(sequences, proseBetween, {
       contents,
       contentsEntries,
       endOfText: blocks.length,
       isBelowChapters: hasChapters && first.level === LEVEL.bare,
     });
-    const count = accepted.reduce((sum, run) => sum + run.length, 0);
+    const count = accepted.reduce((sum, sequence) => sum + sequence.length, 0);
     if (count === 0) continue;
     const isDecimal = first.level === LEVEL.decimal;
     if (first.kind !== "known" && count < MEMBERS_SHARE * unlistedCount) continue;
@@ -246,31 +246,33 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     // Include sequences of a single number, because a last act may have only one scene.
     const found =
       first.kind === "known" || isDecimal
-        ? runs.filter((run) => !contentsEntries.has(run[0]?.at ?? -1))
+        ? sequences.filter((sequence) => !contentsEntries.has(sequence[0]?.at ?? -1))
         : accepted;
-    if (isDecimal && found.flat().length < MIN_FIGURES) continue;
+    if (isDecimal && found.flat().length < MIN_NUMBERED_HEADINGS) continue;
     for (const member of found.flat()) headings.set(member.at, member);
   }
   for (const member of members) {
     const below = headings.get(member.at + 1);
     const isOpened =
-      below?.level === LEVEL.decimal && parseChapterOpening(below.sortNumber) === member.sortNumber;
+      below?.level === LEVEL.decimal && chapterOpenedBy(below.sortNumber) === member.sortNumber;
     if (member.kind === "bare" && isOpened) headings.set(member.at, member);
   }
   return { headings, contentsEntries, contents };
 }
 
-function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
-  const [first] = run;
+function areHeadings(sequence: readonly Member[], gaps: readonly number[]): boolean {
+  const [first] = sequence;
   if (first === undefined) return false;
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   if (first.kind === "known") return true;
-  if (first.kind === "other") return run.length >= MIN_UNKNOWN_WORDS && mean >= UNKNOWN_WORD_CODE_UNITS;
-  if (first.level === LEVEL.decimal) return isFirst(first.sortNumber) && mean >= UNKNOWN_WORD_CODE_UNITS;
+  if (first.kind === "other")
+    return sequence.length >= MIN_HEADINGS_BESIDE_UNKNOWN_WORD && mean >= MIN_UNKNOWN_WORD_GAP_CODE_UNITS;
+  if (first.level === LEVEL.decimal)
+    return isFirst(first.sortNumber) && mean >= MIN_UNKNOWN_WORD_GAP_CODE_UNITS;
   const min = !isFirst(first.sortNumber)
-    ? MIN_NOT_FROM_ONE
+    ? MIN_HEADINGS_NOT_FROM_ONE
     : first.style === "digits" || first.hasTitle
-      ? MIN_FIGURES
-      : MIN_ROMAN_OR_WORDS;
-  return run.length >= min && mean >= BARE_CODE_UNITS;
+      ? MIN_NUMBERED_HEADINGS
+      : MIN_ROMAN_OR_WORD_HEADINGS;
+  return sequence.length >= min && mean >= MIN_BARE_GAP_CODE_UNITS;
 }

@@ -10,7 +10,7 @@ import { numberChapters } from "./chapter-number.ts";
 import { CHOICE_WORDS } from "./chapter-words.ts";
 
 const MAX_NAMED_CHAPTERS = 5;
-const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
+const NUMBER_OR_RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
 /** A range without a beginning or an end, such as `-5` or `3-`. Such a range is refused. */
 const HALF_RANGE = /^\s*(?:\d{1,5}\s*[-–—]|[-–—]\s*\d{1,5})\s*$/;
 /** Matches a word before numbers, as in `chapters 3-5`. */
@@ -80,7 +80,7 @@ function findSectionsByTitle(sections: Sections, wanted: string): readonly numbe
 }
 
 function findSectionsByNumber(sections: Sections, wanted: string): readonly number[] | null {
-  const match = RANGE.exec(wanted.replace(CHAPTER_WORD, ""));
+  const match = NUMBER_OR_RANGE.exec(wanted.replace(CHAPTER_WORD, ""));
   if (match === null) return null;
   const numbers = numberChapters(sections);
   const last = Math.max(...numbers.map((number) => number ?? 0));
@@ -124,15 +124,17 @@ export function chooseSections(sections: Sections, wanted: string): number[] {
   if (sections.length < 2 || choices.length === 0) throw refusedChoiceError(sections, wanted);
   const indexes = choices.flatMap((choice) => {
     const byTitle = findSectionsByTitle(sections, choice);
-    const isNumber = RANGE.test(choice.trim());
-    const isRange = RANGE.test(choice.trim().replace(CHAPTER_WORD, ""));
+    const isBareNumbers = NUMBER_OR_RANGE.test(choice.trim());
+    const isNumbers = NUMBER_OR_RANGE.test(choice.trim().replace(CHAPTER_WORD, ""));
     // A number matches a title only if the number is the whole title, such as "1984".
     const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(choice));
-    const titles = isNumber && !isWhole ? [] : byTitle;
+    const titles = isBareNumbers && !isWhole ? [] : byTitle;
     const found =
-      isNumber || byTitle.length !== 1 ? (findSectionsByNumber(sections, choice.trim()) ?? titles) : titles;
+      isBareNumbers || byTitle.length !== 1
+        ? (findSectionsByNumber(sections, choice.trim()) ?? titles)
+        : titles;
     if (found.length === 0 || HALF_RANGE.test(choice)) throw refusedChoiceError(sections, choice);
-    if (found.length > 1 && !isRange) throw ambiguousChoiceError(sections, choice, found);
+    if (found.length > 1 && !isNumbers) throw ambiguousChoiceError(sections, choice, found);
     // A range already contains all sections up to its last chapter. Add the sections below that chapter.
     return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
   });

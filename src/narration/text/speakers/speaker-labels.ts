@@ -107,7 +107,7 @@ function withoutFirstDirection(text: string, skipped: SkippedList): string {
 
 /** Finds labels of the speakers of one narration, and records which speakers occur. */
 export class SpeakerLabels {
-  readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
+  readonly #speakersByKey = new Map<string, { readonly name: string; readonly speaker: Speaker }>();
   readonly #speaking = new Set<string>();
   /** Maps names without their accents to the names in `voices`. */
   readonly #plainKeys = new Map<string, string>();
@@ -133,10 +133,10 @@ export class SpeakerLabels {
       }
       const { voice, speed, pitch, volume }: Speaker = typeof given === "string" ? { voice: given } : given;
       // Use one speaker for all names with the same voice and settings, so that their words may be in one part.
-      const sound = JSON.stringify([voice, speed, pitch, volume]);
-      const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
-      speakers.set(sound, speaker);
-      this.#voices.set(key, { name, voice: speaker });
+      const settingsKey = JSON.stringify([voice, speed, pitch, volume]);
+      const speaker = speakers.get(settingsKey) ?? { voice, speed, pitch, volume };
+      speakers.set(settingsKey, speaker);
+      this.#speakersByKey.set(key, { name, speaker });
       this.#plainKeys.set(buildPlainLabelKey(key), key);
     }
   }
@@ -144,12 +144,12 @@ export class SpeakerLabels {
   /** Returns the key of a name. If `voices` has the name with other accents, returns the key of that spelling. */
   #keyOf(name: string): string {
     const key = labelKey(name);
-    return this.#voices.has(key) ? key : (this.#plainKeys.get(buildPlainLabelKey(key)) ?? key);
+    return this.#speakersByKey.has(key) ? key : (this.#plainKeys.get(buildPlainLabelKey(key)) ?? key);
   }
 
   /** Returns the names in `voices` with which no line has begun so far. */
   listSilentSpeakers(): string[] {
-    return [...this.#voices].filter(([key]) => !this.#speaking.has(key)).map(([, { name }]) => name);
+    return [...this.#speakersByKey].filter(([key]) => !this.#speaking.has(key)).map(([, { name }]) => name);
   }
 
   /** Whether a turn lasts until the next label, instead of to the end of its paragraph. */
@@ -175,7 +175,7 @@ export class SpeakerLabels {
    * @param paragraphs with their line breaks, soft and hard
    */
   collectLabels(paragraphs: readonly string[]): void {
-    if (this.#voices.size === 0) {
+    if (this.#speakersByKey.size === 0) {
       this.#dialogue = findDialogueNames(paragraphs);
       return;
     }
@@ -193,12 +193,12 @@ export class SpeakerLabels {
       else if (dotted !== undefined) count("dotted", dotted);
     }
     for (const [key, number] of counts) {
-      const isKnown = this.#voices.has(key.slice(key.indexOf(" ") + 1));
+      const isKnown = this.#speakersByKey.has(key.slice(key.indexOf(" ") + 1));
       if (number >= (isKnown ? MIN_RECURRENCES : MIN_OTHER_RECURRENCES)) this.#recurring.add(key);
     }
     this.#hasDotted = [...this.#recurring].some((key) => key.startsWith("dotted "));
     this.#dialogue = findDialogueNames(paragraphs).filter(({ name, count: lines }) => {
-      return lines >= MIN_RECURRENCES && !this.#voices.has(this.#keyOf(name));
+      return lines >= MIN_RECURRENCES && !this.#speakersByKey.has(this.#keyOf(name));
     });
     let labelled = 0;
     let all = 0;
@@ -219,7 +219,7 @@ export class SpeakerLabels {
    * @param paragraph with its line breaks, soft and hard
    */
   splitIntoTurns(paragraph: string, skipped: SkippedList): Turn[] {
-    if (this.#voices.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
+    if (this.#speakersByKey.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
     const turns: Array<{ speaker: Speaker | null; text: string; isLabelled: boolean }> = [];
     const whole = this.#labelOf(paragraph, true);
     const lines =
@@ -235,10 +235,10 @@ export class SpeakerLabels {
       const last = turns.at(-1);
       if (found !== null) {
         this.#speaking.add(found.key);
-        const speaker = this.#voices.get(found.key);
-        const isVoiceless = speaker === undefined;
+        const entry = this.#speakersByKey.get(found.key);
+        const isVoiceless = entry === undefined;
         turns.push({
-          speaker: speaker?.voice ?? null,
+          speaker: entry?.speaker ?? null,
           text: isVoiceless ? line : this.#speech(line, found, skipped),
           isLabelled: true,
         });
@@ -274,7 +274,7 @@ export class SpeakerLabels {
   /** Returns the words after a label. Removes a direction before the first word if the label's name has a voice. */
   #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
     const words = text.slice(label.length);
-    const [manner = ""] = this.#voices.has(key) ? (DIRECTION_BEFORE_WORDS.exec(words) ?? []) : [];
+    const [manner = ""] = this.#speakersByKey.has(key) ? (DIRECTION_BEFORE_WORDS.exec(words) ?? []) : [];
     if (manner !== "") skipped.add("direction", manner.trim());
     return words.slice(manner.length);
   }
@@ -299,7 +299,7 @@ export class SpeakerLabels {
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
     for (const tried of [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
       const key = this.#keyOf(tried);
-      if (colon !== "" && this.#voices.has(key)) return { label: colon, key };
+      if (colon !== "" && this.#speakersByKey.has(key)) return { label: colon, key };
     }
     if (!isFirst) return null;
     const forms = [
@@ -321,7 +321,7 @@ export class SpeakerLabels {
     if (key === "") return "must not be empty";
     if (key.length > MAX_NAME_CODE_UNITS) return `must be at most ${MAX_NAME_CODE_UNITS} characters long`;
     if (COLON.test(key)) return "must not contain a colon: the one after the name is not part of it";
-    if (this.#voices.has(key)) return "stands there twice (upper and lower case are alike)";
+    if (this.#speakersByKey.has(key)) return "stands there twice (upper and lower case are alike)";
     return null;
   }
 }

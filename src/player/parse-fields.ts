@@ -9,10 +9,10 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns an object's fields, or no fields for any other value. */
-export const readFields = (value: unknown): Fields => (isFields(value) ? value : {});
+export const parseFields = (value: unknown): Fields => (isFields(value) ? value : {});
 
 /** Returns the first entries of a list, or no entries for any other value. */
-export const readEntries = (value: unknown, max = 2000): readonly unknown[] =>
+export const parseEntries = (value: unknown, max = 2000): readonly unknown[] =>
   Array.isArray(value) ? value.slice(0, max) : [];
 
 /** Matches invisible characters, and those that change the direction of text. */
@@ -22,24 +22,24 @@ const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a
  * Returns a text to show: at most `max` characters, and an ellipsis if the text was longer. Returns an empty text for
  * any value that is not a string.
  */
-export const readText = (value: unknown, max = 600): string => {
+export const parseText = (value: unknown, max = 600): string => {
   if (typeof value !== "string") return "";
   const visible = value.slice(0, max).replace(UNSEEN, "");
   return value.length > max ? `${visible}…` : visible;
 };
 
 /** Returns a number from 0 to `max`, or null for any other value. */
-export const readNumber = (value: unknown, max = Number.MAX_SAFE_INTEGER): number | null =>
+export const parseNumber = (value: unknown, max = Number.MAX_SAFE_INTEGER): number | null =>
   typeof value === "number" && value >= 0 && value <= max ? value : null;
 
 const ID = /^[A-Za-z0-9][\w.:-]{0,255}$/;
 
 /** Returns the id of a task or narration, or an empty text for any other value. */
-export const readId = (value: unknown): string => (typeof value === "string" && ID.test(value) ? value : "");
+export const parseId = (value: unknown): string => (typeof value === "string" && ID.test(value) ? value : "");
 
 /** Joins the text blocks of a tool's result. */
-export const readResultText = (result: Fields): string =>
-  readEntries(result["content"], 20)
-    .map((block) => readText(readFields(block)["text"], 2000))
+export const parseResultText = (result: Fields): string =>
+  parseEntries(result["content"], 20)
+    .map((block) => parseText(parseFields(block)["text"], 2000))
     .join("\n")
     .trim();

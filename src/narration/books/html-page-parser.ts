@@ -128,7 +128,7 @@ const getHeadingLevel = (name: string): number | null => (/^h[1-6]$/.test(name) 
 
 class HtmlReader {
   readonly #skipped: SkippedList;
-  readonly #open: string[] = [];
+  readonly #openElements: string[] = [];
   readonly #tables: Table[] = [];
   readonly #lists: List[] = [];
   /** A stack of block lists: first the list of the page, then one list for each open table cell. */
@@ -139,15 +139,15 @@ class HtmlReader {
   readonly #directions: number[] = [];
   #text = "";
   #ids: string[] = [];
-  #heading: number | null = null;
-  #number = "";
+  #headingLevel: number | null = null;
+  #itemNumber = "";
   #skippedElement: SkippedElement | null = null;
-  #preformatted = 0;
-  #mains = 0;
-  #articles = 0;
-  #links = 0;
-  #linkUnits = 0;
-  #spokenUnits = 0;
+  #preformattedDepth = 0;
+  #openMainCount = 0;
+  #openArticleCount = 0;
+  #openLinkCount = 0;
+  #linkCodeUnits = 0;
+  #spokenCodeUnits = 0;
   /** Depth of the open header of the site; `null` if none is open. Only headings are read inside such a header. */
   #siteHeader: number | null = null;
   readonly #isBook: boolean;
@@ -167,21 +167,21 @@ class HtmlReader {
   }
 
   get linkShare(): number {
-    return this.#spokenUnits === 0 ? 0 : this.#linkUnits / this.#spokenUnits;
+    return this.#spokenCodeUnits === 0 ? 0 : this.#linkCodeUnits / this.#spokenCodeUnits;
   }
 
   /**
    * @throws AudioError `invalid_request` for elements that are nested so deeply that closing them would take minutes
    */
   open(name: string, attributes: Attributes): void {
-    this.#open.push(name);
-    if (this.#open.length > MAX_DEPTH) {
+    this.#openElements.push(name);
+    if (this.#openElements.length > MAX_DEPTH) {
       throw new AudioError(
         "invalid_request",
         `The page has more than ${MAX_DEPTH} elements open at one place, so it is not text. Nothing was sent.`,
       );
     }
-    if (name === "title" && !this.#open.includes("svg")) this.#isTitle = !this.#isTitleRead;
+    if (name === "title" && !this.#openElements.includes("svg")) this.#isTitle = !this.#isTitleRead;
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
@@ -193,7 +193,7 @@ class HtmlReader {
     const kind = this.#isSiteFooter(name) ? "navigation" : skipReason(name, attributes);
     if (kind !== null) {
       if (!INLINE.has(name)) this.#flush();
-      this.#skippedElement = { kind, depth: this.#open.length, text: "" };
+      this.#skippedElement = { kind, depth: this.#openElements.length, text: "" };
       return;
     }
     if (!INLINE.has(name)) this.#flush();
@@ -207,19 +207,20 @@ class HtmlReader {
    * The exception is a footer in a quotation, because such a footer names the source of the quotation.
    */
   #isSiteFooter(name: string): boolean {
-    return name === "footer" && !this.#isBook && !this.#open.includes("blockquote");
+    return name === "footer" && !this.#isBook && !this.#openElements.includes("blockquote");
   }
 
   #isSiteHeader(): boolean {
-    const isOfText = this.#mains + this.#articles > 0 || this.#open.includes("section");
+    const isOfText =
+      this.#openMainCount + this.#openArticleCount > 0 || this.#openElements.includes("section");
     return !this.#isBook && !isOfText;
   }
 
   #enter(name: string, attributes: Attributes): void {
     const level = getHeadingLevel(name);
-    if (level !== null) this.#heading = level;
+    if (level !== null) this.#headingLevel = level;
     if (hasTerm(attributes, "stage-direction")) {
-      this.#directions.push(this.#open.length);
+      this.#directions.push(this.#openElements.length);
       this.#text += " [";
     }
     switch (name) {
@@ -230,10 +231,10 @@ class HtmlReader {
         this.#put({ kind: "rule" });
         break;
       case "img":
-        this.#image(attributes);
+        this.#addImage(attributes);
         break;
       case "a":
-        if (attributes["href"] !== undefined) this.#links += 1;
+        if (attributes["href"] !== undefined) this.#openLinkCount += 1;
         break;
       case "sup":
       case "sub":
@@ -259,19 +260,19 @@ class HtmlReader {
         }
         break;
       case "pre":
-        this.#preformatted += 1;
+        this.#preformattedDepth += 1;
         break;
       case "header":
-        if (this.#isSiteHeader()) this.#siteHeader ??= this.#open.length;
+        if (this.#isSiteHeader()) this.#siteHeader ??= this.#openElements.length;
         break;
       case "main":
-        this.#mains += 1;
+        this.#openMainCount += 1;
         break;
       case "article":
-        this.#articles += 1;
+        this.#openArticleCount += 1;
         break;
       default:
-        if (attributes["role"] === "main") this.#mains += 1;
+        if (attributes["role"] === "main") this.#openMainCount += 1;
         break;
     }
   }
@@ -279,17 +280,17 @@ class HtmlReader {
   text(text: string): void {
     if (this.#isTitle) this.title += text;
     else if (this.#skippedElement !== null) this.#skippedElement.text += text;
-    else if (!this.#open.includes("head")) {
+    else if (!this.#openElements.includes("head")) {
       this.#text += text;
       const units = text.trim().length;
-      this.#spokenUnits += units;
-      if (this.#links > 0) this.#linkUnits += units;
+      this.#spokenCodeUnits += units;
+      if (this.#openLinkCount > 0) this.#linkCodeUnits += units;
     }
   }
 
   close(name: string): void {
-    const depth = this.#open.length;
-    this.#open.pop();
+    const depth = this.#openElements.length;
+    this.#openElements.pop();
     if (name === "title" && this.#isTitle) {
       this.#isTitle = false;
       this.#isTitleRead = true;
@@ -310,10 +311,10 @@ class HtmlReader {
   }
 
   #leave(name: string): void {
-    if (getHeadingLevel(name) !== null) this.#heading = null;
+    if (getHeadingLevel(name) !== null) this.#headingLevel = null;
     switch (name) {
       case "a":
-        this.#links = Math.max(0, this.#links - 1);
+        this.#openLinkCount = Math.max(0, this.#openLinkCount - 1);
         break;
       case "sup":
       case "sub":
@@ -324,7 +325,7 @@ class HtmlReader {
         this.#lists.pop();
         break;
       case "li":
-        this.#number = "";
+        this.#itemNumber = "";
         break;
       case "td":
       case "th":
@@ -342,10 +343,10 @@ class HtmlReader {
         this.#tables.pop();
         break;
       case "main":
-        this.#mains = Math.max(0, this.#mains - 1);
+        this.#openMainCount = Math.max(0, this.#openMainCount - 1);
         break;
       case "article":
-        this.#articles = Math.max(0, this.#articles - 1);
+        this.#openArticleCount = Math.max(0, this.#openArticleCount - 1);
         break;
       default:
         break;
@@ -361,12 +362,12 @@ class HtmlReader {
     if (kind !== "silent" && hasWords(text)) this.#skipped.add(kind, text);
   }
 
-  #image(attributes: Attributes): void {
+  #addImage(attributes: Attributes): void {
     const alternative = attributes["alt"]?.trim() ?? "";
     // If the alternative text is a single letter, add the letter without spaces. The image may show the first letter of
     // a chapter, and the rest of the word follows the image.
     if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
-    else if (hasWords(alternative) && !this.#isBook && !this.#open.includes("figure")) {
+    else if (hasWords(alternative) && !this.#isBook && !this.#openElements.includes("figure")) {
       this.#text += ` ${alternative} `;
     } else if (hasWords(alternative)) this.#skipped.add("illustration", alternative);
     else this.#skipped.add("image", attributes["src"]?.slice(0, 200) ?? "");
@@ -378,13 +379,13 @@ class HtmlReader {
     const statedNumber = Number.parseInt(attributes["value"] ?? "", 10);
     const number = Number.isNaN(statedNumber) ? list.next : statedNumber;
     list.next = number + 1;
-    this.#number = `${number}. `;
+    this.#itemNumber = `${number}. `;
   }
 
   /** Ends preformatted text, which is a poem, a letter, or code. Code is left out. */
   #endPreformatted(): void {
-    this.#preformatted = Math.max(0, this.#preformatted - 1);
-    if (this.#preformatted > 0) return;
+    this.#preformattedDepth = Math.max(0, this.#preformattedDepth - 1);
+    if (this.#preformattedDepth > 0) return;
     const text = dropUnspoken(this.#text.replaceAll(HARD_BREAK, "\n"));
     this.#text = "";
     if (!hasWords(text)) return;
@@ -446,20 +447,20 @@ class HtmlReader {
   }
 
   #flush(): void {
-    if (this.#preformatted > 0) return;
+    if (this.#preformattedDepth > 0) return;
     const text = this.#text;
     this.#text = "";
     if (!/\S/.test(text)) return;
     const words = withoutSubAndSupTags(spellOutSuperscripts(dropUnspoken(text))).normalize("NFC");
     const spoken = shortenAddresses(words);
-    if (this.#heading === null) this.#paragraph(spoken);
-    else if (hasWords(spoken)) this.#put({ kind: "heading", level: this.#heading, text: spoken.trim() });
+    if (this.#headingLevel === null) this.#paragraph(spoken);
+    else if (hasWords(spoken)) this.#put({ kind: "heading", level: this.#headingLevel, text: spoken.trim() });
   }
 
   #paragraph(text: string): void {
     if (!/\S/.test(text)) return;
-    this.#put({ kind: "paragraph", text: this.#number + text.trim() });
-    this.#number = "";
+    this.#put({ kind: "paragraph", text: this.#itemNumber + text.trim() });
+    this.#itemNumber = "";
   }
 
   get #sink(): PageBlock[] {
@@ -473,7 +474,7 @@ class HtmlReader {
       this.#skipped.add("navigation", block.text);
       return;
     }
-    const [isInMain, isInArticle] = [this.#mains > 0, this.#articles > 0];
+    const [isInMain, isInArticle] = [this.#openMainCount > 0, this.#openArticleCount > 0];
     this.#sink.push({ block, isInMain, isInArticle, ids: this.#ids });
     this.#ids = [];
   }

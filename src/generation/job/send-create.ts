@@ -6,7 +6,7 @@ import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome, QueuedCreate } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
-import { type AdmittedCreate, handleCreateFailure } from "./create-failure.ts";
+import { type AdmittedCreate, handleCreateFailure } from "./failed-create.ts";
 import { type Job, NotWantedError } from "./job.ts";
 
 /**
