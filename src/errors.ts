@@ -41,7 +41,10 @@ export interface AudioErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A failure that a caller may see. Thrown anywhere, and caught and rendered in one place. */
+/**
+ * A failure that a caller may see. Thrown anywhere. Rendered once for each kind of caller: tool calls
+ * (`server/error-result.ts`), protocol requests, and commands (`commands/terminal-messages.ts`).
+ */
 export class AudioError extends Error {
   override readonly name = "AudioError";
   readonly code: ErrorCode;

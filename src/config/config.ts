@@ -22,7 +22,7 @@ export interface Config extends Settings {
 
 /**
  * Reads the whole configuration. Never throws: an invalid value adds a {@link ConfigIssue} and is replaced by its
- * default, or by null if it is a folder or an address.
+ * default, by null if it is a folder or an address, or by 0 if it is the budget.
  */
 export function readConfig(
   env: Environment,

@@ -6,7 +6,7 @@ import { readPathSetting } from "./path-setting.ts";
 
 /**
  * Reads settings and collects their issues, so that a person sees all issues at once. No method throws. An invalid
- * value is replaced by the default, but {@link SettingsReader.readPath} returns null.
+ * value is replaced by the default. Exceptions are paths, which become null, and the budget, which becomes 0.
  */
 export class SettingsReader {
   readonly issues: ConfigIssue[] = [];

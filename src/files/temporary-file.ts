@@ -1,4 +1,4 @@
-/** Creates the hidden temporary files of downloads, and removes those that killed processes left. */
+/** Creates hidden temporary files in which audio and pages are written, and removes those that killed processes left. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ export interface TemporaryFile {
   readonly handle: FileHandle;
 }
 
-/** Makes an unguessable path. If this process dies, a later start removes the file. */
+/** Makes an unguessable path. If this process dies, a later process removes the file. */
 export const buildTemporaryPath = (folder: string): string =>
   join(folder, `${PREFIX}${createProcessId()}${SUFFIX}`);
 

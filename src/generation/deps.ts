@@ -10,7 +10,7 @@ import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 
 /**
- * Durations of the workflow. All but `followIntervalMs` and `transferWaitMs` are already multiplied by the time scale.
+ * Durations for single requests. All but `followIntervalMs` and `transferWaitMs` are already multiplied by the time scale.
  */
 export interface Timing {
   readonly pollIntervalMs: number;

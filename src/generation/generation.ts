@@ -1,4 +1,4 @@
-/** The entry point of the generation workflow: builds one object with a method for each use case. */
+/** The entry point of single requests: builds one object with a method for each use case. */
 import { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
 import { readSaved } from "../files/saved-copies.ts";
@@ -36,7 +36,7 @@ import { type AudioBytes, readAudio, readFile, readNarrationPiece } from "./use-
 import { readPiece } from "./use-cases/read-task-piece.ts";
 
 /**
- * The use cases of the workflow. Every method throws {@link AudioError}. Methods called by tools also resume
+ * The use cases of single requests. Every method throws {@link AudioError}. Methods called by tools also resume
  * unfinished tasks.
  */
 export interface Generation {

@@ -1,4 +1,4 @@
-/** Pure state machine of records. Nothing else changes what a record states about its task. */
+/** Pure state machine of records. A stored record changes what it states about its task only through it. */
 import type { ObservedTask } from "../api/parse-task.ts";
 import { isRunningStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";

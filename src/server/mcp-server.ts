@@ -42,8 +42,8 @@ const SERVER_FACTS = {
 };
 
 /**
- * Creates a server for either protocol era. Uses the low-level `Server`, because our own code parses all arguments and
- * renders all errors in one place (`run-tool.ts`).
+ * Creates a server for either protocol era. Uses the low-level `Server`, because tools parse their own
+ * arguments (`tools/tool.ts`), and `run-tool.ts` renders their errors.
  */
 export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Server {
   const isModern = era === "modern";

@@ -1,4 +1,4 @@
-/** Runs a tool call with progress and cancellation. This is the only place that catches errors of tools. */
+/** Runs a tool call with progress and cancellation. Turns errors of tools into results. */
 import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
@@ -39,7 +39,7 @@ import { declaresMcpTasks } from "./tasks/tasks-capability.ts";
 export interface ServerDeps {
   readonly toolDeps: ToolDeps;
   /**
-   * Returns the workflow for lists that clients request on their own, without a user's request. Returns `null` if the
+   * Returns the use cases of single requests for lists that clients request on their own, without a user's request. Returns `null` if the
    * workflow would have to create a folder, connect to another machine or start a sandbox.
    */
   openLocalGeneration(): Promise<Generation | null>;

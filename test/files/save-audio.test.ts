@@ -120,7 +120,7 @@ describe("saved audio", () => {
 describe.each([
   ["with hard links", undefined],
   ["without hard links", noLinks],
-])("a name that is taken, on a file system %s", (_what, makeLink) => {
+])("a name, on a file system %s", (_what, makeLink) => {
   const save = (folder: OutputFolder, changes: Partial<SaveRequest> = {}) =>
     saveAudio(request(folder, { ...changes, ...(makeLink === undefined ? {} : { makeLink }) }));
 

@@ -44,7 +44,6 @@ function missingPaths(text: string): string[] {
   );
 }
 
-/** The first cells of a page's table of terms. */
 /** The terms of each table whose first column is headed `term`. */
 function termTables(text: string): string[][] {
   return [...text.matchAll(/^\| term \|.*\n\|[-|]+\n((?:\|.*\n)+)/gm)].map(([, table = ""]) =>
@@ -54,6 +53,20 @@ function termTables(text: string): string[][] {
 
 const termsOf = (text: string): string[] => termTables(text).flat();
 
+const SOURCES = FILES.filter(
+  (path) => /^(?:src|test|scripts)\/.*\.ts$/.test(path) && !path.endsWith("documents.test.ts"),
+)
+  .map(read)
+  .join("\n");
+
+/** Identifiers of the code in code marks, such as `readSettings` and `Ledger.apply`, that no source contains. */
+function missingIdentifiers(text: string): string[] {
+  const identifiers = [...text.matchAll(/`#?([A-Za-z_]\w*(?:\.\w+)*)(?:\([^`]*\))?`/g)]
+    .flatMap((match) => (match[1] ?? "").split("."))
+    .filter((name) => /[a-z][A-Z]|^[A-Z][a-z]+[A-Z]|^[A-Z][A-Z_]+_[A-Z_]+$/.test(name));
+  return identifiers.filter((name) => !new RegExp(`\\b${name}\\b`).test(SOURCES));
+}
+
 const repeated = (names: readonly string[]): string[] =>
   names.filter((name, index) => names.indexOf(name) !== index);
 
@@ -62,6 +75,20 @@ const GLOSSARY = "docs/glossary.md";
 describe("the documents", () => {
   it.each(MAPS)("name only files and folders that exist: %s", (path) => {
     expect(missingPaths(read(path))).toEqual([]);
+  });
+
+  it.each(
+    readdirSync(join(ROOT, "docs"))
+      .map((name) => `docs/${name}`)
+      .concat("AGENTS.md", "CONTRIBUTING.md"),
+  )("name only identifiers that exist: %s", (path) => {
+    if (path.endsWith(".md")) expect(missingIdentifiers(read(path))).toEqual([]);
+  });
+
+  it("are reported for identifiers that do not exist", () => {
+    expect(
+      missingIdentifiers("`Ledger.apply`, `readSettings` of `NO_SUCH_NAME`, `noSuchName(…)`, `npm`"),
+    ).toEqual(["NO_SUCH_NAME", "noSuchName"]);
   });
 
   it("are reported for names that do not exist", () => {

@@ -31,7 +31,7 @@ export interface SavedPart {
   readonly file: SavedFile;
 }
 
-/** The operations of the workflow on the parts of narrations. */
+/** The operations of single requests on the parts of narrations. */
 export interface PartOperations {
   /** Returns the record of the part; `null` if it was never requested. */
   find(request: PartRequest): Promise<RequestRecord | null>;

@@ -90,7 +90,7 @@ function withoutOwnSpend(
     : spentCredits;
 }
 
-/** Deletes the sums of the given quarter of an hour and of all earlier ones. */
+/** Statement that deletes the sums of the given quarter of an hour and of all earlier ones. */
 export const deleteSpendStatement = (baseUrl: string, lastBucket: number): Statement =>
   sql("DELETE FROM agm_spend WHERE base_url = ? AND bucket <= ?", baseUrl, lastBucket);
 

@@ -116,7 +116,7 @@ const billRowSchema = z
 
 export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(billRowSchema, rows);
 
-/** Adds a request to the bill of a narration. */
+/** Statement that adds a request to the bill of a narration. */
 export const addToBillStatement = (
   { baseUrl, apiKeyId }: LedgerScope,
   narrationId: string,

@@ -143,16 +143,16 @@ export function selectRow(
   ];
 }
 
-export function parseLoadedRow([rows = [], lookupKeys = [], shares = []]: readonly Rows[]): LoadedRow {
+export function parseLoadedRow([rows = [], lookupKeys = [], statements = []]: readonly Rows[]): LoadedRow {
   const [row] = rows;
   const stored =
     row === undefined
       ? undefined
       : { ...parsedRowSchema.parse(row), lookupKeys: parseReadableRows(lookupKeyRowSchema, lookupKeys) };
-  return { stored, otherTaskStatements: parseReadableRows(taskStatementRowSchema, shares) };
+  return { stored, otherTaskStatements: parseReadableRows(taskStatementRowSchema, statements) };
 }
 
-/** Writes a row over the stored one. */
+/** Statements that write a row over the stored one. */
 export function saveRowStatements(
   loaded: LoadedRow,
   row: RecordRow,
@@ -197,13 +197,13 @@ export function saveRowStatements(
     ...saveLookupKeysStatements(row, stored?.lookupKeys ?? [], row.lookupKeys),
     ...saveSpendStatements(row.baseUrl, loaded, {
       lookupKeys: row.lookupKeys,
-      share: { status: row.status, spend },
+      statement: { status: row.status, spend },
     }),
   ];
 }
 
 /**
- * Removes a row with its lease, its concurrency slot and its lookup keys.
+ * Statements that remove a row with its lease, its concurrency slot and its lookup keys.
  *
  * @param keepsSpend whether the sums still count the spend of the removed record; true for a damaged record, because
  *   its removal does not return its credits
@@ -222,7 +222,7 @@ export function deleteRowStatements(key: RecordKey, loaded: LoadedRow, keepsSpen
   ];
 }
 
-/** Removes a key's requests that were refused before a wall-clock time, with their lookup keys and MCP tasks. */
+/** Statements that remove a key's requests that were refused before a wall-clock time, with their lookup keys and MCP tasks. */
 export function deleteRefusedStatements(apiKeyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?";
   return [
@@ -281,19 +281,19 @@ function saveLookupKeysStatements(
 function saveSpendStatements(
   baseUrl: string,
   { stored, otherTaskStatements }: LoadedRow,
-  after: { readonly lookupKeys: readonly string[]; readonly share: TaskStatement } | null,
+  after: { readonly lookupKeys: readonly string[]; readonly statement: TaskStatement } | null,
 ): Statement[] {
-  const sharesOf = (task: string | undefined): TaskStatement[] =>
+  const statementsOf = (task: string | undefined): TaskStatement[] =>
     otherTaskStatements.filter(({ lookupKey }) => lookupKey === task);
   const taskBefore = stored?.lookupKeys.find(isTaskLookupKey);
   const taskAfter = after?.lookupKeys.find(isTaskLookupKey);
   const ownBefore = stored === undefined ? [] : [stored];
-  const ownAfter = after === null ? [] : [after.share];
-  const before = countSpendOnce([...sharesOf(taskBefore), ...ownBefore]);
-  const countedAfter = countSpendOnce([...sharesOf(taskAfter), ...ownAfter]);
+  const ownAfter = after === null ? [] : [after.statement];
+  const before = countSpendOnce([...statementsOf(taskBefore), ...ownBefore]);
+  const countedAfter = countSpendOnce([...statementsOf(taskAfter), ...ownAfter]);
   const isSameTask = taskBefore === taskAfter;
-  const afterLeaving = isSameTask ? null : countSpendOnce(sharesOf(taskBefore));
-  const beforeJoining = isSameTask ? null : countSpendOnce(sharesOf(taskAfter));
+  const afterLeaving = isSameTask ? null : countSpendOnce(statementsOf(taskBefore));
+  const beforeJoining = isSameTask ? null : countSpendOnce(statementsOf(taskAfter));
   return computeSpendChanges([before, beforeJoining], [afterLeaving, countedAfter]).map(
     ({ bucketIndex, credits }) =>
       credits > 0

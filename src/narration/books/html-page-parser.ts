@@ -486,7 +486,8 @@ const withoutSubAndSupTags = (text: string): string =>
 /**
  * Reads the blocks of an HTML page.
  *
- * @param isBook whether elements may close themselves, as in an EPUB
+ * @param isBook whether the page is part of a book. Such a page has no site header, and its elements may close
+ *   themselves
  */
 export function parseHtmlPage(html: string, isBook: boolean, skipped: SkippedList): HtmlPage {
   const reader = new HtmlReader(skipped, isBook);

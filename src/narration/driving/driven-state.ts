@@ -30,7 +30,7 @@ export class DrivenState {
     return this.#inspected;
   }
 
-  /** Adopts a state as the newest one. @returns `false` if it is older than the known one */
+  /** Adopts a state as the newest one. @returns `false` if it is from before the last start of the narration */
   update(state: NarrationState): boolean {
     if (this.#newest !== null && state.startCount < this.#newest.startCount) return false;
     this.#newest = state;

@@ -55,7 +55,7 @@ export async function finishSentPart(
   await partOperations.finish(request, { signal });
   const state = await readState(partOperations, request);
   // If the task still runs, do not wait for it again. This driver has waited once, and another process now works on
-  // the task and will save the audio. Until the audio is saved, the part counts as open, which means not saved.
+  // the task and will save the audio. Until the audio is saved, the part counts as still to do.
   return { kind: "ended", state: state === "sent" ? "to_do" : state };
 }
 

@@ -108,7 +108,7 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
         const isSame = before.inputFingerprint === inputFingerprint && !isToRename;
         if (isSame && (await findChangedCompanions(before, folder.root)).length === 0) return before;
       }
-      // Remove the old incomplete file. The new file contains all parts of the old one, and takes its name.
+      // Replace an incomplete file by the next incomplete one under the same name.
       if (before?.isIncomplete === true && !isComplete) await removeFile(before, folder.root);
       const joinedFile = { ...(await joinParts(deps, request)), inputFingerprint };
       const isElsewhere = before !== undefined && before.path !== joinedFile.path;
@@ -395,7 +395,7 @@ function listChapterMarks(
   if (heading === undefined) return [];
   return plan.sections.flatMap(({ title }, section) => {
     const firstPart = parts.findIndex(({ partIndex }) => plan.parts[partIndex]?.section === section);
-    // Text before the first heading is not a chapter.
+    // Text before the first heading is not a chapter, unless the plan has a title of its own for it.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];
     return [{ title: title ?? plan.title, firstPart }];
   });

@@ -61,7 +61,10 @@ function checkHeadings(text: string, format: TextFormat): void {
 const MIN_REPORTED_SHORT_PARTS = 3;
 const MAX_VOICELESS = 5;
 
-/** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
+/**
+ * Reports short parts, such as turns of a dialogue, because each costs the minimum charge. `WHOLE_TEXT_REMARKS` in
+ * plan-remarks.ts recognises the sentence.
+ */
 export function buildShortPartsRemarks({
   parts,
 }: {
@@ -88,6 +91,7 @@ function buildPausesRemark(
   ];
 }
 
+/** `WHOLE_TEXT_REMARKS` in plan-remarks.ts recognises the second sentence. */
 function buildPauseCostRemark(
   parts: readonly PlannedPart[],
   unbroken: readonly PlannedPart[],

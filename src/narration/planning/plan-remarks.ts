@@ -87,7 +87,8 @@ const FRONT_BEGIN = "Before the first chapter, ";
 
 /**
  * Matches remarks that are true only of the whole text, because they state amounts such as credits or the number of
- * parts. A plan that is derived from the plan of the whole text does not keep these remarks.
+ * parts. A plan that is derived from the plan of the whole text does not keep these remarks. The functions that write
+ * these remarks refer to this pattern, because both must change together.
  */
 const WHOLE_TEXT_REMARKS =
   /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;

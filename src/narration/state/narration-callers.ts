@@ -1,4 +1,4 @@
-/** Tracks which calls and MCP tasks want a narration, and decides what a cancellation changes. Pure. */
+/** Tracks which calls and MCP tasks want a narration, and decides what a cancellation changes. */
 import { endMcpTask, isMcpTaskWanted, type McpTask, type McpTaskDraft } from "../../ledger/rules/mcp-task.ts";
 import { isProcessDead, isProcessHere, type ProcessId } from "../../process-id.ts";
 import type { NarrationMcpTaskEnd, NarrationState, NarrationTotals } from "./narration-state.ts";

@@ -44,8 +44,8 @@ export interface PartEstimate {
 const MAX_CONCURRENT_READS = 64;
 
 /**
- * Returns the ratio of actual to estimated length of the parts with audio; `null` if no part has audio yet. Used for
- * display only.
+ * Returns the ratio of actual to estimated length of the parts with audio; `null` if no part has audio yet.
+ * Estimates and the suggested `max_credits` use it.
  */
 function computeOwnCalibration(plan: StoredPlan, records: readonly (RequestRecord | null)[]): number | null {
   let estimated = 0;

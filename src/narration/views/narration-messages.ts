@@ -1,4 +1,4 @@
-/** Every sentence about a narration: its status, its cost, and the next call. */
+/** Writes the sentences of a narration's result: its status, its cost, and the next call. */
 import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
