@@ -13,7 +13,7 @@ export const audioInputFields = fields.shape;
 export type AudioInput = z.infer<typeof fields>;
 
 /** Checks the rules that involve several fields. */
-export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unknown>): void {
+export function reportFieldIssues(input: AudioInput, context: z.RefinementCtx<unknown>): void {
   const reportIssue = (field: FieldName, message: string): void =>
     context.addIssue({ code: "custom", path: [field], message, input });
   const references = input.audio_references?.length ?? 0;
@@ -27,7 +27,7 @@ export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unkn
 }
 
 /** The body of a create request. An unknown field is an error. */
-export const audioInputSchema = fields.superRefine(checkFieldRules);
+export const audioInputSchema = fields.superRefine(reportFieldIssues);
 
 type Defaulted = {
   [Name in FieldName]: (typeof REQUEST_FIELDS)[Name] extends { canonicalDefault: unknown } ? Name : never;

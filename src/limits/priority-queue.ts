@@ -136,7 +136,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
           if (this.#waiters.includes(head)) head.resolve(answer.outcome);
           else await this.#options.releaseUnused(answer.outcome);
         } else {
-          await this.waitToAskAgain(answer.waitFor, answer.waitMs);
+          await this.#waitToAskAgain(answer.waitFor, answer.waitMs);
         }
       } catch (error) {
         this.#blocked = undefined;
@@ -148,7 +148,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
     this.#isServing = false;
   }
 
-  async waitToAskAgain(reason: Reason, waitMs: number): Promise<void> {
+  async #waitToAskAgain(reason: Reason, waitMs: number): Promise<void> {
     this.#blocked = { reason, untilMs: this.#options.clock.steadyMs() + waitMs };
     for (const { request } of [...this.#waiters]) this.#options.onWaiting(request, reason, waitMs);
     await this.#wakeup.sleep(waitMs);

@@ -19,8 +19,8 @@ import { NarrationMcpTasks } from "./narration-mcp-tasks.ts";
 import {
   type FindNarrationDeps,
   type FoundNarration,
-  findOrPlanCheckedNarration,
   getOrPlanNarration,
+  getOrPlanWithCheckedName,
   type NarrateSource,
 } from "./planning/find-narration.ts";
 import {
@@ -142,7 +142,7 @@ export class NarrationWorkflow implements Narrations {
   }
 
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
-    const narration = await findOrPlanCheckedNarration(this.#findDeps, source, changes);
+    const narration = await getOrPlanWithCheckedName(this.#findDeps, source, changes);
     const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.getBill(narrationId);
     call.signal.throwIfAborted();
@@ -176,7 +176,7 @@ export class NarrationWorkflow implements Narrations {
     changes: NarrateChanges,
     call: Call,
   ): Promise<StatusOrView<NarrationView>> {
-    const narration = await findOrPlanCheckedNarration(this.#findDeps, source, changes);
+    const narration = await getOrPlanWithCheckedName(this.#findDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
       narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);

@@ -1,15 +1,15 @@
 /** The tool `generate_audio`: speaks one text of at most 2,048 characters into one file. */
 import { z } from "zod";
-import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
+import { audioInputFields, reportFieldIssues } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import type { GenerateRequest } from "../generation/use-cases/generate.ts";
 import { containsCues } from "../narration/text/plain/time-codes.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
-  checkCharacters,
   fileNameSchema,
   parsePronunciations,
   pronounceSchema,
+  reportCharacterIssues,
   takeSchema,
   waitSecondsSchema,
 } from "./shared-fields.ts";
@@ -38,7 +38,7 @@ const input = z.strictObject({
 });
 
 const rules = input.superRefine((args, context) => {
-  checkCharacters([...FIELD_NAMES, "pronounce"], args, context);
+  reportCharacterIssues([...FIELD_NAMES, "pronounce"], args, context);
   if (args.replace === true && args.file_name === undefined) {
     const message = "needs the file_name of the file that is to be replaced";
     context.addIssue({ code: "custom", path: ["replace"], message, input: args });
@@ -48,7 +48,7 @@ const rules = input.superRefine((args, context) => {
       "holds subtitles, whose times would be read aloud; narrate speaks each cue at its time: give it the same as text";
     context.addIssue({ code: "custom", path: ["prompt"], message, input: args });
   }
-  checkFieldRules(args, context);
+  reportFieldIssues(args, context);
 });
 
 function buildRequest(

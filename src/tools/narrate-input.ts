@@ -12,10 +12,10 @@ import type { NarrateChanges } from "../narration/state/narration-changes.ts";
 import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
 import {
-  checkCharacters,
   fileNameSchema,
   parsePronunciations,
   pronounceSchema,
+  reportCharacterIssues,
   takeSchema,
   waitSecondsSchema,
 } from "./shared-fields.ts";
@@ -177,7 +177,7 @@ const PLAN_FIELDS = [...NARRATION_SETTING_NAMES, "voices", "pronounce", "pause_s
 
 type ReportIssue = (path: PropertyKey[], message: string) => void;
 
-function checkSource(args: NarrateArgs, reportIssue: ReportIssue): void {
+function reportSourceIssues(args: NarrateArgs, reportIssue: ReportIssue): void {
   const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
   if (sources.length !== 1) {
     const presentSources = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
@@ -197,7 +197,7 @@ function checkSource(args: NarrateArgs, reportIssue: ReportIssue): void {
   }
 }
 
-function checkSpeakers(args: NarrateArgs, reportIssue: ReportIssue): void {
+function reportSpeakerIssues(args: NarrateArgs, reportIssue: ReportIssue): void {
   const lines = args.voices ?? [];
   const speakers = lines.map(parseSpeakerLine);
   for (const [index, { name, speaker }] of speakers.entries()) {
@@ -232,9 +232,9 @@ function reportTextIssues({ text, retakes = [], edits = [] }: NarrateArgs, repor
 export const narrateRules = narrateInput.superRefine((args, context) => {
   const reportIssue: ReportIssue = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
-  checkSource(args, reportIssue);
-  checkCharacters([...NARRATION_SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
-  checkSpeakers(args, reportIssue);
+  reportSourceIssues(args, reportIssue);
+  reportCharacterIssues([...NARRATION_SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
+  reportSpeakerIssues(args, reportIssue);
   reportTextIssues(args, reportIssue);
 });
 

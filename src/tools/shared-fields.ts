@@ -67,7 +67,7 @@ const REPLACEMENT_CHARACTER = "\ufffd";
  * Refuses arguments of a paid request that contain {@link REPLACEMENT_CHARACTER}. The service would speak the
  * character, or fetch an address that contains it, and charge for the task.
  */
-export function checkCharacters<Name extends string>(
+export function reportCharacterIssues<Name extends string>(
   names: readonly Name[],
   args: Readonly<Partial<Record<Name, unknown>>>,
   context: z.RefinementCtx<unknown>,

@@ -94,8 +94,8 @@ export async function resolveRecord(
   const records = await deps.ledger.findByFingerprint(fresh.requestFingerprint);
   const ownRecord = records.find(({ apiKeyId }) => apiKeyId === fresh.apiKeyId);
   const hasConcurrencySlot = ownRecord !== undefined && deriveConcurrencySlotState(ownRecord) !== null;
-  const savedAudio = hasConcurrencySlot ? null : await findSavedAmong(deps, records, prepared.fileName);
-  if (savedAudio !== null) return { ...savedAudio, notes: [] };
+  const savedCopy = hasConcurrencySlot ? null : await findSavedAmong(deps, records, prepared.fileName);
+  if (savedCopy !== null) return { ...savedCopy, notes: [] };
   if (ownRecord !== undefined && ownRecord.status !== "waiting")
     return { record: ownRecord, file: null, notes: [] };
   const otherRecords = records.filter((record) => record !== ownRecord);
@@ -237,8 +237,8 @@ export async function resolveRecordOfTask(
   const records = await deps.ledger.findByTask(taskIdOrHandle);
   const ownRecord = records.find(({ apiKeyId }) => apiKeyId === deps.ledger.identity.apiKeyId);
   if (ownRecord !== undefined) return ownRecord;
-  const savedAudio = await findSavedAmong(deps, records, null);
-  if (savedAudio !== null) return savedAudio.record;
+  const savedCopy = await findSavedAmong(deps, records, null);
+  if (savedCopy !== null) return savedCopy.record;
   for (const other of records) {
     // Skip a record that has no task now: the requested task id is that of a failed earlier attempt.
     if (other.taskId !== null) return await copyForCurrentKey(deps, other, other.taskId, signal, deadline);

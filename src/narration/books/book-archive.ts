@@ -48,7 +48,7 @@ const damagedBookError = (cause?: unknown): AudioError =>
 /**
  * Refuses names that lead out of the archive. No file is written to a disk, but such a name marks a hostile archive.
  */
-function checkName(name: string): void {
+function assertArchivePath(name: string): void {
   const isOutside =
     name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\") || name.split("/").includes("..");
   if (isOutside) throw refusedBookError(`holds a file whose name leads out of it (${shortenName(name)})`);
@@ -134,7 +134,7 @@ export class BookArchive {
     const next = endOfName + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
     if (next > bytes.byteLength) throw damagedBookError();
     const name = bytes.toString("utf8", at + ENTRY_BYTES, endOfName);
-    checkName(name);
+    assertArchivePath(name);
     if ((bytes.readUInt16LE(at + 8) & ENCRYPTED_FLAG) !== 0) {
       throw refusedBookError("is encrypted with a password, and is not read");
     }

@@ -69,7 +69,7 @@ export class NarrationDrivers {
       const progress = describeProgress(entry.state, chargedCredits, clock.wallMs());
       call.onProgress(progress, { done: savedPartCount, total: totalPartCount });
       if (deadline.isOver) return;
-      await this.waitForChange(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
+      await this.#waitForChange(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
     }
   }
 
@@ -77,7 +77,7 @@ export class NarrationDrivers {
    * Resolves at the next change that the driver announces, or after `ms` milliseconds. The time is limited, because a
    * driver in another process does not announce its changes here.
    */
-  async waitForChange(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
+  async #waitForChange(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
     const answered = new AbortController();
     const sleeping = this.#deps.clock
       .sleep(ms, AbortSignal.any([signal, answered.signal]))

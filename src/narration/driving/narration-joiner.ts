@@ -134,8 +134,8 @@ export class NarrationJoiner {
     mayDownload: boolean,
   ): Promise<{ readonly kind: "found"; readonly source: IndexedPart } | UnavailablePart> {
     const { partOperations } = this.#deps;
-    const savedAudio = await partOperations.findSaved(request);
-    if (savedAudio !== null) return { kind: "found", source: { partIndex, ...savedAudio } };
+    const savedPart = await partOperations.findSaved(request);
+    if (savedPart !== null) return { kind: "found", source: { partIndex, ...savedPart } };
     const record = await partOperations.find(request);
     if (this.#downloadedAgain.has(partIndex)) {
       const problem = buildUnusableAudioProblem(

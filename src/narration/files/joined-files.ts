@@ -202,7 +202,7 @@ type FileOwner = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
  *
  * @throws AudioError `invalid_file_name`
  */
-export async function checkRoomForNames(folder: OutputFolder, narration: FileOwner): Promise<void> {
+export async function assertRoomForNames(folder: OutputFolder, narration: FileOwner): Promise<void> {
   const names = listPlannedFiles(narration.plan).map((file) =>
     buildFileName({ ...narration, file, isComplete: false }),
   );

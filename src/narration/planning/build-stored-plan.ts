@@ -18,10 +18,10 @@ import {
   type SpeakersByName,
 } from "../text/plan-types.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
-import { buildChosenRemark, buildChosenTitle, buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
+import { buildChosenRemarks, buildChosenTitle, buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
 import { asRemarkOnWholeText, buildSkippedRemark } from "./skipped-remarks.ts";
-import { buildUnusedSettingsRemark } from "./unused-settings.ts";
+import { buildUnusedSettingsRemarks } from "./unused-settings.ts";
 
 export interface PlanOptions {
   readonly settings: NarrationSettings;
@@ -47,7 +47,7 @@ export type PlanSource =
  * Refuses a Markdown text with more headings than a narration may have parts. This check comes first, because planning
  * so many headings would take minutes.
  */
-function checkHeadings(text: string, format: TextFormat): void {
+function assertFewHeadings(text: string, format: TextFormat): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
   if (headings <= MAX_PARTS) return;
@@ -80,19 +80,19 @@ export function buildShortPartsRemarks({
  * Builds remarks on pauses. One says that pauses written in the text, such as `[pause 2s]`, are kept. Another states
  * what the pauses between paragraphs cost.
  */
-function buildPausesRemark(
+function buildPauseRemarks(
   { parts, hasWrittenPauses }: NarrationPlan,
   { parts: unbroken }: NarrationPlan,
   pausesAfterParagraphs: boolean,
 ): string[] {
   return [
     ...(hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : []),
-    ...buildPauseCostRemark(parts, unbroken, pausesAfterParagraphs),
+    ...buildPauseCostRemarks(parts, unbroken, pausesAfterParagraphs),
   ];
 }
 
 /** `WHOLE_TEXT_REMARKS` in plan-remarks.ts recognises the second sentence. */
-function buildPauseCostRemark(
+function buildPauseCostRemarks(
   parts: readonly PlannedPart[],
   unbroken: readonly PlannedPart[],
   pausesAfterParagraphs: boolean,
@@ -167,10 +167,10 @@ function cutWholeText(source: PlanSource, options: PlanOptions): WholePlan {
     const { plan, remarks } = planTimeline({ text, kind, speed, voices });
     return {
       plan,
-      remarks: [...remarks, ...buildUnusedSettingsRemark(options, "each cue has its own time")],
+      remarks: [...remarks, ...buildUnusedSettingsRemarks(options, "each cue has its own time")],
     };
   }
-  checkHeadings(text, format);
+  assertFewHeadings(text, format);
   const plan = planText({ text, format, ...request, pausesAfterParagraphs });
   const unbroken = pausesAfterParagraphs === true ? planText({ text, format, ...request }) : plan;
   return { plan, unbroken, remarks: [] };
@@ -220,9 +220,9 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
     ...buildPronunciationsField(options),
     remarks: [
       ...remarks,
-      ...buildChosenRemark(plan),
+      ...buildChosenRemarks(plan),
       buildEdgesRemark(plan),
-      ...buildPausesRemark(plan, unbroken, options.pausesAfterParagraphs === true),
+      ...buildPauseRemarks(plan, unbroken, options.pausesAfterParagraphs === true),
       ...describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))]),
       ...buildPlanRemarks(plan, settings.voice),
       ...silent,

@@ -4,7 +4,7 @@ import type { StoredPlan } from "../state/narration-state.ts";
 import { chooseSections, describeChapter, listPartsOfSections } from "../text/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "../text/plan-types.ts";
 import { buildShortPartsRemarks } from "./build-stored-plan.ts";
-import { buildChosenRemark, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
+import { buildChosenRemarks, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
 import { asRemarkOnWholeText } from "./skipped-remarks.ts";
 
 /**
@@ -19,7 +19,7 @@ export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan
   }
   const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));
   const chosenIndexes = chooseSections(sections, wanted);
-  checkPlanned(plan, sections, chosenIndexes);
+  assertPlanned(plan, sections, chosenIndexes);
   if (chosenIndexes.length === sections.length) return plan;
   const parts = listPartsOfSections(plan.parts, chosenIndexes);
   const { wholeTitle: whole = plan.title } = plan;
@@ -29,7 +29,7 @@ export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan
     wholeTitle: whole,
     parts,
     remarks: [
-      ...buildChosenRemark({ sections, chosen: chosenIndexes }),
+      ...buildChosenRemarks({ sections, chosen: chosenIndexes }),
       ...buildInheritedRemarks(plan.remarks, { parts }),
       ...buildShortPartsRemarks({ parts }),
     ],
@@ -43,7 +43,7 @@ export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan
  * @throws AudioError `invalid_request` for a chapter that the plan does not contain, because the plan was made for
  *   other chapters
  */
-function checkPlanned(
+function assertPlanned(
   plan: StoredPlan,
   sections: readonly PlannedSection[],
   chosen: readonly number[],

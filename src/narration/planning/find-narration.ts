@@ -6,7 +6,7 @@ import type { NarrationInput } from "../../files/input-format.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import { secretRefusedError } from "../../redaction.ts";
-import { buildFileStem, checkRoomForNames } from "../files/joined-files.ts";
+import { assertRoomForNames, buildFileStem } from "../files/joined-files.ts";
 import { findInheritedRetakes } from "../state/inherited-retakes.ts";
 import type { NarrateChanges } from "../state/narration-changes.ts";
 import { deriveNarrationId, isNarrationId } from "../state/narration-id.ts";
@@ -128,7 +128,7 @@ export async function getOrPlanNarration(
  *
  * @throws AudioError as {@link getOrPlanNarration} does, and `invalid_file_name`
  */
-export async function findOrPlanCheckedNarration(
+export async function getOrPlanWithCheckedName(
   deps: FindNarrationDeps,
   source: NarrateSource,
   { fileName, maxCredits }: NarrateChanges,
@@ -138,7 +138,7 @@ export async function findOrPlanCheckedNarration(
   const found = await getOrPlanNarration(deps, source);
   const { state } = found;
   if (maxCredits !== null) {
-    await checkRoomForNames(deps.folder, {
+    await assertRoomForNames(deps.folder, {
       ...found,
       state: { ...state, fileName: fileName ?? state.fileName },
     });

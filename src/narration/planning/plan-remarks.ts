@@ -32,7 +32,7 @@ export function buildChosenTitle(
 }
 
 /** Names the chosen chapters by number and title. */
-export function buildChosenRemark({
+export function buildChosenRemarks({
   sections,
   chosen,
 }: Pick<NarrationPlan, "sections" | "chosen">): string[] {
@@ -52,7 +52,7 @@ function buildLanguageRemarks({ parts }: NarrationPlan, voice: string | undefine
   return [...texts].flatMap(([id, text]) => describeLanguageMismatch(text, id));
 }
 
-function buildVoicesRemark({ parts }: NarrationPlan, voice: string | undefined): string[] {
+function buildVoicesRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {
   const seconds = new Map<string, number>();
   for (const part of parts) {
     const id = part.voice ?? voice ?? "the narration’s own voice";
@@ -115,7 +115,7 @@ const FRONT_SECONDS = 60;
 const MIN_FRONT_SECTIONS = 4;
 
 /** Reports a long text before the first chapter. It may be a table of contents, which the caller can leave out. */
-function buildFrontRemark({ parts, sections, chosen }: NarrationPlan): string[] {
+function buildFrontRemarks({ parts, sections, chosen }: NarrationPlan): string[] {
   if (chosen !== undefined || sections[0]?.title !== null || sections.length < MIN_FRONT_SECTIONS) return [];
   const front = parts.filter(({ section }) => section === 0);
   const seconds = front.reduce((sum, { estimatedSeconds }) => sum + estimatedSeconds, 0);
@@ -133,6 +133,6 @@ function buildFrontRemark({ parts, sections, chosen }: NarrationPlan): string[] 
  */
 export const buildPlanRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
   ...buildLanguageRemarks(plan, voice),
-  ...buildFrontRemark(plan),
-  ...buildVoicesRemark(plan, voice),
+  ...buildFrontRemarks(plan),
+  ...buildVoicesRemarks(plan, voice),
 ];

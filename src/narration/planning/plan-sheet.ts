@@ -30,7 +30,7 @@ import { buildPronunciationsField, buildShortPartsRemarks, type PlanOptions } fr
 import { COLUMNS, parseSheet, refusedSheetError, type Sheet, type SheetRow } from "./parse-sheet.ts";
 import { buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
-import { buildUnusedSettingsRemark } from "./unused-settings.ts";
+import { buildUnusedSettingsRemarks } from "./unused-settings.ts";
 
 const ISSUES_SHOWN = 10;
 const SPANS_SHOWN = 10;
@@ -106,7 +106,7 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues
 const foldFileName = (name: string, format: OutputFormat): string =>
   buildRequestedName(name, format).normalize("NFC").toLowerCase();
 
-function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, issues: RowIssues): void {
+function reportFileNameIssues(rows: readonly SheetRow[], format: OutputFormat, issues: RowIssues): void {
   const rowsByName = new Map<string, SheetRow[]>();
   for (const row of rows) {
     const { file } = row.cells;
@@ -168,7 +168,7 @@ const textOf = ({ cells }: SheetRow): string => normalizeLines(cells.text).trim(
 
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
 
-function buildFilesRemark(
+function buildFilesRemarks(
   { separator }: Sheet,
   rows: readonly SheetRow[],
   voices: ReadonlySet<string>,
@@ -186,7 +186,7 @@ function buildFilesRemark(
   return `${rows.length} ${rows.length === 1 ? "file" : "files"}, one for each row, without captions, ${names}.${voiceNote}${columns}`;
 }
 
-function buildColumnsRemark({ unknownColumns }: Sheet): string[] {
+function buildColumnsRemarks({ unknownColumns }: Sheet): string[] {
   if (unknownColumns.length === 0) return [];
   const shownColumns = unknownColumns
     .slice(0, COLUMNS_SHOWN)
@@ -257,7 +257,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   const silent = sheet.rows.filter((row) => !rows.includes(row));
   const issues = new RowIssues();
   const planned = rows.flatMap((row, section) => planRow(row, section, options, issues));
-  checkFileNames(rows, format, issues);
+  reportFileNameIssues(rows, format, issues);
   issues.throwIfAny();
   if (rows.length === 0) throw refusedSheetError("has no row with a text");
   const parts = planned.map(({ respelled }) => respelled.part);
@@ -285,12 +285,12 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     parts,
     ...buildPronunciationsField(options),
     remarks: [
-      buildFilesRemark(sheet, rows, voices),
+      buildFilesRemarks(sheet, rows, voices),
       buildEdgesRemark(plan),
       ...describeRespelledWords([...new Set(planned.flatMap(({ respelled }) => respelled.words))]),
       ...buildPlanRemarks(plan, settings.voice),
-      ...buildColumnsRemark(sheet),
-      ...buildUnusedSettingsRemark(options, "each row is a file"),
+      ...buildColumnsRemarks(sheet),
+      ...buildUnusedSettingsRemarks(options, "each row is a file"),
       ...buildSilentRemarks(rows, options),
       ...buildLineRemarks(rows),
       ...buildEndingRemarks(rows, format),

@@ -6,7 +6,7 @@ import { DEFAULT_PAUSE_SECONDS } from "../text/plan-types.ts";
  *
  * @param reason why the settings have no effect, as a clause after "because"
  */
-export function buildUnusedSettingsRemark(
+export function buildUnusedSettingsRemarks(
   { pauseSeconds, fileLayout }: { readonly pauseSeconds: number; readonly fileLayout: "one" | "chapters" },
   reason: string,
 ): string[] {

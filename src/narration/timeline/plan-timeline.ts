@@ -117,8 +117,8 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
           `${cuesFile.backwards === 1 ? "1 cue begins" : `${cuesFile.backwards} cues begin`} before the one above; cues are spoken in the order of their times.`,
         ]),
     ...(hasMarks || utterances.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
-    ...buildUnknownRemark(unknown),
-    ...(Object.keys(voices).length === 0 ? buildLabelsRemark(utterances) : []),
+    ...buildUnknownLabelRemarks(unknown),
+    ...(Object.keys(voices).length === 0 ? buildLabelRemarks(utterances) : []),
   ];
   return { plan, remarks };
 }
@@ -133,7 +133,7 @@ const LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
 const MIN_LABELS = 2;
 
 /** Reports names that will be spoken because no voices are given. */
-function buildLabelsRemark(spoken: readonly Utterance[]): string[] {
+function buildLabelRemarks(spoken: readonly Utterance[]): string[] {
   const names = spoken.flatMap(({ text }) => LABEL.exec(text)?.[1] ?? []);
   if (names.length < MIN_LABELS) return [];
   const shownNames = [...new Set(names)].slice(0, UNKNOWN_SHOWN).join(", ");
@@ -142,7 +142,7 @@ function buildLabelsRemark(spoken: readonly Utterance[]): string[] {
   ];
 }
 
-function buildUnknownRemark(unknown: ReadonlyMap<string, number>): string[] {
+function buildUnknownLabelRemarks(unknown: ReadonlyMap<string, number>): string[] {
   if (unknown.size === 0) return [];
   const names = [...unknown]
     .slice(0, UNKNOWN_SHOWN)
