@@ -50,7 +50,7 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
        ON CONFLICT (base_url, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
   ];
   await engine.transact({
-    durability: "process_kill",
+    durability: "survives_process_kill",
     locks: [],
     // The engine may repeat a transaction whose answer was lost, so look whether it was already done.
     load: [
@@ -65,7 +65,7 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
 // PostgreSQL gathers these statistics by itself, but only after a minute.
 if (process.env["AUDIO_STORE_URL"] !== undefined) {
   await engine.transact({
-    durability: "process_kill",
+    durability: "survives_process_kill",
     locks: [],
     load: [],
     decide: () => ({ result: undefined, save: [sql("ANALYZE agm_records"), sql("ANALYZE agm_lookup_keys")] }),

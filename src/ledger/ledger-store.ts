@@ -19,10 +19,10 @@ import { NarrationStore } from "./store/narration-store.ts";
 import {
   deleteRowStatements,
   leaseRowSchema,
-  parseLoadedRow,
+  parseLoadedRecord,
   parseRecordJsonRows,
+  RECORD_RESULT_COUNT,
   type RecordKey,
-  ROW_RESULTS,
   saveLeaseStatement,
   saveRowStatements,
   selectRow,
@@ -66,7 +66,7 @@ export interface RecordWrite extends RecordKey {
   /** The outcome of a send. It is stored even if the record is not written. */
   readonly sendOutcome?: SendOutcome | undefined;
   /** Whether status, task and spend stay unchanged. If so, the sums stay unchanged, too. False if unknown. */
-  readonly keepsSpend?: boolean;
+  readonly shouldKeepSpend?: boolean;
   /** Whether this process's lease is renewed (the default) or released with the write. */
   readonly lease?: "renew" | "release" | undefined;
 }
@@ -149,11 +149,11 @@ export class LedgerStore {
     const { processId } = this.#identity;
     return this.#transactions.run({
       // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can write it again.
-      durability: row.status === "waiting" ? "process_kill" : "power_cut",
-      locksService: row.lookupKeys.some(isTaskLookupKey),
+      durability: row.status === "waiting" ? "survives_process_kill" : "survives_power_cut",
+      mustLockService: row.lookupKeys.some(isTaskLookupKey),
       load: selectRow(row, row.lookupKeys),
       decide: (rows, _state, nowSteadyMs) => {
-        const loaded = parseLoadedRow(rows);
+        const loaded = parseLoadedRecord(rows);
         const { stored } = loaded;
         const lease = acquireLease(
           stored?.lease ?? null,
@@ -178,10 +178,10 @@ export class LedgerStore {
     const { apiKeyId, processId } = this.#identity;
     const recordKey = { apiKeyId, recordId };
     return this.#transactions.run({
-      durability: "process_kill",
+      durability: "survives_process_kill",
       load: selectRow(recordKey),
       decide: (rows) => {
-        const lease = parseLoadedRow(rows).stored?.lease ?? null;
+        const lease = parseLoadedRecord(rows).stored?.lease ?? null;
         const save =
           lease?.owner === processId ? [saveLeaseStatement(recordKey, releaseLease(lease, processId))] : [];
         return { result: undefined, save };
@@ -200,14 +200,14 @@ export class LedgerStore {
     const isWaiting = after?.status === "waiting";
     return this.#transactions.run<RecordWriteResult>({
       durability,
-      locksService: write.keepsSpend !== true,
+      mustLockService: write.shouldKeepSpend !== true,
       load: [
         ...selectRow(write, after?.lookupKeys),
         ...(isWaiting ? [selectOpenMcpTasks(this.#scope, write.recordId)] : []),
       ],
       decide: (rows, before, nowSteadyMs) => {
         const state = sendOutcome === undefined ? before : withSendOutcome(before, sendOutcome, nowSteadyMs);
-        const loaded = parseLoadedRow(rows);
+        const loaded = parseLoadedRecord(rows);
         const { stored } = loaded;
         // An earlier try of this write was committed, and its answer was lost.
         if (after === null ? stored === undefined : stored?.recordJson === after.recordJson) {
@@ -233,7 +233,7 @@ export class LedgerStore {
           owner: processId,
         });
         const ended = isWaiting
-          ? endMcpTasksOfRequeuedRecord(parseMcpTaskRows(rows[ROW_RESULTS]), failedAttempt)
+          ? endMcpTasksOfRequeuedRecord(parseMcpTaskRows(rows[RECORD_RESULT_COUNT]), failedAttempt)
           : [];
         return {
           state,
@@ -255,7 +255,7 @@ export class LedgerStore {
   heartbeat(recordIds: readonly string[]): Promise<string[]> {
     const { apiKeyId, processId } = this.#identity;
     return this.#transactions.run({
-      durability: "process_kill",
+      durability: "survives_process_kill",
       load: recordIds.map((recordId) =>
         sql(
           "SELECT lease_owner, lease_renewed_steady_ms, lease_ttl_ms FROM agm_records WHERE api_key_id = ? AND record_id = ?",
@@ -283,12 +283,12 @@ export class LedgerStore {
    */
   discard(recordKey: RecordKey): Promise<void> {
     return this.#transactions.run({
-      durability: "power_cut",
+      durability: "survives_power_cut",
       load: selectRow(recordKey),
-      locksService: true,
+      mustLockService: true,
       decide: (rows) => ({
         result: undefined,
-        save: deleteRowStatements(recordKey, parseLoadedRow(rows), true),
+        save: deleteRowStatements(recordKey, parseLoadedRecord(rows), true),
       }),
     });
   }

@@ -189,7 +189,7 @@ export class Ledger {
         failedAttempt:
           error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
         sendOutcome: tries === 0 ? sendOutcome : undefined,
-        keepsSpend: expectedRevision !== null && keepsSpend(current, after),
+        shouldKeepSpend: expectedRevision !== null && shouldKeepSpend(current, after),
         lease,
       });
       if (answer.written) return after;
@@ -272,7 +272,7 @@ export class Ledger {
 const chooseNextRevision = ({ revision }: RequestRecord): number =>
   revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;
 
-const keepsSpend = (before: RequestRecord, after: RequestRecord): boolean =>
+const shouldKeepSpend = (before: RequestRecord, after: RequestRecord): boolean =>
   before.status === after.status && before.taskId === after.taskId && before.spend === after.spend;
 
 const unavailableError = (message: string): AudioError =>

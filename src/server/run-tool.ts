@@ -39,8 +39,8 @@ import { declaresMcpTasks } from "./tasks/tasks-capability.ts";
 export interface ServerDeps {
   readonly toolDeps: ToolDeps;
   /**
-   * Returns the use cases of single requests for lists that clients request on their own, without a user's request. Returns `null` if the
-   * workflow would have to create a folder, connect to another machine or start a sandbox.
+   * Returns the use cases of single requests for lists that clients request on their own, without a user's request.
+   * Returns `null` if the workflow would have to create a folder, connect to another machine or start a sandbox.
    */
   openLocalGeneration(): Promise<Generation | null>;
   /** The server's instructions for every conversation. */
@@ -56,7 +56,7 @@ export interface ServerDeps {
 
 /** The properties of a client that affect its results. */
 export interface ClientTraits {
-  readonly getsLinks: boolean;
+  readonly mayGetLinks: boolean;
   readonly takesAudioBlocks: boolean;
   readonly putsBytesIntoContext: boolean;
 }
@@ -97,7 +97,7 @@ export async function toCallResult(answer: ToolResult, client: ClientTraits): Pr
   const whyNot = explainNotInline(answer, client);
   const noted = withNote(answer, whyNot);
   const content: ContentBlock[] = [{ type: "text", text: noted.text }];
-  if (client.getsLinks && noted.link !== undefined) {
+  if (client.mayGetLinks && noted.link !== undefined) {
     const { uri, name, mimeType, sizeBytes } = noted.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
@@ -137,7 +137,7 @@ function getClientName(context: ServerContext, handshakeName: string | undefined
 export function detectClientTraits(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
   const name = getClientName(context, client.name);
   return {
-    getsLinks: shouldGetLinks(deps.resourceLinks, name),
+    mayGetLinks: shouldGetLinks(deps.resourceLinks, name),
     takesAudioBlocks: takesAudioBlocks(name),
     putsBytesIntoContext: putsBytesIntoContext(name),
   };

@@ -40,7 +40,7 @@ it.each<[string, Partial<RequestRecord> | null, Partial<RequestRecord> | null]>(
   ["that the task is gone", RUNNING, { ...RUNNING, isGone: true, spend: null }],
   ["a claim taken back", WAITING, null],
 ])("%s survives a power cut", (_what, before, after) => {
-  expect(durability(before, after)).toBe("power_cut");
+  expect(durability(before, after)).toBe("survives_power_cut");
 });
 
 it.each<[string, Partial<RequestRecord>, Partial<RequestRecord>]>([
@@ -48,5 +48,5 @@ it.each<[string, Partial<RequestRecord>, Partial<RequestRecord>]>([
   ["when it was asked for", RUNNING, { ...RUNNING, polledAtMs: AT_MS }],
   ["that it has ended, and for less than was reserved", RUNNING, ENDED],
 ])("%s survives the end of every process, because the service states it again", (_what, before, after) => {
-  expect(durability(before, after)).toBe("process_kill");
+  expect(durability(before, after)).toBe("survives_process_kill");
 });

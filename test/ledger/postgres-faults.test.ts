@@ -206,7 +206,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     const accepted = toRow({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
     const write = { apiKeyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
     const sendOutcome = { sendId, outcome: "sent" } as const;
-    expect(await losing(() => store.write({ ...write, durability: "power_cut", sendOutcome }))).toEqual({
+    expect(
+      await losing(() => store.write({ ...write, durability: "survives_power_cut", sendOutcome })),
+    ).toEqual({
       written: true,
     });
     expect(await losing(() => store.heartbeat(["lost"]))).toEqual([]);
@@ -248,7 +250,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
       runs += 1;
       return { result: runs, save: [] };
     };
-    expect(await engine.transact({ durability: "power_cut", locks: [], load: [], decide })).toBe(2);
+    expect(await engine.transact({ durability: "survives_power_cut", locks: [], load: [], decide })).toBe(2);
   });
 
   it("does not cost an admission more than its two round trips", async () => {
@@ -303,7 +305,11 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
 
   it("serves many calls of one process, even if they wait for each other", async () => {
     const engine = openEngine((await empty()).url);
-    const slow = { durability: "process_kill", locks: [sql("SELECT pg_sleep(0.06)")], load: [] } as const;
+    const slow = {
+      durability: "survives_process_kill",
+      locks: [sql("SELECT pg_sleep(0.06)")],
+      load: [],
+    } as const;
     const calls = Array.from({ length: 95 }, (_, at) =>
       engine.transact({ ...slow, decide: () => ({ result: at, save: [] }) }),
     );

@@ -91,7 +91,7 @@ async function damage(ledger: Ledger, record: RequestRecord, recordJson: string)
     recordId: id,
     expectedRevision: revision,
     after,
-    durability: "power_cut",
+    durability: "survives_power_cut",
   });
   if (!answer.written) throw new Error("not damaged");
 }
@@ -251,7 +251,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
         recordId: id,
         expectedRevision,
         after: null,
-        durability: "power_cut",
+        durability: "survives_power_cut",
       } as const;
       expect(await first.store.write(removal)).toEqual({ written: true });
       const anew = await sent(other, (await other.acquireLease(record)).record, "send-2");

@@ -44,7 +44,7 @@ async function put(store: LedgerStore, record: RequestRecord = sampleRecord()): 
     recordId,
     expectedRevision: null,
     after: toRow(record),
-    durability: "power_cut",
+    durability: "survives_power_cut",
   });
 }
 

@@ -7,7 +7,7 @@ const [storeUrl = "", apiKeyId = ""] = process.argv.slice(2);
 const engine = new PostgresEngine({ storeUrl, log: createLog("silent", (text) => text) });
 let runs = 0;
 await engine.transact({
-  durability: "power_cut",
+  durability: "survives_power_cut",
   locks: [sql("SELECT state FROM agm_api_keys WHERE api_key_id = ? FOR UPDATE", apiKeyId)],
   load: [],
   decide: () => {

@@ -40,7 +40,7 @@ export class Job {
   /** Whether to start a new attempt if the response to the create shows that the current attempt has already failed. */
   mayReplaceFailedTask = true;
   /** Whether to download the audio although this machine has a copy. This is set if the copy is damaged. */
-  forcesDownload = false;
+  mustDownload = false;
   /** Number of new tasks that this job created. */
   newTaskCount = 0;
   /**

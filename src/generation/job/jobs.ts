@@ -69,7 +69,7 @@ export class Jobs {
    * is `create`.
    *
    * @param narrationId the narration that pays for the create; `null` for a direct request
-   * @param forcesDownload whether to download the audio even if this machine has it
+   * @param mustDownload whether to download the audio even if this machine has it
    * @param mayReplaceFailedTask whether to start a new attempt if the response to a create shows that the current
    *   attempt has already failed
    */
@@ -79,8 +79,8 @@ export class Jobs {
     {
       narrationId = null,
       mayReplaceFailedTask = true,
-      forcesDownload = false,
-    }: { narrationId?: string | null; mayReplaceFailedTask?: boolean; forcesDownload?: boolean } = {},
+      mustDownload = false,
+    }: { narrationId?: string | null; mayReplaceFailedTask?: boolean; mustDownload?: boolean } = {},
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
@@ -92,7 +92,7 @@ export class Jobs {
     const job = new Job(record, purpose, this.#deps.clock);
     job.narrationId = narrationId;
     job.mayReplaceFailedTask = mayReplaceFailedTask;
-    job.forcesDownload = forcesDownload;
+    job.mustDownload = mustDownload;
     const entry: Running = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
     entry.done = this.#drive(job).then((end) => {

@@ -42,7 +42,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
   const { clock, timing, random } = deps;
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
-  if (existing?.matchesFormat === true && !job.forcesDownload) return existing;
+  if (existing?.matchesFormat === true && !job.mustDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let lastError: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {

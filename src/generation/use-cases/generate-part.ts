@@ -58,7 +58,7 @@ export interface PartCall {
   /** Called, perhaps several times, with a sentence that reports a status that this program does not know. */
   readonly onUnknownStatus?: (sentence: string) => void;
   /** Whether to download the audio although a copy is here. This is set if the copy is damaged. */
-  readonly forcesDownload?: boolean;
+  readonly mustDownload?: boolean;
 }
 
 /**
@@ -151,7 +151,7 @@ export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, originalPrompt = null, take }: PartRequest,
-  { signal, narrationId, onSent, onUnknownStatus, forcesDownload = false }: PartCall,
+  { signal, narrationId, onSent, onUnknownStatus, mustDownload = false }: PartCall,
 ): Promise<SavedPart> {
   const prepared = {
     input: canonicalizeInput(input),
@@ -162,10 +162,10 @@ export async function generatePart(
   } as const;
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
     const { record, file } = await resolveRecord(deps, prepared, signal);
-    if (file !== null && !forcesDownload) return { record, file };
+    if (file !== null && !mustDownload) return { record, file };
     await deps.partsFolder.ensureWritable();
     signal.throwIfAborted();
-    const { job } = jobs.start(record, "create", { narrationId, forcesDownload });
+    const { job } = jobs.start(record, "create", { narrationId, mustDownload });
     const onProgress = (): void => {
       if (job.record.status !== "waiting") onSent?.();
       const { phase, record: current } = job;

@@ -124,7 +124,8 @@ export class PostgresConnection {
     clockSql: string,
     untilMs: number,
   ): Promise<T> {
-    const begin = durability === "power_cut" ? BEGIN : `${BEGIN}; SET LOCAL synchronous_commit = off`;
+    const begin =
+      durability === "survives_power_cut" ? BEGIN : `${BEGIN}; SET LOCAL synchronous_commit = off`;
     // Read the clock in a separate statement after the locks, so that the clock shows the time at which the locks were
     // granted.
     const clock = sql(`SELECT (${clockSql})::float8 AS now`);

@@ -123,7 +123,7 @@ export class PostgresEngine implements SqlEngine {
    */
   async check(): Promise<string[]> {
     await this.transact({
-      durability: "power_cut",
+      durability: "survives_power_cut",
       locks: [],
       load: [],
       decide: () => ({

@@ -2,22 +2,22 @@
 import { isResumable, type RequestRecord } from "../record.ts";
 
 /**
- * `power_cut`: the change is on the disk before the promise resolves. `process_kill`: the change survives the
- * death of every process, and reaches the disk with the next durable write.
+ * `survives_power_cut`: the change is on the disk before the promise resolves. `survives_process_kill`: the change
+ * survives the death of every process, and reaches the disk with the next durable write.
  */
-export type Durability = "power_cut" | "process_kill";
+export type Durability = "survives_power_cut" | "survives_process_kill";
 
 /**
  * Decides how durable a change must be. Money, task ids and files must survive a power cut. The status of an accepted
  * task may be lost, because the service reports it again as long as the record is open.
  */
 export function decideDurability(before: RequestRecord | null, after: RequestRecord | null): Durability {
-  if (before === null || after === null) return "power_cut";
-  if (before.taskId !== after.taskId || !hasSameNames(before, after)) return "power_cut";
+  if (before === null || after === null) return "survives_power_cut";
+  if (before.taskId !== after.taskId || !hasSameNames(before, after)) return "survives_power_cut";
   const isRepeatedByService = after.taskId !== null && isResumable(after);
-  if (isRepeatedByService) return spendsMore(before, after) ? "power_cut" : "process_kill";
+  if (isRepeatedByService) return spendsMore(before, after) ? "survives_power_cut" : "survives_process_kill";
   const isSame = before.status === after.status && spendsTheSame(before, after);
-  return isSame ? "process_kill" : "power_cut";
+  return isSame ? "survives_process_kill" : "survives_power_cut";
 }
 
 const hasSameNames = (before: RequestRecord, after: RequestRecord): boolean =>

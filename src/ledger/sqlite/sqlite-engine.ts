@@ -45,7 +45,7 @@ class Connection {
   readonly #inode: number;
   readonly #steadyMs: () => number;
   readonly #statements = new Map<string, StatementSync>();
-  #durability: Durability = "power_cut";
+  #durability: Durability = "survives_power_cut";
 
   constructor({ stateDir, clock }: SqliteEngineOptions) {
     const sqlite = loadSqlite();
@@ -67,7 +67,7 @@ class Connection {
 
   transact<T>({ durability, locks, load, decide }: Transaction<T>): T {
     if (durability !== this.#durability) {
-      this.#db.exec(`PRAGMA synchronous = ${durability === "power_cut" ? "FULL" : "NORMAL"}`);
+      this.#db.exec(`PRAGMA synchronous = ${durability === "survives_power_cut" ? "FULL" : "NORMAL"}`);
       this.#durability = durability;
     }
     // Take the write lock at the start, because SQLite cannot wait for a lock that is taken later.
@@ -147,7 +147,7 @@ export class SqliteEngine implements SqlEngine {
   async check(): Promise<string[]> {
     const save = [sql("DELETE FROM agm_documents WHERE name = ?", "check")];
     await this.transact({
-      durability: "process_kill",
+      durability: "survives_process_kill",
       locks: [],
       load: [],
       decide: () => ({

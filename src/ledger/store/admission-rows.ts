@@ -7,17 +7,17 @@ import type { LedgerScope } from "./ledger-scope.ts";
 import { parseMcpTaskRows, selectOpenMcpTasks } from "./mcp-task-rows.ts";
 import { parseBillLines, selectBill } from "./narration-rows.ts";
 import {
-  type LoadedRow,
+  type LoadedRecord,
   type OtherConcurrencySlot,
-  parseLoadedRow,
+  parseLoadedRecord,
   parseOtherConcurrencySlots,
-  ROW_RESULTS,
+  RECORD_RESULT_COUNT,
   selectRow,
 } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
 export interface LoadedAdmission {
-  readonly loaded: LoadedRow;
+  readonly loaded: LoadedRecord;
   /** The concurrency slots that the API key's other records have taken. */
   readonly otherConcurrencySlots: readonly OtherConcurrencySlot[];
   /** The spend of the service within the budget's window, without the spend of this record. */
@@ -54,8 +54,8 @@ export function parseLoadedAdmission(
   recordId: string,
   lastBucket: number,
 ): LoadedAdmission {
-  const loaded = parseLoadedRow(rows);
-  const [concurrencySlots = [], sums = [], mcpTasks = [], bill = []] = rows.slice(ROW_RESULTS);
+  const loaded = parseLoadedRecord(rows);
+  const [concurrencySlots = [], sums = [], mcpTasks = [], bill = []] = rows.slice(RECORD_RESULT_COUNT);
   return {
     loaded,
     otherConcurrencySlots: parseOtherConcurrencySlots(concurrencySlots).filter(
@@ -81,7 +81,7 @@ export const parseSpentCredits = ([row]: Rows): number =>
  */
 function withoutOwnSpend(
   spentCredits: number,
-  { stored, otherTaskStatements }: LoadedRow,
+  { stored, otherTaskStatements }: LoadedRecord,
   lastBucket: number,
 ): number {
   const ownSpend = otherTaskStatements.length > 0 ? null : (stored?.spend ?? null);

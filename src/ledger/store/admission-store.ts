@@ -90,8 +90,8 @@ export class AdmissionStore {
     const wallMs = this.#options.wallMs();
     const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
     return transactions.run<AdmissionDecision>({
-      durability: "power_cut",
-      locksService: budget !== null,
+      durability: "survives_power_cut",
+      mustLockService: budget !== null,
       narrationId,
       load: selectAdmission(scope, after, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
@@ -183,7 +183,7 @@ export class AdmissionStore {
 
   #changeState(change: (state: ApiKeyState, nowSteadyMs: number) => ApiKeyState): Promise<void> {
     return this.#options.transactions.run({
-      durability: "process_kill",
+      durability: "survives_process_kill",
       load: [],
       decide: (_rows, state, nowSteadyMs) => ({ result: undefined, state: change(state, nowSteadyMs) }),
     });

@@ -81,7 +81,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
 
   deleteMany(keys: string[]): Promise<boolean> {
     return this.#engine.transact({
-      durability: "power_cut",
+      durability: "survives_power_cut",
       locks: [],
       load: keys.map(selectDocument),
       decide: ({ loaded }) => ({
@@ -123,7 +123,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
 
   #write(save: readonly Statement[]): Promise<void> {
     return this.#engine.transact({
-      durability: "power_cut",
+      durability: "survives_power_cut",
       locks: [],
       load: [],
       decide: () => ({ result: undefined, save }),

@@ -13,7 +13,7 @@ export interface LedgerTransaction<T> {
    * Whether to lock the service's row, which all API keys of the service share. A transaction needs this lock if it
    * judges the budget, or if it changes the sums for a task that records of several keys may name.
    */
-  readonly locksService?: boolean;
+  readonly mustLockService?: boolean;
   /** The narration to lock. Its row is locked after all others of the transaction. */
   readonly narrationId?: string | null;
   readonly load: readonly Statement[];
@@ -58,7 +58,7 @@ export class LedgerTransactions {
 
   #runOnce<T>({
     durability,
-    locksService = false,
+    mustLockService = false,
     narrationId = null,
     load,
     decide,
@@ -70,14 +70,14 @@ export class LedgerTransactions {
     return this.#engine.transact<T | typeof NOT_REGISTERED>({
       durability,
       locks: [
-        ...(locksService ? [serviceLock] : []),
+        ...(mustLockService ? [serviceLock] : []),
         keyLock,
         ...(narrationId === null ? [] : [selectNarration(this.#scope, narrationId, forUpdate)]),
       ],
       load,
       decide: ({ locked, loaded, steadyMs }) => {
-        const row = locked[locksService ? 1 : 0]?.[0];
-        const isServiceMissing = locksService && locked[0]?.length === 0;
+        const row = locked[mustLockService ? 1 : 0]?.[0];
+        const isServiceMissing = mustLockService && locked[0]?.length === 0;
         if (row === undefined || isServiceMissing) return { result: NOT_REGISTERED, save: [] };
         const narration = narrationId === null ? undefined : locked.at(-1)?.[0];
         const { state: text } = stateRow.parse(row);
@@ -98,7 +98,7 @@ export class LedgerTransactions {
   async #register(): Promise<void> {
     const { baseUrl, apiKeyId } = this.#scope;
     await this.#engine.transact({
-      durability: "process_kill",
+      durability: "survives_process_kill",
       locks: [],
       load: [],
       decide: () => ({

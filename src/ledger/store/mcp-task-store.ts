@@ -18,7 +18,7 @@ import {
   selectMcpTask,
   selectOpenMcpTasks,
 } from "./mcp-task-rows.ts";
-import { parseLoadedRow, ROW_RESULTS, selectRow } from "./record-rows.ts";
+import { parseLoadedRecord, RECORD_RESULT_COUNT, selectRow } from "./record-rows.ts";
 import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
 
 export interface McpTaskStoreOptions {
@@ -55,12 +55,17 @@ export class McpTaskStore {
     const { transactions, scope } = this.#options;
     const { apiKeyId, targetId } = draft;
     return transactions.run<McpTask | null>({
-      durability: "power_cut",
+      durability: "survives_power_cut",
       load: [...selectRow({ apiKeyId, recordId: targetId }), selectOpenMcpTasks(scope, targetId)],
       decide: (rows) => {
-        const target = parseMcpTaskTarget(parseLoadedRow(rows).stored?.recordJson);
+        const target = parseMcpTaskTarget(parseLoadedRecord(rows).stored?.recordJson);
         if (target === null) return { result: null };
-        const result = getOrCreateMcpTask(parseMcpTaskRows(rows[ROW_RESULTS]), target, draft, saveOptions);
+        const result = getOrCreateMcpTask(
+          parseMcpTaskRows(rows[RECORD_RESULT_COUNT]),
+          target,
+          draft,
+          saveOptions,
+        );
         return { result, save: [saveMcpTaskStatement(result)] };
       },
     });
@@ -74,7 +79,7 @@ export class McpTaskStore {
   cancel(mcpTask: McpTask, atMs: number): Promise<McpTask> {
     const { apiKeyId, targetId } = mcpTask;
     return this.#change(mcpTask, selectRow({ apiKeyId, recordId: targetId }), (stored, rows) =>
-      cancelMcpTask(stored, parseMcpTaskTarget(parseLoadedRow(rows).stored?.recordJson), atMs),
+      cancelMcpTask(stored, parseMcpTaskTarget(parseLoadedRecord(rows).stored?.recordJson), atMs),
     );
   }
 
@@ -94,7 +99,7 @@ export class McpTaskStore {
   ): Promise<McpTask> {
     const { transactions, scope } = this.#options;
     return transactions.run({
-      durability: "power_cut",
+      durability: "survives_power_cut",
       load: [...load, selectMcpTask(scope, knownMcpTask.mcpTaskId)],
       decide: (rows) => {
         const [stored] = parseMcpTaskRows(rows.at(-1));

@@ -83,7 +83,7 @@ export class NarrationStore {
       state,
     );
     await engine.transact({
-      durability: "process_kill",
+      durability: "survives_process_kill",
       locks: [],
       load: [],
       decide: () => ({ result: undefined, save: [saveMachineKeyStatement(scope), insert] }),
@@ -98,7 +98,7 @@ export class NarrationStore {
   }
 
   read(narrationId: string): Promise<ReadNarration | undefined> {
-    return this.#transact(narrationId, "process_kill", (row, nowSteadyMs, mcpTasks) => ({
+    return this.#transact(narrationId, "survives_process_kill", (row, nowSteadyMs, mcpTasks) => ({
       result: row === undefined ? undefined : { ...toStoredNarration(row, nowSteadyMs), mcpTasks },
     }));
   }
@@ -117,7 +117,7 @@ export class NarrationStore {
   ): Promise<boolean> {
     const mcpTaskStatements = mcpTasks.map(saveMcpTaskStatement);
     // Require durability, because the state contains the limit of the narration's cost.
-    return this.#transact(narrationId, "power_cut", (row) => {
+    return this.#transact(narrationId, "survives_power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
       // The same state is already stored. Save the MCP tasks all the same, because another process may have written
       // this state, without the MCP tasks of this process.
@@ -141,7 +141,7 @@ export class NarrationStore {
    */
   acquireLease({ narrationId, leaseTtlMs, deadOwner }: NarrationLeaseRequest): Promise<ProcessId | null> {
     const { processId } = this.#options;
-    return this.#transact(narrationId, "process_kill", (row, nowSteadyMs) => {
+    return this.#transact(narrationId, "survives_process_kill", (row, nowSteadyMs) => {
       if (row === undefined) return { result: null };
       const acquired = acquireLease(
         row.lease,
@@ -156,7 +156,7 @@ export class NarrationStore {
 
   releaseLease(narrationId: string): Promise<void> {
     const { processId } = this.#options;
-    return this.#transact(narrationId, "process_kill", (row) => ({
+    return this.#transact(narrationId, "survives_process_kill", (row) => ({
       result: undefined,
       save: row?.lease?.owner === processId ? [saveNarrationLeaseStatement(row, null)] : [],
     }));
@@ -176,7 +176,7 @@ export class NarrationStore {
   listNewest(limit: number): Promise<StoredNarration[]> {
     const { engine, scope } = this.#options;
     return engine.transact({
-      durability: "process_kill",
+      durability: "survives_process_kill",
       locks: [],
       load: [selectNewestNarrations(scope, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
@@ -194,7 +194,7 @@ export class NarrationStore {
 
   #transact<T>(
     narrationId: string,
-    durability: "power_cut" | "process_kill",
+    durability: "survives_power_cut" | "survives_process_kill",
     decide: (
       row: NarrationRow | undefined,
       nowSteadyMs: number,

@@ -107,16 +107,16 @@ const taskStatementRowSchema = z
 type OtherTaskStatement = z.infer<typeof taskStatementRowSchema>;
 
 /** A stored record, and what the records of other keys state about the same tasks. */
-export interface LoadedRow {
+export interface LoadedRecord {
   readonly stored: ParsedRow | undefined;
   readonly otherTaskStatements: readonly OtherTaskStatement[];
 }
 
-/** The number of results that {@link parseLoadedRow} reads. */
-export const ROW_RESULTS = 3;
+/** The number of results that {@link parseLoadedRecord} reads. */
+export const RECORD_RESULT_COUNT = 3;
 
 /**
- * Builds the statements whose results {@link parseLoadedRow} reads.
+ * Builds the statements whose results {@link parseLoadedRecord} reads.
  *
  * @param lookupKeys the lookup keys that the record will have. They are used to find other records of the same task
  */
@@ -143,7 +143,11 @@ export function selectRow(
   ];
 }
 
-export function parseLoadedRow([rows = [], lookupKeys = [], statements = []]: readonly Rows[]): LoadedRow {
+export function parseLoadedRecord([
+  rows = [],
+  lookupKeys = [],
+  statements = [],
+]: readonly Rows[]): LoadedRecord {
   const [row] = rows;
   const stored =
     row === undefined
@@ -154,7 +158,7 @@ export function parseLoadedRow([rows = [], lookupKeys = [], statements = []]: re
 
 /** Statements that write a row over the stored one. */
 export function saveRowStatements(
-  loaded: LoadedRow,
+  loaded: LoadedRecord,
   row: RecordRow,
   { concurrencySlot, lease }: { readonly concurrencySlot: ConcurrencySlot; readonly lease: Lease | null },
 ): Statement[] {
@@ -205,10 +209,14 @@ export function saveRowStatements(
 /**
  * Statements that remove a row with its lease, its concurrency slot and its lookup keys.
  *
- * @param keepsSpend whether the sums still count the spend of the removed record; true for a damaged record, because
- *   its removal does not return its credits
+ * @param shouldKeepSpend whether the sums still count the spend of the removed record; true for a damaged record,
+ *   because its removal does not return its credits
  */
-export function deleteRowStatements(key: RecordKey, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
+export function deleteRowStatements(
+  key: RecordKey,
+  loaded: LoadedRecord,
+  shouldKeepSpend: boolean,
+): Statement[] {
   const { stored } = loaded;
   if (stored === undefined) return [];
   return [
@@ -216,13 +224,16 @@ export function deleteRowStatements(key: RecordKey, loaded: LoadedRow, keepsSpen
     ...saveLookupKeysStatements(key, stored.lookupKeys, []),
     // Leave the sums unchanged to keep the spend. But if another record names the same task, the spend of that record
     // counts for the task from now on.
-    ...(keepsSpend && loaded.otherTaskStatements.length === 0
+    ...(shouldKeepSpend && loaded.otherTaskStatements.length === 0
       ? []
       : saveSpendStatements(stored.baseUrl, loaded, null)),
   ];
 }
 
-/** Statements that remove a key's requests that were refused before a wall-clock time, with their lookup keys and MCP tasks. */
+/**
+ * Statements that remove a key's requests that were refused before a wall-clock time, with their lookup keys and MCP
+ * tasks.
+ */
 export function deleteRefusedStatements(apiKeyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?";
   return [
@@ -280,7 +291,7 @@ function saveLookupKeysStatements(
  */
 function saveSpendStatements(
   baseUrl: string,
-  { stored, otherTaskStatements }: LoadedRow,
+  { stored, otherTaskStatements }: LoadedRecord,
   after: { readonly lookupKeys: readonly string[]; readonly statement: TaskStatement } | null,
 ): Statement[] {
   const statementsOf = (task: string | undefined): TaskStatement[] =>

@@ -3,7 +3,8 @@ import { DamagedPartError } from "../../audio/part-errors.ts";
 import { AudioError } from "../../errors.ts";
 import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
 import type { Log } from "../../log.ts";
-import { type FileJoiner, listPlannedFiles } from "../files/joined-files.ts";
+import type { FileJoiner } from "../files/joined-files.ts";
+import { listPlannedFiles } from "../files/planned-files.ts";
 import { hasChangedChoice } from "../state/narration-changes.ts";
 import type { NarrationRepository } from "../state/narration-repository.ts";
 import type {
@@ -159,7 +160,7 @@ export class NarrationJoiner {
   /** Downloads a damaged part again. The present file stays until the new one is saved. */
   async #replaceAudio(partIndex: number, request: PartRequest): Promise<void> {
     this.#downloadedAgain.add(partIndex);
-    const call = { signal: this.#signal, narrationId: this.#narrationId, forcesDownload: true };
+    const call = { signal: this.#signal, narrationId: this.#narrationId, mustDownload: true };
     await this.#deps.partOperations.generate(request, call).catch((error: unknown) => {
       // Only log the error, because the next join reports the part as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);

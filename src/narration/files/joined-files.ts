@@ -1,51 +1,33 @@
 /** Joins a narration's parts into files. Each file is verified and published under a free name. */
 import { createHash } from "node:crypto";
-import { basename, extname } from "node:path";
+import { basename } from "node:path";
 import type { JoinedAudio, JoinPart } from "../../audio/join-request.ts";
 import type { TextTags } from "../../audio/text-tags.ts";
 import type { Clock } from "../../clock.ts";
 import type { CaptionFiles } from "../../config/settings.ts";
-import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
-import { AudioError } from "../../errors.ts";
-import { buildAutomaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
-import { appendToStem, buildNumberedName, buildRequestedName } from "../../files/file-name.ts";
-import { probeNameAvailability } from "../../files/name-availability.ts";
+import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { planReplacement } from "../../files/plan-replacement.ts";
 import { saveAudio } from "../../files/save-audio.ts";
 import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { removeIfPresent } from "../../files/temporary-file.ts";
-import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
 import { parseStoredFormat } from "../../generation/stored-input.ts";
-import {
-  formatOfPlan,
-  type NarrationFile,
-  type NarrationState,
-  type StoredPlan,
-} from "../state/narration-state.ts";
+import { formatOfPlan, type NarrationFile, type StoredPlan } from "../state/narration-state.ts";
 import type { IndexedPart } from "../state/part-request.ts";
-import { chapterPosition } from "../text/chapters/chapter-number.ts";
-import { shortenExcerpt } from "../text/excerpt.ts";
 import type { CompanionRequest } from "./companions.ts";
 import { findDoubtfulParts } from "./doubtful-parts.ts";
+import {
+  buildFileName,
+  chooseChapterTitle,
+  type FileToName,
+  isFreeInOtherFormats,
+  isNameOfOtherRow,
+} from "./narration-file-names.ts";
+import type { PlannedFile } from "./planned-files.ts";
 
-export interface PlannedFile {
-  /** Index of the file's section; `null` for a file of the whole narration. */
-  readonly section: number | null;
-  /** Indexes of the file's parts in the plan, in reading order. */
-  readonly partIndexes: readonly number[];
-}
-
-export interface FileJoinRequest {
-  readonly narrationId: string;
-  readonly plan: StoredPlan;
-  /** The state, with the chosen name and the existing files. */
-  readonly state: NarrationState;
-  readonly file: PlannedFile;
+export interface FileJoinRequest extends FileToName {
   readonly parts: readonly IndexedPart[];
-  /** Whether `parts` contains all parts of the file. If not, the file's name says that the file is incomplete. */
-  readonly isComplete: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -59,21 +41,6 @@ export interface FileJoiner {
 }
 
 type Companions = Pick<NarrationFile, "captionsFile" | "srtFile" | "chaptersFile">;
-
-const INCOMPLETE = " (incomplete)";
-
-/** Lists the files of a plan, in reading order. */
-export function listPlannedFiles(plan: StoredPlan): PlannedFile[] {
-  const partIndexes = plan.parts.map((_, index) => index);
-  // Treat a single chapter as the whole narration, so that its title is not repeated.
-  const isOne = plan.fileLayout === "one" || (plan.fileLayout === "chapters" && plan.sections.length === 1);
-  if (isOne) return [{ section: null, partIndexes }];
-  const bySection = Map.groupBy(partIndexes, (index) => plan.parts[index]?.section);
-  return plan.sections.flatMap((_, section) => {
-    const ofSection = bySection.get(section);
-    return ofSection === undefined ? [] : [{ section, partIndexes: ofSection }];
-  });
-}
 
 /** A file that this server has saved. */
 export interface ServerSavedFile {
@@ -164,100 +131,6 @@ async function removeCompanions(
   for (const saved of [captionsFile, srtFile ?? null, chaptersFile]) {
     if (saved !== null && (await isIntact(saved, root))) await removeIfPresent(saved.path);
   }
-}
-
-/**
- * Whether no file has this name with the extension of another audio format. Two such files would share their captions,
- * because players find captions by the name without its extension.
- */
-async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise<boolean> {
-  const extension = extname(name);
-  const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
-  const stem = basename(name, extension);
-  const prechecks = await Promise.all(
-    otherExtensions.map((other) => probeNameAvailability(folder, `${stem}${other}`)),
-  );
-  return prechecks.every((result) => result === "free");
-}
-
-/**
- * Whether the sheet gives this name to another row. This can happen if a number was added to this name, because a file
- * already had the name without the number.
- */
-function isNameOfOtherRow({ plan, file }: FileJoinRequest, name: string): boolean {
-  const folded = (text: string): string => text.normalize("NFC").toLowerCase();
-  return plan.sections.some(
-    ({ fileName }, section) =>
-      section !== file.section &&
-      fileName !== undefined &&
-      folded(buildRequestedName(fileName, formatOfPlan(plan))) === folded(name),
-  );
-}
-
-type FileOwner = Pick<FileJoinRequest, "narrationId" | "plan" | "state">;
-
-/**
- * Checks, before anything is paid, that the file system allows the longest name that will be needed. Ignores other
- * errors of the folder, which the narration reports later.
- *
- * @throws AudioError `invalid_file_name`
- */
-export async function assertRoomForNames(folder: OutputFolder, narration: FileOwner): Promise<void> {
-  const names = listPlannedFiles(narration.plan).map((file) =>
-    buildFileName({ ...narration, file, isComplete: false }),
-  );
-  const longest = names.reduce((one, other) =>
-    Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
-  );
-  const companion = appendToStem(longest, `-${LAST_NUMBER}.chapters`, ".json");
-  try {
-    await folder.ensureExists();
-    await probeNameAvailability(folder, buildNumberedName(companion, LAST_NUMBER));
-  } catch (error) {
-    if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
-  }
-}
-
-/**
- * Returns the name of a narration's file without extension: the given name or, if there is none, a name made from the
- * title and the id.
- */
-export function buildFileStem(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
-  if (fileName !== null) return fileName;
-  const format = formatOfPlan(plan);
-  return basename(buildAutomaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
-}
-
-function buildFileName({
-  narrationId,
-  plan,
-  state,
-  file,
-  isComplete,
-}: FileOwner & Pick<FileJoinRequest, "file" | "isComplete">): string {
-  const format = formatOfPlan(plan);
-  const ending = isComplete ? "" : INCOMPLETE;
-  const rowName = file.section === null ? undefined : plan.sections[file.section]?.fileName;
-  if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
-  const name = buildRequestedName(buildFileStem(narrationId, plan, state), format);
-  if (file.section === null) return appendToStem(name, ending);
-  const digits = Math.max(2, `${plan.sections.length}`.length);
-  const number =
-    `${plan.fileLayout === "rows" ? file.section + 1 : chapterPosition(plan.sections, file.section)}`.padStart(
-      digits,
-      "0",
-    );
-  const words = `${number}-${slugOfFirstWords(chooseChapterTitle(plan, file.section))}`;
-  // Leave the narration's id out of the names of rows. After a change of one row, the other rows then keep their files.
-  if (plan.fileLayout === "rows" && state.fileName === null)
-    return `${words}${ending}${FILE_EXTENSIONS[format]}`;
-  return appendToStem(name, `-${words}${ending}`);
-}
-
-/** Returns the title of a section. For a row of a sheet, returns its first words. */
-function chooseChapterTitle(plan: StoredPlan, section: number): string {
-  if (plan.fileLayout !== "rows") return plan.sections[section]?.title ?? plan.title;
-  return shortenExcerpt(plan.parts.find((part) => part.section === section)?.text ?? "");
 }
 
 /**
@@ -365,9 +238,7 @@ function buildAlbumTags(plan: StoredPlan, { section }: PlannedFile): TextTags {
   return { album: wholeTitle, track: `${section + 1}/${sections.length}` };
 }
 
-async function saveCompanions(
-  request: CompanionRequest,
-): Promise<Pick<NarrationFile, "captionsFile" | "chaptersFile">> {
+async function saveCompanions(request: CompanionRequest): Promise<Companions> {
   const { makeCompanions } = await import("./companions.ts");
   return await makeCompanions(request);
 }

@@ -6,7 +6,7 @@ import type { NarrationInput } from "../../files/input-format.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import { secretRefusedError } from "../../redaction.ts";
-import { assertRoomForNames, buildFileStem } from "../files/joined-files.ts";
+import { assertRoomForNames, buildFileStem } from "../files/narration-file-names.ts";
 import { findInheritedRetakes } from "../state/inherited-retakes.ts";
 import type { NarrateChanges } from "../state/narration-changes.ts";
 import { deriveNarrationId, isNarrationId } from "../state/narration-id.ts";

@@ -589,7 +589,7 @@ class Run {
         ? sql("DELETE FROM agm_api_keys WHERE api_key_id = ?", key)
         : sql("UPDATE agm_api_keys SET state = ? WHERE api_key_id = ?", text, key);
     await this.#options.sound.transact({
-      durability: "process_kill",
+      durability: "survives_process_kill",
       locks: [],
       load: [],
       decide: () => ({ result: undefined, save: [save] }),

@@ -57,7 +57,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
         recordId,
         expectedRevision: null,
         after: toRow(setup.record({ recordId })),
-        durability: "power_cut" as const,
+        durability: "survives_power_cut" as const,
       };
       expect(await setup.store().write(anew)).toEqual({
         written: false,

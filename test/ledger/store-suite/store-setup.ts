@@ -109,7 +109,7 @@ export class StoreSetup {
     const stored = await this.stored(record);
     const expectedRevision = stored?.revision ?? null;
     const after = toRow(record);
-    const durability = "process_kill";
+    const durability = "survives_process_kill";
     const answer = await this.store().write({ apiKeyId, recordId, expectedRevision, after, durability });
     if (!answer.written) throw new Error("not written");
     return record;
@@ -123,7 +123,7 @@ export class StoreSetup {
   /** Deletes a record, with its spend. */
   async remove({ apiKeyId, recordId, revision }: RequestRecord): Promise<RecordWriteResult> {
     const write = { apiKeyId, recordId, expectedRevision: revision, after: null } as const;
-    return await this.store().write({ ...write, durability: "power_cut" });
+    return await this.store().write({ ...write, durability: "survives_power_cut" });
   }
 
   /** Writes the next revision of a record with compare and set. */
@@ -140,7 +140,7 @@ export class StoreSetup {
       recordId,
       expectedRevision: revision,
       after,
-      durability: "process_kill",
+      durability: "survives_process_kill",
       ...more,
     });
   }

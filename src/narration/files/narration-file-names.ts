@@ -1,0 +1,115 @@
+/** Names the files of narrations, and checks that the file system allows the names. */
+import { basename, extname } from "node:path";
+import { FILE_EXTENSIONS } from "../../contract/audio-format.ts";
+import { AudioError } from "../../errors.ts";
+import { buildAutomaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
+import { appendToStem, buildNumberedName, buildRequestedName } from "../../files/file-name.ts";
+import { probeNameAvailability } from "../../files/name-availability.ts";
+import type { OutputFolder } from "../../files/output-folder.ts";
+import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
+import { formatOfPlan, type NarrationState, type StoredPlan } from "../state/narration-state.ts";
+import { chapterPosition } from "../text/chapters/chapter-number.ts";
+import { shortenExcerpt } from "../text/excerpt.ts";
+import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
+
+export interface FileToName {
+  readonly narrationId: string;
+  readonly plan: StoredPlan;
+  /** The state, with the chosen name and the existing files. */
+  readonly state: NarrationState;
+  readonly file: PlannedFile;
+  /** Whether the file contains all its parts. If not, its name says that it is incomplete. */
+  readonly isComplete: boolean;
+}
+
+const INCOMPLETE = " (incomplete)";
+
+/**
+ * Checks, before anything is paid, that the file system allows the longest name that will be needed. Ignores other
+ * errors of the folder, which the narration reports later.
+ *
+ * @throws AudioError `invalid_file_name`
+ */
+export async function assertRoomForNames(
+  folder: OutputFolder,
+  narration: Omit<FileToName, "file" | "isComplete">,
+): Promise<void> {
+  const names = listPlannedFiles(narration.plan).map((file) =>
+    buildFileName({ ...narration, file, isComplete: false }),
+  );
+  const longest = names.reduce((one, other) =>
+    Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
+  );
+  const companion = appendToStem(longest, `-${LAST_NUMBER}.chapters`, ".json");
+  try {
+    await folder.ensureExists();
+    await probeNameAvailability(folder, buildNumberedName(companion, LAST_NUMBER));
+  } catch (error) {
+    if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
+  }
+}
+
+/**
+ * Returns the name of a narration's file without extension: the given name or, if there is none, a name made from the
+ * title and the id.
+ */
+export function buildFileStem(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
+  if (fileName !== null) return fileName;
+  const format = formatOfPlan(plan);
+  return basename(buildAutomaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
+}
+
+/** Returns the name of one file of a narration, with its extension. */
+export function buildFileName({ narrationId, plan, state, file, isComplete }: FileToName): string {
+  const format = formatOfPlan(plan);
+  const ending = isComplete ? "" : INCOMPLETE;
+  const rowName = file.section === null ? undefined : plan.sections[file.section]?.fileName;
+  if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
+  const name = buildRequestedName(buildFileStem(narrationId, plan, state), format);
+  if (file.section === null) return appendToStem(name, ending);
+  const digits = Math.max(2, `${plan.sections.length}`.length);
+  const number =
+    `${plan.fileLayout === "rows" ? file.section + 1 : chapterPosition(plan.sections, file.section)}`.padStart(
+      digits,
+      "0",
+    );
+  const words = `${number}-${slugOfFirstWords(chooseChapterTitle(plan, file.section))}`;
+  // Leave the narration's id out of the names of rows. After a change of one row, the other rows then keep their files.
+  if (plan.fileLayout === "rows" && state.fileName === null)
+    return `${words}${ending}${FILE_EXTENSIONS[format]}`;
+  return appendToStem(name, `-${words}${ending}`);
+}
+
+/** Returns the title of a section. For a row of a sheet, returns its first words. */
+export function chooseChapterTitle(plan: StoredPlan, section: number): string {
+  if (plan.fileLayout !== "rows") return plan.sections[section]?.title ?? plan.title;
+  return shortenExcerpt(plan.parts.find((part) => part.section === section)?.text ?? "");
+}
+
+/**
+ * Whether no file has this name with the extension of another audio format. Two such files would share their captions,
+ * because players find captions by the name without its extension.
+ */
+export async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise<boolean> {
+  const extension = extname(name);
+  const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
+  const stem = basename(name, extension);
+  const prechecks = await Promise.all(
+    otherExtensions.map((other) => probeNameAvailability(folder, `${stem}${other}`)),
+  );
+  return prechecks.every((result) => result === "free");
+}
+
+/**
+ * Whether the sheet gives this name to another row. This can happen if a number was added to this name, because a file
+ * already had the name without the number.
+ */
+export function isNameOfOtherRow({ plan, file }: Pick<FileToName, "plan" | "file">, name: string): boolean {
+  const folded = (text: string): string => text.normalize("NFC").toLowerCase();
+  return plan.sections.some(
+    ({ fileName }, section) =>
+      section !== file.section &&
+      fileName !== undefined &&
+      folded(buildRequestedName(fileName, formatOfPlan(plan))) === folded(name),
+  );
+}

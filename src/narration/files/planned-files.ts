@@ -1,0 +1,22 @@
+/** Lists the files that a plan becomes: one, one for each chapter, or one for each row. */
+import type { StoredPlan } from "../state/narration-state.ts";
+
+export interface PlannedFile {
+  /** Index of the file's section; `null` for a file of the whole narration. */
+  readonly section: number | null;
+  /** Indexes of the file's parts in the plan, in reading order. */
+  readonly partIndexes: readonly number[];
+}
+
+/** Lists the files of a plan, in reading order. */
+export function listPlannedFiles(plan: StoredPlan): PlannedFile[] {
+  const partIndexes = plan.parts.map((_, index) => index);
+  // Treat a single chapter as the whole narration, so that its title is not repeated.
+  const isOne = plan.fileLayout === "one" || (plan.fileLayout === "chapters" && plan.sections.length === 1);
+  if (isOne) return [{ section: null, partIndexes }];
+  const bySection = Map.groupBy(partIndexes, (index) => plan.parts[index]?.section);
+  return plan.sections.flatMap((_, section) => {
+    const ofSection = bySection.get(section);
+    return ofSection === undefined ? [] : [{ section, partIndexes: ofSection }];
+  });
+}
