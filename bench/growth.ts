@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { systemClock } from "../src/clock.ts";
-import { buildNewRecord } from "../src/generation/use-cases/resolve-record.ts";
+import { buildNewRecord } from "../src/generation/records/resolve-record.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { createLog } from "../src/log.ts";
 import { createProcessId } from "../src/process-id.ts";

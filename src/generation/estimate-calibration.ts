@@ -2,7 +2,7 @@
 import { estimateSeconds } from "../contract/estimate.ts";
 import type { RequestRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
-import { parseStoredInput, type StoredInput } from "./stored-input.ts";
+import { parseStoredInput, type StoredInput } from "./records/stored-input.ts";
 
 /** Maximum number of tasks that are compared. The newest come first. */
 const MAX_TASKS = 60;

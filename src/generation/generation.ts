@@ -11,8 +11,10 @@ import { readCalibration } from "./estimate-calibration.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { McpTaskOperations, StatusOrView } from "./mcp-tasks/mcp-task-status.ts";
 import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
-import { requestHandleOf } from "./request-handle.ts";
-import type { RequestView, SavedAudio } from "./request-view.ts";
+import { findNearDuplicate } from "./records/near-duplicate.ts";
+import { hasOtherPronunciation } from "./records/other-pronunciation.ts";
+import { requestHandleOf } from "./records/request-handle.ts";
+import type { RequestView, SavedAudio } from "./records/request-view.ts";
 import { Resumer } from "./resumer.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
 import { type GenerateRequest, prepareRequest, runRequest } from "./use-cases/generate.ts";
@@ -28,9 +30,7 @@ import {
   listRecordedRequests,
   type RequestListQuery,
 } from "./use-cases/list-recorded-requests.ts";
-import { findNearDuplicate } from "./use-cases/near-duplicate.ts";
 import { type ListedFile, listNewestSaved, listNewestTaskIds } from "./use-cases/newest-saved.ts";
-import { hasOtherPronunciation } from "./use-cases/other-pronunciation.ts";
 import { queryTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readNarrationPiece } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";

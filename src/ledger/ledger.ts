@@ -12,7 +12,6 @@ import {
   toRequestLookupKey,
   toTaskLookupKey,
 } from "./identity.ts";
-import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
 import { applyEvent, type RequestEvent, withoutSend } from "./lifecycle.ts";
 import { type RequestRecord, toRow } from "./record.ts";
 import { RecordReader } from "./record-reader.ts";
@@ -21,6 +20,7 @@ import type { SendOutcome } from "./rules/api-key-state.ts";
 import { decideDurability } from "./rules/durability.ts";
 import { keepEachTaskOnce } from "./rules/shared-task.ts";
 import type { AdmissionRequest } from "./store/admission-store.ts";
+import type { LedgerIdentity, LedgerStore } from "./store/ledger-store.ts";
 import type { ListQuery } from "./store/record-search.ts";
 
 /**

@@ -7,8 +7,8 @@ import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
 import { deriveApiKeyHash, deriveApiKeyId } from "./identity.ts";
 import { Ledger } from "./ledger.ts";
-import { LedgerStore } from "./ledger-store.ts";
 import { loadOrCreateMachineId } from "./machine-id.ts";
+import { LedgerStore } from "./store/ledger-store.ts";
 import type { SqlEngine } from "./store/sql-engine.ts";
 
 /**

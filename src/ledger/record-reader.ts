@@ -4,8 +4,8 @@
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { LedgerStore } from "./ledger-store.ts";
 import { type RequestRecord, requestRecordSchema } from "./record.ts";
+import type { LedgerStore } from "./store/ledger-store.ts";
 import type { RecordJsonRow } from "./store/record-rows.ts";
 
 export class RecordReader {

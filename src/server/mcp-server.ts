@@ -8,9 +8,9 @@ import manifest from "../../package.json" with { type: "json" };
 import registryEntry from "../../server.json" with { type: "json" };
 import { VERSION } from "../version.ts";
 import { ClientTimeout } from "./client-timeout.ts";
+import { MCP_TASK_METHODS, TASKS_EXTENSION } from "./mcp-tasks/tasks-extension.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
-import { MCP_TASK_METHODS, TASKS_EXTENSION } from "./tasks/tasks-extension.ts";
 
 const HOUR_MS = 3_600_000;
 const PUBLIC_FOR_AN_HOUR = { ttlMs: HOUR_MS, cacheScope: "public" } as const;
@@ -78,7 +78,7 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
   });
   for (const method of isModern ? MCP_TASK_METHODS : []) {
     server.setRequestHandler(method, ANY_PARAMS, async (params, context) => {
-      const { answerMcpTaskRequest } = await import("./tasks/answer-mcp-task-request.ts");
+      const { answerMcpTaskRequest } = await import("./mcp-tasks/answer-mcp-task-request.ts");
       return await answerMcpTaskRequest(method, params, deps, context, client());
     });
   }

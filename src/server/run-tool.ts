@@ -32,9 +32,9 @@ import {
   withoutAddedArguments,
 } from "./client-quirks.ts";
 import { asAudioError, renderErrorResult } from "./error-result.ts";
+import { buildMcpTaskResult } from "./mcp-tasks/mcp-task-result.ts";
+import { declaresMcpTasks } from "./mcp-tasks/tasks-capability.ts";
 import { createProgressSender } from "./progress.ts";
-import { buildMcpTaskResult } from "./tasks/mcp-task-result.ts";
-import { declaresMcpTasks } from "./tasks/tasks-capability.ts";
 
 export interface ServerDeps {
   readonly toolDeps: ToolDeps;

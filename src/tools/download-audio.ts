@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import type { Generation } from "../generation/generation.ts";
-import type { SavedAudio } from "../generation/request-view.ts";
+import type { SavedAudio } from "../generation/records/request-view.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import { fileNameSchema, taskIdSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";

@@ -8,7 +8,7 @@ import { composeWorkflow } from "../../src/commands/compose.ts";
 import type { Workflow } from "../../src/commands/workflow.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
-import type { RequestView } from "../../src/generation/request-view.ts";
+import type { RequestView } from "../../src/generation/records/request-view.ts";
 import { createLog } from "../../src/log.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { type Misbehaviour, next } from "./wire.ts";

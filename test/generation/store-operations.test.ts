@@ -8,7 +8,7 @@ import { buildTiming } from "../../src/generation/deps.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
 import { deriveApiKeyHash, deriveApiKeyId } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
+import type { LedgerStore } from "../../src/ledger/store/ledger-store.ts";
 import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";

@@ -1,7 +1,7 @@
 /** Runs the store's suite over PostgreSQL. */
 import { describe } from "vitest";
-import { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
+import { LedgerStore } from "../../src/ledger/store/ledger-store.ts";
 import { createLog } from "../../src/log.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";

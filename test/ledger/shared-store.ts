@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
 import { toRow } from "../../src/ledger/record.ts";
+import { LedgerStore } from "../../src/ledger/store/ledger-store.ts";
 import { createLog } from "../../src/log.ts";
 import { failureOf } from "../api/failure.ts";
 import { sampleRecord } from "./sample-record.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toPathLookupKey } from "../../src/ledger/identity.ts";
-import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
+import type { LedgerStore } from "../../src/ledger/store/ledger-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 import {

@@ -1,7 +1,7 @@
 /** Opens a ledger in a SQLite file, as the program does. */
 import type { Clock } from "../../src/clock.ts";
-import { type LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
+import { type LedgerIdentity, LedgerStore } from "../../src/ledger/store/ledger-store.ts";
 
 export function openSqliteStore({
   stateDir,

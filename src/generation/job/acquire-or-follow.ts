@@ -3,7 +3,7 @@ import { Deadline } from "../../deadline.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import { describeCause } from "../../log.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../find-saved.ts";
+import { findSaved } from "../records/find-saved.ts";
 import type { Job, JobOutcome } from "./job.ts";
 
 /**

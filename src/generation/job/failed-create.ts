@@ -5,7 +5,7 @@ import type { RequestRecord } from "../../ledger/record.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { requestHandleOf } from "../request-handle.ts";
+import { requestHandleOf } from "../records/request-handle.ts";
 import { findCreditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 

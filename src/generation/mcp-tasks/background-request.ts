@@ -8,7 +8,7 @@ import type { McpTask } from "../../ledger/rules/mcp-task.ts";
 import type { SaveOptions } from "../../ledger/rules/save-options.ts";
 import type { Call, McpTaskPreparation } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { taskFailedError } from "../task-failed-error.ts";
+import { taskFailedError } from "../records/task-failed-error.ts";
 
 /**
  * Thrown if the request needs no MCP task. The call is then answered as for clients that do not support the tasks

@@ -5,11 +5,11 @@ import { buildPartsPath } from "../../files/output-folder.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { McpTask } from "../../ledger/rules/mcp-task.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../find-saved.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { buildRequestView, type RequestView } from "../request-view.ts";
-import { buildSavedView } from "../use-cases/saved-view.ts";
+import { findSaved } from "../records/find-saved.ts";
+import { buildRequestView, type RequestView } from "../records/request-view.ts";
+import { buildSavedView } from "../records/saved-view.ts";
 
 /**
  * Maximum wait for a copy of audio that another machine saved. The copy usually arrives within this time. If it does

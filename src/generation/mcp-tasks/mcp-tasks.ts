@@ -12,9 +12,9 @@ import type { Call } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
-import type { RequestView } from "../request-view.ts";
+import type { RequestView } from "../records/request-view.ts";
+import type { PreparedRequest } from "../records/resolve-record.ts";
 import { runRequest } from "../use-cases/generate.ts";
-import type { PreparedRequest } from "../use-cases/resolve-record.ts";
 import {
   BackgroundRequest,
   hasFailedAttempt,

@@ -13,20 +13,20 @@ import { applyEvent } from "../../ledger/lifecycle.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
-import { chooseFileName } from "../choose-file-name.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../find-saved.ts";
+import { chooseFileName } from "../file-names/choose-file-name.ts";
+import { saveUnderName } from "../file-names/file-name-conflicts.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { requestHandleOf } from "../request-handle.ts";
-import type { RequestView } from "../request-view.ts";
-import { taskFailedError } from "../task-failed-error.ts";
-import { saveUnderName } from "./file-name-conflicts.ts";
+import { findSaved } from "../records/find-saved.ts";
+import { requestHandleOf } from "../records/request-handle.ts";
+import type { RequestView } from "../records/request-view.ts";
+import { assertTaskId, buildEmptyRecord, resolveRecordOfTask } from "../records/resolve-record.ts";
+import { buildSavedView } from "../records/saved-view.ts";
+import { taskFailedError } from "../records/task-failed-error.ts";
 import { callTimedOutError } from "./generate.ts";
 import { runResumeJob } from "./query-task.ts";
-import { assertTaskId, buildEmptyRecord, resolveRecordOfTask } from "./resolve-record.ts";
-import { buildSavedView } from "./saved-view.ts";
 
 export interface DownloadRequest {
   readonly taskIdOrHandle: string;

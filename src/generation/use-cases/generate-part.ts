@@ -10,13 +10,13 @@ import { isResumable, type RequestRecord } from "../../ledger/record.ts";
 import type { CallWithDeadline } from "../call.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../find-saved.ts";
 import { NotWantedError } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { taskFailedError } from "../task-failed-error.ts";
-import { resolveRecord } from "./resolve-record.ts";
+import { findSaved } from "../records/find-saved.ts";
+import { resolveRecord } from "../records/resolve-record.ts";
+import { taskFailedError } from "../records/task-failed-error.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;

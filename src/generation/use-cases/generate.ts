@@ -12,24 +12,24 @@ import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { readCalibration } from "../estimate-calibration.ts";
-import { explainCredits, isUnexplainedCreditError } from "../explain-credits.ts";
+import { chooseNameAndReplacement, saveUnderName } from "../file-names/file-name-conflicts.ts";
 import type { Job, JobOutcome } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { canReturnWithoutAudio, throwIfUnreachable, waitForJob } from "../job/wait-for-job.ts";
-import { buildRequestView, type RequestView } from "../request-view.ts";
-import { respellInput } from "../respelled-input.ts";
-import { parseStoredInput } from "../stored-input.ts";
-import { taskFailedError } from "../task-failed-error.ts";
-import { chooseNameAndReplacement, saveUnderName } from "./file-name-conflicts.ts";
-import { findOtherPronunciation } from "./other-pronunciation.ts";
+import { explainCredits, isUnexplainedCreditError } from "../records/explain-credits.ts";
+import { findOtherPronunciation } from "../records/other-pronunciation.ts";
+import { buildRequestView, type RequestView } from "../records/request-view.ts";
 import {
   buildNewRecord,
   type PreparedRequest,
   type ResolvedRecord,
   resolveRecord,
-} from "./resolve-record.ts";
-import { buildSavedView } from "./saved-view.ts";
+} from "../records/resolve-record.ts";
+import { respellInput } from "../records/respelled-input.ts";
+import { buildSavedView } from "../records/saved-view.ts";
+import { parseStoredInput } from "../records/stored-input.ts";
+import { taskFailedError } from "../records/task-failed-error.ts";
 
 export interface GenerateRequest extends SaveOptions {
   readonly input: AudioInput;

@@ -9,9 +9,9 @@ import type { RecordStatus, RequestRecord } from "../../ledger/record.ts";
 import { fromStoredError } from "../../ledger/stored-error.ts";
 import { containsWords } from "../../search-words.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { requestHandleOf } from "../request-handle.ts";
-import { parseStoredInput } from "../stored-input.ts";
-import { createFileOwnerFilter } from "./file-owner-filter.ts";
+import { createFileOwnerFilter } from "../records/file-owner-filter.ts";
+import { requestHandleOf } from "../records/request-handle.ts";
+import { parseStoredInput } from "../records/stored-input.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 

@@ -7,8 +7,8 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import { findNewestExisting } from "../../files/newest-existing.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { parseStoredFormat, parseStoredInput } from "../stored-input.ts";
-import { createFileOwnerFilter } from "./file-owner-filter.ts";
+import { createFileOwnerFilter } from "../records/file-owner-filter.ts";
+import { parseStoredFormat, parseStoredInput } from "../records/stored-input.ts";
 
 const TITLE_CODE_POINTS = 60;
 

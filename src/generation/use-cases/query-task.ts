@@ -9,16 +9,16 @@ import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { ReadWaitReason } from "../../limits/read-queue.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../find-saved.ts";
 import type { Job, JobOutcome } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
 import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
-import { buildRequestView, type RequestView } from "../request-view.ts";
+import { findSaved } from "../records/find-saved.ts";
+import { buildRequestView, type RequestView } from "../records/request-view.ts";
+import { assertTaskId, describeEarlierTask, resolveRecordOfTask } from "../records/resolve-record.ts";
+import { buildSavedView } from "../records/saved-view.ts";
 import { callTimedOutError, describeActivity } from "./generate.ts";
-import { assertTaskId, describeEarlierTask, resolveRecordOfTask } from "./resolve-record.ts";
-import { buildSavedView } from "./saved-view.ts";
 
 /**
  * Reports the status of a task. A call that may wait returns when the task has ended (and its audio is saved, if the

@@ -10,8 +10,8 @@ import { goneOrChangedError, isIntact, readSaved } from "../../files/saved-copie
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../find-saved.ts";
-import { parseStoredFormat } from "../stored-input.ts";
+import { findSaved } from "../records/find-saved.ts";
+import { parseStoredFormat } from "../records/stored-input.ts";
 
 /** Maximum size of a resource. The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
 const MAX_RESOURCE_BYTES = 7 * 1024 * 1024;

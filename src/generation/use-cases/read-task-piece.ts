@@ -3,7 +3,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { parseStoredFormat } from "../stored-input.ts";
+import { parseStoredFormat } from "../records/stored-input.ts";
 import { type AudioBytes, unknownResourceError } from "./read-audio.ts";
 
 /**

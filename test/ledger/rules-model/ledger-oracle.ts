@@ -2,7 +2,6 @@
  * What really happened in a course, on a clock that never restarts. Every answer of the ledger is compared with it.
  */
 import { RECOVERY_TIMEOUT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
-import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/ledger-store.ts";
 import {
   type ConcurrencySlotState,
   deriveConcurrencySlotState,
@@ -10,6 +9,7 @@ import {
 } from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
 import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
+import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/store/ledger-store.ts";
 
 export const WINDOW_MS = 60_000;
 export const LAPSE_MS = 30_000;

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import type { ObservedTask } from "../../../src/api/parse-task.ts";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
-import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/ledger-store.ts";
 import { applyEvent, type RequestEvent } from "../../../src/ledger/lifecycle.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
 import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
 import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
 import { decideDurability } from "../../../src/ledger/rules/durability.ts";
+import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/store/ledger-store.ts";
 import { type SqlEngine, sql } from "../../../src/ledger/store/sql-engine.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { sampleRecord } from "../sample-record.ts";

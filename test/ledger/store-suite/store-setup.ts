@@ -1,17 +1,17 @@
 /** What every part of the store's suite uses: a store with a manual clock, and one account's creates. */
 import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
+import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
+import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
+import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
+import type { AdmissionRequest } from "../../../src/ledger/store/admission-store.ts";
 import type {
   LeaseResult,
   LedgerIdentity,
   LedgerStore,
   RecordWrite,
   RecordWriteResult,
-} from "../../../src/ledger/ledger-store.ts";
-import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
-import type { AdmissionDecision } from "../../../src/ledger/rules/admission.ts";
-import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
-import type { AdmissionRequest } from "../../../src/ledger/store/admission-store.ts";
+} from "../../../src/ledger/store/ledger-store.ts";
 import { sampleRecord } from "../sample-record.ts";
 
 export const MINUTE_MS = 60_000;

@@ -7,9 +7,9 @@ import { deriveIdempotencyKey, deriveRecordId, deriveRequestFingerprint } from "
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { deriveConcurrencySlotState, type RequestRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../find-saved.ts";
 import { queryService } from "../job/query-service.ts";
-import { recordIdOfRequestHandle } from "../request-handle.ts";
+import { findSaved } from "./find-saved.ts";
+import { recordIdOfRequestHandle } from "./request-handle.ts";
 
 /** A request with everything that identifies it in the ledger. */
 export interface PreparedRequest {

@@ -1,21 +1,21 @@
 /** Stores records and their leases. Gives access to the stores of everything else in the ledger. */
 import Keyv from "keyv";
-import type { AudioError } from "../errors.ts";
-import type { ProcessId } from "../process-id.ts";
-import { type ApiKeyId, isTaskLookupKey } from "./identity.ts";
-import type { RecordRow } from "./record.ts";
-import { type SendOutcome, withHeartbeat, withSendOutcome } from "./rules/api-key-state.ts";
-import { concurrencySlotAfterWrite } from "./rules/concurrency-slots.ts";
-import type { Durability } from "./rules/durability.ts";
-import { acquireLease, type Lease, releaseLease, renewLease } from "./rules/lease.ts";
-import { endMcpTasksOfRequeuedRecord, type FailedAttempt } from "./rules/mcp-task.ts";
-import { AdmissionStore } from "./store/admission-store.ts";
-import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
-import type { LedgerScope } from "./store/ledger-scope.ts";
-import { LedgerTransactions } from "./store/ledger-transactions.ts";
-import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasks } from "./store/mcp-task-rows.ts";
-import { McpTaskStore } from "./store/mcp-task-store.ts";
-import { NarrationStore } from "./store/narration-store.ts";
+import type { AudioError } from "../../errors.ts";
+import type { ProcessId } from "../../process-id.ts";
+import { type ApiKeyId, isTaskLookupKey } from "../identity.ts";
+import type { RecordRow } from "../record.ts";
+import { type SendOutcome, withHeartbeat, withSendOutcome } from "../rules/api-key-state.ts";
+import { concurrencySlotAfterWrite } from "../rules/concurrency-slots.ts";
+import type { Durability } from "../rules/durability.ts";
+import { acquireLease, type Lease, releaseLease, renewLease } from "../rules/lease.ts";
+import { endMcpTasksOfRequeuedRecord, type FailedAttempt } from "../rules/mcp-task.ts";
+import { AdmissionStore } from "./admission-store.ts";
+import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./keyv-documents.ts";
+import type { LedgerScope } from "./ledger-scope.ts";
+import { LedgerTransactions } from "./ledger-transactions.ts";
+import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasks } from "./mcp-task-rows.ts";
+import { McpTaskStore } from "./mcp-task-store.ts";
+import { NarrationStore } from "./narration-store.ts";
 import {
   deleteRowStatements,
   leaseRowSchema,
@@ -26,9 +26,9 @@ import {
   saveLeaseStatement,
   saveRowStatements,
   selectRow,
-} from "./store/record-rows.ts";
-import { RecordSearch } from "./store/record-search.ts";
-import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
+} from "./record-rows.ts";
+import { RecordSearch } from "./record-search.ts";
+import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 /**
  * The API key whose ledger is opened, and the process that opens it. The store counts limits and takes leases for

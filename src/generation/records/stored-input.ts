@@ -1,7 +1,7 @@
 /** Parses the request that a record stores, and says in which format its audio is. */
 import { z } from "zod";
-import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
-import type { RequestRecord } from "../ledger/record.ts";
+import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 
 function voiceWithoutName(hasReferences: boolean, hasImage: boolean): string {
   if (hasImage) return "from image_url";

@@ -1,8 +1,8 @@
 /** The view of a task that a use case returns to its tool. */
-import type { OutputFormat } from "../contract/audio-format.ts";
-import type { Billing, TaskStatus } from "../contract/audio-task.ts";
-import type { SavedFile } from "../files/saved-file.ts";
-import type { RequestRecord } from "../ledger/record.ts";
+import type { OutputFormat } from "../../contract/audio-format.ts";
+import type { Billing, TaskStatus } from "../../contract/audio-task.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 import { requestHandleOf } from "./request-handle.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 

@@ -1,5 +1,5 @@
 /** Builds and parses `req-…` handles, which name a record while it has no task id. */
-import type { RequestRecord } from "../ledger/record.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
 
 const HANDLE = /^req-([0-9a-f]{32})$/;
 

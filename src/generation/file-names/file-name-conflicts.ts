@@ -10,15 +10,15 @@ import type { FileToReplace, SavedFile } from "../../files/saved-file.ts";
 import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/save-options.ts";
-import { chooseFileName } from "../choose-file-name.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { parseStoredInput } from "../records/stored-input.ts";
+import { chooseFileName } from "./choose-file-name.ts";
 import {
   findNameOwner,
   findNarrationWithFile,
   isNameFreeOfOtherRecords,
   type NameOwner,
-} from "../name-owner.ts";
-import { parseStoredInput } from "../stored-input.ts";
+} from "./name-owner.ts";
 
 type NameDeps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
 

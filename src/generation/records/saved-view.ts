@@ -3,9 +3,9 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SaveOptions } from "../../ledger/rules/save-options.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { buildRequestView, type RequestView, type ViewFacts } from "../request-view.ts";
-import { explainAddedNumber } from "./file-name-conflicts.ts";
+import { explainAddedNumber } from "../file-names/file-name-conflicts.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
+import { buildRequestView, type RequestView, type ViewFacts } from "./request-view.ts";
 
 /**
  * Builds the view of the record, with notes about the file.

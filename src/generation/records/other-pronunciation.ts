@@ -6,8 +6,8 @@ import { deriveRequestFingerprint } from "../../ledger/identity.ts";
 import { type RequestRecord, restoreOriginalInput } from "../../ledger/record.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { findSaved } from "../find-saved.ts";
-import type { PartRequest } from "./generate-part.ts";
+import type { PartRequest } from "../use-cases/generate-part.ts";
+import { findSaved } from "./find-saved.ts";
 import type { PreparedRequest, ResolvedRecord } from "./resolve-record.ts";
 
 /** Whether the record's create was sent and its task has not failed. */

@@ -1,7 +1,7 @@
 /** Explains a 402: the reserved credits, the estimated cost of this text, and what to do. */
-import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { estimateCredits } from "../contract/estimate.ts";
-import { AudioError } from "../errors.ts";
+import { RESERVED_CREDITS } from "../../contract/billing.ts";
+import { estimateCredits } from "../../contract/estimate.ts";
+import { AudioError } from "../../errors.ts";
 
 interface CreditRequest {
   readonly prompt: string;

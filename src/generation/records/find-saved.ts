@@ -1,11 +1,11 @@
 /** Finds the saved copy of a task's audio on this machine and verifies it. */
 import { basename } from "node:path";
-import { AudioError } from "../errors.ts";
-import { isIntact } from "../files/saved-copies.ts";
-import type { SavedFile } from "../files/saved-file.ts";
-import type { RequestRecord } from "../ledger/record.ts";
-import { chooseFileName } from "./choose-file-name.ts";
-import type { GenerationDeps } from "./deps.ts";
+import { AudioError } from "../../errors.ts";
+import { isIntact } from "../../files/saved-copies.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { chooseFileName } from "../file-names/choose-file-name.ts";
 import { parseStoredFormat } from "./stored-input.ts";
 
 /**

@@ -1,8 +1,8 @@
 /** The error for a failed task: the service's reason and the cost. */
-import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
-import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { AudioError } from "../errors.ts";
-import { isRefunded, type RequestRecord } from "../ledger/record.ts";
+import { quoteServiceText, sanitizeReason } from "../../api/service-text.ts";
+import { RESERVED_CREDITS } from "../../contract/billing.ts";
+import { AudioError } from "../../errors.ts";
+import { isRefunded, type RequestRecord } from "../../ledger/record.ts";
 
 /**
  * Quotes the service's reason, because it is data and not an instruction. Cleans the reason again, because an old

@@ -1,10 +1,10 @@
 /** Finds the record or narration that owns a file name in the output folder. */
 import { join } from "node:path";
-import { findOtherSpellings } from "../files/real-path.ts";
-import { isIntact } from "../files/saved-copies.ts";
-import type { SavedFile } from "../files/saved-file.ts";
-import type { RequestRecord } from "../ledger/record.ts";
-import type { GenerationDeps } from "./deps.ts";
+import { findOtherSpellings } from "../../files/real-path.ts";
+import { isIntact } from "../../files/saved-copies.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
 
 type OwnerDeps = Pick<GenerationDeps, "folder" | "ledger">;
 
