@@ -49,9 +49,9 @@ export class CrashSetup {
 
   /** Starts another process with the same ledger and folder. */
   async start(more: Record<string, string> = {}): Promise<ToolClient> {
-    const driver = await startToolClient(this.workplace.env(this.service, { ...this.#more, ...more }));
-    this.#drivers.push(driver);
-    return driver;
+    const client = await startToolClient(this.workplace.env(this.service, { ...this.#more, ...more }));
+    this.#drivers.push(client);
+    return client;
   }
 
   async peek(): Promise<LedgerController> {
@@ -60,9 +60,9 @@ export class CrashSetup {
   }
 
   /** Kills the process as soon as `point` resolves, and reads what the folder contains then. */
-  async killAt(driver: ToolClient, point: Promise<unknown>): Promise<void> {
+  async killAt(client: ToolClient, point: Promise<unknown>): Promise<void> {
     await point;
-    await killHard(driver.pid);
+    await killHard(client.pid);
     this.#peek?.release();
     this.#peek?.repair();
     await this.expectOnlyWholeFiles();
@@ -123,7 +123,7 @@ export class CrashSetup {
 
   async strike(): Promise<void> {
     await this.#peek?.close();
-    await Promise.all(this.#drivers.map((driver) => driver.close()));
+    await Promise.all(this.#drivers.map((client) => client.close()));
     await this.service.stop();
     await this.workplace.remove();
   }

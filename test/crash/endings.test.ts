@@ -85,17 +85,17 @@ describe("a process that ends", () => {
 /** Two tasks are in flight until the service may finish them, so the next job waits. */
 async function startHeldBack() {
   setup = await CrashSetup.set({ processingMs: 600_000, limitScale: 0.01 });
-  const driver = await setup.start();
+  const client = await setup.start();
   for (const prompt of ["First of two", "Second of two"]) {
-    await driver.call("generate_audio", { prompt, wait_seconds: 0 });
+    await client.call("generate_audio", { prompt, wait_seconds: 0 });
   }
-  return driver;
+  return client;
 }
 
 describe("a job that waits for a slot", () => {
   it("creates after its call has returned, and saves", async () => {
-    const driver = await startHeldBack();
-    const held = taskOf(await driver.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
+    const client = await startHeldBack();
+    const held = taskOf(await client.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
     expect(held).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/), billing: null });
     expect(setup.service.count("create")).toBe(2);
     setup.service.processingMs = 0;
@@ -103,14 +103,14 @@ describe("a job that waits for a slot", () => {
     expect(setup.service.count("create")).toBe(3);
     expect(setup.service.rateLimitedCount).toBe(0);
     const before = setup.service.exchanges.length;
-    expect(taskOf(await driver.call("generate_audio", CALL))).toMatchObject({ replayed: true });
+    expect(taskOf(await client.call("generate_audio", CALL))).toMatchObject({ replayed: true });
     expect(setup.service.exchanges.length).toBe(before);
   });
 
   it("is dropped when its only caller cancels", async () => {
-    const driver = await startHeldBack();
+    const client = await startHeldBack();
     const cancelled = new AbortController();
-    const call = driver.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
+    const call = client.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
     await (await setup.peek()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await call).toBe("cancelled");
@@ -118,17 +118,17 @@ describe("a job that waits for a slot", () => {
     await expect.poll(() => setup.finalNames(), { timeout: 60_000 }).toHaveLength(2);
     await sleep(A_WHILE_MS);
     expect(setup.service.count("create")).toBe(2);
-    const waiting = await driver.call("list_tasks", { status: "waiting" });
+    const waiting = await client.call("list_tasks", { status: "waiting" });
     expect(waiting.structuredContent).toMatchObject({ count: 1 });
   });
 
   it("stays while another caller still waits for it", async () => {
-    const driver = await startHeldBack();
+    const client = await startHeldBack();
     const cancelled = new AbortController();
-    const leaving = driver
+    const leaving = client
       .call("generate_audio", CALL, { signal: cancelled.signal })
       .catch(() => "cancelled");
-    const staying = driver.call("generate_audio", CALL);
+    const staying = client.call("generate_audio", CALL);
     await (await setup.peek()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await leaving).toBe("cancelled");
@@ -143,12 +143,12 @@ describe("a job whose create was sent", () => {
     "is completed and saved if its caller cancels: %s",
     async (when) => {
       setup = await CrashSetup.set();
-      const driver = await setup.start();
-      await driver.call("list_tasks", {});
+      const client = await setup.start();
+      await client.call("list_tasks", {});
       const point = KILL_POINTS.find((candidate) => when.test(candidate.when));
       const cancelled = new AbortController();
       const reached = point?.reach(setup);
-      const call = driver.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
+      const call = client.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
       await reached;
       cancelled.abort();
       expect(await call).toBe("cancelled");
@@ -156,7 +156,7 @@ describe("a job whose create was sent", () => {
       setup.service.intercept = undefined;
       setup.service.dropConnections();
       await expect.poll(() => setup.finalNames(), { timeout: 60_000 }).toHaveLength(1);
-      await setup.judge(await driver.call("generate_audio", CALL));
+      await setup.judge(await client.call("generate_audio", CALL));
     },
   );
 });

@@ -47,7 +47,7 @@ const NEW: ReadonlyArray<Record<string, unknown>> = [
 let program: string;
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 /** The program without the entries, on the same ledger. */
 let older: ToolClient;
 
@@ -70,11 +70,11 @@ beforeAll(async () => {
   await writeFile(table, text.replace("\n  model: {", ENTRIES));
   service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
   workplace = await createWorkplace();
-  driver = await start(join(program, "src"));
+  client = await start(join(program, "src"));
   older = await start(join(ROOT, "src"));
 });
 afterAll(async () => {
-  await Promise.all([driver.close(), older.close()]);
+  await Promise.all([client.close(), older.close()]);
   await service.stop();
   await workplace.remove();
   await rm(program, { recursive: true });
@@ -129,7 +129,7 @@ describe("an entry added to the table of request fields", () => {
   it("is an argument of the tools that it names", async () => {
     const schema = z.object({ inputSchema: z.object({ properties: z.record(z.string(), z.unknown()) }) });
     const properties = new Map(
-      (await driver.tools()).map((tool) => [tool.name, schema.parse(tool).inputSchema.properties]),
+      (await client.tools()).map((tool) => [tool.name, schema.parse(tool).inputSchema.properties]),
     );
     expect(properties.get("generate_audio")).toMatchObject({
       style: { type: "string", description: "The manner" },
@@ -155,13 +155,13 @@ describe("an entry added to the table of request fields", () => {
       ["narrate", { text: "x", style: "\uFFFD" }, /style holds U\+FFFD/],
       ["narrate", { text: "x", seed: 1 }, /unknown argument "seed"/],
     ] as const;
-    for (const [name, args, words] of calls) expect(wordsOf(await driver.call(name, args))).toMatch(words);
+    for (const [name, args, words] of calls) expect(wordsOf(await client.call(name, args))).toMatch(words);
     expect(service.tasks.size).toBe(0);
   });
 
   it("is sent only with the task that it is given for", async () => {
     const ask = async (more: object): Promise<unknown> =>
-      taskOf(await driver.call("generate_audio", { ...GOLDEN, ...more }));
+      taskOf(await client.call("generate_audio", { ...GOLDEN, ...more }));
     expect(await bodiesOf(() => ask({ style: "calm", seed: 7 }))).toMatchObject([{ style: "calm", seed: 7 }]);
     const [plain] = await bodiesOf(() => ask({}));
     expect(plain).not.toHaveProperty("style");
@@ -174,18 +174,18 @@ describe("an entry added to the table of request fields", () => {
     const text = textOf("One", "Two");
     const call = { text, output_format: "pcm" };
     const plain = narrationOf(await older.call("narrate", call));
-    expect(narrationOf(await driver.call("narrate", call)).narration_id).toBe(plain.narration_id);
-    const styled = narrationOf(await driver.call("narrate", { ...call, style: "calm" }));
+    expect(narrationOf(await client.call("narrate", call)).narration_id).toBe(plain.narration_id);
+    const styled = narrationOf(await client.call("narrate", { ...call, style: "calm" }));
     expect(styled.narration_id).not.toBe(plain.narration_id);
     const go = { narration_id: styled.narration_id, max_credits: 450 };
     const refused = await bodiesOf(async () => {
       expect(wordsOf(await older.call("narrate", go))).toContain("written by a newer version of this server");
     });
     expect(refused).toEqual([]);
-    await driver.close();
-    driver = await start(join(program, "src"));
+    await client.close();
+    client = await start(join(program, "src"));
     const parts = await bodiesOf(async () => {
-      expect(narrationOf(await driver.call("narrate", go)).status).toBe("finished");
+      expect(narrationOf(await client.call("narrate", go)).status).toBe("finished");
     });
     expect(parts).toHaveLength(2);
     for (const part of parts) expect(part).toMatchObject({ style: "calm", output_format: "pcm" });

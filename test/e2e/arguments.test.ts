@@ -14,15 +14,15 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 
 beforeAll(async () => {
   service = await CountingService.start({ audioBytes: 600 });
   workplace = await createWorkplace();
-  driver = await startToolClient(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
+  client = await startToolClient(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
 });
 afterAll(async () => {
-  await driver.close();
+  await client.close();
   await service.stop();
   await workplace.remove();
 });
@@ -129,7 +129,7 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
 describe("arguments of generate_audio", () => {
   it.each(ACCEPTED)("accepts %s", async (_name, args) => {
     const before = service.count("create");
-    const task = taskOf(await driver.call("generate_audio", args));
+    const task = taskOf(await client.call("generate_audio", args));
     expect(task.status).toBe("succeeded");
     expect(service.count("create")).toBe(before + 1);
     const sent: unknown = JSON.parse(service.exchanges.findLast(({ kind }) => kind === "create")?.body ?? "");
@@ -138,7 +138,7 @@ describe("arguments of generate_audio", () => {
 
   it.each(REFUSED)("refuses %s, naming field and rule, and sends nothing", async (_name, args, words) => {
     const before = service.exchanges.length;
-    const outcome = await driver.call("generate_audio", args);
+    const outcome = await client.call("generate_audio", args);
     const facts = errorOf(outcome);
     expect(["invalid_request", "invalid_file_name"]).toContain(facts.code);
     expect(facts).toMatchObject({ http_status: null, retryable: false });
@@ -159,13 +159,13 @@ describe("arguments of the other tools", () => {
     ["list_tasks", { limit: 101 }, /limit must be/],
     ["list_tasks", { status: "done" }, /status must be one of/],
   ])("%s refuses %j", async (name, args, words) => {
-    const outcome = await driver.call(name, args);
+    const outcome = await client.call(name, args);
     expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
     expect(textOf(outcome)).toMatch(words);
   });
 
   it("an unknown tool is a protocol error that names the known ones", async () => {
-    await expect(driver.call("make_audio", {})).rejects.toThrow(/generate_audio, get_task/);
+    await expect(client.call("make_audio", {})).rejects.toThrow(/generate_audio, get_task/);
   });
 });
 
@@ -178,8 +178,8 @@ describe("what clients add or leave open", () => {
     ],
     ["the one model that there is", { model: "audio-1.0" }],
   ])("takes %s as the same request", async (_what, more) => {
-    const plain = taskOf(await driver.call("generate_audio", { prompt: "Taken as it is meant" }));
-    const outcome = taskOf(await driver.call("generate_audio", { prompt: "Taken as it is meant", ...more }));
+    const plain = taskOf(await client.call("generate_audio", { prompt: "Taken as it is meant" }));
+    const outcome = taskOf(await client.call("generate_audio", { prompt: "Taken as it is meant", ...more }));
     expect(outcome).toMatchObject({ task_id: plain.task_id, replayed: true });
   });
 });

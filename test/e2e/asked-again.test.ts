@@ -6,12 +6,12 @@ import { FAST, startToolClient, type ToolClient, taskOf, type Workplace } from "
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 
 setUpEach(
   (stage) => {
-    ({ service, workplace, driver } = stage);
-    return () => driver;
+    ({ service, workplace, client } = stage);
+    return () => client;
   },
   { processingMs: 6000 },
 );
@@ -21,11 +21,11 @@ it("the repeat of a cancelled call returns a handle early and pays nothing", asy
   service.processingMs = 600_000;
   const call = { prompt: "Cancelled by its client", wait_seconds: 30 };
   const stop = new AbortController();
-  const first = driver.call("generate_audio", call, { signal: stop.signal }).catch(() => "cancelled");
+  const first = client.call("generate_audio", call, { signal: stop.signal }).catch(() => "cancelled");
   await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
   stop.abort();
   expect(await first).toBe("cancelled");
-  const task = taskOf(await driver.call("generate_audio", call));
+  const task = taskOf(await client.call("generate_audio", call));
   expect(task).toMatchObject({ task_id: [...service.tasks.keys()][0], replayed: true });
   expect(task.status).not.toBe("succeeded");
   expect(service.count("create")).toBe(1);
@@ -35,10 +35,10 @@ it("a call open for longer than 2 s keeps its window, and its repeat returns ear
   // The task ends only once the repeat has returned.
   service.processingMs = 600_000;
   const call = { prompt: "Given up in silence", wait_seconds: 30 };
-  const first = driver.call("generate_audio", call);
+  const first = client.call("generate_audio", call);
   await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 2100));
-  const value = await driver.call("generate_audio", call);
+  const value = await client.call("generate_audio", call);
   expect(taskOf(value).status).not.toBe("succeeded");
   for (const task of service.tasks.values()) task.status = "succeeded";
   expect(taskOf(await first)).toMatchObject({ status: "succeeded", task_id: taskOf(value).task_id });
@@ -47,14 +47,14 @@ it("a call open for longer than 2 s keeps its window, and its repeat returns ear
 it("two simultaneous calls both wait for the file", async () => {
   service.processingMs = 300;
   const call = { prompt: "Twice at once", wait_seconds: 30 };
-  const both = await Promise.all([1, 2].map(() => driver.call("generate_audio", call)));
+  const both = await Promise.all([1, 2].map(() => client.call("generate_audio", call)));
   expect(both.map((outcome) => taskOf(outcome).status)).toEqual(["succeeded", "succeeded"]);
 });
 
 it("a call in another process waits as usual, even if the first has been open for long", async () => {
   service.processingMs = 4000;
   const call = { prompt: "Asked for in two windows", wait_seconds: 30 };
-  const first = driver.call("generate_audio", call);
+  const first = client.call("generate_audio", call);
   await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 2100));
   const other = await startToolClient(workplace.env(service, FAST));

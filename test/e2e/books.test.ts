@@ -72,7 +72,7 @@ const chaptersSchema = z.array(z.object({ number: z.int(), title: z.string(), cr
 describeWithFfprobe("a book", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: ToolClient;
+  let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
     workplace = await createWorkplace();
@@ -80,18 +80,18 @@ describeWithFfprobe("a book", () => {
     mkdirSync(texts);
     writeFileSync(join(texts, "alice.epub"), book());
     writeFileSync(join(texts, "broken.epub"), book().subarray(0, 2000));
-    driver = await startToolClient(
+    client = await startToolClient(
       workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
     );
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await sandbox.stop();
     await workplace.remove();
   });
 
   const narrate = async (args: Record<string, unknown>) =>
-    await driver.call("narrate", { file: "alice.epub", wait_seconds: 100, ...args });
+    await client.call("narrate", { file: "alice.epub", wait_seconds: 100, ...args });
   const creditsOf = async (args: Record<string, unknown>): Promise<number> =>
     Number(narrationOf(await narrate(args)).credits.estimate);
   const titleOf = (number: number): string => `Chapter ${number}. The fall, part ${number}`;

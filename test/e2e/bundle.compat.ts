@@ -58,7 +58,7 @@ describe("the bundle", () => {
         };
         return [name, Object.entries(given).find(([placeholder]) => placeholder === value)?.[1] ?? value];
       });
-      const driver = await driveCommand(
+      const client = await driveCommand(
         {
           command: cachedNode(major),
           args: args.map((arg) => arg.replace(/^\$\{__dirname\}/, unpacked)),
@@ -68,15 +68,15 @@ describe("the bundle", () => {
         },
         "v1",
       );
-      expect(await driver.tools()).toHaveLength(TOOLS.length);
+      expect(await client.tools()).toHaveLength(TOOLS.length);
       const task = taskOf(
-        await driver.call("generate_audio", { prompt: `From the bundle on Node ${major}` }),
+        await client.call("generate_audio", { prompt: `From the bundle on Node ${major}` }),
       );
       expect(task.status).toBe("succeeded");
       expect(task.audio?.path.startsWith(join(place.root, "audio-generation"))).toBe(true);
       expect(existsSync(task.audio?.path ?? "")).toBe(true);
-      expect(driver.stderr()).toBe("");
-      await driver.close();
+      expect(client.stderr()).toBe("");
+      await client.close();
       await place.remove();
     },
   );

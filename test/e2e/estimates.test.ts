@@ -8,18 +8,18 @@ import { errorOf, type ToolClient, textOf } from "../support/workplace.ts";
 const TEXT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(8);
 
 let service: CountingService;
-let driver: ToolClient;
+let client: ToolClient;
 
 setUpEach((stage) => {
-  ({ service, driver } = stage);
-  return () => driver;
+  ({ service, client } = stage);
+  return () => client;
 });
 
 /** Generates some texts, each 1.5 times as long as the table estimates. */
 async function speak(count: number): Promise<void> {
   service.audioSeconds = estimateSeconds(TEXT) * 1.5;
   for (let number = 1; number <= count; number += 1) {
-    await driver.call("generate_audio", { prompt: TEXT, take: number });
+    await client.call("generate_audio", { prompt: TEXT, take: number });
   }
 }
 
@@ -29,7 +29,7 @@ async function toldCost(): Promise<number> {
     service.refuse(response, 402, "insufficient_credits");
     return true;
   };
-  const refused = await driver.call("generate_audio", { prompt: TEXT, file_name: "next", take: 99 });
+  const refused = await client.call("generate_audio", { prompt: TEXT, file_name: "next", take: 99 });
   expect(errorOf(refused).code).toBe("insufficient_credits");
   const [, credits] = /this text would then cost about (\d+) of them/.exec(textOf(refused)) ?? [];
   return Number(credits);

@@ -20,21 +20,21 @@ const pairs = OUTPUT_FORMATS.flatMap((format) => SAMPLE_RATES.map((rate) => ({ f
 describeWithFfprobe("a file of every format and rate", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: ToolClient;
+  let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001 });
     workplace = await createWorkplace();
-    driver = await startToolClient(workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" }));
+    client = await startToolClient(workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" }));
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await sandbox.stop();
     await workplace.remove();
   });
 
   it.for(pairs)("$format at $rate Hz", async ({ format, rate }) => {
     const task = taskOf(
-      await driver.call("generate_audio", {
+      await client.call("generate_audio", {
         prompt: "Every format, every rate.",
         output_format: format,
         sample_rate: rate,

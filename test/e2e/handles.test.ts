@@ -20,11 +20,11 @@ let workplace: Workplace;
 const open: ToolClient[] = [];
 
 async function start(env: Record<string, string> = {}): Promise<ToolClient> {
-  const driver = await startToolClient(workplace.env(service, { ...FAST, ...env }));
-  open.push(driver);
+  const toolClient = await startToolClient(workplace.env(service, { ...FAST, ...env }));
+  open.push(toolClient);
   // The code loaded by the first request must not use up short windows.
-  await driver.call("get_task", { task_id: "task-of-nobody" });
-  return driver;
+  await toolClient.call("get_task", { task_id: "task-of-nobody" });
+  return toolClient;
 }
 
 /** Delays the first creates of a test with a pause. */
@@ -43,7 +43,7 @@ beforeEach(async () => {
   workplace = await createWorkplace();
 });
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((driver) => driver.close()));
+  await Promise.all(open.splice(0).map((toolClient) => toolClient.close()));
   await service.stop();
   await workplace.remove();
 });
@@ -51,21 +51,21 @@ afterEach(async () => {
 describe("the handle of a delayed request", () => {
   it("reports progress without waiting, and waits for the file with a window", async () => {
     putOff(1000);
-    const driver = await start();
-    const held = taskOf(await driver.call("generate_audio", CALL));
+    const toolClient = await start();
+    const held = taskOf(await toolClient.call("generate_audio", CALL));
     expect(held).toMatchObject({ status: "waiting", replayed: false, billing: null });
     expect(held.task_id).toMatch(/^req-[0-9a-f]{32}$/);
-    const seen = taskOf(await driver.call("get_task", { task_id: held.task_id }));
+    const seen = taskOf(await toolClient.call("get_task", { task_id: held.task_id }));
     expect(seen).toMatchObject({ status: "waiting", task_id: held.task_id });
     expect(seen.message).toMatch(/The server goes on by itself and saves the file/);
-    const early = errorOf(await driver.call("download_audio", { task_id: held.task_id }));
+    const early = errorOf(await toolClient.call("download_audio", { task_id: held.task_id }));
     expect(early).toMatchObject({ code: "not_ready", task_id: held.task_id });
     service.intercept = undefined;
-    const done = taskOf(await driver.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
+    const done = taskOf(await toolClient.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
     expect(done).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
-    const later = taskOf(await driver.call("get_task", { task_id: held.task_id }));
+    const later = taskOf(await toolClient.call("get_task", { task_id: held.task_id }));
     expect(later.audio?.path).toBe(done.audio?.path);
-    const again = taskOf(await driver.call("download_audio", { task_id: held.task_id }));
+    const again = taskOf(await toolClient.call("download_audio", { task_id: held.task_id }));
     expect(again.audio?.path).toBe(done.audio?.path);
     expect(service.tasks.size).toBe(1);
   });
@@ -73,8 +73,8 @@ describe("the handle of a delayed request", () => {
   it("is known to another process, which reports that the request is being worked on, and waits", async () => {
     putOff(1000);
     // Start both before the pauses begin, because a start can take as long as a pause.
-    const [driver, other] = await Promise.all([start(), start()]);
-    const held = taskOf(await driver.call("generate_audio", CALL));
+    const [toolClient, other] = await Promise.all([start(), start()]);
+    const held = taskOf(await toolClient.call("generate_audio", CALL));
     const seen = taskOf(await other.call("get_task", { task_id: held.task_id }));
     expect(seen.message).toMatch(/Another client window is already working on this request/);
     service.intercept = undefined;
@@ -102,13 +102,13 @@ describe("the handle of a delayed request", () => {
 });
 
 describe("the second answer about a waiting request", () => {
-  const runTwo = async (driver: ToolClient): Promise<void> => {
+  const runTwo = async (toolClient: ToolClient): Promise<void> => {
     for (const prompt of ["The first that runs", "The second that runs"]) {
-      await driver.call("generate_audio", { prompt, wait_seconds: 0 });
+      await toolClient.call("generate_audio", { prompt, wait_seconds: 0 });
     }
   };
-  const runOneOnTheLastCredits = async (driver: ToolClient): Promise<void> => {
-    await driver.call("generate_audio", { prompt: "The one that runs", wait_seconds: 0 });
+  const runOneOnTheLastCredits = async (toolClient: ToolClient): Promise<void> => {
+    await toolClient.call("generate_audio", { prompt: "The one that runs", wait_seconds: 0 });
     service.intercept = ({ kind }, response) => {
       if (kind === "create") service.refuse(response, 402, "insufficient_credits");
       return kind === "create";
@@ -121,10 +121,10 @@ describe("the second answer about a waiting request", () => {
     ["no free credits", runOneOnTheLastCredits, /are held by tasks that run \((\d+) s so far\)/],
   ] as const)("reports what has changed: %s", async (_what, obstruct, words) => {
     service.processingMs = 20_000;
-    const driver = await start({ AUDIO_TIME_SCALE: "0.1" });
-    await obstruct(driver);
-    const first = taskOf(await driver.call("generate_audio", { ...CALL, wait_seconds: 1 }));
-    const second = taskOf(await driver.call("get_task", { task_id: first.task_id, wait_seconds: 1.5 }));
+    const toolClient = await start({ AUDIO_TIME_SCALE: "0.1" });
+    await obstruct(toolClient);
+    const first = taskOf(await toolClient.call("generate_audio", { ...CALL, wait_seconds: 1 }));
+    const second = taskOf(await toolClient.call("get_task", { task_id: first.task_id, wait_seconds: 1.5 }));
     expect([first.status, second.status]).toEqual(["waiting", "waiting"]);
     const [before, after] = [first, second].map(({ message }) => Number(words.exec(message)?.[1]));
     expect(before, first.message).toBeGreaterThan(0);
@@ -135,10 +135,10 @@ describe("the second answer about a waiting request", () => {
 
 describe("the first success of a process", () => {
   it("is the only one whose text asks to tell the path; all are short", async () => {
-    const driver = await start();
+    const toolClient = await start();
     const outcomes = [
-      await driver.call("generate_audio", { prompt: "The first" }),
-      await driver.call("generate_audio", { prompt: "The second" }),
+      await toolClient.call("generate_audio", { prompt: "The first" }),
+      await toolClient.call("generate_audio", { prompt: "The second" }),
     ];
     const texts = outcomes.map(({ content }) => content[0]?.text ?? "");
     expect(texts.map((text) => text.includes("\nNext: Tell the user the path."))).toEqual([true, false]);

@@ -24,9 +24,9 @@ let workplace: Workplace;
 const open: ToolClient[] = [];
 
 async function start(env: Record<string, string> = {}): Promise<ToolClient> {
-  const driver = await startToolClient(workplace.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
-  open.push(driver);
-  return driver;
+  const client = await startToolClient(workplace.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
+  open.push(client);
+  return client;
 }
 
 beforeEach(async () => {
@@ -34,7 +34,7 @@ beforeEach(async () => {
   workplace = await createWorkplace();
 });
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((driver) => driver.close()));
+  await Promise.all(open.splice(0).map((client) => client.close()));
   await service.stop();
   await workplace.remove();
 });
@@ -43,11 +43,11 @@ const listing = z.object({ tasks: z.array(z.record(z.string(), z.unknown())), me
 
 describe("a row of list_tasks", () => {
   it("has status, local time, credits, length, voice, text and path in the text form and in fields", async () => {
-    const driver = await start();
+    const client = await start();
     const made = taskOf(
-      await driver.call("generate_audio", { prompt: "A row of everything", voice: "felix_zh", take: 2 }),
+      await client.call("generate_audio", { prompt: "A row of everything", voice: "felix_zh", take: 2 }),
     );
-    const outcome = await driver.call("list_tasks", {});
+    const outcome = await client.call("list_tasks", {});
     const text = textOf(outcome);
     expect(text).toMatch(
       /^1 request, newest first\. Spent: [^\n]*\ntask-\w+: succeeded, \d{4}-\d\d-\d\d \d\d:\d\d, 10 credits, 4 s, voice: felix_zh, take 2\. "A row of everything" \//,
@@ -65,24 +65,24 @@ describe("a row of list_tasks", () => {
     });
     expect(text).toContain(String(row?.["created_at"]).slice(0, 16).replace("T", " "));
     await rm(made.audio?.path ?? "");
-    expect(textOf(await driver.call("list_tasks", {}))).toContain(
+    expect(textOf(await client.call("list_tasks", {}))).toContain(
       `(file gone: ${made.audio?.path}) Next: download_audio with task_id ${made.task_id} (free).`,
     );
   });
 
   it("says that there are no requests, or that none match", async () => {
-    const driver = await start();
-    expect(textOf(await driver.call("list_tasks", {}))).toBe("No requests recorded yet.");
-    expect(textOf(await driver.call("list_tasks", { status: "failed" }))).toMatch(/^No such requests/);
+    const client = await start();
+    expect(textOf(await client.call("list_tasks", {}))).toBe("No requests recorded yet.");
+    expect(textOf(await client.call("list_tasks", { status: "failed" }))).toMatch(/^No such requests/);
   });
 
   it("is found by words of its whole text and by its file's name", async () => {
-    const driver = await start();
+    const client = await start();
     const long = `${"A long beginning that fills the excerpt and more than that. ".repeat(3)}Then a Zebra.`;
-    await driver.call("generate_audio", { prompt: long });
-    await driver.call("generate_audio", { prompt: "Something else", file_name: "bridge" });
+    await client.call("generate_audio", { prompt: long });
+    await client.call("generate_audio", { prompt: "Something else", file_name: "bridge" });
     const count = async (query: string): Promise<unknown> =>
-      (await driver.call("list_tasks", { query })).structuredContent?.["count"];
+      (await client.call("list_tasks", { query })).structuredContent?.["count"];
     expect(await count("zebra beginning")).toBe(1);
     expect(await count("bridge.mp3")).toBe(1);
     expect(await count("zebra bridge")).toBe(0);
@@ -99,8 +99,8 @@ describe("AUDIO_VOICE_NOTES", () => {
 
   it("adds the user's notes to the voices in both forms, and makes them searchable", async () => {
     const path = await write('{ "sophie_en_zh": "warm, calm\\nfor audiobooks", "sofia": "nobody" }');
-    const driver = await start({ AUDIO_VOICE_NOTES: path });
-    const outcome = await driver.call("list_voices", { query: "audiobooks" });
+    const client = await start({ AUDIO_VOICE_NOTES: path });
+    const outcome = await client.call("list_voices", { query: "audiobooks" });
     expect(outcome.structuredContent).toMatchObject({
       count: 1,
       voices: [{ id: "sophie_en_zh", note: "warm, calm for audiobooks" }],
@@ -126,11 +126,11 @@ describe("AUDIO_VOICE_NOTES", () => {
     ["holds something else", '["sophie"]', /is not JSON such as/],
     ["is far too large", `{"a":"${"x".repeat(70_000)}"}`, /is larger than 64 KiB/],
   ])("that %s is a configuration error, and list_voices works", async (_what, content, words) => {
-    const driver = await start({ AUDIO_VOICE_NOTES: await write(content) });
-    const outcome = await driver.call("generate_audio", { prompt: "x" });
+    const client = await start({ AUDIO_VOICE_NOTES: await write(content) });
+    const outcome = await client.call("generate_audio", { prompt: "x" });
     expect(errorOf(outcome).code).toBe("configuration_error");
     expect(textOf(outcome)).toMatch(words);
-    expect((await driver.call("list_voices", {})).structuredContent).toMatchObject({
+    expect((await client.call("list_voices", {})).structuredContent).toMatchObject({
       count: VOICE_IDS.length,
     });
   });
@@ -141,8 +141,8 @@ describe("AUDIO_VOICE_NOTES", () => {
       ["notes.json", /is not an absolute path/],
       [workplace.root, /is not a file/],
     ] as const) {
-      const driver = await start({ AUDIO_VOICE_NOTES: path });
-      expect(textOf(await driver.call("list_tasks", {}))).toMatch(words);
+      const client = await start({ AUDIO_VOICE_NOTES: path });
+      expect(textOf(await client.call("list_tasks", {}))).toMatch(words);
     }
   });
 });

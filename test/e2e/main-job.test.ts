@@ -21,23 +21,23 @@ import {
 describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the sandbox's voice", (kind) => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: ToolClient;
+  let client: ToolClient;
 
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.3, timeScale: 0.01 });
     workplace = await createWorkplace();
-    driver = await startToolClient(workplace.env(sandbox, FAST), kind);
+    client = await startToolClient(workplace.env(sandbox, FAST), kind);
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await sandbox.stop();
     await workplace.remove();
   });
 
-  it("saves a narration, sends progress, and links to the file", async () => {
+  it("saves the audio, sends progress, and links to the file", async () => {
     const messages: string[] = [];
     const numbers: number[] = [];
-    const outcome = await driver.call(
+    const outcome = await client.call(
       "generate_audio",
       { prompt: `A short greeting for ${kind}.`, voice: "sophie_en_zh" },
       {
@@ -62,23 +62,23 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
   });
 
   it("returns the audio in all three deliveries, and as a resource", async () => {
-    const made = taskOf(await driver.call("generate_audio", { prompt: `Deliveries for ${kind}.` }));
+    const made = taskOf(await client.call("generate_audio", { prompt: `Deliveries for ${kind}.` }));
     const bytes = await readFile(made.audio?.path ?? "");
-    const byPath = await driver.call("download_audio", { task_id: made.task_id });
+    const byPath = await client.call("download_audio", { task_id: made.task_id });
     expect(byPath.content.map(({ type }) => type)).toEqual(["text", "resource_link"]);
     for (const deliver of ["inline", "both"]) {
-      const outcome = await driver.call("download_audio", { task_id: made.task_id, deliver });
+      const outcome = await client.call("download_audio", { task_id: made.task_id, deliver });
       const block = outcome.content.find(({ type }) => type === "audio");
       expect(Buffer.from(block?.data ?? "", "base64").equals(bytes)).toBe(true);
       expect(block?.mimeType).toBe("audio/mpeg");
       expect(taskOf(outcome).audio?.path).toBe(made.audio?.path);
     }
-    const byFile = await driver.read(made.audio?.uri ?? "");
+    const byFile = await client.read(made.audio?.uri ?? "");
     expect(byFile.bytes.equals(bytes)).toBe(true);
-    const byTask = await driver.read(`audio://tasks/${made.task_id}/content`);
+    const byTask = await client.read(`audio://tasks/${made.task_id}/content`);
     expect(byTask).toMatchObject({ mimeType: "audio/mpeg" });
     expect(byTask.bytes.equals(bytes)).toBe(true);
-    expect(await driver.templates()).toEqual([
+    expect(await client.templates()).toEqual([
       "audio://tasks/{task_id}/content{?offset,length}",
       "audio://narrations/{narration_id}",
       "audio://narrations/{narration_id}/files/{n}{?offset,length}",
@@ -87,40 +87,40 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
 
   it("returns raw pcm inside a result as an embedded resource", async () => {
     const made = taskOf(
-      await driver.call("generate_audio", {
+      await client.call("generate_audio", {
         prompt: `Raw for ${kind}.`,
         output_format: "pcm",
         sample_rate: 8000,
       }),
     );
-    const outcome = await driver.call("download_audio", { task_id: made.task_id, deliver: "inline" });
+    const outcome = await client.call("download_audio", { task_id: made.task_id, deliver: "inline" });
     const block = outcome.content.find(({ type }) => type === "resource");
     expect(Buffer.from(block?.resource?.blob ?? "", "base64").length).toBe(made.audio?.size_bytes);
   });
 
   it("reads only audio of the ledger", async () => {
-    await expect(driver.read("file:///etc/passwd")).rejects.toThrow(/not_found/);
-    await expect(driver.read("audio://tasks/..%2f..%2fetc/content")).rejects.toThrow(/not_found/);
-    await expect(driver.read("https://example.com/a.mp3")).rejects.toThrow(/not_found/);
+    await expect(client.read("file:///etc/passwd")).rejects.toThrow(/not_found/);
+    await expect(client.read("audio://tasks/..%2f..%2fetc/content")).rejects.toThrow(/not_found/);
+    await expect(client.read("https://example.com/a.mp3")).rejects.toThrow(/not_found/);
   });
 
   it("filters voices by language and words", async () => {
-    const all = await driver.call("list_voices", {});
+    const all = await client.call("list_voices", {});
     expect(all.structuredContent).toMatchObject({ count: VOICE_IDS.length });
-    const portuguese = await driver.call("list_voices", { language: "pt" });
+    const portuguese = await client.call("list_voices", { language: "pt" });
     expect(portuguese.structuredContent).toMatchObject({
       count: countVoices("pt"),
       voices: expect.arrayContaining([expect.objectContaining({ id: "mindy_en_es_id_pt_zh" })]),
     });
-    const mixed = await driver.call("list_voices", { language: "es", query: "mixed sandy" });
+    const mixed = await client.call("list_voices", { language: "es", query: "mixed sandy" });
     expect(mixed.structuredContent).toMatchObject({ count: 1, voices: [{ name: "Sandy", mixed: true }] });
-    const none = await driver.call("list_voices", { query: "nobody" });
+    const none = await client.call("list_voices", { query: "nobody" });
     expect(none.structuredContent).toMatchObject({ count: 0, voices: [] });
   });
 
   it("lists requests, newest first", async () => {
-    await driver.call("generate_audio", { prompt: `The newest of ${kind}.` });
-    const outcome = await driver.call("list_tasks", { limit: 2 });
+    await client.call("generate_audio", { prompt: `The newest of ${kind}.` });
+    const outcome = await client.call("list_tasks", { limit: 2 });
     expect(outcome.structuredContent).toMatchObject({
       count: 2,
       tasks: [{ prompt_excerpt: `The newest of ${kind}.`, status: "succeeded", credits: 10 }, {}],
@@ -131,27 +131,27 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
 describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a counting service", (kind) => {
   let service: CountingService;
   let workplace: Workplace;
-  let driver: ToolClient;
+  let client: ToolClient;
 
   beforeAll(async () => {
     service = await CountingService.start();
     workplace = await createWorkplace();
-    driver = await startToolClient(workplace.env(service, FAST), kind);
+    client = await startToolClient(workplace.env(service, FAST), kind);
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await service.stop();
     await workplace.remove();
   });
 
   it("sends no second create for the same call, and one for another take", async () => {
     const call = { prompt: "Twice the same", speed: 1.25 };
-    const first = taskOf(await driver.call("generate_audio", call));
+    const first = taskOf(await client.call("generate_audio", call));
     const before = service.exchanges.length;
-    const again = taskOf(await driver.call("generate_audio", { ...call, take: 1, output_format: "mp3" }));
+    const again = taskOf(await client.call("generate_audio", { ...call, take: 1, output_format: "mp3" }));
     expect(service.exchanges.length).toBe(before);
     expect(again).toMatchObject({ task_id: first.task_id, replayed: true, audio: first.audio });
-    const other = taskOf(await driver.call("generate_audio", { ...call, take: 2 }));
+    const other = taskOf(await client.call("generate_audio", { ...call, take: 2 }));
     expect(other.task_id).not.toBe(first.task_id);
     expect(other).toMatchObject({ take: 2, replayed: false });
     expect(service.count("create")).toBe(2);
@@ -161,15 +161,15 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
   it("returns a handle when the window closes, and the file to a call that waits", async () => {
     service.processingMs = 1500;
     const call = { prompt: "Longer than the window", wait_seconds: 0 };
-    const handle = taskOf(await driver.call("generate_audio", call));
+    const handle = taskOf(await client.call("generate_audio", call));
     expect(handle.audio).toBeNull();
     expect(["queued", "processing"]).toContain(handle.status);
     expect(handle.next_step).toContain(`get_task with task_id ${handle.task_id}`);
-    const early = errorOf(await driver.call("download_audio", { task_id: handle.task_id }));
+    const early = errorOf(await client.call("download_audio", { task_id: handle.task_id }));
     expect(early).toMatchObject({ code: "not_ready", retryable: true, task_id: handle.task_id });
-    const joined = taskOf(await driver.call("generate_audio", { ...call, wait_seconds: 0.1 }));
+    const joined = taskOf(await client.call("generate_audio", { ...call, wait_seconds: 0.1 }));
     expect(joined).toMatchObject({ task_id: handle.task_id, replayed: true });
-    const done = taskOf(await driver.call("get_task", { task_id: handle.task_id, wait_seconds: 10 }));
+    const done = taskOf(await client.call("get_task", { task_id: handle.task_id, wait_seconds: 10 }));
     expect(done.status).toBe("succeeded");
     expect((await readFile(done.audio?.path ?? "")).length).toBe(done.audio?.size_bytes);
     service.processingMs = 0;
@@ -177,7 +177,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
 
   it("saves in the background when no call waits any more", async () => {
     service.processingMs = 300;
-    taskOf(await driver.call("generate_audio", { prompt: "Nobody waits", wait_seconds: 0 }));
+    taskOf(await client.call("generate_audio", { prompt: "Nobody waits", wait_seconds: 0 }));
     await expect
       .poll(async () => (await workplace.outputNames()).some((name) => name.startsWith("Nobody-waits-")), {
         timeout: 5000,
@@ -188,20 +188,20 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
 
   it("saves audio under a second name on request", async () => {
     const call = { prompt: "Two names", file_name: "first" };
-    const first = taskOf(await driver.call("generate_audio", call));
+    const first = taskOf(await client.call("generate_audio", call));
     expect(first.audio?.path.endsWith("/first.mp3")).toBe(true);
-    const second = taskOf(await driver.call("generate_audio", { ...call, file_name: "second.mp3" }));
+    const second = taskOf(await client.call("generate_audio", { ...call, file_name: "second.mp3" }));
     expect(second.audio?.path.endsWith("/second.mp3")).toBe(true);
     expect(second.task_id).toBe(first.task_id);
     expect((await readFile(second.audio?.path ?? "")).equals(await readFile(first.audio?.path ?? ""))).toBe(
       true,
     );
-    const other = await driver.call("generate_audio", { prompt: "Another text", file_name: "first" });
+    const other = await client.call("generate_audio", { prompt: "Another text", file_name: "first" });
     expect(taskOf(other).audio?.path.endsWith("/first-2.mp3")).toBe(true);
   });
 
   it("keeps a typical result short", async () => {
-    const outcome = await driver.call("generate_audio", { prompt: "How long is a typical result?" });
+    const outcome = await client.call("generate_audio", { prompt: "How long is a typical result?" });
     expect(Buffer.byteLength(JSON.stringify(outcome))).toBeLessThan(1400);
     expect(textOf(outcome).split("\n").length).toBeLessThan(5);
   });

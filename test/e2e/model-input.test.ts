@@ -20,15 +20,15 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 
 beforeAll(async () => {
   service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
   workplace = await createWorkplace();
-  driver = await startToolClient(workplace.env(service, FAST));
+  client = await startToolClient(workplace.env(service, FAST));
 });
 afterAll(async () => {
-  await driver.close();
+  await client.close();
   await service.stop();
   await workplace.remove();
 });
@@ -53,7 +53,7 @@ describe("generate_audio", () => {
       image_url: "",
       audio_references: '["https://example.com/a.mp3"]',
     };
-    expect(taskOf(await driver.call("generate_audio", args))).toMatchObject({ status: "succeeded", take: 2 });
+    expect(taskOf(await client.call("generate_audio", args))).toMatchObject({ status: "succeeded", take: 2 });
     expect(lastSent()).toEqual({
       prompt: args.prompt,
       model: "audio-1.0",
@@ -78,20 +78,20 @@ describe("generate_audio", () => {
     [{ prompt: "" }, /prompt must contain more than white space/],
   ])("refuses %j, which contains no accepted value", async (args, words) => {
     const before = service.exchanges.length;
-    const outcome = await driver.call("generate_audio", { prompt: "Refused", ...args });
+    const outcome = await client.call("generate_audio", { prompt: "Refused", ...args });
     expect(errorOf(outcome).code).toBe("invalid_request");
     expect(textOf(outcome)).toMatch(words);
     expect(service.exchanges.length).toBe(before);
   });
 
   it("names the nearest voice instead of the whole list", async () => {
-    const outcome = await driver.call("generate_audio", { prompt: "x", voice: "sofia" });
+    const outcome = await client.call("generate_audio", { prompt: "x", voice: "sofia" });
     expect(textOf(outcome)).not.toContain("felix_zh");
   });
 
   it("accepts wait_seconds as a string", async () => {
     service.processingMs = 1500;
-    const outcome = await driver.call("generate_audio", { prompt: "Not waited for", wait_seconds: "0" });
+    const outcome = await client.call("generate_audio", { prompt: "Not waited for", wait_seconds: "0" });
     service.processingMs = 0;
     expect(taskOf(outcome).status).not.toBe("succeeded");
   });
@@ -101,7 +101,7 @@ describe("narrate", () => {
   const text = `${"ANNA: Good morning. ".repeat(3)}\n\nBEN: Good evening.`;
 
   it("accepts a limit as a string, speakers with names of voices, and null for omitted arguments", async () => {
-    const outcome = await driver.call("narrate", {
+    const outcome = await client.call("narrate", {
       text,
       file: null,
       narration_id: "",
@@ -117,7 +117,7 @@ describe("narrate", () => {
   });
 
   it("names the nearest voice for a speaker instead of the whole list", async () => {
-    const said = textOf(await driver.call("narrate", { text, voices: ["ANNA: sofia"] }));
+    const said = textOf(await client.call("narrate", { text, voices: ["ANNA: sofia"] }));
     expect(said).toMatch(/"ANNA: sofia": must be the id or the name of a voice; nearest: sophie_en_zh/);
     expect(said).not.toContain("felix_zh");
   });
@@ -125,8 +125,8 @@ describe("narrate", () => {
   it("is found by words of the requested file name, in any order", async () => {
     service.processingMs = 60_000;
     const args = { text: "A text about something else.", file_name: "Lighthouse story", max_credits: 300 };
-    await driver.call("narrate", { ...args, output_format: "pcm", wait_seconds: 0 });
-    const outcome = await driver.call("list_tasks", { query: "story, “lighthouse”" });
+    await client.call("narrate", { ...args, output_format: "pcm", wait_seconds: 0 });
+    const outcome = await client.call("list_tasks", { query: "story, “lighthouse”" });
     service.processingMs = 0;
     expect(outcome.structuredContent).toMatchObject({ count: 1, tasks: [{ status: "running" }] });
   });
@@ -134,10 +134,10 @@ describe("narrate", () => {
 
 describe("lists", () => {
   it("accept the status words of their rows as filters", async () => {
-    await driver.call("generate_audio", { prompt: "A finished task" });
-    await driver.call("narrate", { text: "A plan that nobody has agreed to." });
+    await client.call("generate_audio", { prompt: "A finished task" });
+    await client.call("narrate", { text: "A plan that nobody has agreed to." });
     const found = async (status: string): Promise<string> =>
-      textOf(await driver.call("list_tasks", { status }));
+      textOf(await client.call("list_tasks", { status }));
     expect(await found("finished")).toMatch(/A finished task/);
     expect(await found("Succeeded")).toMatch(/A finished task/);
     expect(await found("planned")).toMatch(/^\d+ requests?, .*\n.*narration, planned/);
@@ -151,7 +151,7 @@ describe("lists", () => {
     [{ query: "Spanish mixed" }, "sandy_es_mixed_en_zh"],
     [{ query: "zh sophie" }, "sophie_en_zh"],
   ])("list_voices finds %j", async (args, id) => {
-    expect(textOf(await driver.call("list_voices", args))).toContain(id);
+    expect(textOf(await client.call("list_voices", args))).toContain(id);
   });
 });
 

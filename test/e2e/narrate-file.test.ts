@@ -38,7 +38,7 @@ describe("narrate with a file", () => {
   let service: CountingService;
   let workplace: Workplace;
   let texts: string;
-  let driver: ToolClient;
+  let client: ToolClient;
 
   beforeAll(async () => {
     service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
@@ -48,16 +48,16 @@ describe("narrate with a file", () => {
     writeFileSync(join(texts, "book.md"), BOOK);
     writeFileSync(join(workplace.root, "diary.txt"), "Dear diary.");
     symlinkSync(join(workplace.root, "diary.txt"), join(texts, "diary.txt"));
-    driver = await startToolClient(workplace.env(service, { ...FAST, AUDIO_INPUT_DIR: texts }));
+    client = await startToolClient(workplace.env(service, { ...FAST, AUDIO_INPUT_DIR: texts }));
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await service.stop();
     await workplace.remove();
   });
 
   it("plans it free of charge, and says what will not be spoken", async () => {
-    const outcome = await driver.call("narrate", { file: "book.md" });
+    const outcome = await client.call("narrate", { file: "book.md" });
     expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
     expect(textOf(outcome)).toContain('2 chapters, from "One" to "Two", each of 1 to 3 s and 10 credits.');
     expect(outcome.structuredContent).toMatchObject({
@@ -72,7 +72,7 @@ describe("narrate with a file", () => {
 
   it("says that many short turns are expensive", async () => {
     const text = "ANNA: Hello.\n\nBEN: Hi.\n\nANNA: Late again.\n\nBEN: Yes.";
-    const outcome = await driver.call("narrate", { text, voices: { Anna: "opal_en_zh", Ben: "felix_zh" } });
+    const outcome = await client.call("narrate", { text, voices: { Anna: "opal_en_zh", Ben: "felix_zh" } });
     expect(textOf(outcome)).toContain("4 parts are shorter than 8 s and cost 10 credits");
     expect(planOf(outcome).credits.estimate).toBe(40);
   });
@@ -82,10 +82,10 @@ describe("narrate with a file", () => {
     const secondsOf = async (line: string): Promise<unknown> =>
       z
         .looseObject({ seconds: z.object({ estimate: z.number() }) })
-        .parse((await driver.call("narrate", { text, voices: [line] })).structuredContent).seconds.estimate;
+        .parse((await client.call("narrate", { text, voices: [line] })).structuredContent).seconds.estimate;
     expect(await secondsOf("ANNA: opal_en_zh speed 0.5 pitch -2")).toBe(5);
     expect(await secondsOf("ANNA: opal_en_zh")).toBe(3);
-    const refused = await driver.call("narrate", { text, voices: ["ANNA: opal_en_zh speed 9"] });
+    const refused = await client.call("narrate", { text, voices: ["ANNA: opal_en_zh speed 9"] });
     expect(textOf(refused)).toContain('has "ANNA: opal_en_zh speed 9": speed must be');
     expect(service.tasks.size).toBe(0);
   });
@@ -93,7 +93,7 @@ describe("narrate with a file", () => {
   it("is the same narration as its text", async () => {
     const ids = await Promise.all(
       [{ file: "book.md" }, { file: join(texts, "book.md") }, { text: BOOK }].map(
-        async (source) => (await driver.call("narrate", source)).structuredContent?.["narration_id"],
+        async (source) => (await client.call("narrate", source)).structuredContent?.["narration_id"],
       ),
     );
     expect(new Set(ids).size).toBe(1);
@@ -102,7 +102,7 @@ describe("narrate with a file", () => {
   it.each(["../diary.txt", "diary.txt", "/etc/hostname.txt"])(
     "reads none outside of the folder: %s",
     async (file) => {
-      const outcome = await driver.call("narrate", { file, max_credits: 1000 });
+      const outcome = await client.call("narrate", { file, max_credits: 1000 });
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_request" });
       expect(textOf(outcome)).toMatch(/outside of .*texts.*AUDIO_INPUT_DIR/);
       expect(textOf(outcome)).not.toContain("Dear diary");
@@ -111,7 +111,7 @@ describe("narrate with a file", () => {
   );
 
   it("lists the existing files if an assistant guessed a name", async () => {
-    const outcome = await driver.call("narrate", { file: "boook.md" });
+    const outcome = await client.call("narrate", { file: "boook.md" });
     expect(textOf(outcome)).toMatch(/"boook\.md" does not exist[\s\S]*"book\.md"/);
   });
 

@@ -20,11 +20,11 @@ const OTHER_KEY = "sk-other-0123456789abcdef";
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 
 setUpEach((stage) => {
-  ({ service, workplace, driver } = stage);
-  return () => driver;
+  ({ service, workplace, client } = stage);
+  return () => client;
 });
 
 const rows = z.object({
@@ -47,7 +47,7 @@ describe("a cancelled call", () => {
       return true;
     };
     const cancelling = new AbortController();
-    const call = driver.call("generate_audio", { prompt: "Never mind" }, { signal: cancelling.signal });
+    const call = client.call("generate_audio", { prompt: "Never mind" }, { signal: cancelling.signal });
     await expect.poll(() => service.count("create")).toBeGreaterThan(0);
     cancelling.abort();
     await expect(call).rejects.toThrow();
@@ -63,10 +63,10 @@ describe("a cancelled call", () => {
 
 describe("list_tasks", () => {
   it("does not report audio as saved if its file is gone", async () => {
-    const made = taskOf(await driver.call("generate_audio", { prompt: "Here and gone" }));
-    expect(await firstRow(driver)).toMatchObject({ audio_path: made.audio?.path });
+    const made = taskOf(await client.call("generate_audio", { prompt: "Here and gone" }));
+    expect(await firstRow(client)).toMatchObject({ audio_path: made.audio?.path });
     await rm(made.audio?.path ?? "");
-    const row = await firstRow(driver);
+    const row = await firstRow(client);
     expect(row).toMatchObject({ status: "succeeded", missing_path: made.audio?.path });
     expect(row?.next_step).toContain(`download_audio with task_id ${made.task_id}`);
   });
@@ -76,10 +76,10 @@ describe("list_tasks", () => {
       if (kind === "create") response.destroy();
       return kind === "create";
     };
-    await driver.call("generate_audio", { prompt: "Whose is it", wait_seconds: 1 });
-    await driver.close();
-    driver = await startToolClient(workplace.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
-    const row = await firstRow(driver);
+    await client.call("generate_audio", { prompt: "Whose is it", wait_seconds: 1 });
+    await client.close();
+    client = await startToolClient(workplace.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
+    const row = await firstRow(client);
     expect(row?.status).toBe("unresolved");
     expect(row?.next_step).toMatch(/earlier API key.*may cost credits/);
   });
@@ -92,7 +92,7 @@ describe("a 404", () => {
       if (kind === "query") service.refuse(response, 404, "not_found");
       return kind === "query";
     };
-    const outcome = await driver.call("generate_audio", { prompt: "Forgotten at once" });
+    const outcome = await client.call("generate_audio", { prompt: "Forgotten at once" });
     expect(errorOf(outcome)).toMatchObject({ code: "not_found", http_status: 404 });
     expect(textOf(outcome)).toMatch(/will not pay again.*next take/);
   });
@@ -102,7 +102,7 @@ describe("a 404", () => {
       service.refuse(response, 404, "not_found");
       return true;
     };
-    const outcome = await driver.call("generate_audio", { prompt: "Nobody here" });
+    const outcome = await client.call("generate_audio", { prompt: "Nobody here" });
     expect(errorOf(outcome)).toMatchObject({ code: "not_found", task_id: null });
     expect(textOf(outcome)).toMatch(/AUDIO_BASE_URL/);
   });
@@ -119,9 +119,9 @@ describe("a later attempt that the service refuses", () => {
     };
     const call = { prompt: "Second attempt" };
     // The first task fails, and its free repeat is what the service refuses.
-    expect(errorOf(await driver.call("generate_audio", call)).code).toBe("insufficient_credits");
-    expect((await firstRow(driver))?.status).toBe("waiting");
-    expect(taskOf(await driver.call("generate_audio", call)).status).toBe("succeeded");
+    expect(errorOf(await client.call("generate_audio", call)).code).toBe("insufficient_credits");
+    expect((await firstRow(client))?.status).toBe("waiting");
+    expect(taskOf(await client.call("generate_audio", call)).status).toBe("succeeded");
     const keys = service.exchanges.filter(({ kind }) => kind === "create").map(({ key }) => key);
     expect(keys).toHaveLength(3);
     expect(keys[1]).toBe(keys[2]);

@@ -5,10 +5,10 @@ import { setUpEach } from "../support/e2e-setup.ts";
 import { type ToolClient, taskOf, textOf } from "../support/workplace.ts";
 
 let service: CountingService;
-let driver: ToolClient;
+let client: ToolClient;
 setUpEach((stage) => {
-  ({ service, driver } = stage);
-  return () => driver;
+  ({ service, client } = stage);
+  return () => client;
 });
 beforeEach(() => {
   service.processingMs = 20;
@@ -27,7 +27,7 @@ it.each([
     "The text seems to be in English, which the voice felix_zh does not speak.",
   ],
 ])("a text in a language that %s is reported with its audio", async (_, prompt, settings, note) => {
-  const outcome = await driver.call("generate_audio", { prompt, ...settings, wait_seconds: 40 });
+  const outcome = await client.call("generate_audio", { prompt, ...settings, wait_seconds: 40 });
   expect(textOf(outcome)).toContain(note);
   expect(taskOf(outcome).message).toContain(note);
 });
@@ -38,7 +38,7 @@ it("the language of a text is not reported if the voice speaks it, or the text i
     { prompt: ENGLISH },
     { prompt: "Bonjour." },
   ]) {
-    const outcome = await driver.call("generate_audio", { ...call, wait_seconds: 40 });
+    const outcome = await client.call("generate_audio", { ...call, wait_seconds: 40 });
     expect(textOf(outcome)).not.toContain("seems to be in");
   }
 });

@@ -193,8 +193,8 @@ describe("the files of a publication", () => {
   it("list the tools of the server, and an existing icon", async () => {
     const manifest = manifestSchema.parse(files.manifest);
     const place = await createWorkplace();
-    const driver = await startToolClient(place.env(null));
-    const tools = (await driver.tools()).map(({ name }) => name);
+    const client = await startToolClient(place.env(null));
+    const tools = (await client.tools()).map(({ name }) => name);
     expect(manifest.tools.map(({ name }) => name).sort()).toEqual(tools.sort());
     const icon = readFileSync(join(ROOT, manifest.icon));
     expect([icon.subarray(1, 4).toString(), icon.readUInt32BE(16), icon.readUInt32BE(20)]).toEqual([
@@ -202,7 +202,7 @@ describe("the files of a publication", () => {
       512,
       512,
     ]);
-    await driver.close();
+    await client.close();
     await place.remove();
   });
 });
@@ -288,9 +288,9 @@ describe("the npm package", () => {
     }).stdout.trim();
     const bin = new URL(entry).pathname;
     expect(existsSync(bin)).toBe(true);
-    const driver = await driveCommand({ command: NODE, args: [bin], env: place.env(null) }, "v1");
-    expect(await driver.tools()).toHaveLength(TOOLS.length);
-    await driver.close();
+    const client = await driveCommand({ command: NODE, args: [bin], env: place.env(null) }, "v1");
+    expect(await client.tools()).toHaveLength(TOOLS.length);
+    await client.close();
     await place.remove();
   });
 });

@@ -20,7 +20,7 @@ const FOR_ANOTHER = {
 let open: Array<{ close(): Promise<void> }> = [];
 let places: Workplace[] = [];
 afterEach(async () => {
-  await Promise.all(open.map((driver) => driver.close()));
+  await Promise.all(open.map((client) => client.close()));
   await Promise.all(places.map((place) => place.remove()));
   open = [];
   places = [];
@@ -29,29 +29,29 @@ afterEach(async () => {
 async function start(env: Record<string, string> = {}, args = ["--sandbox"]): Promise<ToolClient> {
   const place = await createWorkplace();
   places.push(place);
-  const driver = await driveCommand({ command: NODE, args: [BIN, ...args], env: place.env(null, env) });
-  open.push(driver);
-  return driver;
+  const client = await driveCommand({ command: NODE, args: [BIN, ...args], env: place.env(null, env) });
+  open.push(client);
+  return client;
 }
 
 it("the instructions say that no real credits are spent, and that the ledger is new", async () => {
-  const driver = await start();
-  expect(driver.instructions()).toMatch(/^SANDBOX: .*no real credits are spent.*ledger is new at each start/);
-  expect(driver.instructions()?.length).toBeLessThanOrEqual(1200);
+  const client = await start();
+  expect(client.instructions()).toMatch(/^SANDBOX: .*no real credits are spent.*ledger is new at each start/);
+  expect(client.instructions()?.length).toBeLessThanOrEqual(1200);
   const real = await start(FOR_ANOTHER, []);
   expect(real.instructions()).not.toContain("SANDBOX");
 });
 
 it("only the first result says so, in both forms", async () => {
-  const driver = await start(FOR_ANOTHER);
+  const client = await start(FOR_ANOTHER);
   // The note is not added to list_voices, which is the same for every service.
-  expect(textOf(await driver.call("list_voices", { language: "pt" }))).not.toContain("--sandbox");
-  const first = await driver.call("generate_audio", { prompt: "Hello there." });
+  expect(textOf(await client.call("list_voices", { language: "pt" }))).not.toContain("--sandbox");
+  const first = await client.call("generate_audio", { prompt: "Hello there." });
   expect(first.isError).not.toBe(true);
   const note = /runs on a sandbox of its own \(--sandbox\): no real credits are spent/;
   expect(textOf(first)).toMatch(note);
   expect(first.structuredContent?.["message"]).toMatch(note);
-  expect(textOf(await driver.call("generate_audio", { prompt: "Hello there." }))).not.toMatch(note);
+  expect(textOf(await client.call("generate_audio", { prompt: "Hello there." }))).not.toMatch(note);
 });
 
 it("a budget applies, and an invalid one is refused", async () => {

@@ -17,25 +17,25 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient | undefined;
+let client: ToolClient | undefined;
 beforeEach(async () => {
   service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
   workplace = await createWorkplace();
 });
 afterEach(async () => {
-  await driver?.close();
+  await client?.close();
   await service.stop();
   await workplace.remove();
 });
 
 /** Starts a server whose settings contain these rules. */
 async function start(rules: string | null): Promise<ToolClient> {
-  await driver?.close();
+  await client?.close();
   const path = join(workplace.root, "pronunciations.json");
   if (rules !== null) await writeFile(path, rules);
   const more: Record<string, string> = rules === null ? {} : { AUDIO_PRONUNCIATIONS: path };
-  driver = await startToolClient(workplace.env(service, { ...FAST, ...more }));
-  return driver;
+  client = await startToolClient(workplace.env(service, { ...FAST, ...more }));
+  return client;
 }
 
 const sent = (): unknown[] => [...service.tasks.values()].map(({ body }) => Object(JSON.parse(body)).prompt);

@@ -54,8 +54,8 @@ describe("HTTPS_PROXY", () => {
     const url = new URL(proxy.url);
     url.username = "reader";
     url.password = "proxy secret";
-    const driver = await startToolClient(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
-    const task = taskOf(await driver.call("generate_audio", { prompt: "Through the tunnel" }));
+    const client = await startToolClient(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
+    const task = taskOf(await client.call("generate_audio", { prompt: "Through the tunnel" }));
     expect(task.status).toBe("succeeded");
     expect(await place.outputNames()).toHaveLength(1);
     expect([service.count("create"), service.count("content")]).toEqual([1, 1]);
@@ -68,7 +68,7 @@ describe("HTTPS_PROXY", () => {
     expect(proxy.overheard()).not.toContain(API_KEY);
     expect(proxy.overheard()).not.toContain("Through the tunnel");
     expect(proxy.plainRequests).toEqual([]);
-    await driver.close();
+    await client.close();
   });
 
   it.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])(

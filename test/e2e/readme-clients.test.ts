@@ -103,20 +103,20 @@ const CLIENTS: ReadonlyArray<[string, () => Promise<Entry> | Entry]> = [
 describe("the block for", () => {
   it.each(CLIENTS)("%s starts a server that saves audio", async (name, read) => {
     const { command, args, env } = await read();
-    const driver = await driveCommand({ command, args, env: { ...surroundings(), ...env } });
-    expect(await driver.tools()).toHaveLength(TOOLS.length);
-    const task = taskOf(await driver.call("generate_audio", { prompt: `As ${name} would ask` }));
+    const toolClient = await driveCommand({ command, args, env: { ...surroundings(), ...env } });
+    expect(await toolClient.tools()).toHaveLength(TOOLS.length);
+    const task = taskOf(await toolClient.call("generate_audio", { prompt: `As ${name} would ask` }));
     expect(existsSync(task.audio?.path ?? "")).toBe(true);
-    await driver.close();
+    await toolClient.close();
   });
 
   it.each(CLIENTS)("%s works with --sandbox after the path and without env", async (_name, read) => {
     const { command, args } = await read();
-    const driver = await driveCommand({ command, args: [...args, "--sandbox"], env: surroundings() });
+    const toolClient = await driveCommand({ command, args: [...args, "--sandbox"], env: surroundings() });
     expect(
-      taskOf(await driver.call("generate_audio", { prompt: "Hi", wait_seconds: 0 })).task_id,
+      taskOf(await toolClient.call("generate_audio", { prompt: "Hi", wait_seconds: 0 })).task_id,
     ).not.toBeNull();
-    await driver.close();
+    await toolClient.close();
   });
 
   it("a script prints the path of the saved file", async () => {

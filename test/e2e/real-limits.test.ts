@@ -17,7 +17,7 @@ const SCALE = 0.02;
 let sandbox: RunningSandbox;
 let watcher: Server;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 const statuses: number[] = [];
 let creates = 0;
 
@@ -46,10 +46,10 @@ beforeAll(async () => {
   const { port } = watcher.address() as AddressInfo; // listens on TCP, so it is not a string
   workplace = await createWorkplace();
   const service = { baseUrl: `http://127.0.0.1:${port}`, apiKey: sandbox.apiKey };
-  driver = await startToolClient(workplace.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));
+  client = await startToolClient(workplace.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));
 });
 afterAll(async () => {
-  await driver.close();
+  await client.close();
   watcher.closeAllConnections();
   watcher.close();
   await sandbox.stop();
@@ -59,7 +59,7 @@ afterAll(async () => {
 it("eight narrations in a row finish without any 429", async () => {
   const beganAt = performance.now();
   for (let number = 1; number <= 8; number += 1) {
-    const task = taskOf(await driver.call("generate_audio", { prompt: `Narration number ${number}.` }));
+    const task = taskOf(await client.call("generate_audio", { prompt: `Narration number ${number}.` }));
     expect(task).toMatchObject({ status: "succeeded", replayed: false });
   }
   expect(creates).toBe(8);

@@ -16,11 +16,11 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 
 setUpEach((stage) => {
-  ({ service, workplace, driver } = stage);
-  return () => driver;
+  ({ service, workplace, client } = stage);
+  return () => client;
 });
 
 const listed = z.object({ tasks: z.array(z.record(z.string(), z.unknown())) });
@@ -29,7 +29,7 @@ const FIRST = { prompt: "The first bridge", file_name: "bridge" };
 const SECOND = { prompt: "The second bridge", file_name: "bridge" };
 const AGAIN = { ...SECOND, replace: true };
 
-const generate = (args: Record<string, unknown>): Promise<ToolOutcome> => driver.call("generate_audio", args);
+const generate = (args: Record<string, unknown>): Promise<ToolOutcome> => client.call("generate_audio", args);
 const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");
 const inFolder = (name: string): Promise<Buffer> => readFile(join(workplace.outputDir, name));
 const audioOf = (outcome: ToolOutcome): Buffer | undefined =>
@@ -87,7 +87,7 @@ it("the lists show the present owner of the file, regardless of the order of the
   const first = taskOf(await generate(FIRST));
   await generate(AGAIN);
   const rows = async (): Promise<Array<Record<string, unknown>>> =>
-    listed.parse((await driver.call("list_tasks", {})).structuredContent).tasks;
+    listed.parse((await client.call("list_tasks", {})).structuredContent).tasks;
   const path = join(workplace.outputDir, "bridge.mp3");
   expect(await rows()).toMatchObject([
     { task_id: first.task_id, missing_path: path },

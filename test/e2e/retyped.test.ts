@@ -5,10 +5,10 @@ import { setUpEach } from "../support/e2e-setup.ts";
 import { type ToolClient, type ToolOutcome, taskOf, textOf } from "../support/workplace.ts";
 
 let service: CountingService;
-let driver: ToolClient;
+let client: ToolClient;
 setUpEach((stage) => {
-  ({ service, driver } = stage);
-  return () => driver;
+  ({ service, client } = stage);
+  return () => client;
 });
 beforeEach(() => {
   service.processingMs = 60_000;
@@ -20,7 +20,7 @@ const RETYPED = "“It’s late,” she said.\nThe Harbour was  empty. ";
 /** Repeats the call while a busy machine does not answer in time, as its error says. */
 async function ask(args: Record<string, unknown>): Promise<ToolOutcome> {
   for (let tries = 0; ; tries += 1) {
-    const outcome = await driver.call("generate_audio", { wait_seconds: 1, ...args });
+    const outcome = await client.call("generate_audio", { wait_seconds: 1, ...args });
     if (outcome.isError !== true || tries === 30 || !textOf(outcome).startsWith("timeout")) return outcome;
   }
 }
@@ -43,8 +43,8 @@ it("a text is a new request with other words, other settings, or after the first
   const other = taskOf(await ask({ prompt: RETYPED, speed: 0.9 }));
   expect(other.task_id).not.toBe(first.task_id);
   for (const task of service.tasks.values()) task.status = "succeeded";
-  await driver.call("get_task", { task_id: first.task_id, wait_seconds: 20 });
-  await driver.call("get_task", { task_id: other.task_id, wait_seconds: 20 });
+  await client.call("get_task", { task_id: first.task_id, wait_seconds: 20 });
+  await client.call("get_task", { task_id: other.task_id, wait_seconds: 20 });
   const anew = taskOf(await ask({ prompt: RETYPED }));
   expect(anew.task_id).not.toBe(first.task_id);
 });

@@ -40,21 +40,21 @@ it("npx -y audio-generation-mcp-sandbox makes a file, without an account", async
   const place = await createWorkplace();
   const { AUDIO_BASE_URL: _, AUDIO_API_KEY: __, ...settings } = place.env(null);
   const command = npx("audio-generation-mcp-sandbox", settings);
-  const driver = await driveCommand(command, "v1");
-  const answer = await driver.call("generate_audio", { prompt: "Heard without an account." });
+  const client = await driveCommand(command, "v1");
+  const answer = await client.call("generate_audio", { prompt: "Heard without an account." });
   expect(JSON.stringify(answer)).toMatch(/Saved .*\.mp3/);
-  await driver.close();
+  await client.close();
   await place.remove();
 }, 400_000);
 
 it("npx -y audio-generation-mcp --sandbox names the package that brings the missing parts", async () => {
   const place = await createWorkplace();
   const command = npx("audio-generation-mcp --sandbox", place.env(null));
-  const driver = await driveCommand(command, "v1");
-  const answer = await driver.call("generate_audio", { prompt: "Heard by nobody." });
+  const client = await driveCommand(command, "v1");
+  const answer = await client.call("generate_audio", { prompt: "Heard by nobody." });
   expect(JSON.stringify(answer)).toMatch(
     /Settings, Developer, Edit Config.*npx -y audio-generation-mcp-sandbox/,
   );
-  await driver.close();
+  await client.close();
   await place.remove();
 }, 400_000);

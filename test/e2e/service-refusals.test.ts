@@ -16,11 +16,11 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 
 setUpEach((stage) => {
-  ({ service, workplace, driver } = stage);
-  return () => driver;
+  ({ service, workplace, client } = stage);
+  return () => client;
 });
 
 const PERMANENT = [
@@ -50,7 +50,7 @@ describe("a create that the service refuses permanently", () => {
         service.refuse(response, refusal.status, refusal.code);
         return true;
       };
-      const outcome = await driver.call("generate_audio", { prompt: "Refused" });
+      const outcome = await client.call("generate_audio", { prompt: "Refused" });
       expect(errorOf(outcome)).toMatchObject({
         code: refusal.code,
         http_status: refusal.status,
@@ -62,7 +62,7 @@ describe("a create that the service refuses permanently", () => {
       expect(textOf(outcome)).toMatch(refusal.remedy);
       expect(service.count("create")).toBe(1);
       service.intercept = undefined;
-      const later = taskOf(await driver.call("generate_audio", { prompt: "Refused" }));
+      const later = taskOf(await client.call("generate_audio", { prompt: "Refused" }));
       expect(later.status).toBe("succeeded");
       expect(service.exchanges[0]?.key).toBe(service.exchanges[1]?.key);
     },
@@ -76,7 +76,7 @@ describe("a create that the service delays", () => {
       service.refuse(response, 429, code);
       return true;
     };
-    const task = taskOf(await driver.call("generate_audio", { prompt: "Put off" }));
+    const task = taskOf(await client.call("generate_audio", { prompt: "Put off" }));
     expect(task.status).toBe("succeeded");
     const [first, second] = service.exchanges.filter(({ kind }) => kind === "create");
     // Retry-After 60 at a time scale of 0.01.
@@ -92,8 +92,8 @@ describe("a create that the service delays", () => {
       return true;
     };
     // What the first request loads must not use up the short window.
-    await driver.call("get_task", { task_id: "task-of-nobody" });
-    const outcome = taskOf(await driver.call("generate_audio", { prompt: "Waiting", wait_seconds: 2 }));
+    await client.call("get_task", { task_id: "task-of-nobody" });
+    const outcome = taskOf(await client.call("generate_audio", { prompt: "Waiting", wait_seconds: 2 }));
     expect(outcome).toMatchObject({ status: "waiting", billing: null });
     expect(outcome.message).toMatch(
       /asked for a pause; about \d+ s to go.*goes on by itself and saves the file/,
@@ -101,7 +101,7 @@ describe("a create that the service delays", () => {
     expect(outcome.next_step).toBe(
       `Call get_task with task_id ${outcome.task_id} and wait_seconds 45: it waits for the file.`,
     );
-    const waited = taskOf(await driver.call("get_task", { task_id: outcome.task_id, wait_seconds: 60 }));
+    const waited = taskOf(await client.call("get_task", { task_id: outcome.task_id, wait_seconds: 60 }));
     expect(waited).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
     await expect.poll(() => workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
   });
@@ -114,7 +114,7 @@ describe("a create that the service delays", () => {
         service.refuse(response, 503, code);
         return true;
       };
-      expect(taskOf(await driver.call("generate_audio", { prompt: "Unavailable" })).status).toBe("succeeded");
+      expect(taskOf(await client.call("generate_audio", { prompt: "Unavailable" })).status).toBe("succeeded");
       expect(new Set(service.exchanges.map(({ key }) => key).filter(Boolean)).size).toBe(1);
       expect(service.tasks.size).toBe(1);
     },
@@ -127,11 +127,11 @@ describe("a create that the service delays", () => {
       return true;
     };
     // What the first request loads must not use up the short window.
-    await driver.call("get_task", { task_id: "task-of-nobody" });
+    await client.call("get_task", { task_id: "task-of-nobody" });
     const call = { prompt: "For ever", wait_seconds: 0.5 };
-    expect(taskOf(await driver.call("generate_audio", call))).toMatchObject({ status: "waiting" });
+    expect(taskOf(await client.call("generate_audio", call))).toMatchObject({ status: "waiting" });
     service.intercept = undefined;
-    expect(taskOf(await driver.call("generate_audio", { ...call, wait_seconds: 20 })).status).toBe(
+    expect(taskOf(await client.call("generate_audio", { ...call, wait_seconds: 20 })).status).toBe(
       "succeeded",
     );
     expect(service.tasks.size).toBe(1);
@@ -148,27 +148,27 @@ describe("a query or download that the service refuses", () => {
       service.refuse(response, 401, "invalid_api_key");
       return true;
     };
-    const facts = errorOf(await driver.call("generate_audio", { prompt: "Watched" }));
+    const facts = errorOf(await client.call("generate_audio", { prompt: "Watched" }));
     expect(facts).toMatchObject({ code: "invalid_api_key", http_status: 401 });
     expect(service.tasks.has(facts.task_id ?? "")).toBe(true);
-    const again = taskOf(await driver.call("generate_audio", { prompt: "Watched" }));
+    const again = taskOf(await client.call("generate_audio", { prompt: "Watched" }));
     expect(again).toMatchObject({ status: "succeeded", task_id: facts.task_id, replayed: true });
     expect(service.count("create")).toBe(1);
   });
 
   it("404 while watching stops the job, keeps the id, and no repeat pays again", async () => {
     service.processingMs = 60_000;
-    const handle = taskOf(await driver.call("generate_audio", { prompt: "Forgotten", wait_seconds: 0 }));
+    const handle = taskOf(await client.call("generate_audio", { prompt: "Forgotten", wait_seconds: 0 }));
     service.tasks.clear();
     service.byKey.clear();
-    const facts = errorOf(await driver.call("get_task", { task_id: handle.task_id, wait_seconds: 5 }));
+    const facts = errorOf(await client.call("get_task", { task_id: handle.task_id, wait_seconds: 5 }));
     expect(facts).toMatchObject({ code: "not_found", task_id: handle.task_id });
-    const again = await driver.call("generate_audio", { prompt: "Forgotten" });
+    const again = await client.call("generate_audio", { prompt: "Forgotten" });
     expect(errorOf(again)).toMatchObject({ code: "not_found", task_id: handle.task_id });
     expect(textOf(again)).toMatch(/next take/);
     expect(service.count("create")).toBe(1);
     service.processingMs = 0;
-    const taken = taskOf(await driver.call("generate_audio", { prompt: "Forgotten", take: 2 }));
+    const taken = taskOf(await client.call("generate_audio", { prompt: "Forgotten", take: 2 }));
     expect(taken.status).toBe("succeeded");
   });
 
@@ -184,7 +184,7 @@ describe("a query or download that the service refuses", () => {
       else service.refuse(response, 503, "temporarily_unavailable");
       return true;
     };
-    const task = taskOf(await driver.call("generate_audio", { prompt: "Rough weather" }));
+    const task = taskOf(await client.call("generate_audio", { prompt: "Rough weather" }));
     expect(task.audio?.size_bytes).toBe(20_000);
     expect(service.tasks.size).toBe(1);
   });
@@ -195,13 +195,13 @@ describe("a query or download that the service refuses", () => {
       service.refuse(response, 409, "not_ready");
       return true;
     };
-    expect(taskOf(await driver.call("generate_audio", { prompt: "Not ready" })).status).toBe("succeeded");
+    expect(taskOf(await client.call("generate_audio", { prompt: "Not ready" })).status).toBe("succeeded");
     expect(service.count("content")).toBe(2);
   });
 
   it("an unknown task id is not_found from get_task and download_audio", async () => {
     for (const name of ["get_task", "download_audio"]) {
-      const facts = errorOf(await driver.call(name, { task_id: "no-such-task" }));
+      const facts = errorOf(await client.call(name, { task_id: "no-such-task" }));
       expect(facts).toMatchObject({ code: "not_found", http_status: 404, task_id: "no-such-task" });
     }
   });
@@ -216,7 +216,7 @@ describe("a task that fails", () => {
       for (const task of self.tasks.values()) task.status = ordinal === 1 ? "failed" : "succeeded";
       return false;
     };
-    const task = taskOf(await driver.call("generate_audio", { prompt: "Fails once" }));
+    const task = taskOf(await client.call("generate_audio", { prompt: "Fails once" }));
     expect(task).toMatchObject({ status: "succeeded", replayed: false });
     expect(service.count("create")).toBe(2);
   });
@@ -232,15 +232,15 @@ describe("a task that fails", () => {
       return false;
     };
     const handle = taskOf(
-      await driver.call("generate_audio", { prompt: "Known by two ids", wait_seconds: 0 }),
+      await client.call("generate_audio", { prompt: "Known by two ids", wait_seconds: 0 }),
     );
     await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(2);
-    const outcome = await driver.call("get_task", { task_id: handle.task_id, wait_seconds: 10 });
+    const outcome = await client.call("get_task", { task_id: handle.task_id, wait_seconds: 10 });
     const task = taskOf(outcome);
     expect(task.status).toBe("succeeded");
     expect(task.task_id).not.toBe(handle.task_id);
     expect(textOf(outcome)).toContain(`Task ${handle.task_id} failed and was refunded`);
-    const saved = taskOf(await driver.call("download_audio", { task_id: handle.task_id }));
+    const saved = taskOf(await client.call("download_audio", { task_id: handle.task_id }));
     expect(saved.audio?.path).toBe(task.audio?.path);
   });
 
@@ -251,14 +251,14 @@ describe("a task that fails", () => {
       return false;
     };
     const call = { prompt: "Fails twice" };
-    const outcome = await driver.call("generate_audio", call);
+    const outcome = await client.call("generate_audio", call);
     const facts = errorOf(outcome);
     expect(facts).toMatchObject({ code: "task_failed" });
     expect(textOf(outcome)).toContain('The service says: "the voice was lost"');
-    const shown = taskOf(await driver.call("get_task", { task_id: facts.task_id }));
+    const shown = taskOf(await client.call("get_task", { task_id: facts.task_id }));
     expect(shown).toMatchObject({ status: "failed", billing: { charged_credits: 0, refunded_credits: 150 } });
-    expect(errorOf(await driver.call("download_audio", { task_id: facts.task_id })).code).toBe("task_failed");
-    const again = taskOf(await driver.call("generate_audio", call));
+    expect(errorOf(await client.call("download_audio", { task_id: facts.task_id })).code).toBe("task_failed");
+    const again = taskOf(await client.call("generate_audio", call));
     expect(again).toMatchObject({ status: "succeeded", replayed: false });
     expect(again.task_id).not.toBe(facts.task_id);
     expect(service.count("create")).toBe(3);
@@ -270,11 +270,11 @@ describe("a task that fails", () => {
       if (kind === "query" && ordinal <= 2) for (const task of self.tasks.values()) task.status = "failed";
       return false;
     };
-    await driver.call("generate_audio", { prompt: "Lost" });
-    await driver.close();
+    await client.call("generate_audio", { prompt: "Lost" });
+    await client.close();
     const elsewhere = await createWorkplace();
-    driver = await startToolClient(elsewhere.env(service, FAST));
-    const task = taskOf(await driver.call("generate_audio", { prompt: "Lost" }));
+    client = await startToolClient(elsewhere.env(service, FAST));
+    const task = taskOf(await client.call("generate_audio", { prompt: "Lost" }));
     expect(task.status).toBe("succeeded");
     expect(service.tasks.size).toBe(3);
     expect(service.count("create")).toBe(5);
@@ -293,9 +293,9 @@ describe("402", () => {
       self.refuse(response, 402, "insufficient_credits");
       return true;
     };
-    const [first, second] = ["One", "Two"].map((prompt) => driver.call("generate_audio", { prompt }));
+    const [first, second] = ["One", "Two"].map((prompt) => client.call("generate_audio", { prompt }));
     for (const outcome of [first, second])
-      expect(taskOf(await (outcome ?? driver.call("", {}))).status).toBe("succeeded");
+      expect(taskOf(await (outcome ?? client.call("", {}))).status).toBe("succeeded");
     expect(refusals).toBeGreaterThan(0);
     expect(service.tasks.size).toBe(2);
   });
@@ -314,9 +314,9 @@ describe("402", () => {
       self.refuse(response, 402, "insufficient_credits");
       return true;
     };
-    const first = driver.call("generate_audio", { prompt: "Slowly accepted" });
+    const first = client.call("generate_audio", { prompt: "Slowly accepted" });
     await expect.poll(() => accepted).toBe(1);
-    const second = driver.call("generate_audio", { prompt: "Refused meanwhile" });
+    const second = client.call("generate_audio", { prompt: "Refused meanwhile" });
     expect(taskOf(await second).status).toBe("succeeded");
     expect(taskOf(await first).status).toBe("succeeded");
   });
@@ -332,7 +332,7 @@ describe("402", () => {
       self.refuse(response, 402, "insufficient_credits");
       return true;
     };
-    const calls = ["One", "Two"].map((prompt) => driver.call("generate_audio", { prompt }));
+    const calls = ["One", "Two"].map((prompt) => client.call("generate_audio", { prompt }));
     for (const outcome of await Promise.all(calls)) expect(taskOf(outcome).status).toBe("succeeded");
     expect(creates).toBe(3);
   });
@@ -343,7 +343,7 @@ describe("402", () => {
       service.refuse(response, 402, "insufficient_credits");
       return true;
     };
-    const facts = errorOf(await driver.call("generate_audio", { prompt: "Nothing left" }));
+    const facts = errorOf(await client.call("generate_audio", { prompt: "Nothing left" }));
     expect(facts).toMatchObject({ code: "insufficient_credits", http_status: 402 });
     expect(service.count("create")).toBe(1);
   });

@@ -37,7 +37,7 @@ const sheetOf = (lines: typeof LINES): string =>
 describeWithFfprobe("forty lines of a game", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: ToolClient;
+  let client: ToolClient;
   let sheet: string;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
@@ -46,17 +46,17 @@ describeWithFfprobe("forty lines of a game", () => {
     mkdirSync(texts);
     sheet = join(texts, "lines.csv");
     writeFileSync(sheet, sheetOf(LINES));
-    driver = await startToolClient(
+    client = await startToolClient(
       workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
     );
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await sandbox.stop();
     await workplace.remove();
   });
 
-  const narrate = async (args: Record<string, unknown>) => await driver.call("narrate", args);
+  const narrate = async (args: Record<string, unknown>) => await client.call("narrate", args);
 
   it("are planned free of charge: files, credits, length, voices", async () => {
     const outcome = await narrate({ file: "lines.csv", output_format: "wav" });
@@ -106,7 +106,7 @@ describeWithFfprobe("forty lines of a game", () => {
   );
 
   it("are ten paths and a number in the list of tasks", async () => {
-    const outcome = await driver.call("list_tasks", {});
+    const outcome = await client.call("list_tasks", {});
     expect(textOf(outcome)).toMatch(/line_10\.wav and 30 more/);
     expect(textOf(outcome)).not.toContain("line_11.wav");
     expect(outcome.structuredContent).toMatchObject({ tasks: [{ more_files: 30 }] });

@@ -103,26 +103,26 @@ function onsetsIn(samples: Int16Array, rateHz: number): number[] {
 describeWithFfprobe("subtitles", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: ToolClient;
+  let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001, speech: noises });
     workplace = await createWorkplace();
     const texts = join(workplace.root, "texts");
     mkdirSync(texts);
     writeFileSync(join(texts, "film.srt"), FILM);
-    driver = await startToolClient(
+    client = await startToolClient(
       workplace.env(sandbox, { ...FAST, AUDIO_INPUT_DIR: texts, AUDIO_CAPTIONS: "both" }),
     );
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await sandbox.stop();
     await workplace.remove();
   });
 
   async function made(args: Record<string, unknown>): Promise<NarrationOutput> {
     const call = { ...args, max_credits: 2000, wait_seconds: 50 };
-    return narrationOf(await driver.call("narrate", call, { timeoutMs: 60_000 }));
+    return narrationOf(await client.call("narrate", call, { timeoutMs: 60_000 }));
   }
 
   async function onsets(path: string, format: string): Promise<number[]> {
@@ -134,7 +134,7 @@ describeWithFfprobe("subtitles", () => {
   }
 
   it("are planned free of charge: cues, parts, the timeline, and which cues will be late", async () => {
-    const outcome = await driver.call("narrate", { file: "film.srt" });
+    const outcome = await client.call("narrate", { file: "film.srt" });
     const words = textOf(outcome);
     expect(narrationOf(outcome).parts.total).toBe(6);
     expect(words).toContain("8 cues in 6 parts, each at the time of its first cue, on a timeline of 0:00:15");
@@ -174,7 +174,7 @@ describeWithFfprobe("subtitles", () => {
     const speed = Number(/speed (\d\.\d+)/.exec(before.problems[0]?.message ?? "")?.[1]);
     const retakes = [{ quote: "cue 6", speed }];
     const { narration_id } = before;
-    const plan = await driver.call("narrate", { narration_id, retakes });
+    const plan = await client.call("narrate", { narration_id, retakes });
     expect(textOf(plan)).toContain("1 part to be made");
     expect(textOf(plan)).not.toContain("estimated to run into the next cue");
     const after = await made({ narration_id, retakes });
@@ -184,7 +184,7 @@ describeWithFfprobe("subtitles", () => {
     for (const [index, start] of STARTS.entries()) expect(begins[index]).toBeCloseTo(start, 3);
 
     const edits = [{ quote: "Nobody", replacement: "No one" }];
-    const edited = await driver.call("narrate", { narration_id, edits });
+    const edited = await client.call("narrate", { narration_id, edits });
     expect(narrationOf(edited).parts).toMatchObject({ total: 6, already_paid: 5 });
     expect(textOf(edited)).not.toContain("cue 6");
   });
@@ -227,9 +227,9 @@ describeWithFfprobe("subtitles", () => {
 
   it("are recognised when pasted, and refused in a prompt before anything is sent", async () => {
     const text = FILM.replace("\ufeff", "");
-    const plan = await driver.call("narrate", { text, speed: 1.1 });
+    const plan = await client.call("narrate", { text, speed: 1.1 });
     expect(textOf(plan)).toContain("8 cues in 6 parts");
-    const outcome = await driver.call("generate_audio", { prompt: text });
+    const outcome = await client.call("generate_audio", { prompt: text });
     expect(outcome.isError).toBe(true);
     expect(textOf(outcome)).toMatch(/prompt holds subtitles.*narrate/);
   });

@@ -8,20 +8,20 @@ import { type ToolClient, type ToolOutcome, taskOf, textOf, type Workplace } fro
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 
 setUpEach((stage) => {
-  ({ service, workplace, driver } = stage);
-  return () => driver;
+  ({ service, workplace, client } = stage);
+  return () => client;
 });
 
 const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");
 
 it("another take under the same name gets a number, reports it, and keeps it on a repeat", async () => {
   const call = { prompt: "Over the bridge", file_name: "bridge" };
-  expect(nameOf(await driver.call("generate_audio", call))).toBe("bridge.mp3");
+  expect(nameOf(await client.call("generate_audio", call))).toBe("bridge.mp3");
   for (const replayed of [false, true]) {
-    const second = await driver.call("generate_audio", { ...call, take: 2 });
+    const second = await client.call("generate_audio", { ...call, take: 2 });
     expect(nameOf(second)).toBe("bridge-2.mp3");
     expect(taskOf(second).replayed).toBe(replayed);
     for (const form of [textOf(second), taskOf(second).message]) {
@@ -33,17 +33,17 @@ it("another take under the same name gets a number, reports it, and keeps it on 
 
 it("the name of another request's file gets a number, and the answer names the owner", async () => {
   const first = taskOf(
-    await driver.call("generate_audio", { prompt: "The first text", file_name: "bridge" }),
+    await client.call("generate_audio", { prompt: "The first text", file_name: "bridge" }),
   );
   const call = { prompt: "The second text", file_name: "bridge" };
-  const second = await driver.call("generate_audio", call);
+  const second = await client.call("generate_audio", call);
   const { task_id } = taskOf(second);
   const reported = [
     second,
-    await driver.call("generate_audio", call),
-    await driver.call("get_task", { task_id }),
-    await driver.call("download_audio", { task_id }),
-    await driver.call("download_audio", { task_id, file_name: "bridge" }),
+    await client.call("generate_audio", call),
+    await client.call("get_task", { task_id }),
+    await client.call("download_audio", { task_id }),
+    await client.call("download_audio", { task_id, file_name: "bridge" }),
   ];
   for (const outcome of reported) {
     expect(nameOf(outcome)).toBe("bridge-2.mp3");
@@ -55,9 +55,9 @@ it("the name of another request's file gets a number, and the answer names the o
 });
 
 it("a file that this server did not write stays, and the answer says so", async () => {
-  await driver.call("generate_audio", { prompt: "Makes the folder" });
+  await client.call("generate_audio", { prompt: "Makes the folder" });
   await writeFile(join(workplace.outputDir, "mine.mp3"), "somebody's own");
-  const saved = await driver.call("generate_audio", { prompt: "In the way", file_name: "mine" });
+  const saved = await client.call("generate_audio", { prompt: "In the way", file_name: "mine" });
   expect(nameOf(saved)).toBe("mine-2.mp3");
   expect(textOf(saved)).toMatch(/mine\.mp3 is taken by a file that the ledger does not know/);
   expect(await readFile(join(workplace.outputDir, "mine.mp3"), "utf8")).toBe("somebody's own");
@@ -65,32 +65,32 @@ it("a file that this server did not write stays, and the answer says so", async 
 
 it("only a take with the same bytes as an earlier one says so, in both forms of every tool", async () => {
   const call = { prompt: "The same again" };
-  const first = await driver.call("generate_audio", call);
-  const second = await driver.call("generate_audio", { ...call, take: 2 });
+  const first = await client.call("generate_audio", call);
+  const second = await client.call("generate_audio", { ...call, take: 2 });
   const { task_id } = taskOf(second);
   const identical = [
     second,
-    await driver.call("generate_audio", { ...call, take: 2 }),
-    await driver.call("get_task", { task_id }),
-    await driver.call("download_audio", { task_id }),
+    await client.call("generate_audio", { ...call, take: 2 }),
+    await client.call("get_task", { task_id }),
+    await client.call("download_audio", { task_id }),
     // The note always names the first of the two.
-    await driver.call("generate_audio", { ...call, take: 3 }),
+    await client.call("generate_audio", { ...call, take: 3 }),
   ];
   for (const outcome of identical) {
     expect(taskOf(outcome).message).toContain("identical to take 1, byte for byte");
     expect(textOf(outcome)).toContain("identical to take 1, byte for byte");
   }
-  const other = await driver.call("generate_audio", { ...call, take: 2, speed: 0.9 });
-  for (const outcome of [first, other, await driver.call("generate_audio", call)]) {
+  const other = await client.call("generate_audio", { ...call, take: 2, speed: 0.9 });
+  for (const outcome of [first, other, await client.call("generate_audio", call)]) {
     expect(textOf(outcome)).not.toContain("identical");
   }
 });
 
 it("white space around a text does not make a new request, and is not sent", async () => {
-  const first = await driver.call("generate_audio", { prompt: "Over the bridge" });
-  const again = await driver.call("generate_audio", { prompt: "  Over the bridge\n\n" });
+  const first = await client.call("generate_audio", { prompt: "Over the bridge" });
+  const again = await client.call("generate_audio", { prompt: "  Over the bridge\n\n" });
   expect(taskOf(again)).toMatchObject({ task_id: taskOf(first).task_id, replayed: true });
-  const padded = await driver.call("generate_audio", { prompt: "\nUnder the bridge " });
+  const padded = await client.call("generate_audio", { prompt: "\nUnder the bridge " });
   const sent = service.tasks.get(taskOf(padded).task_id)?.body ?? "";
   expect(JSON.parse(sent)).toMatchObject({ prompt: "Under the bridge" });
   expect(service.count("create")).toBe(2);
@@ -98,8 +98,8 @@ it("white space around a text does not make a new request, and is not sent", asy
 
 it("an automatic name ends at a word, with a short id, and never changes", async () => {
   const call = { prompt: "The harbour at dawn, before the first ferry leaves for the islands" };
-  const first = await driver.call("generate_audio", call);
+  const first = await client.call("generate_audio", call);
   expect(nameOf(first)).toMatch(/^The-harbour-at-dawn-before-the-first-[0-9a-f]{8}\.mp3$/);
   await rm(taskOf(first).audio?.path ?? "");
-  expect(nameOf(await driver.call("generate_audio", call))).toBe(nameOf(first));
+  expect(nameOf(await client.call("generate_audio", call))).toBe(nameOf(first));
 });

@@ -40,9 +40,9 @@ function tasks(...args: string[]): string {
 
 describe("a request with characters that a terminal interprets", () => {
   beforeEach(async () => {
-    const driver = await startToolClient(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
-    expect(taskOf(await driver.call("generate_audio", { prompt: PROMPT })).status).toBe("succeeded");
-    await driver.close();
+    const client = await startToolClient(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
+    expect(taskOf(await client.call("generate_audio", { prompt: PROMPT })).status).toBe("succeeded");
+    await client.close();
   });
 
   it("is listed with these escaped", () => {
@@ -64,9 +64,9 @@ describe("a request with characters that a terminal interprets", () => {
 describe("a ledger without a request for this address", () => {
   it("is reported as empty only if it is empty", async () => {
     expect(tasks()).toBe("No requests recorded yet.\n");
-    const driver = await startToolClient(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
-    await driver.call("generate_audio", { prompt: "For another address" });
-    await driver.close();
+    const client = await startToolClient(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
+    await client.call("generate_audio", { prompt: "For another address" });
+    await client.close();
     const env = workplace.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });
     const result = spawnSync(NODE, [BIN, "tasks"], { env, encoding: "utf8" });
     expect(result).toMatchObject({ status: 0, stderr: "" });

@@ -30,12 +30,12 @@ describe("tasks --html", () => {
     service = await CountingService.start();
     workplace = await createWorkplace();
     file = join(workplace.root, "tasks.html");
-    const driver = await startToolClient(workplace.env(service, FAST));
+    const client = await startToolClient(workplace.env(service, FAST));
     made = taskOf(
-      await driver.call("generate_audio", { prompt: HOSTILE, voice: "felix_zh", file_name: "it's #1" }),
+      await client.call("generate_audio", { prompt: HOSTILE, voice: "felix_zh", file_name: "it's #1" }),
     );
-    await driver.call("generate_audio", { prompt: "Another one", output_format: "pcm" });
-    await driver.close();
+    await client.call("generate_audio", { prompt: "Another one", output_format: "pcm" });
+    await client.close();
   });
   afterEach(async () => {
     await service.stop();
@@ -51,9 +51,9 @@ describe("tasks --html", () => {
   }
 
   it("isolates bidirectional characters of a prompt", async () => {
-    const driver = await startToolClient(workplace.env(service, FAST));
-    await driver.call("generate_audio", { prompt: "\u202eturned\u202c and \u2067more" });
-    await driver.close();
+    const client = await startToolClient(workplace.env(service, FAST));
+    await client.call("generate_audio", { prompt: "\u202eturned\u202c and \u2067more" });
+    await client.close();
     expect(tasks("--html", file).status).toBe(0);
     expect(readFileSync(file, "utf8")).toContain("<p><bdi>\u202eturned\u202c and \u2067more</bdi></p>");
   });
@@ -114,7 +114,7 @@ describe("a task that a narration and a request share", () => {
   it("counts once in the totals, and is shown with both", async () => {
     const done = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
     expect(done.credits.charged).toBe(20);
-    taskOf(await narrator.driver.call("generate_audio", { prompt: paragraph("One"), output_format: "pcm" }));
+    taskOf(await narrator.client.call("generate_audio", { prompt: paragraph("One"), output_format: "pcm" }));
     expect(narrator.service.count("create")).toBe(2);
     const file = join(narrator.workplace.root, "tasks.html");
     const { status } = spawnSync(NODE, [BIN, "tasks", "--html", file], {

@@ -49,30 +49,30 @@ it("voice samples are made once for all voices, and are free from then on", asyn
   expect(service.tasks.size).toBe(VOICE_IDS.length);
   const html = await readFile(page, "utf8");
   expect(html.match(/<audio /g)).toHaveLength(VOICE_IDS.length);
-  const driver = await startToolClient(workplace.env(service, FAST));
-  const listed = await driver.call("list_voices", {});
+  const client = await startToolClient(workplace.env(service, FAST));
+  const listed = await client.call("list_voices", {});
   for (const id of VOICE_IDS)
     expect(textOf(listed)).toMatch(new RegExp(`^${id}: sample ${workplace.root}`, "m"));
-  await driver.close();
+  await client.close();
 });
 
 it("voice samples are the same request in the chat and in the command", async () => {
-  const driver = await startToolClient(workplace.env(service, FAST));
-  const listed = await driver.call("list_voices", { language: "es" });
+  const client = await startToolClient(workplace.env(service, FAST));
+  const listed = await client.call("list_voices", { language: "es" });
   const sentences = Object(listed.structuredContent?.["sample_sentences"]);
-  await driver.call("generate_audio", { voice: "tracy_es_zh", prompt: sentences.es });
-  const again = await driver.call("list_voices", { query: "tracy" });
+  await client.call("generate_audio", { voice: "tracy_es_zh", prompt: sentences.es });
+  const again = await client.call("list_voices", { query: "tracy" });
   expect(again.structuredContent).toMatchObject({
     voices: [{ id: "tracy_es_zh", sample_path: expect.stringContaining(".mp3") }],
   });
   expect(textOf(again)).toContain(`Sample in es: ${sentences.es}`);
-  await driver.close();
+  await client.close();
 });
 
 it("voice samples are not requested without settings or without --sample", async () => {
-  const driver = await startToolClient(workplace.env(null, FAST));
-  expect(textOf(await driver.call("list_voices", {}))).toContain("Sample in en:");
-  await driver.close();
+  const client = await startToolClient(workplace.env(null, FAST));
+  expect(textOf(await client.call("list_voices", {}))).toContain("Sample in en:");
+  await client.close();
   expect((await run()).stdout).toContain("tracy_es_zh: no sample here");
   expect(service.exchanges).toEqual([]);
 });

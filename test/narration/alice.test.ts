@@ -103,16 +103,16 @@ function speaksOnce(): SpeechEngine {
 describeWithFfprobe("Alice's first chapter", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: ToolClient;
+  let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: speaksOnce(), processingSeconds: 0.02, timeScale: 0.01 });
     workplace = await createWorkplace();
-    driver = await startToolClient(
+    client = await startToolClient(
       workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }),
     );
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await sandbox.stop();
     await workplace.remove();
   });
@@ -121,11 +121,11 @@ describeWithFfprobe("Alice's first chapter", () => {
    * Returns the audio of each part, in the order of the plan, from the table of parts and the tasks that it names.
    */
   async function partsOf(narrationId: string): Promise<Array<{ bytes: Buffer; seconds: number }>> {
-    const contents = await driver.readText(`audio://narrations/${narrationId}`);
+    const contents = await client.readText(`audio://narrations/${narrationId}`);
     const ids = [...contents.matchAll(/^\| \d+ \| saved \| 1 \| (\S+) \|/gm)].map(([, id = ""]) => id);
     return await Promise.all(
       ids.map(async (task_id) => {
-        const { audio, audio_seconds } = taskOf(await driver.call("get_task", { task_id }));
+        const { audio, audio_seconds } = taskOf(await client.call("get_task", { task_id }));
         return { bytes: await readFile(audio?.path ?? ""), seconds: audio_seconds ?? 0 };
       }),
     );
@@ -139,7 +139,7 @@ describeWithFfprobe("Alice's first chapter", () => {
     const made = { voice: "quentin_en_zh", output_format, speed: 2 };
     const args = { file: CHAPTER, ...made, max_credits: 5000, wait_seconds: 40 };
     for (let calls = 1; ; calls += 1) {
-      const seen = narrationOf(await driver.call("narrate", args, { timeoutMs: 60_000 }));
+      const seen = narrationOf(await client.call("narrate", args, { timeoutMs: 60_000 }));
       if (seen.status !== "running" || calls === 5) return seen;
     }
   }

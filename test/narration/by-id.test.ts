@@ -62,7 +62,7 @@ it("a plan states the price of chapters that are not paid yet", async () => {
 it("a plan of some chapters refuses the others, and says how to find them", async () => {
   const { narration_id } = await narrator.narrate({ text: BOOK, chapters: "2" });
   for (const chapters of ["1, 3", "1-3"]) {
-    const refused = await narrator.driver.call("narrate", { narration_id, chapters });
+    const refused = await narrator.client.call("narrate", { narration_id, chapters });
     expect(wordsOf(refused)).toMatch(
       /holds only some chapters of its text, and not 1 "Chapter One"[\s\S]*Give the text or file again/,
     );
@@ -89,9 +89,9 @@ it("a first limit for a voice of another language is answered with the plan, onc
 
 it("a missing chapter is refused by the narration's id as by its text", async () => {
   const { narration_id } = await narrator.narrate({ text: BOOK });
-  const refused = await narrator.driver.call("narrate", { narration_id, chapters: "9" });
+  const refused = await narrator.client.call("narrate", { narration_id, chapters: "9" });
   expect(wordsOf(refused)).toContain('The text has no chapter "9"');
-  const other = await narrator.driver.call("narrate", { narration_id, speed: 1.2 });
+  const other = await narrator.client.call("narrate", { narration_id, speed: 1.2 });
   expect(wordsOf(other)).toContain("speed needs the text or file again in place of narration_id");
 });
 
@@ -117,7 +117,7 @@ it("the list finds a narration by the name of its input file", async () => {
   await writeFile(join(texts, "harbour-draft.txt"), paragraph("One"));
   await narrator.restart({ AUDIO_INPUT_DIR: texts });
   const call = { file: "harbour-draft.txt", output_format: "pcm" };
-  const { narration_id } = narrationOf(await narrator.driver.call("narrate", call));
-  const list = await narrator.driver.call("list_tasks", { query: "harbour-draft.txt" });
+  const { narration_id } = narrationOf(await narrator.client.call("narrate", call));
+  const list = await narrator.client.call("list_tasks", { query: "harbour-draft.txt" });
   expect(wordsOf(list)).toContain(narration_id);
 });

@@ -20,7 +20,7 @@ const CALL = { text: TEXT, output_format: "pcm", file_name: "book", max_credits:
 const name = (path: string | undefined): string => basename(path ?? "");
 
 it("companions are named in the text alone and in the structured form alone", async () => {
-  const outcome = await narrator.driver.call("narrate", CALL);
+  const outcome = await narrator.client.call("narrate", CALL);
   const [file] = narrationOf(outcome).files;
   expect([name(file?.captions_path), name(file?.chapters_path)]).toEqual(["book.vtt", "book.chapters.json"]);
   expect(wordsOf(outcome)).toContain(
@@ -45,11 +45,11 @@ it("companions from another program stay, are not served, and are named as forei
   await rm(captions_path);
   const uri = `audio://narrations/${narration_id}/files/1`;
   for (const kind of ["captions", "chapters"]) {
-    await expect(narrator.driver.read(`${uri}/${kind}`)).rejects.toThrow(
+    await expect(narrator.client.read(`${uri}/${kind}`)).rejects.toThrow(
       /is not there \(any more\) as it was saved/,
     );
   }
-  const reported = await narrator.driver.call("narrate", { narration_id });
+  const reported = await narrator.client.call("narrate", { narration_id });
   const { message, files: reportedFiles } = narrationOf(reported);
   expect(reportedFiles[0]).not.toHaveProperty("captions_path");
   expect(reportedFiles[0]).not.toHaveProperty("chapters_path");
@@ -62,7 +62,7 @@ it("companions from another program stay, are not served, and are named as forei
   expect(name(again.files[0]?.captions_path)).toBe("book.vtt");
   expect(name(again.files[0]?.chapters_path)).toBe("book.chapters-2.json");
   expect(await readFile(chapters_path, "utf8")).toContain("foreign");
-  const served = await narrator.driver.read(`${uri}/chapters`);
+  const served = await narrator.client.read(`${uri}/chapters`);
   expect(served.bytes.toString()).not.toContain("foreign");
 });
 
@@ -71,7 +71,7 @@ it("companions whose name another file has get a number, like the audio, and the
   await narrator.narrate({ text: paragraph("One"), max_credits: 1000 });
   await writeFile(join(outputDir, "book.pcm"), "foreign");
   await writeFile(join(outputDir, "book-2.vtt"), "foreign");
-  const outcome = await narrator.driver.call("narrate", CALL);
+  const outcome = await narrator.client.call("narrate", CALL);
   const { message, files } = narrationOf(outcome);
   expect([name(files[0]?.path), name(files[0]?.captions_path)]).toEqual(["book-2.pcm", "book-2-2.vtt"]);
   for (const form of [message, wordsOf(outcome)]) {
@@ -84,7 +84,7 @@ it("companions and the audio are reported as the narration's own if a request wa
   const { narration_id } = await narrator.narrate(CALL);
   const call = { prompt: "Another text", output_format: "pcm", file_name: "book" };
   for (const replace of [false, true]) {
-    const outcome = await narrator.driver.call("generate_audio", { ...call, replace });
+    const outcome = await narrator.client.call("generate_audio", { ...call, replace });
     expect(name(taskOf(outcome).audio?.path)).toBe("book-2.pcm");
     expect(wordsOf(outcome)).toContain(`The name book.pcm is taken by a file of ${narration_id}`);
   }

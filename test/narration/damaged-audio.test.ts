@@ -8,21 +8,21 @@ it("damaged audio is reported with the call that helps, which requests another t
   // 20,000 bytes are not 4 s of raw sound.
   const service = await CountingService.start({ audioBytes: 20_000, audioSeconds: 4 });
   const workplace = await createWorkplace();
-  const driver = await startToolClient(workplace.env(service, FAST));
+  const client = await startToolClient(workplace.env(service, FAST));
   onTestFinished(async () => {
-    await driver.close();
+    await client.close();
     await service.stop();
     await workplace.remove();
   });
   const text = "A line that comes out damaged.";
   const call = { text, output_format: "pcm", max_credits: 300 };
-  const stopped = narrationOf(await driver.call("narrate", call));
+  const stopped = narrationOf(await client.call("narrate", call));
   expect(stopped).toMatchObject({ status: "stopped", parts: { saved: 0, failed: 1 } });
   expect(stopped.next_step).toContain("retakes");
   expect(stopped.next_step).toContain("max_credits 300");
-  await driver.call("narrate", call);
+  await client.call("narrate", call);
   expect(service.count("create")).toBe(1);
   const retakes = [{ quote: "comes out damaged", take: 2 }];
-  await driver.call("narrate", { narration_id: stopped.narration_id, max_credits: 300, retakes });
+  await client.call("narrate", { narration_id: stopped.narration_id, max_credits: 300, retakes });
   expect(service.count("create")).toBe(2);
 });

@@ -142,7 +142,7 @@ describe("edits", () => {
       const text = `ANNA: ${paragraph("One")}\n\nANNA: ${paragraph("Two")}`;
       const { narration_id } = await narrator.narrate({ text, voices: ["ANNA: sophie_en_zh"] });
       const edits = [{ quote: "So ends One.", replacement }];
-      const refused = await narrator.driver.call("narrate", { narration_id, edits, max_credits: 900 });
+      const refused = await narrator.client.call("narrate", { narration_id, edits, max_credits: 900 });
       expect(wordsOf(refused)).toContain("is more than words");
       expect(narrator.service.exchanges).toEqual([]);
     },
@@ -173,7 +173,7 @@ describe("edits", () => {
     ],
   ])("with a quote that %s are refused before anything is charged", async (_, edits, words) => {
     const { narration_id } = await narrator.narrate({ text: textOf("One", "Two") });
-    const refused = await narrator.driver.call("narrate", { narration_id, edits, max_credits: 900 });
+    const refused = await narrator.client.call("narrate", { narration_id, edits, max_credits: 900 });
     expect(errorOf(refused).code).toBe("invalid_request");
     expect(wordsOf(refused)).toMatch(words);
     expect(narrator.service.exchanges).toEqual([]);
@@ -182,8 +182,8 @@ describe("edits", () => {
   it("that leave nothing, or belong to no narration, are refused", async () => {
     const { narration_id } = await narrator.narrate({ text: "One sentence alone." });
     const nothing = { narration_id, edits: [{ quote: "One sentence alone.", replacement: " " }] };
-    expect(wordsOf(await narrator.driver.call("narrate", nothing))).toMatch(/nothing to speak/);
+    expect(wordsOf(await narrator.client.call("narrate", nothing))).toMatch(/nothing to speak/);
     const none = { text: "One.", edits: [{ quote: "One", replacement: "Two" }] };
-    expect(wordsOf(await narrator.driver.call("narrate", none))).toMatch(/edits.*needs the narration_id/);
+    expect(wordsOf(await narrator.client.call("narrate", none))).toMatch(/edits.*needs the narration_id/);
   });
 });

@@ -58,10 +58,10 @@ describe("a huge text", () => {
       await writeFile(join(inputDir, file), filled(unit, bytes));
       const answered: string[] = [];
       const voices = name === "labels" ? { voices: ["ANNA: felix_zh"] } : {};
-      const planned = narrator.driver
+      const planned = narrator.client
         .call("narrate", { file, ...voices })
         .finally(() => answered.push("narrate"));
-      const listed = narrator.driver.call("list_tasks", {}).finally(() => answered.push("list_tasks"));
+      const listed = narrator.client.call("list_tasks", {}).finally(() => answered.push("list_tasks"));
       const [outcome] = await Promise.all([planned, listed]);
       expect(wordsOf(outcome)).toMatch(answer);
       expect(answered).toEqual(["list_tasks", "narrate"]);

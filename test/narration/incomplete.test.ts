@@ -186,7 +186,7 @@ describe("what a narration cost", () => {
     narrator.service.processingMs = 100;
     const { narration_id } = await narrator.narrate({ text: FOUR, max_credits: 1000, wait_seconds: 0 });
     const list = async (): Promise<string> =>
-      JSON.stringify((await narrator.driver.call("list_tasks", {})).structuredContent);
+      JSON.stringify((await narrator.client.call("list_tasks", {})).structuredContent);
     await expect.poll(list, LONG).toContain('"status":"finished"');
     const reported = await narrator.narrate({ narration_id });
     expect(reported.message).toContain("Cost 40 credits in all (nothing for this call).");

@@ -50,8 +50,8 @@ interface Scene {
   readonly text: string;
 }
 
-const call = (driver: ToolClient, text: string, waitSeconds: number) =>
-  driver.call("narrate", {
+const call = (client: ToolClient, text: string, waitSeconds: number) =>
+  client.call("narrate", {
     text,
     output_format: "pcm",
     max_credits: 10_000,
@@ -61,23 +61,23 @@ const call = (driver: ToolClient, text: string, waitSeconds: number) =>
 /** One client: its server starts, gets the call, and dies, again and again. */
 async function live({ start, text }: Scene, livesMs: readonly number[]): Promise<void> {
   for (const lifeMs of livesMs) {
-    const driver = await start();
-    void call(driver, text, 20).catch(() => undefined);
+    const client = await start();
+    void call(client, text, 20).catch(() => undefined);
     await sleep(lifeMs);
-    await killHard(driver.pid);
+    await killHard(client.pid);
   }
 }
 
 /** The last call repeats until the narration is done. The lease of a dead process may have to expire first. */
 async function finish({ start, text }: Scene): Promise<NarrationOutput> {
-  const driver = await start();
+  const client = await start();
   try {
     for (let tries = 0; ; tries += 1) {
-      const seen = narrationOf(await call(driver, text, 20));
+      const seen = narrationOf(await call(client, text, 20));
       if (seen.status === "finished" || tries === 5) return seen;
     }
   } finally {
-    await driver.close();
+    await client.close();
   }
 }
 

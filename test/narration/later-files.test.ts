@@ -60,7 +60,7 @@ describe("a finished narration", () => {
 
   it("in a call of download_audio is answered with the call that saves it under another name", async () => {
     const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000 });
-    const refused = await narrator.driver.call("download_audio", {
+    const refused = await narrator.client.call("download_audio", {
       task_id: narration_id,
       file_name: "third",
     });

@@ -31,7 +31,7 @@ it("a name that is too long for the file system is refused before anything is se
     NODE_OPTIONS: preload("fs-faults").join(" "),
   });
   const call = { text: TEXT, file_name: "story", max_credits: 1000 };
-  const refused = await narrator.driver.call("narrate", call);
+  const refused = await narrator.client.call("narrate", call);
   expect(errorOf(refused)).toMatchObject({ code: "invalid_file_name" });
   expect(narrator.service.count("create")).toBe(0);
 });
@@ -62,13 +62,13 @@ describe("a name of 246 bytes", () => {
 
   it("leaves room for a number, for another take and for another text", async () => {
     const call = { prompt: "The first text", file_name: LONG };
-    await narrator.driver.call("generate_audio", call);
+    await narrator.client.call("generate_audio", call);
     const others = [
       { ...call, take: 2 },
       { ...call, prompt: "The second text" },
     ];
     for (const [index, other] of others.entries()) {
-      const { audio, message } = taskOf(await narrator.driver.call("generate_audio", other));
+      const { audio, message } = taskOf(await narrator.client.call("generate_audio", other));
       expect(basename(audio?.path ?? "")).toBe(`${LONG}-${index + 2}.mp3`);
       expect(message).toContain("a number was added");
     }

@@ -226,7 +226,7 @@ describe("a narration", () => {
   it("shares its parts with generate_audio, which copies the requested ones", async () => {
     const text = textOf("One");
     await narrator.narrate({ text, max_credits: 1000 });
-    const outcome = await narrator.driver.call("generate_audio", { prompt: text, output_format: "pcm" });
+    const outcome = await narrator.client.call("generate_audio", { prompt: text, output_format: "pcm" });
     const { audio } = outcome.structuredContent as { audio: { path: string } };
     expect(narrator.service.count("create")).toBe(1);
     expect(audio.path).not.toContain(".parts");
@@ -237,14 +237,14 @@ describe("a narration", () => {
     const text = textOf("One");
     const { narration_id } = await narrator.narrate({ text, max_credits: 1000 });
     const elsewhere = await CountingService.start();
-    const driver = await startToolClient(narrator.workplace.env(elsewhere, FAST));
+    const client = await startToolClient(narrator.workplace.env(elsewhere, FAST));
     try {
-      const refused = await driver.call("narrate", { narration_id, max_credits: 1000 });
+      const refused = await client.call("narrate", { narration_id, max_credits: 1000 });
       expect(errorOf(refused)).toMatchObject({ code: "not_found" });
-      await expect(driver.readText(`audio://narrations/${narration_id}`)).rejects.toThrow(/not|no /i);
+      await expect(client.readText(`audio://narrations/${narration_id}`)).rejects.toThrow(/not|no /i);
       expect(elsewhere.exchanges).toEqual([]);
     } finally {
-      await driver.close();
+      await client.close();
       await elsewhere.stop();
     }
     // The text is a separate narration there, with its own parts.

@@ -87,12 +87,12 @@ export const PART_BYTES = 4 * 24_000 * 2;
 export class Narrator {
   readonly service: CountingService;
   readonly workplace: Workplace;
-  driver: ToolClient;
+  client: ToolClient;
 
-  private constructor(service: CountingService, workplace: Workplace, driver: ToolClient) {
+  private constructor(service: CountingService, workplace: Workplace, client: ToolClient) {
     this.service = service;
     this.workplace = workplace;
-    this.driver = driver;
+    this.client = client;
   }
 
   static async start(more: Record<string, string> = {}, options: CountingOptions = {}): Promise<Narrator> {
@@ -103,23 +103,23 @@ export class Narrator {
       hasDistinctSounds: true,
     });
     const workplace = await createWorkplace();
-    const driver = await startToolClient(workplace.env(service, { ...FAST, ...more }));
-    return new Narrator(service, workplace, driver);
+    const client = await startToolClient(workplace.env(service, { ...FAST, ...more }));
+    return new Narrator(service, workplace, client);
   }
 
   /** Raw sound, so that every byte of the joined file is known. */
   async narrate(args: Record<string, unknown>): Promise<NarrationOutput> {
     const pcm = args["narration_id"] === undefined ? { output_format: "pcm" } : {};
-    return narrationOf(await this.driver.call("narrate", { ...pcm, ...args }));
+    return narrationOf(await this.client.call("narrate", { ...pcm, ...args }));
   }
 
   async restart(more: Record<string, string> = {}): Promise<void> {
-    await this.driver.close();
-    this.driver = await startToolClient(this.workplace.env(this.service, { ...FAST, ...more }));
+    await this.client.close();
+    this.client = await startToolClient(this.workplace.env(this.service, { ...FAST, ...more }));
   }
 
   async stop(): Promise<void> {
-    await this.driver.close();
+    await this.client.close();
     await this.service.stop();
     await this.workplace.remove();
   }

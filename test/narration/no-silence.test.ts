@@ -19,7 +19,7 @@ const LONGER = `${textOf("One", "Two", "Three", "Four")}${CODE}`;
 const LONG = { timeout: 20_000, interval: 50 };
 
 const narrate = (args: Record<string, unknown>, signal?: AbortSignal): Promise<ToolOutcome> =>
-  narrator.driver.call(
+  narrator.client.call(
     "narrate",
     { ...(args["narration_id"] === undefined ? { output_format: "pcm" } : {}), ...args },
     signal === undefined ? {} : { signal },
@@ -154,7 +154,7 @@ it.each(ENDS)("%s", async (_what, end, lacks, why) => {
 
 it("the end of its process", async () => {
   await midway();
-  process.kill(narrator.driver.pid, "SIGKILL");
+  process.kill(narrator.client.pid, "SIGKILL");
   await narrator.restart();
   const outcome = await narrate({ text: LONGER });
   for (const form of [wordsOf(outcome), JSON.stringify(outcome.structuredContent)]) {

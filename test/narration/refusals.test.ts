@@ -49,15 +49,15 @@ describe("a ledger that was lost", () => {
     narrator.service.processingMs = 300;
     const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 0 });
     await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);
-    await narrator.driver.close();
+    await narrator.client.close();
     await rm(narrator.workplace.stateDir, { recursive: true });
-    narrator.driver = await startToolClient(narrator.workplace.env(narrator.service, FAST));
-    const unknown = await narrator.driver.call("narrate", { narration_id });
+    narrator.client = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    const unknown = await narrator.client.call("narrate", { narration_id });
     expect(errorOf(unknown).code).toBe("not_found");
     expect(unknown.content[0]?.text).toContain(
       "Called with the same text and settings, narrate finds it too",
     );
-    const again = await narrator.driver.call("narrate", {
+    const again = await narrator.client.call("narrate", {
       text: TWO,
       output_format: "pcm",
       max_credits: 1000,

@@ -133,7 +133,7 @@ it("an edit has the name of its narration with a number, or without one if it re
 });
 
 it("replace takes the name of a single request's file, too, and says why it cannot take that of another file", async () => {
-  await narrator.driver.call("generate_audio", {
+  await narrator.client.call("generate_audio", {
     prompt: "Hi.",
     file_name: "tale",
     output_format: "pcm",

@@ -27,7 +27,7 @@ describe("a narration", () => {
     const other = await startToolClient(narrator.workplace.env(narrator.service, FAST));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
     const [mine, theirs] = await Promise.all([
-      narrator.driver.call("narrate", args).then(narrationOf),
+      narrator.client.call("narrate", args).then(narrationOf),
       other.call("narrate", args).then(narrationOf),
     ]);
     await other.close();
@@ -39,7 +39,7 @@ describe("a narration", () => {
   it("creates nothing more once its call is cancelled, and continues with the same call", async () => {
     narrator.service.processingMs = 150;
     const controller = new AbortController();
-    const cancelled = narrator.driver
+    const cancelled = narrator.client
       .call(
         "narrate",
         { text: EIGHT, output_format: "pcm", max_credits: 5000 },
@@ -66,7 +66,7 @@ describe("a narration", () => {
     const other = await startToolClient(narrator.workplace.env(narrator.service, FAST));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
     const controller = new AbortController();
-    const mine = narrator.driver
+    const mine = narrator.client
       .call("narrate", args, { signal: controller.signal })
       .catch(() => "cancelled");
     const theirs = other.call("narrate", args).then(narrationOf);
@@ -104,7 +104,7 @@ describe("a narration", () => {
     await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
     await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
     const before = narrator.service.count("create");
-    await narrator.driver.call("generate_audio", { prompt: "Me first", output_format: "pcm" });
+    await narrator.client.call("generate_audio", { prompt: "Me first", output_format: "pcm" });
     const order = narrator.service.exchanges.filter(({ kind }) => kind === "create").map(({ body }) => body);
     const place = order.findIndex((body) => body.includes("Me first"));
     expect(place - before).toBeLessThanOrEqual(1);
@@ -207,14 +207,14 @@ describe("a call with contradicting arguments", () => {
     ["a file without a folder", { file: "a.txt" }, /AUDIO_INPUT_DIR/],
     ["a negative limit", { text: "Hello.", max_credits: -1 }, /max_credits/],
   ])("%s is refused, and nothing is sent", async (_what, args, words) => {
-    const outcome = await narrator.driver.call("narrate", args);
+    const outcome = await narrator.client.call("narrate", args);
     expect(["invalid_request", "not_found", "configuration_error"]).toContain(errorOf(outcome).code);
     expect(wordsOf(outcome)).toMatch(words);
     expect(narrator.service.exchanges).toEqual([]);
   });
 
   it("a quote that two parts contain is refused with both", async () => {
-    const outcome = await narrator.driver.call("narrate", {
+    const outcome = await narrator.client.call("narrate", {
       text: textOf("One", "Two"),
       retakes: [{ quote: "The river ran past", take: 2 }],
     });
@@ -303,7 +303,7 @@ describe("the limit", () => {
   it("is not spent by a call that was cancelled before it began", async () => {
     const signal = AbortSignal.abort(new Error("gone"));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000, wait_seconds: 0 };
-    await narrator.driver.call("narrate", args, { signal }).catch(() => undefined);
+    await narrator.client.call("narrate", args, { signal }).catch(() => undefined);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(narrator.service.tasks.size).toBe(0);
   });
@@ -325,10 +325,10 @@ it("a title contains no line break, and a book of headings alone is refused at o
   const turned = await narrator.narrate({
     text: "# Down \u202e the hole\n\nOnce upon a time there was a rabbit.",
   });
-  const list = wordsOf(await narrator.driver.call("list_tasks", {}));
+  const list = wordsOf(await narrator.client.call("list_tasks", {}));
   expect(list).toContain(turned.narration_id);
   expect(list).not.toContain("\u202e");
-  const outcome = await narrator.driver.call("narrate", { text: "# a\n".repeat(24_000) });
+  const outcome = await narrator.client.call("narrate", { text: "# a\n".repeat(24_000) });
   expect(errorOf(outcome).code).toBe("invalid_request");
   expect(wordsOf(outcome)).toContain("24000 headings");
 });

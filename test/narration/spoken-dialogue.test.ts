@@ -44,14 +44,14 @@ const samplesOf = (bytes: Buffer): Int16Array =>
 describeWithFfprobe("a dialogue", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
-  let driver: ToolClient;
+  let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.01 });
     workplace = await createWorkplace();
-    driver = await startToolClient(workplace.env(sandbox, FAST));
+    client = await startToolClient(workplace.env(sandbox, FAST));
   });
   afterAll(async () => {
-    await driver.close();
+    await client.close();
     await sandbox.stop();
     await workplace.remove();
   });
@@ -59,23 +59,23 @@ describeWithFfprobe("a dialogue", () => {
   async function made(): Promise<NarrationOutput> {
     for (let calls = 1; ; calls += 1) {
       const args = { ...CALL, max_credits: 900, wait_seconds: 40 };
-      const seen = narrationOf(await driver.call("narrate", args, { timeoutMs: 60_000 }));
+      const seen = narrationOf(await client.call("narrate", args, { timeoutMs: 60_000 }));
       if (seen.status !== "running" || calls === 5) return seen;
     }
   }
 
   it("is planned as it is spoken, with the pauses and the slower speaker", { timeout: 240_000 }, async () => {
-    const plan = textOf(await driver.call("narrate", CALL));
+    const plan = textOf(await client.call("narrate", CALL));
     expect(plan).toMatch(/STRANGER begins 1 line and has no voice in voices: the name will be spoken/);
     expect(plan).toMatch(/Not spoken: .*stage direction/);
     const done = await made();
     expect(done).toMatchObject({ status: "finished", problems: [] });
 
-    const table = await driver.readText(`audio://narrations/${done.narration_id}`);
+    const table = await client.readText(`audio://narrations/${done.narration_id}`);
     const ids = [...table.matchAll(/^\| \d+ \| saved \| 1 \| (\S+) \|/gm)].map(([, id = ""]) => id);
     const parts = await Promise.all(
       ids.map(async (task_id) => {
-        const { audio } = taskOf(await driver.call("get_task", { task_id }));
+        const { audio } = taskOf(await client.call("get_task", { task_id }));
         return samplesOf(await readFile(audio?.path ?? ""));
       }),
     );

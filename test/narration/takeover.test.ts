@@ -31,9 +31,9 @@ describe("a driver that sleeps past its lease", () => {
     narrator.service.processingMs = 300;
     const narration_id = await begun(EIGHT);
     const other = await another();
-    await suspend(narrator.driver.pid, narrator.workplace.stateDir);
+    await suspend(narrator.client.pid, narrator.workplace.stateDir);
     const done = narrationOf(await other.call("narrate", { narration_id, max_credits: 5000 }));
-    process.kill(narrator.driver.pid, "SIGCONT");
+    process.kill(narrator.client.pid, "SIGCONT");
     expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
     const seen = await narrator.narrate({ narration_id, max_credits: 5000 });
     await other.close();
@@ -45,10 +45,10 @@ describe("a driver that sleeps past its lease", () => {
     narrator.service.processingMs = 1500;
     const narration_id = await begun(EIGHT);
     const other = await another();
-    await suspend(narrator.driver.pid, narrator.workplace.stateDir);
+    await suspend(narrator.client.pid, narrator.workplace.stateDir);
     const reported = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
     expect(narrationOf(reported).status).toBe("running");
-    process.kill(narrator.driver.pid, "SIGCONT");
+    process.kill(narrator.client.pid, "SIGCONT");
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await killHard(other.pid);
     await expect.poll(async () => (await narrator.workplace.outputNames()).length, LONG).toBeGreaterThan(1);
@@ -95,23 +95,23 @@ describe("a client's time-out", () => {
     "does not stop a narration (%s), and later calls answer sooner",
     async (kind) => {
       narrator.service.processingMs = 3000;
-      const driver = await startToolClient(narrator.workplace.env(narrator.service, FAST), kind);
+      const client = await startToolClient(narrator.workplace.env(narrator.service, FAST), kind);
       const args = { text: FOUR, output_format: "pcm", max_credits: 5000 };
       const patience = { timeoutMs: 2500 };
       // The first call of a process compiles what it loads.
-      await driver.call("narrate", { ...args, max_credits: 0 });
-      await expect(driver.call("narrate", args, patience)).rejects.toThrow(/timed out/i);
+      await client.call("narrate", { ...args, max_credits: 0 });
+      await expect(client.call("narrate", args, patience)).rejects.toThrow(/timed out/i);
       const reported = narrationOf(
-        await driver.call("narrate", { text: FOUR, output_format: "pcm" }, patience),
+        await client.call("narrate", { text: FOUR, output_format: "pcm" }, patience),
       );
       expect(["running", "finished"]).toContain(reported.status);
-      const again = narrationOf(await driver.call("narrate", args, patience));
+      const again = narrationOf(await client.call("narrate", args, patience));
       expect(["running", "finished"]).toContain(again.status);
       const { narration_id } = reported;
       await expect
-        .poll(async () => narrationOf(await driver.call("narrate", { narration_id })).status, LONG)
+        .poll(async () => narrationOf(await client.call("narrate", { narration_id })).status, LONG)
         .toBe("finished");
-      await driver.close();
+      await client.close();
       expect(narrator.service.tasks.size).toBe(4);
     },
   );
@@ -129,7 +129,7 @@ describe("a narration that stopped with parts at the service", () => {
     await doomed.call("narrate", { narration_id, stop: true });
     await killHard(doomed.pid);
     await expect
-      .poll(async () => wordsOf(await narrator.driver.call("list_tasks", {})), LONG)
+      .poll(async () => wordsOf(await narrator.client.call("list_tasks", {})), LONG)
       .toMatch(/stopped, .*, 2 of 2 parts, 20 credits/);
     const joined = await narrator.narrate({ narration_id });
     expect(joined).toMatchObject({ status: "finished", credits: { charged: 20 } });

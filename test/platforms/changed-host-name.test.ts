@@ -84,13 +84,13 @@ describe("on Linux under another host name", () => {
     const saved = { prompt: "Saved before", file_name: "before" };
     expect(taskOf(await setup.server.call("generate_audio", saved)).replayed).toBe(false);
     await setup.server.end();
-    const driver = await driveCommand({
+    const client = await driveCommand({
       command: "unshare",
       args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
       env: setup.workplace.env(setup.service),
     });
-    expect(taskOf(await driver.call("generate_audio", saved)).replayed).toBe(true);
-    await driver.close();
+    expect(taskOf(await client.call("generate_audio", saved)).replayed).toBe(true);
+    await client.close();
     expect(setup.service.count("content")).toBe(1);
   });
 
@@ -100,13 +100,13 @@ describe("on Linux under another host name", () => {
     async () => {
       const setup = await openFaultSetup();
       await killInDownload(setup, setup.server);
-      const driver = await driveCommand({
+      const client = await driveCommand({
         command: "unshare",
         args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
         env: setup.workplace.env(setup.service, { AUDIO_TIME_SCALE: "0.001" }),
       });
-      expect(taskOf(await driver.call("generate_audio", CALL)).status).toBe("succeeded");
-      await driver.close();
+      expect(taskOf(await client.call("generate_audio", CALL)).status).toBe("succeeded");
+      await client.close();
       expect(await setup.workplace.outputNames()).toEqual([expect.stringMatching(/\.mp3$/)]);
     },
   );

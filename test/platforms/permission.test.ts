@@ -30,13 +30,13 @@ describe("under node --permission", () => {
     const setup = await openFaultSetup();
     const { workplace } = setup;
     const nodeArgs = permission(workplace.root, [workplace.root]);
-    const driver = await start(setup, nodeArgs);
+    const client = await start(setup, nodeArgs);
     const call = { prompt: "Permitted", file_name: "permitted" };
-    const { audio } = taskOf(await driver.call("generate_audio", call));
+    const { audio } = taskOf(await client.call("generate_audio", call));
     expect(audio?.size_bytes).toBe(20_000);
-    expect(taskOf(await driver.call("generate_audio", call)).replayed).toBe(true);
-    expect((await driver.read(audio?.uri ?? "")).bytes.byteLength).toBe(20_000);
-    await driver.close();
+    expect(taskOf(await client.call("generate_audio", call)).replayed).toBe(true);
+    expect((await client.read(audio?.uri ?? "")).bytes.byteLength).toBe(20_000);
+    await client.close();
     expect(await workplace.outputNames()).toEqual(["permitted.mp3"]);
     const checks = await doctor(workplace.env(setup.service), { nodeArgs });
     expect(Object.values(checks).filter(({ ok }) => !ok)).toEqual([]);
@@ -45,9 +45,9 @@ describe("under node --permission", () => {
   it("without permission to write the output folder, nothing is charged, and the permission is named", async () => {
     const setup = await openFaultSetup();
     const { workplace } = setup;
-    const driver = await start(setup, permission(workplace.root, [workplace.stateDir]));
-    const outcome = await driver.call("generate_audio", { prompt: "Not permitted" });
-    await driver.close();
+    const client = await start(setup, permission(workplace.root, [workplace.stateDir]));
+    const outcome = await client.call("generate_audio", { prompt: "Not permitted" });
+    await client.close();
     expect(errorOf(outcome).code).toBe("output_not_writable");
     expect(textOf(outcome)).toContain("Node.js was started without the permission (ERR_ACCESS_DENIED)");
     expect(setup.service.count("create")).toBe(0);

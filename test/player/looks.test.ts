@@ -120,11 +120,11 @@ describeWithBrowser("the page of tasks", () => {
     ]);
     try {
       const settings = workplace.env(service, { ...FAST });
-      const driver = await startToolClient(settings);
+      const client = await startToolClient(settings);
       for (const voice of ["felix_zh", "sophie_en_zh"]) {
-        await driver.call("generate_audio", { prompt: `Heard on the page of tasks, by ${voice}.`, voice });
+        await client.call("generate_audio", { prompt: `Heard on the page of tasks, by ${voice}.`, voice });
       }
-      await driver.close();
+      await client.close();
       const file = join(workplace.root, "tasks.html");
       expect(spawnSync(NODE, [BIN, "tasks", "--html", file], { env: settings }).status).toBe(0);
       const page = await browser.newPage({

@@ -9,7 +9,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   const settings = { ...FAST, AUDIO_CREDIT_BUDGET: "450" };
   const team = await startProcesses([workplace, workplace, workplace, workplace], service, settings);
   const outcomes = await Promise.all(
-    team.map((driver, index) => driver.call("generate_audio", { prompt: `Two minutes, part ${index}` })),
+    team.map((client, index) => client.call("generate_audio", { prompt: `Two minutes, part ${index}` })),
   );
   const refused = outcomes.filter(({ isError }) => isError === true);
   expect(refused).toHaveLength(1);
@@ -35,12 +35,12 @@ it("four processes racing for a budget of three make three tasks, and send nothi
 it("a budget counts a finished task by its charge, so that a budget of 160 allows two short ones in turn", async () => {
   const service = await startService({ audioSeconds: 4 });
   const workplace = await makeWorkplace();
-  const [driver] = await startProcesses([workplace], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
-  if (driver === undefined) throw new Error("nobody to ask");
+  const [client] = await startProcesses([workplace], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
+  if (client === undefined) throw new Error("nobody to ask");
   for (const prompt of ["Short one", "Short two"]) {
-    expect(taskOf(await driver.call("generate_audio", { prompt })).billing?.charged_credits).toBe(10);
+    expect(taskOf(await client.call("generate_audio", { prompt })).billing?.charged_credits).toBe(10);
   }
-  expect(errorOf(await driver.call("generate_audio", { prompt: "Short three" })).code).toBe(
+  expect(errorOf(await client.call("generate_audio", { prompt: "Short three" })).code).toBe(
     "budget_exceeded",
   );
   expect(service.count("create")).toBe(2);

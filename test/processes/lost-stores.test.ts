@@ -19,34 +19,34 @@ import {
 async function setUp(settings: Record<string, string> = {}) {
   const service = await startService();
   const workplace = await makeWorkplace();
-  const driver = await startProcess(workplace, service, { ...FAST, ...settings });
-  return { service, workplace, driver };
+  const client = await startProcess(workplace, service, { ...FAST, ...settings });
+  return { service, workplace, client };
 }
 
 describe("a ledger that cannot be written", () => {
   it("stops the create before it is sent, and the same call continues once it can be written", async () => {
-    const { service, workplace, driver } = await setUp();
-    await driver.call("list_tasks", {});
+    const { service, workplace, client } = await setUp();
+    await client.call("list_tasks", {});
     const peek = await openPeek(workplace, service);
     peek.failWrites("any record");
-    const refused = await driver.call("generate_audio", { prompt: "Nowhere to write" });
+    const refused = await client.call("generate_audio", { prompt: "Nowhere to write" });
     expect(errorOf(refused).code).toBe("store_unavailable");
     expect(service.exchanges).toEqual([]);
     peek.repair();
-    expect(taskOf(await driver.call("generate_audio", { prompt: "Nowhere to write" })).status).toBe(
+    expect(taskOf(await client.call("generate_audio", { prompt: "Nowhere to write" })).status).toBe(
       "succeeded",
     );
     expect(service.count("create")).toBe(1);
   });
 
   it("at the moment of the 202 still names the task, which is saved once it can be written", async () => {
-    const { service, workplace, driver } = await setUp();
+    const { service, workplace, client } = await setUp();
     // The code loaded by the first request must not use up the short window.
-    await driver.call("get_task", { task_id: "task-of-nobody" });
+    await client.call("get_task", { task_id: "task-of-nobody" });
     const peek = await openPeek(workplace, service);
     peek.failWrites("a task id");
     const call = { prompt: "Full just now", wait_seconds: 0.5 };
-    const unwritten = taskOf(await driver.call("generate_audio", call));
+    const unwritten = taskOf(await client.call("generate_audio", call));
     const [taskId] = service.tasks.keys();
     expect(unwritten.task_id).toBe(taskId);
     expect(await peek.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
@@ -56,15 +56,15 @@ describe("a ledger that cannot be written", () => {
     await peek.until((records) => records.every(({ files }) => files.length === 1));
     expect(await peek.concurrencySlots()).toBe(0);
     expect(await peek.countedCredits()).toBe(10);
-    const again = taskOf(await driver.call("generate_audio", { prompt: "Full just now" }));
+    const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
     expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
     expect(service.count("create")).toBe(1);
   });
 
   it("because it is another file is reported, and nothing is sent", async () => {
-    const { service, workplace, driver } = await setUp();
-    await driver.call("list_tasks", {});
-    await driver.close();
+    const { service, workplace, client } = await setUp();
+    await client.call("list_tasks", {});
+    await client.close();
     for (const suffix of ["-wal", "-shm"])
       await rm(join(workplace.stateDir, `ledger.sqlite${suffix}`), { force: true });
     await writeFile(join(workplace.stateDir, "ledger.sqlite"), Buffer.alloc(8192, "scrambled "));
@@ -82,21 +82,21 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is unreachab
     async (how) => {
       const postgres = await PostgresServer.start();
       onTestFinished(() => postgres.remove());
-      const { service, driver } = await setUp({ AUDIO_STORE_URL: postgres.url });
-      const first = taskOf(await driver.call("generate_audio", { prompt: "While it is there" }));
+      const { service, client } = await setUp({ AUDIO_STORE_URL: postgres.url });
+      const first = taskOf(await client.call("generate_audio", { prompt: "While it is there" }));
       const before = service.exchanges.length;
       if (how === "killed") await postgres.kill();
       else postgres.freeze();
       // Answered while the store is still away.
-      const refused = await driver.call("generate_audio", { prompt: "While it is gone" });
+      const refused = await client.call("generate_audio", { prompt: "While it is gone" });
       expect(errorOf(refused)).toMatchObject({ code: "store_unavailable", retryable: true });
       expect(service.exchanges.length).toBe(before);
       if (how === "killed") await postgres.start();
       else postgres.thaw();
-      expect(taskOf(await driver.call("generate_audio", { prompt: "While it is gone" })).status).toBe(
+      expect(taskOf(await client.call("generate_audio", { prompt: "While it is gone" })).status).toBe(
         "succeeded",
       );
-      const again = taskOf(await driver.call("generate_audio", { prompt: "While it is there" }));
+      const again = taskOf(await client.call("generate_audio", { prompt: "While it is there" }));
       expect(again).toMatchObject({ task_id: first.task_id, replayed: true });
       expect(service.count("create")).toBe(2);
     },
@@ -107,9 +107,9 @@ describe("an unreachable service", () => {
   it("uses no create slot and reserves nothing, because nothing was sent", async () => {
     const workplace = await makeWorkplace();
     const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };
-    const driver = await startProcess(workplace, nowhere, FAST);
+    const client = await startProcess(workplace, nowhere, FAST);
     const call = { prompt: "Nobody there", wait_seconds: 5 };
-    expect(errorOf(await driver.call("generate_audio", call))).toMatchObject({
+    expect(errorOf(await client.call("generate_audio", call))).toMatchObject({
       code: "network_error",
       retryable: true,
       idempotency_key: expect.stringMatching(/^agm1-/),
@@ -127,10 +127,10 @@ describe("an unreachable service", () => {
 
 describe("a saved file", () => {
   it("that was deleted is downloaded again under its name, free of charge", async () => {
-    const { service, driver } = await setUp();
-    const first = taskOf(await driver.call("generate_audio", { prompt: "Deleted" }));
+    const { service, client } = await setUp();
+    const first = taskOf(await client.call("generate_audio", { prompt: "Deleted" }));
     await rm(first.audio?.path ?? "");
-    const again = taskOf(await driver.call("generate_audio", { prompt: "Deleted" }));
+    const again = taskOf(await client.call("generate_audio", { prompt: "Deleted" }));
     expect(again).toMatchObject({ task_id: first.task_id, replayed: true, audio: first.audio });
     expect(await hashOnDisk(again)).toBe(hashAtService(service, first));
     expect(service.count("create")).toBe(1);
@@ -139,8 +139,8 @@ describe("a saved file", () => {
   it.each(["generate_audio", "download_audio", "get_task"])(
     "that was changed is left alone and downloaded again under the next free name, by %s",
     async (tool) => {
-      const { service, driver } = await setUp();
-      const first = taskOf(await driver.call("generate_audio", { prompt: "Altered", file_name: "mine" }));
+      const { service, client } = await setUp();
+      const first = taskOf(await client.call("generate_audio", { prompt: "Altered", file_name: "mine" }));
       const path = first.audio?.path ?? "";
       await writeFile(path, "edited by hand");
       const args = {
@@ -148,7 +148,7 @@ describe("a saved file", () => {
         download_audio: { task_id: first.task_id },
         get_task: { task_id: first.task_id, wait_seconds: 5 },
       }[tool];
-      const again = taskOf(await driver.call(tool, args ?? {}));
+      const again = taskOf(await client.call(tool, args ?? {}));
       expect(again.audio?.path).toBe(path.replace("mine.mp3", "mine-2.mp3"));
       expect(await hashOnDisk(again)).toBe(hashAtService(service, first));
       expect(await readFile(path, "utf8")).toBe("edited by hand");

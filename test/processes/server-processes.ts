@@ -32,9 +32,9 @@ export async function startProcess(
   service: { baseUrl: string; apiKey: string },
   settings: Settings = {},
 ): Promise<ToolClient> {
-  const driver = await startToolClient(workplace.env(service, settings));
-  onTestFinished(() => driver.close());
-  return driver;
+  const client = await startToolClient(workplace.env(service, settings));
+  onTestFinished(() => client.close());
+  return client;
 }
 
 /** Starts a process in each workplace, all at once. */

@@ -53,7 +53,7 @@ for (const { where, set, machines, skip } of sites) {
       const { workplaces, settings } = await set();
       const team = await startProcesses(workplaces, service, settings);
       const call = { prompt: "The same in four windows", voice: "sophie_en_zh" };
-      const tasks = (await Promise.all(team.map((driver) => driver.call("generate_audio", call)))).map(
+      const tasks = (await Promise.all(team.map((client) => client.call("generate_audio", call)))).map(
         taskOf,
       );
       expect(service.count("create")).toBe(1);
@@ -72,13 +72,13 @@ for (const { where, set, machines, skip } of sites) {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { workplaces, settings } = await set();
       const team = await startProcesses(workplaces, service, settings);
-      const ask = (driver: ToolClient, index: number) =>
-        driver.call("generate_audio", { prompt: `Input number ${index}` });
+      const ask = (client: ToolClient, index: number) =>
+        client.call("generate_audio", { prompt: `Input number ${index}` });
       const outcomes = await Promise.all(
         Array.from({ length: INPUTS }, (_, index) => {
-          const driver = team[index % team.length];
-          if (driver === undefined) throw new Error("nobody to ask");
-          return ask(driver, index);
+          const client = team[index % team.length];
+          if (client === undefined) throw new Error("nobody to ask");
+          return ask(client, index);
         }),
       );
       const tasks = outcomes.map(taskOf);

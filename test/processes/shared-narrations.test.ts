@@ -21,9 +21,9 @@ import { makeWorkplace, startProcess, startService } from "./server-processes.ts
 const CALL = { text: textOf("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };
 
 /** A busy machine makes the database wait. The call is then repeated, as its answer says. */
-async function narrate(driver: ToolClient, more: Record<string, unknown> = {}) {
+async function narrate(client: ToolClient, more: Record<string, unknown> = {}) {
   for (let calls = 1; ; calls += 1) {
-    const outcome = await driver.call("narrate", { ...CALL, ...more }, { timeoutMs: 90_000 });
+    const outcome = await client.call("narrate", { ...CALL, ...more }, { timeoutMs: 90_000 });
     const isAway = outcome.isError === true && errorOf(outcome).code === "store_unavailable";
     if (!isAway || calls === 5) return narrationOf(outcome);
   }

@@ -17,8 +17,8 @@ const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTE
 
 it("one task polled every 0.1 s is saved soon after it is ready, without a 429", async () => {
   const service = await startService({ processingMs: 2000, limitScale: SCALE });
-  const driver = await startProcess(await makeWorkplace(), service, SETTINGS);
-  const task = taskOf(await driver.call("generate_audio", { prompt: "Impatient" }));
+  const client = await startProcess(await makeWorkplace(), service, SETTINGS);
+  const task = taskOf(await client.call("generate_audio", { prompt: "Impatient" }));
   expect(task.status).toBe("succeeded");
   expect(service.count("query") + service.count("content")).toBeLessThan(READS);
   expect(service.rateLimitedCount).toBe(0);
@@ -26,9 +26,9 @@ it("one task polled every 0.1 s is saved soon after it is ready, without a 429",
 
 it("two tasks polled at once, and two more after them, cause no 429 either", async () => {
   const service = await startService({ processingMs: 1000, limitScale: SCALE });
-  const driver = await startProcess(await makeWorkplace(), service, SETTINGS);
+  const client = await startProcess(await makeWorkplace(), service, SETTINGS);
   const prompts = ["One", "Two", "Three", "Four"];
-  const all = prompts.map((prompt) => driver.call("generate_audio", { prompt }));
+  const all = prompts.map((prompt) => client.call("generate_audio", { prompt }));
   for (const outcome of await Promise.all(all)) expect(taskOf(outcome).status).toBe("succeeded");
   expect(service.count("query") + service.count("content")).toBeLessThan(READS);
   expect(service.rateLimitedCount).toBe(0);

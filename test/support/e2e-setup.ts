@@ -6,7 +6,7 @@ import { createWorkplace, FAST, startToolClient, type ToolClient, type Workplace
 export interface E2eSetup {
   readonly service: CountingService;
   readonly workplace: Workplace;
-  readonly driver: ToolClient;
+  readonly client: ToolClient;
 }
 
 /**
@@ -23,8 +23,8 @@ export function setUpEach(
   beforeEach(async () => {
     const service = await CountingService.start(options);
     const workplace = await createWorkplace();
-    const driver = await startToolClient(workplace.env(service, FAST));
-    const openDriver = receive({ service, workplace, driver });
+    const client = await startToolClient(workplace.env(service, FAST));
+    const openDriver = receive({ service, workplace, client });
     tearDown = async () => {
       await openDriver().close();
       await service.stop();

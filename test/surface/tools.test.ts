@@ -153,7 +153,7 @@ describe("the tool list", () => {
   it.each(NAMES)("exercises %s end to end and documents it", (name) => {
     const folder = join(import.meta.dirname, "..", "e2e");
     const tests = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
-    expect(tests.some((text) => text.includes(`driver.call("${name}"`) || text.includes(`"${name}",`))).toBe(
+    expect(tests.some((text) => text.includes(`client.call("${name}"`) || text.includes(`"${name}",`))).toBe(
       true,
     );
     expect(readFileSync(join(import.meta.dirname, "..", "..", "README.md"), "utf8")).toContain(`\`${name}\``);

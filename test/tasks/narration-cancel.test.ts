@@ -109,10 +109,10 @@ describe.each(stores)("on %s", (store) => {
   ])("creates nothing after it was %s in another process", async (_how, end) => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
-    const [{ client: driver }, { client: other }] = await Promise.all([start(), start()]);
+    const [{ client: toolClient }, { client: other }] = await Promise.all([start(), start()]);
     await other.call("list_tasks", {}, {});
     const release = holdEnds(service);
-    const mcpTaskId = await driver.begin(CALL, "narrate");
+    const mcpTaskId = await toolClient.begin(CALL, "narrate");
     await until(() => service.tasks.size === 2);
     await end(other, mcpTaskId);
     release();

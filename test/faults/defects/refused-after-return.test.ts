@@ -13,15 +13,15 @@ import {
 
 let service: CountingService;
 let workplace: Workplace;
-let driver: ToolClient;
+let client: ToolClient;
 
 beforeEach(async () => {
   service = await CountingService.start();
   workplace = await createWorkplace();
-  driver = await startToolClient(workplace.env(service, FAST));
+  client = await startToolClient(workplace.env(service, FAST));
 });
 afterEach(async () => {
-  await driver.close();
+  await client.close();
   await service.stop();
   await workplace.remove();
 });
@@ -47,23 +47,23 @@ describe.each([
   it("shows the reason under its handle and in the list, in every process, and is sent again by the same call", async () => {
     refuseLater(status, code);
     const args = { prompt: "Later refused", wait_seconds: 2 };
-    const begun = taskOf(await driver.call("generate_audio", args));
+    const begun = taskOf(await client.call("generate_audio", args));
     expect(begun.task_id).toMatch(/^req-/);
     await expect.poll(() => service.count("create"), { timeout: 60_000 }).toBe(2);
     await expect
-      .poll(async () => (await driver.call("get_task", { task_id: begun.task_id })).isError, {
+      .poll(async () => (await client.call("get_task", { task_id: begun.task_id })).isError, {
         timeout: 20_000,
       })
       .toBe(true);
-    await driver.close();
-    driver = await startToolClient(workplace.env(service, FAST));
-    const asked = errorOf(await driver.call("get_task", { task_id: begun.task_id, wait_seconds: 1 }));
+    await client.close();
+    client = await startToolClient(workplace.env(service, FAST));
+    const asked = errorOf(await client.call("get_task", { task_id: begun.task_id, wait_seconds: 1 }));
     expect(asked).toMatchObject({ code });
-    const list = await driver.call("list_tasks", {});
+    const list = await client.call("list_tasks", {});
     expect(JSON.stringify(list.structuredContent)).toContain(`Refused (${code})`);
     expect(service.count("create")).toBe(2);
     service.intercept = undefined;
-    const done = taskOf(await driver.call("generate_audio", args));
+    const done = taskOf(await client.call("generate_audio", args));
     expect(["succeeded", "queued", "processing"]).toContain(done.status);
     const keys = service.exchanges.filter(({ kind }) => kind === "create").map(({ key }) => key);
     expect(new Set(keys).size).toBe(1);

@@ -20,7 +20,7 @@ async function planOf(
   more: Record<string, unknown> = {},
 ): Promise<ToolOutcome> {
   writeFileSync(join(folder, "lines.csv"), content);
-  return await narrator.driver.call("narrate", { file: "lines.csv", ...more });
+  return await narrator.client.call("narrate", { file: "lines.csv", ...more });
 }
 
 const rows = (count: number): string => `text\n${"Good night, all of you.\n".repeat(count)}`;

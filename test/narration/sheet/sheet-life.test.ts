@@ -229,7 +229,7 @@ describe("a row", () => {
       ["one.pcm", "two.pcm", "three.pcm"],
     ]);
     expect(narrator.service.count("create")).toBe(5);
-    const unknown = await narrator.driver.call("narrate", { ...call, retakes: [{ quote: "row 4" }] });
+    const unknown = await narrator.client.call("narrate", { ...call, retakes: [{ quote: "row 4" }] });
     expect(unknown.isError).toBe(true);
   });
 });
