@@ -55,8 +55,8 @@ export async function composeWorkflow(
     generation,
     narrations: () => {
       narrationsPromise ??= import("../narration/narrations.ts").then(
-        ({ NarrationWorkflow }) =>
-          new NarrationWorkflow({
+        ({ NarrationOperations }) =>
+          new NarrationOperations({
             ledger,
             partOperations: generation.partOperations,
             folder,

@@ -50,7 +50,7 @@ export class WorkflowProvider {
   }
 
   /**
-   * Returns the workflow, which all calls share. After a failed start, the next call tries again.
+   * Returns the use cases of single requests, which all calls share. After a failed start, the next call tries again.
    *
    * @throws AudioError `configuration_error` with every issue, `store_unavailable`, …
    */
@@ -77,8 +77,8 @@ export class WorkflowProvider {
   }
 
   /**
-   * Returns the workflow if it is open or this machine has a ledger, otherwise `null`. Never creates a ledger or
-   * connects to a database. Used for the lists that clients request when they start.
+   * Returns the use cases of single requests if they are open or this machine has a ledger, otherwise `null`. Never
+   * creates a ledger or connects to a database. Used for the lists that clients request when they start.
    */
   async openLocalGeneration(): Promise<Generation | null> {
     if (this.#opening !== undefined) return (await this.#opening).generation;

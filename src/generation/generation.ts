@@ -19,8 +19,8 @@ import { Resumer } from "./resumer.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
 import { type GenerateRequest, prepareRequest, runRequest } from "./use-cases/generate.ts";
 import {
+  awaitSentPart,
   findSavedPart,
-  finishPart,
   generatePart,
   type PartOperations,
   selectPartRecord,
@@ -120,11 +120,11 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     sumSpending: () => deps.limits.sumSpending(),
     partOperations: {
-      find: (request) => selectPartRecord(deps, request),
+      findRecord: (request) => selectPartRecord(deps, request),
       findSaved: (request) => findSavedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
       hasOtherPronunciation: (request) => hasOtherPronunciation(deps, request),
-      finish: (request, call) => finishPart(deps, jobs, request, call),
+      awaitSent: (request, call) => awaitSentPart(deps, jobs, request, call),
       readCalibration: (voice) => readCalibration(deps, voice),
     },
     listNewestSaved: (limit) => listNewestSaved(deps, limit),

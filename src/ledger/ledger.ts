@@ -184,7 +184,7 @@ export class Ledger {
         apiKeyId,
         recordId,
         expectedRevision,
-        after: toRow(after),
+        newRow: toRow(after),
         durability: decideDurability(expectedRevision === null ? null : current, after),
         failedAttempt:
           error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
@@ -231,7 +231,7 @@ export class Ledger {
       const after = { ...next, revision: chooseNextRevision(current) };
       const admission = await this.store.admissions.admit({
         ...limits,
-        after: toRow(after),
+        admittedRow: toRow(after),
         expectedRevision: current.revision,
         sendId,
         ...wantedBy,

@@ -101,7 +101,7 @@ export interface NarrationsDeps {
 /** How many narrations, counted from the newest, are searched for files that a new narration may replace. */
 const MAX_NARRATIONS_SEARCHED_FOR_FILE = 50;
 
-export class NarrationWorkflow implements Narrations {
+export class NarrationOperations implements Narrations {
   readonly mcpTaskOperations: NarrationMcpTasks;
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
@@ -146,7 +146,7 @@ export class NarrationWorkflow implements Narrations {
     const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.getBill(narrationId);
     call.signal.throwIfAborted();
-    const viewToDecide = await this.#viewToDecide(source, narration, changes);
+    const viewToDecide = await this.#planNeedingConsent(source, narration, changes);
     if (viewToDecide !== null) {
       // Store the file name, but not `max_credits`. This call gets only the plan, so it must not allow any spending.
       await this.#apply(source, narration, { ...changes, maxCredits: null });
@@ -180,7 +180,7 @@ export class NarrationWorkflow implements Narrations {
     call.signal.throwIfAborted();
     const hasWantedFiles =
       narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
-    const viewToDecide = await this.#viewToDecide(source, narration, changes);
+    const viewToDecide = await this.#planNeedingConsent(source, narration, changes);
     if (changes.stop || changes.maxCredits === null || hasWantedFiles || viewToDecide !== null) {
       return { view: await this.narrate(source, changes, call) };
     }
@@ -300,7 +300,7 @@ export class NarrationWorkflow implements Narrations {
    * - The narration is new, and a voice does not speak the text's language.
    * - The narration is new, and paid parts would be made again because pronunciations changed.
    */
-  async #viewToDecide(
+  async #planNeedingConsent(
     source: NarrateSource,
     narration: FoundNarration,
     changes: NarrateChanges,

@@ -67,11 +67,12 @@ export async function askAssistant(sentence: string): Promise<void> {
 /** Shows the buttons for a sound. @param highestTake the highest known take; "Another take" asks for the next one */
 export function connectActions(shown: ShownResult, sound: AudioFile | undefined, highestTake: number): void {
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
-  const [again, next, keep] = [getButton("#again"), getButton("#next"), getButton("#save")];
-  keep.hidden = sound === undefined || !isSupported("ui/download-file") || !isSupported("resources/read");
-  if (sound !== current) keep.disabled = false;
+  const [again, next, saveButton] = [getButton("#again"), getButton("#next"), getButton("#save")];
+  saveButton.hidden =
+    sound === undefined || !isSupported("ui/download-file") || !isSupported("resources/read");
+  if (sound !== current) saveButton.disabled = false;
   current = sound;
-  if (sound !== undefined) keep.onclick = () => void save(sound);
+  if (sound !== undefined) saveButton.onclick = () => void save(sound);
   again.hidden = next.hidden = !(isSaved && isSupported("ui/message"));
   again.title = "Asks the assistant; it costs credits";
   again.onclick = () =>

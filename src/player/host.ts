@@ -91,8 +91,8 @@ export async function connectToHost(): Promise<Fields> {
 /**
  * Calls a tool of the server. Returns a result even if it has `isError`. @throws HostError as {@link requestHost} does
  */
-export async function callTool(name: string, args: Fields, patienceMs?: number): Promise<Fields> {
-  return await requestHost("tools/call", { name, arguments: args }, patienceMs);
+export async function callTool(name: string, args: Fields, timeoutMs?: number): Promise<Fields> {
+  return await requestHost("tools/call", { name, arguments: args }, timeoutMs);
 }
 
 const toHostError = ({ code, message }: Fields): HostError =>

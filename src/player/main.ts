@@ -80,7 +80,7 @@ function offerFetch(act: () => Promise<void>): void {
 async function open(sound: AudioFile, readers: Map<string, SegmentReader>, position = 0): Promise<void> {
   // Make earlier choices obsolete, so that their late results are dropped.
   changeCount += 1;
-  const shownAtVersion = changeCount;
+  const countAtStart = changeCount;
   const { path, uri, companions } = sound;
   getElement("#fetch").hidden = true;
   getElement("#path").hidden = path === "";
@@ -90,14 +90,14 @@ async function open(sound: AudioFile, readers: Map<string, SegmentReader>, posit
   try {
     const reader = readers.get(uri) ?? (await openAudioFile(sound));
     readers.set(uri, reader);
-    if (shownAtVersion !== changeCount) return;
+    if (countAtStart !== changeCount) return;
     getElement("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await player.open(reader, position);
-    if (shownAtVersion === changeCount && !getElement("#player").hidden) showStatus(shownResult?.note ?? "");
+    if (countAtStart === changeCount && !getElement("#player").hidden) showStatus(shownResult?.note ?? "");
   } catch (error) {
-    if (shownAtVersion === changeCount) showError(error);
+    if (countAtStart === changeCount) showError(error);
   }
 }
 
@@ -133,9 +133,9 @@ async function findTakes(
   sound: AudioFile,
   readers: Map<string, SegmentReader>,
 ): Promise<void> {
-  const mine = changeCount;
+  const countAtStart = changeCount;
   const takes = await loadTakes(result, sound).catch((): Take[] => []);
-  if (mine !== changeCount) return;
+  if (countAtStart !== changeCount) return;
   const max = Math.max(result.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
   connectActions(result, sound, max);
   showTakes(takes, sound, readers, (take) => {
@@ -164,7 +164,7 @@ function show(result: ShownResult): void {
   if (JSON.stringify(result) === shownState && !getElement("#player").hidden) return;
   shownState = JSON.stringify(result);
   changeCount += 1;
-  const mine = changeCount;
+  const countAtStart = changeCount;
   shownResult = result;
   const [sound] = result.sounds;
   player.close();
@@ -179,12 +179,12 @@ function show(result: ShownResult): void {
   // rest.
   const isBare = result.kind !== "words" && result.status === "" && !result.isError;
   if (isRunning(result) || isBare) {
-    void pollUntilEnded(result, () => mine === changeCount, show);
+    void pollUntilEnded(result, () => countAtStart === changeCount, show);
     return;
   }
   if (sound === undefined) {
     if (result.kind !== "task" || result.status !== "succeeded") return;
-    if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, mine));
+    if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, countAtStart));
     else offerMessage(result);
     return;
   }
@@ -194,12 +194,12 @@ function show(result: ShownResult): void {
   if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, sound, readers);
 }
 
-async function fetchAudio(shownTask: ShownResult, mine: number): Promise<void> {
+async function fetchAudio(shownTask: ShownResult, countAtStart: number): Promise<void> {
   try {
     const result = await callTool("download_audio", { task_id: shownTask.id }, 6 * ANSWER_TIMEOUT_MS);
-    if (mine === changeCount) show(parseShownResult(result));
+    if (countAtStart === changeCount) show(parseShownResult(result));
   } catch (error) {
-    if (mine === changeCount) showError(error);
+    if (countAtStart === changeCount) showError(error);
   }
 }
 

@@ -26,12 +26,12 @@ export class Marks {
   /** Loads captions and chapters. @param uri address of the audio file */
   async load(uri: string): Promise<void> {
     this.clear();
-    const turn = this.#loadCount;
+    const countAtStart = this.#loadCount;
     const [captions, chapters] = await Promise.all([
       readTextFile(`${uri}/captions`),
       readTextFile(`${uri}/chapters`),
     ]);
-    if (turn !== this.#loadCount) return;
+    if (countAtStart !== this.#loadCount) return;
     this.#cues = parseCues(captions);
     this.#chapters = parseChapters(chapters);
     this.#fill("#lines", this.#cues);

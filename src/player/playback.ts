@@ -96,10 +96,10 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
     segment,
     play: async (at, delaySeconds = 0) => {
       commandCount += 1;
-      const ownCount = commandCount;
+      const countAtStart = commandCount;
       seek(at);
       await wait(delaySeconds);
-      if (ownCount === commandCount && !isReleased) await element.play();
+      if (countAtStart === commandCount && !isReleased) await element.play();
     },
     pause: () => {
       commandCount += 1;
@@ -159,10 +159,10 @@ export async function createSamplesPlayback(newSegment: Segment): Promise<Playba
     segment,
     play: async (at, delaySeconds = 0) => {
       pause();
-      const ownCount = commandCount;
+      const countAtStart = commandCount;
       const sounding = getAudioContext();
       await sounding.resume();
-      if (ownCount !== commandCount) return;
+      if (countAtStart !== commandCount) return;
       offset = Math.min(length, Math.max(0, at - startSeconds));
       node = new AudioBufferSourceNode(sounding, { buffer });
       node.connect(sounding.destination);

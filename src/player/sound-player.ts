@@ -104,7 +104,7 @@ export class SoundPlayer {
 
   async #load(wanted: number, plays: boolean): Promise<void> {
     this.#commandCount += 1;
-    const commandAtStart = this.#commandCount;
+    const countAtStart = this.#commandCount;
     let at = wanted;
     this.#position = at;
     this.isLoading = true;
@@ -118,7 +118,7 @@ export class SoundPlayer {
       if (playback === null || at < playback.segment.startSeconds || at >= playback.segment.endSeconds) {
         this.#drop();
         playback = await this.#playbackAt(at);
-        if (commandAtStart !== this.#commandCount) return playback.release();
+        if (countAtStart !== this.#commandCount) return playback.release();
         this.#playback = playback;
       }
       // Limit the position to this sound's length, because the position may come from a longer take.
@@ -127,14 +127,14 @@ export class SoundPlayer {
       this.#position = at;
       if (plays) {
         await playback.play(at);
-        if (commandAtStart !== this.#commandCount) return;
+        if (countAtStart !== this.#commandCount) return;
         this.isPlaying = true;
       } else playback.pause();
       this.wantsToPlay = false;
       this.isLoading = false;
       this.#events.onChange();
     } catch (error) {
-      if (commandAtStart !== this.#commandCount) return;
+      if (countAtStart !== this.#commandCount) return;
       this.wantsToPlay = false;
       this.isLoading = false;
       this.#events.onChange();
@@ -200,26 +200,26 @@ export class SoundPlayer {
   }
 
   async #playNext(playback: Playback, left: number): Promise<void> {
-    const turn = this.#commandCount;
+    const countAtStart = this.#commandCount;
     this.#ending = playback;
     try {
       if (this.#ready === null) {
         // The next segment has not arrived. Pause at the end of the current segment. Otherwise the first words of the
         // next segment would be heard twice, because the bytes of the current segment contain them too.
         await new Promise((resolve) => setTimeout(resolve, left * 1000));
-        if (turn === this.#commandCount) playback.pause();
+        if (countAtStart === this.#commandCount) playback.pause();
       }
       const isLate = this.#ready === null;
       const next = await this.#next;
-      if (turn !== this.#commandCount || next == null) return;
+      if (countAtStart !== this.#commandCount || next == null) return;
       await next.play(playback.segment.endSeconds, isLate ? 0 : left);
-      if (turn !== this.#commandCount) return;
+      if (countAtStart !== this.#commandCount) return;
       this.#playback = next;
       this.#next = null;
       this.#ready = null;
       playback.release();
     } catch (error) {
-      if (turn !== this.#commandCount) return;
+      if (countAtStart !== this.#commandCount) return;
       this.pause();
       this.#next = null;
       this.#events.onError(error);

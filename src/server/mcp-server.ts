@@ -27,8 +27,8 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
 };
 
 /**
- * Accepts any parameters, because the handlers check them. A check here would come too early for `answerTask`, which
- * checks the request's capabilities first.
+ * Accepts any parameters, because the handlers check them. A check here would come too early for
+ * `answerMcpTaskRequest`, which checks the request's capabilities first.
  */
 const ANY_PARAMS = { params: z.looseObject({}) };
 

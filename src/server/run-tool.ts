@@ -73,8 +73,8 @@ async function buildInlineBlock(
 }
 
 /**
- * Maximum size of the audio inside a result. Larger audio would fill the context of a model whose client passes bytes
- * on as text.
+ * Maximum size of the audio inside a result. It is small, because an unknown client may pass the bytes on to its model
+ * as text, where larger audio would fill the context.
  */
 const MAX_INLINE_BYTES = 256 * 1024;
 

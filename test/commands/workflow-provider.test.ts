@@ -29,10 +29,10 @@ function workflow(onClose: () => void): Workflow {
     readCompanionPiece: unasked,
     readVerifiedBytes: unasked,
     partOperations: {
-      find: unasked,
+      findRecord: unasked,
       findSaved: unasked,
       generate: unasked,
-      finish: unasked,
+      awaitSent: unasked,
       hasOtherPronunciation: unasked,
       readCalibration: unasked,
     },

@@ -201,10 +201,10 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     };
     const budget = { credits: 150, windowMs: DAY_MS };
     const sendId = randomUUID();
-    const ask = { ...limits, after, budget, expectedRevision: 1, sendId };
+    const ask = { ...limits, admittedRow: after, budget, expectedRevision: 1, sendId };
     expect(await losing(() => store.admissions.admit(ask))).toEqual({ kind: "admitted" });
     const accepted = toRow({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
-    const write = { apiKeyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
+    const write = { apiKeyId: "account", recordId: "lost", expectedRevision: 2, newRow: accepted };
     const sendOutcome = { sendId, outcome: "sent" } as const;
     expect(
       await losing(() => store.write({ ...write, durability: "survives_power_cut", sendOutcome })),

@@ -85,12 +85,12 @@ const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): R
 /** Replaces the text of a record, and leaves its columns unchanged. */
 async function damage(ledger: Ledger, record: RequestRecord, recordJson: string): Promise<void> {
   const { apiKeyId, recordId: id, revision } = record;
-  const after = { ...toRow(record), revision: revision + 1, recordJson };
+  const newRow = { ...toRow(record), revision: revision + 1, recordJson };
   const answer = await ledger.store.write({
     apiKeyId,
     recordId: id,
     expectedRevision: revision,
-    after,
+    newRow,
     durability: "survives_power_cut",
   });
   if (!answer.written) throw new Error("not damaged");
@@ -250,7 +250,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
         apiKeyId,
         recordId: id,
         expectedRevision,
-        after: null,
+        newRow: null,
         durability: "survives_power_cut",
       } as const;
       expect(await first.store.write(removal)).toEqual({ written: true });

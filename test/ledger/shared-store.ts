@@ -48,7 +48,7 @@ export async function admit(store: LedgerStore, apiKeyId = "account") {
   const waiting = sampleRecord({ recordId: randomUUID(), apiKeyId, status: "waiting", taskId: null });
   await claim(store, waiting);
   const spend = { credits: 150, atMs: systemClock.wallMs() };
-  const after = toRow({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });
+  const admittedRow = toRow({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });
   const limits = {
     maxCreates: 1000,
     limitWindowMs: 60_000,
@@ -58,7 +58,7 @@ export async function admit(store: LedgerStore, apiKeyId = "account") {
   const budget = { credits: 1_000_000, windowMs: 24 * 60 * 60_000 };
   return store.admissions.admit({
     ...limits,
-    ...{ after, budget, expectedRevision: waiting.revision, sendId: randomUUID(), narrationId: null },
+    ...{ admittedRow, budget, expectedRevision: waiting.revision, sendId: randomUUID(), narrationId: null },
   });
 }
 

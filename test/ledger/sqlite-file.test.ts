@@ -43,7 +43,7 @@ async function put(store: LedgerStore, record: RequestRecord = sampleRecord()): 
     apiKeyId,
     recordId,
     expectedRevision: null,
-    after: toRow(record),
+    newRow: toRow(record),
     durability: "survives_power_cut",
   });
 }

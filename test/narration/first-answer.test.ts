@@ -1,6 +1,6 @@
 /** The response to the call that starts a narration, before its run has taken the lease. */
 import { expect, it, vi } from "vitest";
-import { NarrationWorkflow } from "../../src/narration/narrations.ts";
+import { NarrationOperations } from "../../src/narration/narrations.ts";
 import { makeDeps, silentService } from "../generation/bundle.ts";
 
 it("the first answer never says that the process has ended, however slow the ledger is", async () => {
@@ -9,15 +9,15 @@ it("the first answer never says that the process has ended, however slow the led
   const isHeldUp = Promise.withResolvers<string>();
   vi.spyOn(ledger.store.narrations, "acquireLease").mockReturnValue(isHeldUp.promise);
   const partOperations = {
-    find: async () => null,
+    findRecord: async () => null,
     findSaved: async () => null,
     generate: () => new Promise<never>(() => undefined),
     readCalibration: async () => 1,
     hasOtherPronunciation: async () => false,
-    finish: async () => undefined,
+    awaitSent: async () => undefined,
   };
   const rest = { captionFiles: "vtt", containsSecret: () => false } as const;
-  const narrations = new NarrationWorkflow({ ledger, partOperations, folder, clock, log, ...rest });
+  const narrations = new NarrationOperations({ ledger, partOperations, folder, clock, log, ...rest });
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },

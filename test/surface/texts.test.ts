@@ -82,10 +82,10 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
       readVerifiedBytes: unasked,
       sumSpending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
       partOperations: {
-        find: unasked,
+        findRecord: unasked,
         findSaved: async () => null,
         generate: unasked,
-        finish: unasked,
+        awaitSent: unasked,
         hasOtherPronunciation: unasked,
         readCalibration: unasked,
       },

@@ -12,7 +12,7 @@ import type { Job, JobOutcome } from "./job.ts";
  */
 const OWNER_SAVES_WITHIN_MS = 3000;
 
-export type LeaseOutcome =
+export type FollowOutcome =
   /** This process has the lease. `hadFailed`: a task of the record failed before this process acquired the lease. */
   | { readonly kind: "acquired"; readonly hadFailed: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
@@ -23,7 +23,7 @@ export type LeaseOutcome =
  * Acquires the lease of the record, or follows the record until it has ended or its lease is free. A `resume` job
  * follows only while somebody waits for the job.
  */
-export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<LeaseOutcome> {
+export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<FollowOutcome> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, apiKeyId } = job.record;
   // Drive only records of this API key. The record of another API key gets here if its audio was on this machine and

@@ -33,9 +33,10 @@ export async function createTask(
       if (job.record.taskId !== null) return "elsewhere";
       continue;
     }
-    lastError = await send(job, deps, outcome, tries);
-    tries += 1;
+    const error = await send(job, deps, outcome, tries);
     if (job.record.taskId !== null) return "answered";
+    lastError = error;
+    tries += 1;
   }
   throw (
     lastError ??
@@ -106,9 +107,10 @@ async function reloadRecord(
 }
 
 /**
- * Sends the create once. After a failure, returns only when the next send is due.
+ * Sends the create once. After a success, the record has its task id. After a failure, returns only when the next send
+ * is due.
  *
- * @returns `null` after success, or the result of {@link handleCreateFailure}
+ * @returns the error to throw if no time is left for another send; `null` after a success, a 429 or a 503
  */
 async function send(
   job: Job,

@@ -34,7 +34,7 @@ export interface SavedPart {
 /** The operations of single requests on the parts of narrations. */
 export interface PartOperations {
   /** Returns the record of the part; `null` if it was never requested. */
-  find(request: PartRequest): Promise<RequestRecord | null>;
+  findRecord(request: PartRequest): Promise<RequestRecord | null>;
   /** Returns the part's audio if it is on this machine and unchanged. Does not ask the service. */
   findSaved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
@@ -43,7 +43,7 @@ export interface PartOperations {
    * again.
    */
   hasOtherPronunciation(request: PartRequest): Promise<boolean>;
-  finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
+  awaitSent(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
   /** Returns the ratio of actual to estimated length of this voice's earlier audio; 1 if too little is known. */
   readCalibration(voice: string | null): Promise<number>;
 }
@@ -67,7 +67,7 @@ export interface PartCall {
  *
  * @throws the signal's reason
  */
-export async function finishPart(
+export async function awaitSentPart(
   deps: GenerationDeps,
   jobs: Jobs,
   request: PartRequest,

@@ -33,7 +33,7 @@ export interface RequestedAdmission {
   readonly owner: ProcessId;
   readonly expectedRevision: number;
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spendCredits`. */
-  readonly after: { readonly recordJson: string; readonly spendCredits: number };
+  readonly admittedRecord: { readonly recordJson: string; readonly spendCredits: number };
   readonly limits: AdmissionLimits;
 }
 
@@ -72,10 +72,10 @@ export type AdmissionDecision =
 
 /** Whether this admission is already committed, and only its answer was lost. */
 export function isRepeatedAdmission(
-  { sendId, after }: RequestedAdmission,
+  { sendId, admittedRecord }: RequestedAdmission,
   { record, state }: AdmissionFacts,
 ): boolean {
-  return record?.recordJson === after.recordJson && isRateSlotPending(state, sendId);
+  return record?.recordJson === admittedRecord.recordJson && isRateSlotPending(state, sendId);
 }
 
 /**
@@ -89,7 +89,7 @@ export function decideAdmission(
   nowSteadyMs: number,
 ): AdmissionDecision {
   if (isRepeatedAdmission(request, facts)) return { kind: "admitted" };
-  const { owner, expectedRevision, after, limits, sendId } = request;
+  const { owner, expectedRevision, admittedRecord, limits, sendId } = request;
   const { record, state, otherConcurrencySlots, countedCredits, isWanted, narration } = facts;
 
   const leasedBy = findLeaseOwner(record?.lease ?? null, nowSteadyMs);
@@ -99,9 +99,9 @@ export function decideAdmission(
   }
   if (!isWanted) return { kind: "not_wanted" };
   const refusal =
-    narration === null ? null : decideNarration(narration, after.spendCredits, owner, nowSteadyMs);
+    narration === null ? null : decideNarration(narration, admittedRecord.spendCredits, owner, nowSteadyMs);
   if (refusal !== null) return refusal;
-  if (limits.budget !== null && countedCredits + after.spendCredits > limits.budget.credits) {
+  if (limits.budget !== null && countedCredits + admittedRecord.spendCredits > limits.budget.credits) {
     return { kind: "over_budget", countedCredits };
   }
   const pausedMs = pauseLeftMs(state, nowSteadyMs);

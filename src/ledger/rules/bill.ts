@@ -31,7 +31,7 @@ function keepOnePerRequest(lines: readonly BillLine[], rankOf: (line: BillLine) 
  * Picks one line to show for each request. Prefers an answered create of this key, then an answered create of another
  * key, then an unresolved create, then a line without credits.
  */
-export const groupBillByRequest = (lines: readonly BillLine[], apiKeyId: string): BillLine[] =>
+export const selectLinePerRequest = (lines: readonly BillLine[], apiKeyId: string): BillLine[] =>
   keepOnePerRequest(lines, ({ apiKeyId: lineApiKeyId, credits, isUnresolved }) => {
     if (credits === 0 || isUnresolved) return credits;
     return lineApiKeyId === apiKeyId ? Infinity : MAXIMUM_CHARGE_CREDITS + credits;

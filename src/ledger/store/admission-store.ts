@@ -38,7 +38,7 @@ import type { SqlEngine } from "./sql-engine.ts";
 
 export interface AdmissionRequest extends AdmissionLimits {
   /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
-  readonly after: RecordRow;
+  readonly admittedRow: RecordRow;
   readonly expectedRevision: number;
   /**
    * The id of the send. The caller chooses it, so that an admission whose answer was lost can be repeated or released.
@@ -78,7 +78,7 @@ export class AdmissionStore {
   admit(request: AdmissionRequest): Promise<AdmissionDecision> {
     const { transactions, scope, processId } = this.#options;
     const {
-      after,
+      admittedRow,
       expectedRevision,
       sendId,
       budget,
@@ -86,14 +86,14 @@ export class AdmissionStore {
       narrationId,
       isForMcpTasks = false,
     } = request;
-    const { apiKeyId, recordId, requestFingerprint } = after;
+    const { apiKeyId, recordId, requestFingerprint } = admittedRow;
     const wallMs = this.#options.wallMs();
     const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
     return transactions.run<AdmissionDecision>({
       durability: "survives_power_cut",
       mustLockService: budget !== null,
       narrationId,
-      load: selectAdmission(scope, after, narrationId, lastBucket),
+      load: selectAdmission(scope, admittedRow, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
         const { loaded, otherConcurrencySlots, countedCredits, openMcpTasks, bill } = parseLoadedAdmission(
           rows,
@@ -122,7 +122,10 @@ export class AdmissionStore {
           sendId,
           owner: processId,
           expectedRevision,
-          after: { recordJson: after.recordJson, spendCredits: after.spend?.credits ?? 0 },
+          admittedRecord: {
+            recordJson: admittedRow.recordJson,
+            spendCredits: admittedRow.spend?.credits ?? 0,
+          },
           limits: request,
         };
         const result = decideAdmission(requested, facts, nowSteadyMs);
@@ -139,10 +142,10 @@ export class AdmissionStore {
           result,
           state: withRateSlot(state, { sendId, owner: processId }, nowSteadyMs),
           save: [
-            ...saveRowStatements(loaded, after, {
+            ...saveRowStatements(loaded, admittedRow, {
               // Each send restarts the time of the concurrency slot.
               concurrencySlot: {
-                state: after.concurrencySlotState,
+                state: admittedRow.concurrencySlotState,
                 sinceSteadyMs: nowSteadyMs,
                 owner: processId,
               },

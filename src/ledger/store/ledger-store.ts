@@ -59,7 +59,7 @@ export interface RecordWrite extends RecordKey {
   /** The revision that the stored record must have; `null` for a new record. */
   readonly expectedRevision: number | null;
   /** The new row; `null` removes the record. */
-  readonly after: RecordRow | null;
+  readonly newRow: RecordRow | null;
   readonly durability: Durability;
   /** The attempt that a new call replaces. The write also ends the MCP tasks of that attempt. */
   readonly failedAttempt?: FailedAttempt | undefined;
@@ -196,13 +196,20 @@ export class LedgerStore {
   write(write: RecordWrite): Promise<RecordWriteResult> {
     const written = { written: true } as const;
     const { processId } = this.#identity;
-    const { expectedRevision, after, failedAttempt = null, sendOutcome, lease = "renew", durability } = write;
-    const isWaiting = after?.status === "waiting";
+    const {
+      expectedRevision,
+      newRow,
+      failedAttempt = null,
+      sendOutcome,
+      lease = "renew",
+      durability,
+    } = write;
+    const isWaiting = newRow?.status === "waiting";
     return this.#transactions.run<RecordWriteResult>({
       durability,
       mustLockService: write.shouldKeepSpend !== true,
       load: [
-        ...selectRow(write, after?.lookupKeys),
+        ...selectRow(write, newRow?.lookupKeys),
         ...(isWaiting ? [selectOpenMcpTasks(this.#scope, write.recordId)] : []),
       ],
       decide: (rows, before, nowSteadyMs) => {
@@ -210,13 +217,13 @@ export class LedgerStore {
         const loaded = parseLoadedRecord(rows);
         const { stored } = loaded;
         // An earlier try of this write was committed, and its answer was lost.
-        if (after === null ? stored === undefined : stored?.recordJson === after.recordJson) {
+        if (newRow === null ? stored === undefined : stored?.recordJson === newRow.recordJson) {
           return { state, result: written };
         }
         const isExpected =
           expectedRevision === null ? stored === undefined : stored?.revision === expectedRevision;
         if (!isExpected) return { state, result: { written: false, recordJson: stored?.recordJson } };
-        if (after === null) {
+        if (newRow === null) {
           return {
             state,
             result: written,
@@ -228,7 +235,7 @@ export class LedgerStore {
           lease === "release"
             ? releaseLease(current, processId)
             : renewLease(current, processId, nowSteadyMs);
-        const concurrencySlot = concurrencySlotAfterWrite(stored, after, {
+        const concurrencySlot = concurrencySlotAfterWrite(stored, newRow, {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
@@ -239,7 +246,7 @@ export class LedgerStore {
           state,
           result: written,
           save: [
-            ...saveRowStatements(loaded, after, { concurrencySlot, lease: newLease }),
+            ...saveRowStatements(loaded, newRow, { concurrencySlot, lease: newLease }),
             ...ended.map(saveMcpTaskStatement),
           ],
         };

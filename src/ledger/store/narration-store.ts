@@ -5,7 +5,7 @@
 import type Keyv from "keyv";
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
-import { type BillLine, groupBillByRequest } from "../rules/bill.ts";
+import { type BillLine, selectLinePerRequest } from "../rules/bill.ts";
 import { acquireLease, findLeaseOwner } from "../rules/lease.ts";
 import type { McpTask } from "../rules/mcp-task.ts";
 import { type LedgerScope, saveMachineKeyStatement } from "./ledger-scope.ts";
@@ -169,7 +169,7 @@ export class NarrationStore {
   async getBill(narrationId: string): Promise<BillLine[]> {
     const { engine, scope } = this.#options;
     const [rows = []] = await engine.read([selectBill(scope, narrationId)]);
-    return groupBillByRequest(parseBillLines(rows), scope.apiKeyId);
+    return selectLinePerRequest(parseBillLines(rows), scope.apiKeyId);
   }
 
   /** Lists narrations, newest first. */

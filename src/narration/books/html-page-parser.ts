@@ -1,5 +1,5 @@
 /**
- * Reads what a listener should hear of an HTML page, in order, and lists what is left out. The kind of an element
+ * Reads what a listener should hear of an HTML page, in order, and lists what is skipped. The kind of an element
  * decides how it is read: headings, paragraphs, lists and tables are read as in Markdown; menus, notes and hidden
  * elements are not spoken.
  */
@@ -74,8 +74,8 @@ const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): b
   `${attributes["epub:type"] ?? ""}`.toLowerCase().split(/\s+/).includes(`z3998:${term}`);
 
 /**
- * Returns why an element is left out; `null` if the element is read. `silent` means that the content of the element is
- * not text of the page. Such an element is left out without a report.
+ * Returns why an element is skipped; `null` if the element is read. `silent` means that the content of the element is
+ * not text of the page. Such an element is skipped without a report.
  */
 function skipReason(name: string, attributes: Attributes): SkippedKind | "silent" | null {
   if (SKIPPED_ELEMENTS.has(name)) return "silent";
@@ -100,7 +100,7 @@ function skipReason(name: string, attributes: Attributes): SkippedKind | "silent
 
 interface SkippedElement {
   readonly kind: SkippedKind | "silent";
-  /** Depth of the element that is being left out: the number of open elements, itself included. */
+  /** Depth of the element that is being skipped: the number of open elements, itself included. */
   readonly depth: number;
   text: string;
 }
@@ -382,7 +382,7 @@ class HtmlReader {
     this.#itemNumber = `${number}. `;
   }
 
-  /** Ends preformatted text, which is a poem, a letter, or code. Code is left out. */
+  /** Ends preformatted text, which is a poem, a letter, or code. Code is skipped. */
   #endPreformatted(): void {
     this.#preformattedDepth = Math.max(0, this.#preformattedDepth - 1);
     if (this.#preformattedDepth > 0) return;

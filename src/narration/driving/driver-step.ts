@@ -45,7 +45,7 @@ export interface NarrationProgress {
 
 export type DriverStep =
   /** Creates the part, or waits for it if its create was sent. */
-  | { readonly kind: "make_part"; readonly partIndex: number }
+  | { readonly kind: "run_part"; readonly partIndex: number }
   | {
       readonly kind: "join";
       readonly fileIndex: number;
@@ -68,7 +68,7 @@ export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
   const workingParts = partStates.filter((state) => state === "working").length;
   const part = workingParts < MAX_CONCURRENT_PARTS ? findNextPart(progress) : -1;
-  if (part !== -1) return { kind: "make_part", partIndex: part };
+  if (part !== -1) return { kind: "run_part", partIndex: part };
   const completeFile = files.findIndex(
     ({ joinResult, ...file }) =>
       (joinResult === null || joinResult === "incomplete") && hasAllParts(file, partStates),

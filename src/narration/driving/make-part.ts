@@ -39,7 +39,7 @@ export async function makePart(
     const audioError = error instanceof AudioError ? error : internalError(error);
     if (MAY_FIT_LATER.has(audioError.code)) return { kind: "out_of_credits", error: audioError };
     if (!concernsOnePart(audioError)) return { kind: "blocked", error: audioError };
-    const record = await partOperations.find(request);
+    const record = await partOperations.findRecord(request);
     const isRefunded =
       audioError.code === "task_failed" && (record === null || sumRecordCharge(record) === 0);
     return { kind: "failed", problem: buildPartProblem(record, partIndex, audioError), isRefunded };
@@ -52,7 +52,7 @@ export async function finishSentPart(
   request: PartRequest,
   signal: AbortSignal,
 ): Promise<PartOutcome> {
-  await partOperations.finish(request, { signal });
+  await partOperations.awaitSent(request, { signal });
   const state = await readState(partOperations, request);
   // If the task still runs, do not wait for it again. This driver has waited once, and another process now works on
   // the task and will save the audio. Until the audio is saved, the part counts as still to do.
@@ -68,7 +68,7 @@ export async function readOutcome(
 }
 
 async function readState(partOperations: PartOperations, request: PartRequest): Promise<PartState> {
-  return STATES_BY_STATUS[derivePartStatus(await partOperations.find(request))];
+  return STATES_BY_STATUS[derivePartStatus(await partOperations.findRecord(request))];
 }
 
 /** Builds the problem of a failed part. If the part is paid, only another take helps. */

@@ -110,7 +110,7 @@ export class NarrationDriver {
       await this.#inspectParts(plan);
       if (this.#leaving.signal.aborted) return;
       const step = this.#next();
-      if (step.kind === "make_part") this.#beginPart(plan, step.partIndex);
+      if (step.kind === "run_part") this.#beginPart(plan, step.partIndex);
       else if (step.kind === "join") await this.#join(plan, step);
       else if (step.kind === "wait") await this.#nextChange.promise;
       else if (await this.#storeEnd(step.isComplete)) return;

@@ -66,7 +66,7 @@ export class NarrationJoiner {
     return this.#progress;
   }
 
-  /** Begins anew, because the parts were inspected again. */
+  /** Forgets how joining went, because the parts were inspected again. */
   reset(plan: StoredPlan): void {
     this.#progress = listPlannedFiles(plan).map(({ partIndexes }) => ({ partIndexes, joinResult: null }));
     this.#downloadedAgain.clear();
@@ -82,14 +82,14 @@ export class NarrationJoiner {
     state: NarrationState,
     step: Extract<DriverStep, { kind: "join" }>,
   ): Promise<JoinOutcome> {
-    const { partIndexes: parts, isComplete } = step;
+    const { partIndexes: savedPartIndexes, isComplete } = step;
     const file = listPlannedFiles(plan)[step.fileIndex];
     if (file === undefined) return { kind: "unchanged" };
     const { partIndexes } = file;
     try {
       const sources: IndexedPart[] = [];
-      for (const part of parts) {
-        const audio = await this.#findAudio(part, buildPartRequest(plan, state, part), isComplete);
+      for (const partIndex of savedPartIndexes) {
+        const audio = await this.#findAudio(partIndex, buildPartRequest(plan, state, partIndex), isComplete);
         if (audio.kind !== "found") return audio;
         sources.push(audio.source);
       }
@@ -113,12 +113,12 @@ export class NarrationJoiner {
       return { kind: "joined", state: newState };
     } catch (error) {
       if (this.#signal.aborted) return { kind: "unchanged" };
-      const damagedPart = error instanceof DamagedPartError ? parts[error.partIndex] : undefined;
+      const damagedPart = error instanceof DamagedPartError ? savedPartIndexes[error.partIndex] : undefined;
       if (damagedPart !== undefined && !this.#downloadedAgain.has(damagedPart)) {
         await this.#replaceAudio(damagedPart, buildPartRequest(plan, state, damagedPart));
         return { kind: "unchanged" };
       }
-      const problems = convertJoinError(error, parts);
+      const problems = convertJoinError(error, savedPartIndexes);
       if (problems !== null) return { kind: "parts_failed", problems };
       this.#progress[step.fileIndex] = { partIndexes, joinResult: "failed" };
       return { kind: "failed", error };
@@ -137,7 +137,7 @@ export class NarrationJoiner {
     const { partOperations } = this.#deps;
     const savedPart = await partOperations.findSaved(request);
     if (savedPart !== null) return { kind: "found", source: { partIndex, ...savedPart } };
-    const record = await partOperations.find(request);
+    const record = await partOperations.findRecord(request);
     if (this.#downloadedAgain.has(partIndex)) {
       const problem = buildUnusableAudioProblem(
         "Its audio was fetched again, and cannot be read all the same.",
@@ -152,7 +152,7 @@ export class NarrationJoiner {
       return { kind: "found", source: { partIndex, ...(await partOperations.generate(request, call)) } };
     } catch (error) {
       if (!(error instanceof AudioError && concernsOnePart(error))) throw error;
-      const problem = buildPartProblem(await partOperations.find(request), partIndex, error);
+      const problem = buildPartProblem(await partOperations.findRecord(request), partIndex, error);
       return { kind: "parts_failed", problems: [problem] };
     }
   }

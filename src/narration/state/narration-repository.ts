@@ -78,8 +78,8 @@ export class NarrationRepository {
 
   /** Reads a narration with its plan. @throws AudioError `not_found`, `store_unavailable` */
   async get(narrationId: string): Promise<NarrationWithPlan> {
-    const entry = await this.entry(narrationId);
-    return { ...entry, plan: await this.#plan(narrationId) };
+    const getWithoutPlan = await this.entry(narrationId);
+    return { ...getWithoutPlan, plan: await this.#plan(narrationId) };
   }
 
   /** Reads the lease owner and the state, without the plan. */

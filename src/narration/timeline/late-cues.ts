@@ -30,7 +30,7 @@ function timedPart(plan: StoredPlan, state: RetakesState, index: number, lengthS
  * changes, computes the new length from the known length.
  */
 export async function estimateLateRemarks(
-  partOperations: Pick<PartOperations, "find">,
+  partOperations: Pick<PartOperations, "findRecord">,
   plan: StoredPlan,
   state: RetakesState,
   records: PartSummary["records"],
@@ -42,7 +42,7 @@ export async function estimateLateRemarks(
     const recordBefore =
       speed === speedBefore
         ? null
-        : await partOperations.find(buildPartRequest(plan, { retakes: [] }, index));
+        : await partOperations.findRecord(buildPartRequest(plan, { retakes: [] }, index));
     const estimated = ((recordBefore?.audioSeconds ?? estimatedSeconds) * speedBefore) / speed;
     return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
   });

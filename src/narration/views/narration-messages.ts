@@ -40,12 +40,12 @@ export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): stri
 }
 
 function describeProblems({ problems, parts }: NarrationView): string[] {
-  const shownProblems = problems.slice(0, MAX_PROBLEMS).map(({ partIndex, excerpt, message }) => {
+  const shownProblems = problems.slice(0, MAX_LISTED).map(({ partIndex, excerpt, message }) => {
     const location = partIndex === null ? "" : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): `;
     return `${location}${message}`;
   });
   const otherParts = problems
-    .slice(MAX_PROBLEMS)
+    .slice(MAX_LISTED)
     .flatMap(({ partIndex }) => (partIndex === null ? [] : [partIndex]));
   const rest = [...new Set(otherParts)].sort((one, other) => one - other);
   return rest.length === 0
@@ -53,7 +53,7 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
     : [...shownProblems, `There are problems with ${listPartNumbers(rest, parts.total)}, too.`];
 }
 
-const MAX_PROBLEMS = 5;
+const MAX_LISTED = 5;
 
 /**
  * States the folder of a sheet's files and the names of the first files. Does not name all files, because there may be
@@ -119,9 +119,8 @@ function describeUnjoinedParts({ status, files, parts, unjoinedParts }: Narratio
 function describeMissingFiles({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const pronoun = missingPaths.length === 1 ? "It" : "They";
-  const shownPaths = missingPaths.slice(0, MAX_PROBLEMS).join(", ");
-  const moreFiles =
-    missingPaths.length > MAX_PROBLEMS ? ` and ${missingPaths.length - MAX_PROBLEMS} more` : "";
+  const shownPaths = missingPaths.slice(0, MAX_LISTED).join(", ");
+  const moreFiles = missingPaths.length > MAX_LISTED ? ` and ${missingPaths.length - MAX_LISTED} more` : "";
   return `Not on this machine (any more): ${shownPaths}${moreFiles}. ${pronoun} can be joined again from the saved parts, free.`;
 }
 
@@ -131,8 +130,8 @@ function describeNumberedNames({ files, mayReplace }: NarrationView): string {
     conflictingName === null ? [] : [JSON.stringify(conflictingName)],
   );
   if (takenNames.length === 0) return "";
-  const names = takenNames.slice(0, MAX_PROBLEMS).join(", ");
-  const moreNames = takenNames.length > MAX_PROBLEMS ? ` and ${takenNames.length - MAX_PROBLEMS} more` : "";
+  const names = takenNames.slice(0, MAX_LISTED).join(", ");
+  const moreNames = takenNames.length > MAX_LISTED ? ` and ${takenNames.length - MAX_LISTED} more` : "";
   const hint = mayReplace
     ? "This server did not save that file, or it has changed since."
     : "With replace true it takes the name of a file that this server saved and that is unchanged.";

@@ -411,7 +411,7 @@ class Run {
       process,
       () =>
         process.store.admissions.admit({
-          after: toRow(after),
+          admittedRow: toRow(after),
           expectedRevision: known.revision,
           sendId,
           narrationId: null,
@@ -540,7 +540,7 @@ class Run {
           apiKeyId: process.key,
           recordId,
           expectedRevision: known?.revision ?? null,
-          after: after === null ? null : toRow(after),
+          newRow: after === null ? null : toRow(after),
           durability: decideDurability(known, after),
           sendOutcome,
           lease: releasesLease ? "release" : "renew",

@@ -56,7 +56,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
         apiKeyId,
         recordId,
         expectedRevision: null,
-        after: toRow(setup.record({ recordId })),
+        newRow: toRow(setup.record({ recordId })),
         durability: "survives_power_cut" as const,
       };
       expect(await setup.store().write(anew)).toEqual({

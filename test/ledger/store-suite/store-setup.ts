@@ -108,9 +108,9 @@ export class StoreSetup {
     const { apiKeyId, recordId } = record;
     const stored = await this.stored(record);
     const expectedRevision = stored?.revision ?? null;
-    const after = toRow(record);
+    const newRow = toRow(record);
     const durability = "survives_process_kill";
-    const answer = await this.store().write({ apiKeyId, recordId, expectedRevision, after, durability });
+    const answer = await this.store().write({ apiKeyId, recordId, expectedRevision, newRow, durability });
     if (!answer.written) throw new Error("not written");
     return record;
   }
@@ -122,7 +122,7 @@ export class StoreSetup {
 
   /** Deletes a record, with its spend. */
   async remove({ apiKeyId, recordId, revision }: RequestRecord): Promise<RecordWriteResult> {
-    const write = { apiKeyId, recordId, expectedRevision: revision, after: null } as const;
+    const write = { apiKeyId, recordId, expectedRevision: revision, newRow: null } as const;
     return await this.store().write({ ...write, durability: "survives_power_cut" });
   }
 
@@ -134,12 +134,12 @@ export class StoreSetup {
     processId = "holder",
   ): Promise<RecordWriteResult> {
     const { apiKeyId, recordId, revision } = record;
-    const after = toRow({ ...record, ...changes, revision: revision + 1 });
+    const newRow = toRow({ ...record, ...changes, revision: revision + 1 });
     return this.store(processId).write({
       apiKeyId,
       recordId,
       expectedRevision: revision,
-      after,
+      newRow,
       durability: "survives_process_kill",
       ...more,
     });
@@ -160,7 +160,7 @@ export class StoreSetup {
     const after: RequestRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
     const sendId = changes.sendId ?? randomUUID();
     const admission = await this.store(processId).admissions.admit({
-      after: toRow(after),
+      admittedRow: toRow(after),
       expectedRevision: before.revision,
       sendId,
       maxCreates: 1000,

@@ -112,7 +112,7 @@ function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
 
 /** @throws Violation named after the promise that the step breaks */
 export function checkStep(progress: NarrationProgress, step: DriverStep): void {
-  if (step.kind === "make_part") checkMakePart(progress, step.partIndex);
+  if (step.kind === "run_part") checkMakePart(progress, step.partIndex);
   else if (step.kind === "join") checkJoin(progress, step);
   else {
     const waiting = progress.files.filter((file) => isWaiting(progress, file));

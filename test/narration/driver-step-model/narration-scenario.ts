@@ -109,7 +109,7 @@ class Narration {
   /** @returns `false` if it has ended, and no call asks for more */
   take(step: DriverStep): boolean {
     switch (step.kind) {
-      case "make_part":
+      case "run_part":
         this.#isUnsent ||= this.#parts[step.partIndex] === "to_do";
         this.#parts[step.partIndex] = "working";
         return true;

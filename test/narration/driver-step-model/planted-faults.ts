@@ -36,7 +36,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       );
       const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
-      return hasRoom ? { kind: "make_part", partIndex: open } : decideDriverStep(progress);
+      return hasRoom ? { kind: "run_part", partIndex: open } : decideDriverStep(progress);
     },
     promises: ["at most three are at work"],
   },
@@ -65,8 +65,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the last open part begins first",
     next: (progress) => {
       const step = decideDriverStep(progress);
-      if (step.kind !== "make_part" || progress.partStates[step.partIndex] !== "to_do") return step;
-      return { kind: "make_part", partIndex: progress.partStates.lastIndexOf("to_do") };
+      if (step.kind !== "run_part" || progress.partStates[step.partIndex] !== "to_do") return step;
+      return { kind: "run_part", partIndex: progress.partStates.lastIndexOf("to_do") };
     },
     promises: ["parts begin in reading order", "no two equal parts are at work"],
   },
@@ -75,13 +75,13 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideDriverStep(progress);
       const open = at(progress, "to_do");
-      const isSent = step.kind === "make_part" && progress.partStates[step.partIndex] === "sent";
+      const isSent = step.kind === "run_part" && progress.partStates[step.partIndex] === "sent";
       return isSent &&
         open !== -1 &&
         !progress.isHalted &&
         !progress.hasUnsentPart &&
         !progress.isOutOfCredits
-        ? { kind: "make_part", partIndex: open }
+        ? { kind: "run_part", partIndex: open }
         : step;
     },
     promises: ["what was sent comes first", "no two equal parts are at work"],
@@ -91,7 +91,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideDriverStep(progress);
       const isSent =
-        step.kind === "make_part" && progress.partStates[step.partIndex] === "sent" && progress.isHalted;
+        step.kind === "run_part" && progress.partStates[step.partIndex] === "sent" && progress.isHalted;
       return isSent ? { kind: "end", isComplete: false } : step;
     },
     promises: [
