@@ -53,7 +53,7 @@ export interface DownloadOptions {
    * @param breaks number of breaks in a row without a new byte, at least 1
    * @param error the cause of the break; a 503 may state how long to wait
    */
-  readonly pauseMs?: (breaks: number, error: AudioError) => number;
+  readonly delayMs?: (breaks: number, error: AudioError) => number;
 }
 
 /**
@@ -71,7 +71,7 @@ export async function downloadInto(
   const { signal, clock } = options;
   signal.throwIfAborted();
   const transfer = new Transfer(sink, open, options);
-  const pauseMs = options.pauseMs ?? ((breaks, error) => pauseAfterBreakMs(error, breaks, Math.random));
+  const delayMs = options.delayMs ?? ((breaks, error) => pauseAfterBreakMs(error, breaks, Math.random));
   const progressBytes = (options.minProgress ?? MIN_PROGRESS).bytes;
   let failuresAtOneOffset = 0;
   let slowFailures = 0;
@@ -89,7 +89,7 @@ export async function downloadInto(
     }
     if (failuresAtOneOffset > MAX_FAILURES_AT_ONE_OFFSET) throw failure;
     if (slowFailures > MAX_SLOW_FAILURES) throw failure;
-    await clock.sleep(pauseMs(failuresAtOneOffset, failure), signal);
+    await clock.sleep(delayMs(failuresAtOneOffset, failure), signal);
   }
 }
 

@@ -50,7 +50,7 @@ function createOnceFlag(): () => boolean {
 }
 
 /** Whether a protocol error closed the connection. Only an oversized message causes such an error. */
-const closedConnection = (complaint: string): boolean => complaint.includes("exceeded");
+const isConnectionClosing = (complaint: string): boolean => complaint.includes("exceeded");
 
 /** Grace period for pending file operations. After it we assume that the disk hangs. */
 const FILE_GRACE_MS = 200;
@@ -73,7 +73,7 @@ function exit(code: number): void {
  * Returns a function that stops the server and exits the process, even if stopping fails or hangs. Only the first call
  * of the function has an effect.
  */
-function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
+function createStopper(log: Log, stop: () => Promise<void>): (code: number) => void {
   let isStopping = false;
   return (code) => {
     if (isStopping) return;
@@ -133,7 +133,7 @@ export function runServer(isSandbox: boolean): void {
       transport: new LenientStdioTransport(process.stdin, process.stdout, createInvalidMessageLogger(log)),
       onerror: (error) => {
         const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
-        if (!closedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
+        if (!isConnectionClosing(complaint)) return log.debug(`protocol: ${complaint}`);
         // Log this protocol error at the level error, because it is the reason why the server stops.
         log.error(`the client's message was too large, stopping: ${complaint}`);
         stop(0);
@@ -143,7 +143,7 @@ export function runServer(isSandbox: boolean): void {
   // Keep the process alive with a timer. On some hosts, such as Electron's utility processes, an open standard input
   // does not keep it alive.
   setInterval(() => undefined, MAX_TIMER_MS);
-  const stop = stopOn(log, async () => {
+  const stop = createStopper(log, async () => {
     await Promise.all([handle.close(), provider.close()]);
   });
   process.stdin.once("end", () => stop(0));

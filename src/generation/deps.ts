@@ -10,7 +10,8 @@ import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 
 /**
- * Durations for single requests. All but `followIntervalMs` and `transferWaitMs` are already multiplied by the time scale.
+ * Durations for single requests, and the time scale. `pollIntervalMs` and `recoveryTimeoutMs` are already multiplied by
+ * it; `followIntervalMs` and `transferWaitMs` are real time.
  */
 export interface Timing {
   readonly pollIntervalMs: number;

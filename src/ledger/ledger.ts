@@ -47,7 +47,7 @@ export type AdmissionOutcome =
 
 export class Ledger {
   /**
-   * Offers the operations that need no parsed record, such as those on pauses, MCP tasks and narrations. To read and
+   * Offers the operations that need no parsed record, such as those on cooldowns, MCP tasks and narrations. To read and
    * change records, use the methods of `Ledger`, because the store does not parse records.
    */
   readonly store: LedgerStore;
@@ -137,8 +137,8 @@ export class Ledger {
    * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose owner is a
    * dead process of this machine is taken over at once.
    *
-   * @param draft the record as last read. If the draft has no task, its stored record may have been deleted after a
-   *   refusal. The draft is then written as a new record, without its earlier sends
+   * @param draft the record as last read. Its stored form may be gone, because refused requests are deleted. In that
+   *   case, a draft without a task is written as a new record, without its earlier sends
    * @returns the stored record, and whether this process has the lease
    */
   async acquireLease(draft: RequestRecord): Promise<{ record: RequestRecord; isOurs: boolean }> {
@@ -208,7 +208,7 @@ export class Ledger {
   }
 
   /**
-   * Requests admission of a create. Checks pause, rate, concurrency slots and budget, and sets the record to
+   * Requests admission of a create. Checks cooldown, rate, concurrency slots and budget, and sets the record to
    * `unresolved`, in one transaction.
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
@@ -250,7 +250,7 @@ export class Ledger {
   }
 
   /**
-   * Releases both slots and the reservation of an admission that was not used or whose answer
+   * Releases the rate slot, the concurrency slot and the reservation of an admission that was not used or whose answer
    * was lost.
    */
   async releaseAdmission(record: RequestRecord, sendId: string): Promise<RequestRecord | null> {

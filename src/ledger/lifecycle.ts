@@ -83,7 +83,7 @@ export function withoutSend(record: RequestRecord): RequestRecord {
   return { ...record, ...NO_TASK_YET, spend };
 }
 
-const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
+const STATUS_RANK = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 
 /** Returns the record after an event, or the same object if the event changes nothing. */
 export function applyEvent(record: RequestRecord, event: RequestEvent): RequestRecord {
@@ -170,7 +170,7 @@ function applyObserved(record: RequestRecord, event: RequestEvent & { kind: "obs
   const observed = { ...record, isGone: false, polledAtMs: atMs };
   const hadEnded = record.status === "succeeded" || record.status === "failed";
   // Keep the known status if the answer has an earlier status. Such an answer only shows that the service was asked.
-  const isBackwards = isRunningStatus(record.status) && ORDER[task.status] < ORDER[record.status];
+  const isBackwards = isRunningStatus(record.status) && STATUS_RANK[task.status] < STATUS_RANK[record.status];
   if (record.taskId !== null && (hadEnded || isBackwards)) return observed;
   const hasEnded = task.status === "succeeded" || task.status === "failed";
   // A waiting record has no reservation, only the cost of earlier attempts.

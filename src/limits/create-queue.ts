@@ -1,6 +1,6 @@
 /**
- * Queues the creates of this process by rank, and within a rank by arrival. Only the first create in the queue asks the
- * ledger.
+ * Queues the creates of this process by rank, and within a rank by arrival. Only the first create in the queue
+ * requests admission. A create that has to queue is only compared with the budget, so that it is refused at once.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
@@ -11,7 +11,7 @@ import type { AdmissionOutcome, Ledger } from "../ledger/ledger.ts";
 import type { RequestRecord } from "../ledger/record.ts";
 import type { AdmissionHold } from "../ledger/rules/admission.ts";
 import type { Heartbeats } from "./heartbeats.ts";
-import type { LocalPauses } from "./local-pauses.ts";
+import type { LocalCooldowns } from "./local-cooldowns.ts";
 import type { PendingWrites } from "./pending-writes.ts";
 import { PriorityQueue, type QueueDecision } from "./priority-queue.ts";
 import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
@@ -47,7 +47,7 @@ export interface CreateQueueOptions {
   readonly clock: Clock;
   readonly creditBudget: number | null;
   readonly timing: LimitTiming;
-  readonly pauses: LocalPauses;
+  readonly cooldowns: LocalCooldowns;
   readonly heartbeats: Heartbeats;
   readonly pendingWrites: PendingWrites;
 }
@@ -134,9 +134,9 @@ export class CreateQueue {
     narrationId,
     isForMcpTasks,
   }: QueuedCreate): Promise<QueueDecision<CreateOutcome, AdmissionHold>> {
-    const { ledger, creditBudget, timing, pauses, heartbeats } = this.#options;
-    const pausedMs = pauses.remainingMs("creates");
-    if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
+    const { ledger, creditBudget, timing, cooldowns, heartbeats } = this.#options;
+    const cooldownMs = cooldowns.remainingMs("creates");
+    if (cooldownMs > 0) return { waitFor: "cooldown", waitMs: Math.ceil(cooldownMs) };
     const sendId = randomUUID();
     const admission = await ledger
       .requestAdmission(
@@ -174,7 +174,9 @@ export class CreateQueue {
         // While no concurrency slot is free, ask again at intervals, because nothing tells this process when the task
         // of another process ends.
         const maxMs =
-          reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.concurrencySlotPollMs;
+          reason === "cooldown" || reason === "rate"
+            ? Number.POSITIVE_INFINITY
+            : timing.concurrencySlotPollMs;
         const waitMs = Math.max(1, Math.ceil(Math.min(maxMs, admission.waitMs)));
         return { waitFor: reason, waitMs };
       }

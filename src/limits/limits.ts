@@ -1,5 +1,6 @@
 /**
- * Decides when requests of one API key may be sent. Uses queues in this process, rate slots in the ledger, and pauses.
+ * Holds what this process keeps for one API key: queues, cooldowns, heartbeats and pending writes. Whether a create may
+ * be sent is decided in ledger/rules/admission.ts.
  */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
@@ -7,7 +8,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Log } from "../log.ts";
 import { CreateQueue } from "./create-queue.ts";
 import { Heartbeats } from "./heartbeats.ts";
-import { type LimitClass, LocalPauses } from "./local-pauses.ts";
+import { type LimitClass, LocalCooldowns } from "./local-cooldowns.ts";
 import { PendingWrites } from "./pending-writes.ts";
 import { ReadQueue } from "./read-queue.ts";
 import { buildLimitTiming } from "./timing.ts";
@@ -17,7 +18,7 @@ export interface LimitsOptions {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Factor for windows, leases, heartbeats and pauses, but not for the budget's 24 hours; always 1 outside tests.
+   * Factor for windows, leases, heartbeats and cooldowns, but not for the budget's 24 hours; always 1 outside tests.
    */
   readonly timeScale: number;
   /** Maximum number of credits that are reserved or charged in any 24 hours; `null` without a budget. */
@@ -42,14 +43,14 @@ export class Limits {
   readonly heartbeats: Heartbeats;
   readonly pendingWrites: PendingWrites;
   readonly #options: LimitsOptions;
-  readonly #pauses: LocalPauses;
+  readonly #cooldowns: LocalCooldowns;
 
   constructor(options: LimitsOptions) {
     const { ledger, clock, log, timeScale, creditBudget } = options;
     const timing = buildLimitTiming(timeScale);
-    const pauses = new LocalPauses(clock);
+    const cooldowns = new LocalCooldowns(clock);
     this.#options = options;
-    this.#pauses = pauses;
+    this.#cooldowns = cooldowns;
     this.heartbeats = new Heartbeats({
       clock,
       log,
@@ -64,29 +65,29 @@ export class Limits {
       clock,
       creditBudget,
       timing,
-      pauses,
+      cooldowns,
       heartbeats,
       pendingWrites,
     });
-    this.reads = new ReadQueue({ clock, timing, pauses });
+    this.reads = new ReadQueue({ clock, timing, cooldowns });
   }
 
   /**
-   * Applies a 429. A pause of creates applies to every process that uses this API key and store. A pause of reads
+   * Applies a 429. A cooldown of creates applies to every process that uses this API key and store. A cooldown of reads
    * applies to this process only.
    *
    * @param retryAfterSeconds the seconds that the service stated, already limited to the maximum, but not yet
    *   multiplied by the time scale
    */
-  async pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void> {
+  async startCooldown(limitClass: LimitClass, retryAfterSeconds: number): Promise<void> {
     const { clock, ledger, timeScale } = this.#options;
     const ms = retryAfterSeconds * 1000 * timeScale;
     const endsAtMs = clock.steadyMs() + ms;
-    this.#pauses.set(limitClass, ms);
+    this.#cooldowns.set(limitClass, ms);
     if (limitClass === "reads") return;
-    await this.pendingWrites.writeNowOrLater("a pause", async () => {
+    await this.pendingWrites.writeNowOrLater("a cooldown", async () => {
       const leftMs = endsAtMs - clock.steadyMs();
-      if (leftMs > 0) await ledger.store.admissions.pause(leftMs);
+      if (leftMs > 0) await ledger.store.admissions.startCooldown(leftMs);
     });
   }
 

@@ -3,21 +3,21 @@ import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 
 /** Polls slow down only above this number of used reads. */
 const FREE_READS = READS_PER_WINDOW / 2;
-/** Maximum number of polls in a window once polls have slowed down. */
-const MAX_SLOWED_POLLS = 25;
 /** The reads reserved for downloads and explicit queries. */
 const RESERVED_READS = 8;
+/** Minimum number of polls in a window once polls have slowed down. */
+const MIN_SLOWED_POLLS = 8;
 
 /** Maximum number of reads in one window that polls may use. */
 export const MAX_POLLS = READS_PER_WINDOW - RESERVED_READS;
 
 /**
  * Returns the milliseconds between two polls of this process. The result is 0 until half of the reads of a limit window
- * are used, and grows as more reads are used.
+ * are used. Then it grows with each used read, up to an eighth of the window.
  *
  * @param used number of reads that count in the limit window
  */
 export function pollSpacingMs(used: number, limitWindowMs: number): number {
   if (used <= FREE_READS) return 0;
-  return limitWindowMs / Math.max(RESERVED_READS, Math.min(MAX_POLLS - used, MAX_SLOWED_POLLS));
+  return limitWindowMs / Math.max(MIN_SLOWED_POLLS, MAX_POLLS - used);
 }

@@ -1,7 +1,7 @@
 /** Queues the reads of this process: one queue for queries and downloads, and one for polls. */
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
-import type { LocalPauses } from "./local-pauses.ts";
+import type { LocalCooldowns } from "./local-cooldowns.ts";
 import { MAX_POLLS, pollSpacingMs } from "./poll-spacing.ts";
 import { PriorityQueue, type QueueDecision } from "./priority-queue.ts";
 import type { LimitTiming } from "./timing.ts";
@@ -9,11 +9,11 @@ import type { LimitTiming } from "./timing.ts";
 export interface ReadQueueOptions {
   readonly clock: Clock;
   readonly timing: LimitTiming;
-  readonly pauses: LocalPauses;
+  readonly cooldowns: LocalCooldowns;
 }
 
-/** `paused`: the service asked for a pause; `rate`: all reads of the window are used. */
-export type ReadWaitReason = "paused" | "rate";
+/** `cooldown`: the service asked for a cooldown; `rate`: all reads of the window are used. */
+export type ReadWaitReason = "cooldown" | "rate";
 
 export interface ReadOptions {
   /**
@@ -47,7 +47,7 @@ export class ReadQueue {
 
   /**
    * Runs one query or download as soon as this process's limit of 60 reads in 60 s allows it. Ignores other processes,
-   * because a 429 on a read costs nothing and pauses only the reads of this process. Polls slow down once more than
+   * because a 429 on a read costs nothing and cooldowns only the reads of this process. Polls slow down once more than
    * half of the reads are used. Polls never use the last 8 of the 60 reads, which are for downloads and other queries.
    */
   async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions = {}): Promise<T> {
@@ -93,9 +93,9 @@ export class ReadQueue {
   }
 
   #tryRead(maxReads: number): QueueDecision<Read, ReadWaitReason> {
-    const { clock, timing, pauses } = this.#options;
-    const pausedMs = pauses.remainingMs("reads");
-    if (pausedMs > 0) return { waitFor: "paused", waitMs: Math.ceil(pausedMs) };
+    const { clock, timing, cooldowns } = this.#options;
+    const cooldownMs = cooldowns.remainingMs("reads");
+    if (cooldownMs > 0) return { waitFor: "cooldown", waitMs: Math.ceil(cooldownMs) };
     if (this.#used() < maxReads) {
       const timedRead = { atMs: clock.steadyMs() };
       this.#reads.push(timedRead);

@@ -17,12 +17,12 @@ import { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { createFileJoiner, type ServerSavedFile } from "./files/joined-files.ts";
 import { NarrationMcpTasks } from "./narration-mcp-tasks.ts";
 import {
-  type FindNarrationDeps,
-  type FoundNarration,
-  getOrPlanNarration,
-  getOrPlanWithCheckedName,
+  type LoadedNarration,
+  type LoadNarrationDeps,
+  loadOrPlanNarration,
+  loadOrPlanWithCheckedName,
   type NarrateSource,
-} from "./planning/find-narration.ts";
+} from "./planning/load-or-plan-narration.ts";
 import {
   reuseOrCreateMcpTask,
   withCaller,
@@ -106,7 +106,7 @@ export class NarrationOperations implements Narrations {
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
   readonly #drivers: NarrationDrivers;
-  readonly #findDeps: FindNarrationDeps;
+  readonly #findDeps: LoadNarrationDeps;
 
   constructor(deps: NarrationsDeps) {
     const { ledger, folder, clock, log, partOperations, captionFiles, containsSecret } = deps;
@@ -142,7 +142,7 @@ export class NarrationOperations implements Narrations {
   }
 
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
-    const narration = await getOrPlanWithCheckedName(this.#findDeps, source, changes);
+    const narration = await loadOrPlanWithCheckedName(this.#findDeps, source, changes);
     const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.getBill(narrationId);
     call.signal.throwIfAborted();
@@ -176,7 +176,7 @@ export class NarrationOperations implements Narrations {
     changes: NarrateChanges,
     call: Call,
   ): Promise<StatusOrView<NarrationView>> {
-    const narration = await getOrPlanWithCheckedName(this.#findDeps, source, changes);
+    const narration = await loadOrPlanWithCheckedName(this.#findDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
       narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
@@ -204,7 +204,7 @@ export class NarrationOperations implements Narrations {
   }
 
   async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
-    const narration = await getOrPlanNarration(this.#findDeps, { kind: "narration", narrationId });
+    const narration = await loadOrPlanNarration(this.#findDeps, { kind: "narration", narrationId });
     const { plan, state } = narration;
     const partSummary = await this.#partSummaryOf(narration);
     return {
@@ -302,7 +302,7 @@ export class NarrationOperations implements Narrations {
    */
   async #planNeedingConsent(
     source: NarrateSource,
-    narration: FoundNarration,
+    narration: LoadedNarration,
     changes: NarrateChanges,
   ): Promise<NarrationView | null> {
     const { maxCredits } = changes;

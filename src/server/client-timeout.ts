@@ -7,7 +7,7 @@
  * The client gave up an earlier call after a certain time. Later calls may take this share of that time. The rest is
  * for transmitting the response.
  */
-const SHARE = 2 / 3;
+const WAIT_SHARE = 2 / 3;
 
 export class ClientTimeout {
   #seconds = Number.POSITIVE_INFINITY;
@@ -22,6 +22,6 @@ export class ClientTimeout {
   }
 
   recordGiveUp(ms: number): void {
-    this.#seconds = Math.min(this.#seconds, Math.floor((SHARE * ms) / 1000));
+    this.#seconds = Math.min(this.#seconds, Math.floor((WAIT_SHARE * ms) / 1000));
   }
 }

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/call.ts";
-import type { NarrateSource } from "../narration/planning/find-narration.ts";
+import type { NarrateSource } from "../narration/planning/load-or-plan-narration.ts";
 import {
   describeFilesBriefly,
   describeNarration,

@@ -32,7 +32,7 @@ function download(service: ServiceClient, sink: MemorySink, changes: Partial<Dow
     maxBytes: 64 * 1024 * 1024,
     clock: systemClock,
     signal: never(),
-    pauseMs: () => 5,
+    delayMs: () => 5,
     ...changes,
   });
 }
@@ -344,11 +344,11 @@ it("waits after a 503 for as long as the service asks, and resumes", async () =>
   });
   const sink = new MemorySink();
   const pauses: number[] = [];
-  const pauseMs = (breaks: number, error: AudioError): number => {
+  const delayMs = (breaks: number, error: AudioError): number => {
     pauses.push(pauseAfterBreakMs(error, breaks, () => 0));
     return (pauses.at(-1) ?? 0) / 10;
   };
-  await download(clientOf(url), sink, { pauseMs });
+  await download(clientOf(url), sink, { delayMs });
   expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
   expect(sink.writtenBytes).toBe(AUDIO.byteLength);
   // The first wait is the shortest backoff, the second is the service's Retry-After.

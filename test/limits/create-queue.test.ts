@@ -88,17 +88,17 @@ describe("creates", () => {
 
   it("report the reason for waiting to later callers, too", async () => {
     const subject = startLimits();
-    await subject.limits.pause("creates", 40);
+    await subject.limits.startCooldown("creates", 40);
     void subject.ask("a").catch(() => {});
     await drainEventLoop();
     void subject.ask("b").catch(() => {});
     await drainEventLoop();
-    expect(subject.waiting).toEqual(["a paused", "b paused"]);
+    expect(subject.waiting).toEqual(["a cooldown", "b cooldown"]);
   });
 
   it("leave the queue when they are cancelled, at its head and behind it", async () => {
     const subject = startLimits();
-    await subject.limits.pause("creates", 40);
+    await subject.limits.startCooldown("creates", 40);
     const head = new AbortController();
     const middle = new AbortController();
     const asks = [subject.ask("a", head.signal), subject.ask("b", middle.signal), subject.ask("c")];
@@ -200,10 +200,10 @@ describe("the budget", () => {
     expect(failure.message).toContain("300");
     await subject.end(first, 12);
     const poorer = subject.another({ creditBudget: 330 });
-    await poorer.limits.pause("creates", 40);
+    await poorer.limits.startCooldown("creates", 40);
     void poorer.ask("d").catch(() => {});
     await drainEventLoop();
-    expect(poorer.waiting).toEqual(["d paused"]);
+    expect(poorer.waiting).toEqual(["d cooldown"]);
     const fuller = await subject.another().claim("e", {
       status: "queued",
       taskId: "task of e",
@@ -240,7 +240,7 @@ describe("while the store is unreachable", () => {
       await subject.claim("b"),
       await subject.claim("c"),
     ];
-    await subject.limits.pause("creates", 40);
+    await subject.limits.startCooldown("creates", 40);
     const waits = failureOf(subject.order(first));
     await drainEventLoop();
     subject.trouble = "away";
@@ -341,7 +341,7 @@ describe("leases", () => {
 
 it("waiting creates are rejected when the limits close", async () => {
   const subject = startLimits();
-  await subject.limits.pause("creates", 40);
+  await subject.limits.startCooldown("creates", 40);
   const waits = failureOf(subject.ask("a"));
   await drainEventLoop();
   await subject.limits.close();
@@ -356,7 +356,7 @@ it("a time scale shortens windows and pauses alike", async () => {
   expect(subject.admitted).toHaveLength(6);
   await subject.clock.advance(10);
   await subject.accept(await seventh);
-  await subject.limits.pause("creates", 60);
+  await subject.limits.startCooldown("creates", 60);
   const eighth = subject.ask("h");
   await subject.clock.advance(599);
   expect(subject.admitted).toHaveLength(7);

@@ -95,8 +95,8 @@ it("a waiting caller learns why: the reads of the minute, or a pause", async () 
   expect(waits).toEqual([["rate", WINDOW_MS]]);
   await clock.advance(WINDOW_MS + 1);
   waits.length = 0;
-  await limits.pause("reads", 30);
+  await limits.startCooldown("reads", 30);
   ask();
   await drainEventLoop();
-  expect(waits).toEqual([["paused", 30_000]]);
+  expect(waits).toEqual([["cooldown", 30_000]]);
 });

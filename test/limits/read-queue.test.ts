@@ -31,7 +31,7 @@ describe("reads", () => {
   it("do not wait for a pause of another process, because a 429 on a read costs nothing", async () => {
     const subject = startLimits();
     start(subject.limits, 60);
-    await subject.limits.pause("reads", 30);
+    await subject.limits.startCooldown("reads", 30);
     const theirs = start(subject.another().limits, 60);
     await drainEventLoop();
     await drainEventLoop();
@@ -65,7 +65,7 @@ describe("reads", () => {
 
   it("can be cancelled while they wait", async () => {
     const subject = startLimits();
-    await subject.limits.pause("reads", 30);
+    await subject.limits.startCooldown("reads", 30);
     const controller = new AbortController();
     const read = subject.limits.reads.run(controller.signal, async () => 1);
     controller.abort(new Error("enough"));
@@ -74,7 +74,7 @@ describe("reads", () => {
 
   it("wait until a pause ends", async () => {
     const subject = startLimits();
-    await subject.limits.pause("reads", 30);
+    await subject.limits.startCooldown("reads", 30);
     const reads = start(subject.limits, 1);
     await subject.clock.advance(29_900);
     expect(reads.ran).toBe(0);

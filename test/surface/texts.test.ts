@@ -152,11 +152,11 @@ function phases(): string[] {
   const reasons: HoldReason[] = [
     "rate",
     "concurrency",
-    "paused",
+    "cooldown",
     "unavailable",
     "credits",
     "reads_rate",
-    "reads_paused",
+    "reads_cooldown",
   ];
   const trouble = new AudioError("network_error", "The connection broke.");
   const all: Phase[] = [

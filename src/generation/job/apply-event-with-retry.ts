@@ -12,10 +12,10 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 
 /**
- * Maximum pause between two tries. It is not multiplied by the time scale, because the store has nothing to do with the
+ * Maximum delay between two tries. It is not multiplied by the time scale, because the store has nothing to do with the
  * service's limits.
  */
-const MAX_PAUSE_MS = 5000;
+const MAX_DELAY_MS = 5000;
 
 /**
  * Applies an event to the job's record. While the ledger cannot be written, applies the event in memory, and retries
@@ -44,9 +44,9 @@ export async function applyEventWithRetry(
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Callers see the new state while the write is retried.
       job.record = applyEvent(knownRecord, event);
-      const pauseMs = Math.min(MAX_PAUSE_MS, backoffMs(failures, random));
-      job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
-      await clock.sleep(pauseMs, job.signal);
+      const delayMs = Math.min(MAX_DELAY_MS, backoffMs(failures, random));
+      job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
+      await clock.sleep(delayMs, job.signal);
     }
   }
 }

@@ -39,7 +39,7 @@ const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioE
  * @returns the error that the caller throws if no time is left for another send; `null` after a 429 or a 503
  * @throws AudioError if another send would give the same result
  */
-export async function handleCreateFailure(
+export async function recordFailureAndAwaitResend(
   job: Job,
   deps: GenerationDeps,
   { sendId, record }: AdmittedCreate,
@@ -75,8 +75,8 @@ export async function handleCreateFailure(
   job.signal.throwIfAborted();
   if (decision.kind === "limited") {
     const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.timeScale;
-    job.setPhase({ kind: "held", reason: "paused", untilMs });
-    await limits.pause("creates", decision.retryAfterSeconds);
+    job.setPhase({ kind: "held", reason: "cooldown", untilMs });
+    await limits.startCooldown("creates", decision.retryAfterSeconds);
     return null;
   }
   if (decision.kind === "credits") {

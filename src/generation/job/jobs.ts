@@ -13,7 +13,7 @@ import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import { Job, type JobOutcome, type JobPurpose, NotWantedError } from "./job.ts";
 import { decideNextAction, type FailureTiming } from "./next-action.ts";
 import { saveTask } from "./save-task.ts";
-import { createTask } from "./send-create.ts";
+import { sendCreateUntilAnswered } from "./send-create.ts";
 import { watchTask } from "./watch-task.ts";
 
 /**
@@ -167,7 +167,7 @@ export class Jobs {
           // If another process created the task, a failure of that task counts as `meanwhile`, because it happened
           // while this job waited.
           failureTiming =
-            (await createTask(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
+            (await sendCreateUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
               ? "in_response"
               : "meanwhile";
           break;

@@ -9,7 +9,7 @@ import type { Job } from "./job.ts";
 export const MISSES_UNTIL_GONE = 2;
 
 /** Marks the record as gone. A later call may still query the task, because a query is free. */
-export async function markGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
+export async function recordGoneAndBuildError(job: Job, deps: GenerationDeps): Promise<AudioError> {
   const { taskId } = job.record;
   if (taskId !== null) await applyEventWithRetry(job, deps, { kind: "gone", taskId });
   deps.limits.creates.wake();

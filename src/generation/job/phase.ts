@@ -41,13 +41,13 @@ export type HoldReason = AdmissionHold | "unavailable" | "credits" | `reads_${Re
 const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
   rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
   concurrency: (_left, soFar) => `Waiting for one of the account's two running tasks to end${soFar}.`,
-  paused: (left) => `The service asked for a pause; about ${left} to go.`,
+  cooldown: (left) => `The service asked for a pause; about ${left} to go.`,
   unavailable: (left) => `The service is unavailable; trying again in about ${left}.`,
   credits: (_left, soFar) =>
     `The remaining credits are held by tasks that run${soFar}; it is tried again as soon as one of them ends.`,
   reads_rate: (left) =>
     `The service cannot be asked for about ${left}: its limit of 60 queries a minute is reached.`,
-  reads_paused: (left) => `The service cannot be asked for about ${left}: it asked for a pause.`,
+  reads_cooldown: (left) => `The service cannot be asked for about ${left}: it asked for a pause.`,
 };
 
 const STATUS_WORDS: Readonly<Record<RequestRecord["status"], string>> = {

@@ -54,7 +54,7 @@ export async function queryService(
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     const decision = error.httpStatus === undefined ? null : decideAfterFailedRead(error, 1, random);
-    if (decision?.kind === "limited") await limits.pause("reads", decision.retryAfterSeconds);
+    if (decision?.kind === "limited") await limits.startCooldown("reads", decision.retryAfterSeconds);
     throw error.withIds({ taskId });
   }
 }

@@ -15,7 +15,7 @@ import { findSaved } from "../records/find-saved.ts";
 import { parseStoredFormat } from "../records/stored-input.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import type { Job } from "./job.ts";
-import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
+import { MISSES_UNTIL_GONE, recordGoneAndBuildError } from "./missing-task.ts";
 
 /** Maximum size of audio. Two minutes of 48 kHz wav are 11 MiB. */
 const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
@@ -54,7 +54,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       lastError = error;
-      if (error.code === "too_large") throw await markTooLarge(job, deps, error);
+      if (error.code === "too_large") throw await recordTooLargeAndBuildError(job, deps, error);
       if (error.code === "not_ready") {
         await applyEventWithRetry(job, deps, {
           kind: "result_revoked",
@@ -64,7 +64,7 @@ export async function saveTask(job: Job, deps: GenerationDeps): Promise<SavedFil
         return null;
       }
       if (error.code === "not_found") misses += 1;
-      if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
+      if (misses >= MISSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
       const decision = decideAfterFailedRead(error, failures, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
@@ -109,7 +109,7 @@ async function downloadAndPublish(
         maxBytes: MAX_AUDIO_BYTES,
         clock: deps.clock,
         signal: job.signal,
-        pauseMs: (breaks, error) => {
+        delayMs: (breaks, error) => {
           job.setPhase({ kind: "saving", lastError: error });
           return pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
         },
@@ -140,7 +140,7 @@ async function openContent(
       if (!(error instanceof AudioError) || signal.aborted) throw error;
       const decision = decideAfterFailedRead(error, 1, random);
       if (decision.kind !== "limited" || recovery.isOver) throw error;
-      await limits.pause("reads", decision.retryAfterSeconds);
+      await limits.startCooldown("reads", decision.retryAfterSeconds);
     }
   }
 }
@@ -149,7 +149,11 @@ async function openContent(
  * Marks audio above the size limit and builds the error. The audio stays at the service, and the remedy names the
  * request that fetches it.
  */
-async function markTooLarge(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
+async function recordTooLargeAndBuildError(
+  job: Job,
+  deps: GenerationDeps,
+  error: AudioError,
+): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
   await applyEventWithRetry(job, deps, { kind: "too_large", taskId });
   const { baseUrl } = deps.ledger.identity;

@@ -6,7 +6,7 @@ import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
 import type { CreateOutcome, QueuedCreate } from "../../limits/create-queue.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
-import { type AdmittedCreate, handleCreateFailure } from "./failed-create.ts";
+import { type AdmittedCreate, recordFailureAndAwaitResend } from "./failed-create.ts";
 import { type Job, NotWantedError } from "./job.ts";
 
 /**
@@ -17,7 +17,7 @@ import { type Job, NotWantedError } from "./job.ts";
  * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
-export async function createTask(
+export async function sendCreateUntilAnswered(
   job: Job,
   deps: GenerationDeps,
   onConcurrencySlotsFull: () => void,
@@ -142,7 +142,7 @@ async function send(
       );
       throw error;
     }
-    return await handleCreateFailure(job, deps, admitted, error, tries, hadUnresolvedCreate);
+    return await recordFailureAndAwaitResend(job, deps, admitted, error, tries, hadUnresolvedCreate);
   }
   limits.heartbeats.clearPending(admitted.sendId);
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);

@@ -7,7 +7,7 @@ import { AudioError } from "../../errors.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import type { Job } from "./job.ts";
-import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
+import { MISSES_UNTIL_GONE, recordGoneAndBuildError } from "./missing-task.ts";
 import { queryService } from "./query-service.ts";
 
 /**
@@ -38,7 +38,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || isFinal(error)) throw error;
       if (error.code === "not_found") misses += 1;
-      if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
+      if (misses >= MISSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
       failures += 1;
       const decision = decideAfterFailedRead(error, failures, deps.random);
       // Between two tries the job waits for the poll interval, or for the backoff if that is longer. After a 429,

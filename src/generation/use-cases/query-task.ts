@@ -216,8 +216,8 @@ async function pollExternalTask(
       }
       call.onProgress(`Task ${taskId} is not answering`);
     }
-    const pauseMs = Math.min(call.deadline.leftMs, timing.pollIntervalMs);
-    await clock.sleep(Math.max(1, pauseMs), call.signal);
+    const delayMs = Math.min(call.deadline.leftMs, timing.pollIntervalMs);
+    await clock.sleep(Math.max(1, delayMs), call.signal);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Decides whether a create may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
 import type { ProcessId } from "../../process-id.ts";
-import { type ApiKeyState, isRateSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
+import { type ApiKeyState, cooldownLeftMs, isRateSlotPending, rateWaitMs } from "./api-key-state.ts";
 import { type ConcurrencySlot, listConcurrencySlotExpiriesMs } from "./concurrency-slots.ts";
 import { findLeaseOwner, type Lease } from "./lease.ts";
 
@@ -54,7 +54,7 @@ export interface AdmissionFacts {
   readonly narration: NarrationFacts | null;
 }
 
-export type AdmissionHold = "paused" | "rate" | "concurrency";
+export type AdmissionHold = "cooldown" | "rate" | "concurrency";
 
 export type AdmissionDecision =
   | { readonly kind: "admitted" }
@@ -79,7 +79,7 @@ export function isRepeatedAdmission(
 }
 
 /**
- * Judges in this order: record and lease, whether the create is wanted, narration, budget, pause, rate, concurrency
+ * Judges in this order: record and lease, whether the create is wanted, narration, budget, cooldown, rate, concurrency
  * slots. Only the last three return a time to wait. They are judged last, because only the process that may send the
  * create should get this time.
  */
@@ -99,13 +99,15 @@ export function decideAdmission(
   }
   if (!isWanted) return { kind: "not_wanted" };
   const refusal =
-    narration === null ? null : decideNarration(narration, admittedRecord.spendCredits, owner, nowSteadyMs);
+    narration === null
+      ? null
+      : findNarrationRefusal(narration, admittedRecord.spendCredits, owner, nowSteadyMs);
   if (refusal !== null) return refusal;
   if (limits.budget !== null && countedCredits + admittedRecord.spendCredits > limits.budget.credits) {
     return { kind: "over_budget", countedCredits };
   }
-  const pausedMs = pauseLeftMs(state, nowSteadyMs);
-  if (pausedMs > 0) return { kind: "held", reason: "paused", waitMs: pausedMs };
+  const cooldownMs = cooldownLeftMs(state, nowSteadyMs);
+  if (cooldownMs > 0) return { kind: "held", reason: "cooldown", waitMs: cooldownMs };
   const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
   const ends = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
@@ -116,7 +118,7 @@ export function decideAdmission(
   return { kind: "admitted" };
 }
 
-function decideNarration(
+function findNarrationRefusal(
   { isWanted, maxCredits, lease, billedCredits }: NarrationFacts,
   spendCredits: number,
   owner: ProcessId,

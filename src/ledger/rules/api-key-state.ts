@@ -1,4 +1,4 @@
-/** The state of one API key: its pause, the creates of the last minute, and the heartbeats of processes. Pure. */
+/** The state of one API key: its cooldown, the creates of the last minute, and the heartbeats of processes. Pure. */
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
 import { RECOVERY_TIMEOUT_MS } from "../durations.ts";
@@ -18,24 +18,24 @@ type RateSlot = z.infer<typeof rateSlotSchema>;
 
 const stateSchema = z.object({
   /** No create may be sent until `startedSteadyMs + lengthMs`. */
-  pause: z.object({ startedSteadyMs: z.number(), lengthMs: z.number() }).nullable(),
+  cooldown: z.object({ startedSteadyMs: z.number(), lengthMs: z.number() }).nullable(),
   rateSlots: z.array(rateSlotSchema),
   /** The last heartbeat of each process, on the steady clock. */
   heartbeatSteadyMsByProcess: z.record(z.string(), z.number()),
 });
 export type ApiKeyState = z.infer<typeof stateSchema>;
 
-const EMPTY: ApiKeyState = { pause: null, rateSlots: [], heartbeatSteadyMsByProcess: {} };
+const EMPTY: ApiKeyState = { cooldown: null, rateSlots: [], heartbeatSteadyMsByProcess: {} };
 
 /**
  * Parses a stored state. Damaged text counts as an empty state, because the service enforces its rate itself. Times in
  * the future must have been written before the steady clock restarted, so they are set to now.
  */
 export function parseApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
-  const { pause, rateSlots, heartbeatSteadyMsByProcess } = parseState(text);
+  const { cooldown, rateSlots, heartbeatSteadyMsByProcess } = parseState(text);
   const past = (atMs: number): number => Math.min(atMs, nowSteadyMs);
   return {
-    pause: pause === null ? null : { ...pause, startedSteadyMs: past(pause.startedSteadyMs) },
+    cooldown: cooldown === null ? null : { ...cooldown, startedSteadyMs: past(cooldown.startedSteadyMs) },
     rateSlots: rateSlots.map((rateSlot) => ({
       ...rateSlot,
       changedSteadyMs: past(rateSlot.changedSteadyMs),
@@ -54,16 +54,16 @@ function parseState(text: string): ApiKeyState {
   }
 }
 
-/** Milliseconds until creates may be sent again; 0 without a pause. */
-export function pauseLeftMs({ pause }: ApiKeyState, nowSteadyMs: number): number {
-  return pause === null ? 0 : Math.max(0, pause.startedSteadyMs + pause.lengthMs - nowSteadyMs);
+/** Milliseconds until creates may be sent again; 0 without a cooldown. */
+export function cooldownLeftMs({ cooldown }: ApiKeyState, nowSteadyMs: number): number {
+  return cooldown === null ? 0 : Math.max(0, cooldown.startedSteadyMs + cooldown.lengthMs - nowSteadyMs);
 }
 
-/** Starts a pause. If a running pause ends later, keeps the running pause. */
-export function withPause(state: ApiKeyState, lengthMs: number, nowSteadyMs: number): ApiKeyState {
-  return pauseLeftMs(state, nowSteadyMs) >= lengthMs
+/** Starts a cooldown. If a running cooldown ends later, keeps the running cooldown. */
+export function withCooldown(state: ApiKeyState, lengthMs: number, nowSteadyMs: number): ApiKeyState {
+  return cooldownLeftMs(state, nowSteadyMs) >= lengthMs
     ? state
-    : { ...state, pause: { startedSteadyMs: nowSteadyMs, lengthMs } };
+    : { ...state, cooldown: { startedSteadyMs: nowSteadyMs, lengthMs } };
 }
 
 /**

@@ -42,16 +42,16 @@ export const selectLinePerRequest = (lines: readonly BillLine[], apiKeyId: strin
  * line of the API key in use if that line has credits, otherwise the line with the most credits. The key in use is
  * preferred, because an earlier key may belong to another account.
  *
- * @param exceptRequest the lookup key of the request whose create asks for admission. The sum leaves out this request,
- *   because the caller adds its reservation
+ * @param exceptRequestLookupKey the lookup key of the request whose create asks for admission. The sum leaves out this
+ *   request, because the caller adds its reservation
  */
 export const sumBilledCredits = (
   lines: readonly BillLine[],
   apiKeyId: string,
-  exceptRequest: string,
+  exceptRequestLookupKey: string,
 ): number =>
   keepOnePerRequest(lines, (line) =>
     line.apiKeyId === apiKeyId && line.credits > 0 ? Infinity : line.credits,
   )
-    .filter(({ requestLookupKey }) => requestLookupKey !== exceptRequest)
+    .filter(({ requestLookupKey }) => requestLookupKey !== exceptRequestLookupKey)
     .reduce((sum, { credits }) => sum + credits, 0);

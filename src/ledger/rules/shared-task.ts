@@ -2,7 +2,7 @@
 import type { BucketedSpend } from "./spend.ts";
 
 /** What one record states about its task. */
-export interface TaskStatement {
+export interface TaskClaim {
   readonly status: string | null;
   readonly spend: BucketedSpend | null;
 }
@@ -12,7 +12,7 @@ export interface TaskStatement {
  * the others may still count the reservation. Among these, takes the highest amount, because a record may include
  * earlier attempts. Among equal amounts, takes the earliest date, so that the order of the records is irrelevant.
  */
-export function countSpendOnce(records: readonly TaskStatement[]): BucketedSpend | null {
+export function countSpendOnce(records: readonly TaskClaim[]): BucketedSpend | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");
   const [counted = null] = (ended.length > 0 ? ended : records)
     .flatMap(({ spend }) => spend ?? [])

@@ -81,10 +81,10 @@ export const parseSpentCredits = ([row]: Rows): number =>
  */
 function withoutOwnSpend(
   spentCredits: number,
-  { stored, otherTaskStatements }: LoadedRecord,
+  { stored, otherTaskClaims }: LoadedRecord,
   lastBucket: number,
 ): number {
-  const ownSpend = otherTaskStatements.length > 0 ? null : (stored?.spend ?? null);
+  const ownSpend = otherTaskClaims.length > 0 ? null : (stored?.spend ?? null);
   return ownSpend !== null && ownSpend.bucketIndex > lastBucket
     ? Math.max(0, spentCredits - ownSpend.credits)
     : spentCredits;

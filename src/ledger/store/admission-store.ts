@@ -1,4 +1,6 @@
-/** Stores what allows or delays creates: admissions, rate slots and pauses. Also reads the spend that budgets count. */
+/**
+ * Stores what allows or delays creates: admissions, rate slots and cooldowns. Also reads the spend that budgets count.
+ */
 import type { ProcessId } from "../../process-id.ts";
 import { toRequestLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
@@ -11,8 +13,8 @@ import {
 import {
   type ApiKeyState,
   type SendOutcome,
+  withCooldown,
   withoutOldRateSlots,
-  withPause,
   withRateSlot,
   withSendOutcome,
 } from "../rules/api-key-state.ts";
@@ -74,7 +76,10 @@ export class AdmissionStore {
     this.#options = options;
   }
 
-  /** Asks {@link decideAdmission}. If the create is admitted, takes the slot and writes the record. */
+  /**
+   * Asks {@link decideAdmission}. If the create is admitted, takes a rate slot and a concurrency slot, and writes the
+   * record.
+   */
   admit(request: AdmissionRequest): Promise<AdmissionDecision> {
     const { transactions, scope, processId } = this.#options;
     const {
@@ -178,10 +183,11 @@ export class AdmissionStore {
   }
 
   /**
-   * Pauses the creates of every process for `ms` milliseconds. If a running pause ends later, keeps the running pause.
+   * Stops the creates of every process for `ms` milliseconds. If a running cooldown ends later, keeps the running
+   * cooldown.
    */
-  pause(ms: number): Promise<void> {
-    return this.#changeState((state, nowSteadyMs) => withPause(state, ms, nowSteadyMs));
+  startCooldown(ms: number): Promise<void> {
+    return this.#changeState((state, nowSteadyMs) => withCooldown(state, ms, nowSteadyMs));
   }
 
   #changeState(change: (state: ApiKeyState, nowSteadyMs: number) => ApiKeyState): Promise<void> {

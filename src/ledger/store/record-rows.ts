@@ -4,7 +4,7 @@ import { isTaskLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
 import type { ConcurrencySlot } from "../rules/concurrency-slots.ts";
 import type { Lease } from "../rules/lease.ts";
-import { countSpendOnce, type TaskStatement } from "../rules/shared-task.ts";
+import { countSpendOnce, type TaskClaim } from "../rules/shared-task.ts";
 import { type BucketedSpend, computeSpendChanges, toBucketedSpend } from "../rules/spend.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
@@ -101,15 +101,15 @@ export const parseRecordJsonRows = (rows: Rows): RecordJsonRow[] =>
 export const parseOtherConcurrencySlots = (rows: Rows): OtherConcurrencySlot[] =>
   parseReadableRows(otherConcurrencySlotRowSchema, rows);
 
-const taskStatementRowSchema = z
+const taskClaimRowSchema = z
   .object({ lookup_key: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
   .transform((row) => ({ lookupKey: row.lookup_key, status: row.status, spend: toSpend(row) }));
-type OtherTaskStatement = z.infer<typeof taskStatementRowSchema>;
+type OtherTaskClaim = z.infer<typeof taskClaimRowSchema>;
 
 /** A stored record, and what the records of other keys state about the same tasks. */
 export interface LoadedRecord {
   readonly stored: ParsedRow | undefined;
-  readonly otherTaskStatements: readonly OtherTaskStatement[];
+  readonly otherTaskClaims: readonly OtherTaskClaim[];
 }
 
 /** The number of results that {@link parseLoadedRecord} reads. */
@@ -153,7 +153,7 @@ export function parseLoadedRecord([
     row === undefined
       ? undefined
       : { ...parsedRowSchema.parse(row), lookupKeys: parseReadableRows(lookupKeyRowSchema, lookupKeys) };
-  return { stored, otherTaskStatements: parseReadableRows(taskStatementRowSchema, statements) };
+  return { stored, otherTaskClaims: parseReadableRows(taskClaimRowSchema, statements) };
 }
 
 /** Statements that write a row over the stored one. */
@@ -224,7 +224,7 @@ export function deleteRowStatements(
     ...saveLookupKeysStatements(key, stored.lookupKeys, []),
     // Leave the sums unchanged to keep the spend. But if another record names the same task, the spend of that record
     // counts for the task from now on.
-    ...(shouldKeepSpend && loaded.otherTaskStatements.length === 0
+    ...(shouldKeepSpend && loaded.otherTaskClaims.length === 0
       ? []
       : saveSpendStatements(stored.baseUrl, loaded, null)),
   ];
@@ -291,20 +291,20 @@ function saveLookupKeysStatements(
  */
 function saveSpendStatements(
   baseUrl: string,
-  { stored, otherTaskStatements }: LoadedRecord,
-  after: { readonly lookupKeys: readonly string[]; readonly statement: TaskStatement } | null,
+  { stored, otherTaskClaims }: LoadedRecord,
+  after: { readonly lookupKeys: readonly string[]; readonly statement: TaskClaim } | null,
 ): Statement[] {
-  const statementsOf = (task: string | undefined): TaskStatement[] =>
-    otherTaskStatements.filter(({ lookupKey }) => lookupKey === task);
+  const claimsOn = (task: string | undefined): TaskClaim[] =>
+    otherTaskClaims.filter(({ lookupKey }) => lookupKey === task);
   const taskBefore = stored?.lookupKeys.find(isTaskLookupKey);
   const taskAfter = after?.lookupKeys.find(isTaskLookupKey);
   const ownBefore = stored === undefined ? [] : [stored];
   const ownAfter = after === null ? [] : [after.statement];
-  const before = countSpendOnce([...statementsOf(taskBefore), ...ownBefore]);
-  const countedAfter = countSpendOnce([...statementsOf(taskAfter), ...ownAfter]);
+  const before = countSpendOnce([...claimsOn(taskBefore), ...ownBefore]);
+  const countedAfter = countSpendOnce([...claimsOn(taskAfter), ...ownAfter]);
   const isSameTask = taskBefore === taskAfter;
-  const afterLeaving = isSameTask ? null : countSpendOnce(statementsOf(taskBefore));
-  const beforeJoining = isSameTask ? null : countSpendOnce(statementsOf(taskAfter));
+  const afterLeaving = isSameTask ? null : countSpendOnce(claimsOn(taskBefore));
+  const beforeJoining = isSameTask ? null : countSpendOnce(claimsOn(taskAfter));
   return computeSpendChanges([before, beforeJoining], [afterLeaving, countedAfter]).map(
     ({ bucketIndex, credits }) =>
       credits > 0

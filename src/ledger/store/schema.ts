@@ -6,8 +6,8 @@ export const SCHEMA_VERSION = 8;
 /**
  * Times named `..._at_ms` are wall-clock milliseconds. Times named `..._steady_ms` are steady-clock milliseconds.
  *
- * - `agm_api_keys.state` holds the pause, rate slots and heartbeats of a key (see rules/api-key-state.ts). The row is
- *   also the key's lock.
+ * - `agm_api_keys.state` holds the cooldown, rate slots and heartbeats of a key (see rules/api-key-state.ts). The row
+ *   is also the key's lock.
  * - `agm_narration_requests` is a narration's bill: the requests that were sent for it, each with the key that sent it.
  * - `agm_mcp_tasks` holds the calls that were answered as tasks of the protocol's extension (see
  *   rules/mcp-task.ts).

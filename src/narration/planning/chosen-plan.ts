@@ -1,7 +1,11 @@
 /** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
 import { AudioError } from "../../errors.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
-import { chooseSections, describeChapter, listPartsOfSections } from "../text/chapters/chosen-chapters.ts";
+import {
+  describeChapter,
+  listPartsOfSections,
+  parseSectionChoice,
+} from "../text/chapters/chosen-chapters.ts";
 import type { PlannedSection } from "../text/plan-types.ts";
 import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildChosenRemarks, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
@@ -10,15 +14,15 @@ import { asRemarkOnWholeText } from "./skipped-remarks.ts";
 /**
  * Returns the plan of the chosen chapters. Planning the same text with the same `chapters` gives an equal plan.
  *
- * @param wanted the chapters, in the syntax of `chooseSections`
+ * @param wanted the chapters, in the syntax of `parseSectionChoice`
  * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
  */
-export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan {
+export function keepChosenSections(plan: StoredPlan, wanted: string): StoredPlan {
   if (plan.fileLayout === "rows") {
     throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.");
   }
   const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));
-  const chosenIndexes = chooseSections(sections, wanted);
+  const chosenIndexes = parseSectionChoice(sections, wanted);
   assertPlanned(plan, sections, chosenIndexes);
   if (chosenIndexes.length === sections.length) return plan;
   const parts = listPartsOfSections(plan.parts, chosenIndexes);

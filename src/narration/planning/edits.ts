@@ -5,7 +5,7 @@ import { AudioError } from "../../errors.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import { hasWords } from "../text/characters.ts";
-import { splitIntoParts } from "../text/cutting/split.ts";
+import { MAX_PART_SECONDS, splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { parseReplacement } from "../text/plan-text.ts";
@@ -217,9 +217,6 @@ function mergeNarrationRules(
   const callKeys = new Set(call.map(keyOf));
   return [...call, ...earlier.filter((rule) => !callKeys.has(keyOf(rule)))];
 }
-
-/** Maximum estimated length of an edited part. Longer parts are divided as the planner divides them. */
-const MAX_PART_SECONDS = 90;
 
 function divideEditedPart(
   part: StoredPart,

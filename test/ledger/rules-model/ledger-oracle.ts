@@ -325,9 +325,9 @@ export class LedgerOracle {
     }
   }
 
-  #isHoldExplained({ key }: Actor, recordId: string, reason: "paused" | "rate" | "concurrency"): boolean {
+  #isHoldExplained({ key }: Actor, recordId: string, reason: "cooldown" | "rate" | "concurrency"): boolean {
     switch (reason) {
-      case "paused":
+      case "cooldown":
         return this.#pauses.some(
           (pause) =>
             pause.key === key && this.#latest(`state ${key}`, pause.atMs) + pause.lengthMs > this.nowMs,

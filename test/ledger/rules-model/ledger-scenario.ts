@@ -325,7 +325,7 @@ class Run {
         const { ms } = command;
         return await this.#operate(
           process,
-          () => process.store.admissions.pause(ms),
+          () => process.store.admissions.startCooldown(ms),
           () => this.#truth.paused(process, ms),
         );
       }

@@ -228,8 +228,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   fault("heartbeats keep rate slots and no concurrency slots", ["in flight"], {
     sees: (facts, transaction) =>
       isAdmission(transaction)
-        ? withState(facts, ({ pause, rateSlots, heartbeatSteadyMsByProcess: heartbeats }) => ({
-            pause,
+        ? withState(facts, ({ cooldown, rateSlots, heartbeatSteadyMsByProcess: heartbeats }) => ({
+            cooldown,
             rateSlots: rateSlots.map((rateSlot) => {
               const seenMs = rateSlot.isPending
                 ? (heartbeats[rateSlot.owner] ?? rateSlot.changedSteadyMs)
@@ -251,11 +251,11 @@ export const plantedFaults: readonly PlantedFault[] = [
   }),
   fault("a pause is forgotten", ["pause"], {
     sees: (facts, transaction) =>
-      isAdmission(transaction) ? withState(facts, (state) => ({ ...state, pause: null })) : facts,
+      isAdmission(transaction) ? withState(facts, (state) => ({ ...state, cooldown: null })) : facts,
   }),
   fault("a shorter pause replaces a longer one", ["pause"], {
     sees: (facts, transaction) =>
-      transaction.load.length === 0 ? withState(facts, (state) => ({ ...state, pause: null })) : facts,
+      transaction.load.length === 0 ? withState(facts, (state) => ({ ...state, cooldown: null })) : facts,
   }),
   {
     name: "the clock runs ahead in every third transaction",

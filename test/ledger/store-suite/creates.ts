@@ -184,23 +184,23 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
   describe("pauses", () => {
     it("apply to every process of the account, the longest one counting", async () => {
       const setup = newDesk();
-      await setup.store("a").admissions.pause(50_000);
-      await setup.store("b").admissions.pause(10_000);
+      await setup.store("a").admissions.startCooldown(50_000);
+      await setup.store("b").admissions.startCooldown(10_000);
       const held = await setup.ask();
-      expect(reasonOf(held)).toBe("paused");
+      expect(reasonOf(held)).toBe("cooldown");
       expect(waitOf(held)).toBeGreaterThan(49_000);
       expect(reasonOf(await setup.neighbour().ask())).toBe("admitted");
       bench().advance(49_000);
-      expect(reasonOf(await setup.ask())).toBe("paused");
+      expect(reasonOf(await setup.ask())).toBe("cooldown");
       bench().advance(2_000);
       expect(reasonOf(await setup.ask())).toBe("admitted");
     });
 
     it("from before a restart of the clock apply once more, not forever", async () => {
       const setup = newDesk();
-      await setup.store().admissions.pause(50_000);
+      await setup.store().admissions.startCooldown(50_000);
       bench().putBack();
-      expect(reasonOf(await setup.ask())).toBe("paused");
+      expect(reasonOf(await setup.ask())).toBe("cooldown");
       bench().advance(51_000);
       expect(reasonOf(await setup.ask())).toBe("admitted");
     });
@@ -211,12 +211,12 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     const budget = { credits: 150, windowMs: 24 * 60 * MINUTE_MS };
     const most = { budget, maxCreates: 1, maxConcurrentTasks: 1 };
     await setup.create("accepted", most);
-    await setup.store().admissions.pause(10_000);
+    await setup.store().admissions.startCooldown(10_000);
     const record = setup.record();
     await setup.claim(record);
     expect(reasonOf(await setup.ask(most, { record: { ...record, revision: 7 } }))).toBe("conflict");
     expect(reasonOf(await setup.ask(most, { record }))).toBe("over_budget");
-    expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("paused");
+    expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("cooldown");
     bench().advance(11_000);
     expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("rate");
     bench().advance(MINUTE_MS - LAPSE_MS);

@@ -117,7 +117,7 @@ function withInner(sections: Sections, index: number): number[] {
  * @returns indexes, ascending
  * @throws AudioError `invalid_request` for a chapter that does not exist, or an ambiguous title
  */
-export function chooseSections(sections: Sections, wanted: string): number[] {
+export function parseSectionChoice(sections: Sections, wanted: string): number[] {
   const titledSections = findSectionsByTitle(sections, wanted);
   const choices =
     titledSections.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((choice) => choice !== "");
@@ -144,10 +144,10 @@ export function chooseSections(sections: Sections, wanted: string): number[] {
 /**
  * Returns the plan of the chosen chapters alone.
  *
- * @throws AudioError as {@link chooseSections} does; `invalid_request` if the chapters have nothing to speak
+ * @throws AudioError as {@link parseSectionChoice} does; `invalid_request` if the chapters have nothing to speak
  */
-export function selectChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
-  const indexes = chooseSections(plan.sections, wanted);
+export function selectSections(plan: NarrationPlan, wanted: string): NarrationPlan {
+  const indexes = parseSectionChoice(plan.sections, wanted);
   if (indexes.length === plan.sections.length) return plan;
   return {
     ...plan,

@@ -11,7 +11,7 @@ import { CUT_COST, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from 
  * Maximum length of a part. Longer parts would save less than two per cent of the cost, and the service may cut off
  * speech of two minutes.
  */
-const MAX_PART_SECONDS = 90;
+export const MAX_PART_SECONDS = 90;
 /** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
 const MAX_UNIT_SECONDS = 70;
 /** Minimum length on each side of a cut, if possible. Shorter parts would sound fragmented. */

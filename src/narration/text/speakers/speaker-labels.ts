@@ -16,9 +16,9 @@ const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_CODE_UNITS}
 /** A direction in brackets after the name. */
 const DIRECTION_AFTER_NAME = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 /** Matches a label as in `Algernon. Did you hear …`, or a name alone on its line. */
-const DOTTED = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
+const NAME_WITH_FULL_STOP = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
 const CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
-const ALONE = new RegExp(
+const NAME_ALONE_ON_LINE = new RegExp(
   `^\\s*@?(\\p{Lu}[\\p{Lu}\\p{M}\\p{N}.'’ -]{0,30}?)\\.?\\s*(?:\\([^()\\n]{1,30}\\)\\s*)?[\\n${HARD_BREAK}]`,
   "u",
 );
@@ -34,8 +34,8 @@ const MIN_OTHER_RECURRENCES = 3;
 const MIN_LABELLED = 4;
 const LABELLED_SHARE = 0.5;
 
-/** Divides text into lines, each with its line break. */
-const LINES = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
+/** Matches the position behind each line break, so that `split` keeps the breaks. */
+const LINE_STARTS = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
 
 /** A label with a name that has no voice. It ends the turn before it. */
 const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
@@ -61,12 +61,12 @@ const DIRECTION_BEFORE_WORDS =
  * Matches a stage direction between sentences of a turn. In brackets, any words count. In parentheses, only words in
  * lower case or a single word count.
  */
-const BETWEEN = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
+const AFTER_SENTENCE_END = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
 const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
-const INSIDE_BRACKETS = new RegExp(`${BETWEEN}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`, "gu");
+const INSIDE_BRACKETS = new RegExp(`${AFTER_SENTENCE_END}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`, "gu");
 const INSIDE_ITALICS = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
 const INSIDE_PARENTHESES = new RegExp(
-  `${BETWEEN}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
+  `${AFTER_SENTENCE_END}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
   "gu",
 );
 
@@ -186,9 +186,11 @@ export class SpeakerLabels {
     };
     for (const text of paragraphs) {
       const head = text.slice(0, 2 * MAX_NAME_CODE_UNITS);
-      const [, dotted] = DOTTED.exec(head) ?? [];
+      const [, dotted] = NAME_WITH_FULL_STOP.exec(head) ?? [];
       const [, alone] =
-        ALONE.exec(head) ?? (text.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(text) : null) ?? [];
+        NAME_ALONE_ON_LINE.exec(head) ??
+        (text.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(text) : null) ??
+        [];
       if (alone !== undefined && !SCENE.test(alone)) count("alone", alone);
       else if (dotted !== undefined) count("dotted", dotted);
     }
@@ -224,8 +226,8 @@ export class SpeakerLabels {
     const whole = this.#labelOf(paragraph, true);
     const lines =
       whole === null
-        ? paragraph.split(LINES)
-        : [whole.label, ...this.#speech(paragraph, whole, skipped).split(LINES)];
+        ? paragraph.split(LINE_STARTS)
+        : [whole.label, ...this.#speech(paragraph, whole, skipped).split(LINE_STARTS)];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
         if (line.trim() !== "") skipped.add("direction", line.trim().replace(ITALIC_MARK, ""));
@@ -303,8 +305,11 @@ export class SpeakerLabels {
     }
     if (!isFirst) return null;
     const forms = [
-      ["alone", ALONE.exec(head) ?? (line.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(line) : null)],
-      ["dotted", DOTTED.exec(head)],
+      [
+        "alone",
+        NAME_ALONE_ON_LINE.exec(head) ?? (line.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(line) : null),
+      ],
+      ["dotted", NAME_WITH_FULL_STOP.exec(head)],
     ] as const;
     for (const [form, match] of forms) {
       const [label = "", who = ""] = match ?? [];

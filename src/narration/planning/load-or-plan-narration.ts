@@ -36,9 +36,9 @@ export type NarrateSource =
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
 
 /** A narration, and whether this call has planned it for the first time. */
-export type FoundNarration = NarrationWithPlan & { readonly isNew?: true };
+export type LoadedNarration = NarrationWithPlan & { readonly isNew?: true };
 
-export interface FindNarrationDeps {
+export interface LoadNarrationDeps {
   readonly repository: NarrationRepository;
   /** Base URL of the service, which is part of a narration's id. */
   readonly baseUrl: string;
@@ -75,8 +75,8 @@ async function planSource(
   const { remarks, unspoken } = state;
   const current = { ...plan, remarks, unspoken };
   if (source.kind === "chosen") {
-    const { keepChosenChapters } = await import("./chosen-plan.ts");
-    return keepChosenChapters(current, source.chapters);
+    const { keepChosenSections } = await import("./chosen-plan.ts");
+    return keepChosenSections(current, source.chapters);
   }
   const { applyEdits } = await import("./edits.ts");
   return applyEdits(current, source.edits, source.pronunciations, state.retakes);
@@ -96,10 +96,10 @@ async function nameOfEdit(repository: NarrationRepository, narrationId: string):
  *
  * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`
  */
-export async function getOrPlanNarration(
-  deps: FindNarrationDeps,
+export async function loadOrPlanNarration(
+  deps: LoadNarrationDeps,
   source: NarrateSource,
-): Promise<FoundNarration> {
+): Promise<LoadedNarration> {
   const { repository, baseUrl, clock, containsSecret } = deps;
   if (source.kind === "narration") return await loadById(repository, source.narrationId);
   const plan = await planSource(repository, source);
@@ -126,16 +126,16 @@ export async function getOrPlanNarration(
 /**
  * Finds the narration of a call, and checks its file names before anything is sent.
  *
- * @throws AudioError as {@link getOrPlanNarration} does, and `invalid_file_name`
+ * @throws AudioError as {@link loadOrPlanNarration} does, and `invalid_file_name`
  */
-export async function getOrPlanWithCheckedName(
-  deps: FindNarrationDeps,
+export async function loadOrPlanWithCheckedName(
+  deps: LoadNarrationDeps,
   source: NarrateSource,
   { fileName, maxCredits }: NarrateChanges,
-): Promise<FoundNarration> {
+): Promise<LoadedNarration> {
   if (fileName !== null) assertFileName(fileName);
   if (fileName !== null && deps.containsSecret(fileName)) throw secretRefusedError("The file name holds");
-  const found = await getOrPlanNarration(deps, source);
+  const found = await loadOrPlanNarration(deps, source);
   const { state } = found;
   if (maxCredits !== null) {
     await assertRoomForNames(deps.folder, {

@@ -1,10 +1,10 @@
-/** Keeps the pauses that the service demanded from this process, because the store may not know them yet. */
+/** Keeps the cooldowns that the service demanded from this process, because the store may not know them yet. */
 import type { Clock } from "../clock.ts";
 
 /** Classes of requests with separate limits: creates, and reads (queries and downloads). */
 export type LimitClass = "creates" | "reads";
 
-export class LocalPauses {
+export class LocalCooldowns {
   readonly #clock: Clock;
   readonly #untilMs = new Map<LimitClass, number>();
 
@@ -12,13 +12,13 @@ export class LocalPauses {
     this.#clock = clock;
   }
 
-  /** Starts a pause. Keeps a longer one that is already set. */
+  /** Starts a cooldown. Keeps a longer one that is already set. */
   set(limitClass: LimitClass, ms: number): void {
     const untilMs = this.#clock.steadyMs() + ms;
     this.#untilMs.set(limitClass, Math.max(untilMs, this.#untilMs.get(limitClass) ?? 0));
   }
 
-  /** Returns the remaining milliseconds; 0 without a pause. */
+  /** Returns the remaining milliseconds; 0 without a cooldown. */
   remainingMs(limitClass: LimitClass): number {
     return Math.max(0, (this.#untilMs.get(limitClass) ?? 0) - this.#clock.steadyMs());
   }
