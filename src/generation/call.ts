@@ -1,4 +1,4 @@
-/** One tool call: its wait, its progress and its cancellation. */
+/** What a use case gets of the call that it works for: wait, progress and cancellation. */
 import type { Clock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
 import type { RequestRecord } from "../ledger/record.ts";
@@ -8,7 +8,6 @@ export interface ProgressCount {
   readonly total: number;
 }
 
-/** One tool call. */
 export interface Call {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;

@@ -36,8 +36,8 @@ import { type AudioBytes, readAudio, readFile, readNarrationPiece } from "./use-
 import { readPiece } from "./use-cases/read-task-piece.ts";
 
 /**
- * The use cases of single requests. Every method throws {@link AudioError}. Methods called by tools also resume
- * unfinished tasks.
+ * The use cases of single requests. Methods with a {@link Call} throw {@link AudioError}, or the reason of the call's
+ * signal. The methods of tools that ask the service also resume unfinished tasks.
  */
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<RequestView>;

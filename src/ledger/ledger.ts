@@ -208,8 +208,8 @@ export class Ledger {
   }
 
   /**
-   * Requests admission of a create. Checks cooldown, rate, concurrency slots and budget, and sets the record to
-   * `unresolved`, in one transaction.
+   * Requests admission of a create. If `decideAdmission` (rules/admission.ts) allows it, sets the record to
+   * `unresolved` in the same transaction.
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
    * @param wantedBy `narrationId`: the narration that pays for the create; `null` for a direct request.

@@ -106,7 +106,7 @@ export class NarrationOperations implements Narrations {
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
   readonly #drivers: NarrationDrivers;
-  readonly #findDeps: LoadNarrationDeps;
+  readonly #loadDeps: LoadNarrationDeps;
 
   constructor(deps: NarrationsDeps) {
     const { ledger, folder, clock, log, partOperations, captionFiles, containsSecret } = deps;
@@ -130,7 +130,7 @@ export class NarrationOperations implements Narrations {
     this.#deps = deps;
     this.#repository = repository;
     this.#drivers = drivers;
-    this.#findDeps = { repository, baseUrl, folder, clock, containsSecret };
+    this.#loadDeps = { repository, baseUrl, folder, clock, containsSecret };
     this.mcpTaskOperations = new NarrationMcpTasks({
       repository,
       drivers,
@@ -142,15 +142,15 @@ export class NarrationOperations implements Narrations {
   }
 
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
-    const narration = await loadOrPlanWithCheckedName(this.#findDeps, source, changes);
+    const narration = await loadOrPlanWithCheckedName(this.#loadDeps, source, changes);
     const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.getBill(narrationId);
     call.signal.throwIfAborted();
-    const viewToDecide = await this.#planNeedingConsent(source, narration, changes);
-    if (viewToDecide !== null) {
+    const planNeedingConsent = await this.#planNeedingConsent(source, narration, changes);
+    if (planNeedingConsent !== null) {
       // Store the file name, but not `max_credits`. This call gets only the plan, so it must not allow any spending.
       await this.#apply(source, narration, { ...changes, maxCredits: null });
-      return viewToDecide;
+      return planNeedingConsent;
     }
     await this.#apply(source, narration, changes);
     try {
@@ -176,12 +176,12 @@ export class NarrationOperations implements Narrations {
     changes: NarrateChanges,
     call: Call,
   ): Promise<StatusOrView<NarrationView>> {
-    const narration = await loadOrPlanWithCheckedName(this.#findDeps, source, changes);
+    const narration = await loadOrPlanWithCheckedName(this.#loadDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
       narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
-    const viewToDecide = await this.#planNeedingConsent(source, narration, changes);
-    if (changes.stop || changes.maxCredits === null || hasWantedFiles || viewToDecide !== null) {
+    const planNeedingConsent = await this.#planNeedingConsent(source, narration, changes);
+    if (changes.stop || changes.maxCredits === null || hasWantedFiles || planNeedingConsent !== null) {
       return { view: await this.narrate(source, changes, call) };
     }
     const { narrationId: targetId, plan } = narration;
@@ -204,7 +204,7 @@ export class NarrationOperations implements Narrations {
   }
 
   async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
-    const narration = await loadOrPlanNarration(this.#findDeps, { kind: "narration", narrationId });
+    const narration = await loadOrPlanNarration(this.#loadDeps, { kind: "narration", narrationId });
     const { plan, state } = narration;
     const partSummary = await this.#partSummaryOf(narration);
     return {

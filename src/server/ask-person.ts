@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Question } from "../tools/tool.ts";
 import type { Client } from "./client.ts";
 
-const envelopeOfClient = z.object({
+const clientEnvelopeSchema = z.object({
   [CLIENT_CAPABILITIES_META_KEY]: z.object({ elicitation: z.looseObject({}).optional() }),
 });
 
@@ -22,7 +22,7 @@ const envelopeOfClient = z.object({
  * @param handshakeCapabilities the capabilities of the handshake, if there was one
  */
 function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilities | undefined): boolean {
-  const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
+  const envelope = clientEnvelopeSchema.safeParse(context.mcpReq.envelope);
   const elicitation = envelope.success
     ? envelope.data[CLIENT_CAPABILITIES_META_KEY].elicitation
     : handshakeCapabilities?.elicitation;

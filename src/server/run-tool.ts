@@ -123,14 +123,14 @@ function logFailure(tool: Tool, error: AudioError, log: Log): void {
   } else log.debug(`cause of ${error.code}: ${describeCause(error.cause)}`);
 }
 
-const envelopeOfClient = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
+const clientEnvelopeSchema = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
 
 /**
  * Returns the client's name. Clients of the 2026-07-28 era state it in each request; older clients state it once, in
  * the handshake.
  */
 function getClientName(context: ServerContext, handshakeName: string | undefined): string | undefined {
-  const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
+  const envelope = clientEnvelopeSchema.safeParse(context.mcpReq.envelope);
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : handshakeName;
 }
 
@@ -180,7 +180,8 @@ export async function runTool(
   const toolDeps = capWaitAndTrackTimeout(deps, client, signal);
   try {
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
-    // Report invalid settings first, because correcting arguments is useless without settings.
+    // Tools that use the service have `openWorldHint`. Report invalid settings before invalid arguments, because
+    // correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.toolDeps.assertConfigured();
     const parsedArgs = coerceArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;

@@ -12,7 +12,7 @@ export type JobOutcome =
   | { readonly kind: "saved"; readonly record: RequestRecord; readonly file: SavedFile }
   | { readonly kind: "failed"; readonly record: RequestRecord }
   | { readonly kind: "error"; readonly error: AudioError }
-  /** The job stopped before anything was sent, or another process drives the record. */
+  /** The job was stopped, or another process drives the record. An accepted task stays in the ledger. */
   | { readonly kind: "no_result" }
   /**
    * Nothing was sent, because all MCP tasks were cancelled, the narration has ended, or another process drives the

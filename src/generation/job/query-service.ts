@@ -21,7 +21,7 @@ function readLimitError(reason: ReadWaitReason, waitMs: number): AudioError {
 }
 
 /**
- * Queries the service once. A 429 pauses the reads of this process and is then rethrown.
+ * Queries the service once. A 429 starts a cooldown of the reads of this process and is then rethrown.
  *
  * @throws AudioError with the task id; `rate_limit` at once if the read limit would delay the query beyond the deadline
  */

@@ -118,7 +118,7 @@ async function downloadAndPublish(
 }
 
 /**
- * Sends one content request within the shared read limit. After a 429, pauses all reads and then sends the request
+ * Sends one content request within the shared read limit. After a 429, starts a cooldown of all reads and then sends the request
  * again, until the recovery window ends.
  */
 async function openContent(

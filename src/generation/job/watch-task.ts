@@ -42,7 +42,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       failures += 1;
       const decision = decideAfterFailedRead(error, failures, deps.random);
       // Between two tries the job waits for the poll interval, or for the backoff if that is longer. After a 429,
-      // queryService has already paused the reads of this process.
+      // queryService has already started a cooldown of the reads of this process.
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);

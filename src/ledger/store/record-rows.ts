@@ -146,14 +146,14 @@ export function selectRow(
 export function parseLoadedRecord([
   rows = [],
   lookupKeys = [],
-  statements = [],
+  taskClaims = [],
 ]: readonly Rows[]): LoadedRecord {
   const [row] = rows;
   const stored =
     row === undefined
       ? undefined
       : { ...parsedRowSchema.parse(row), lookupKeys: parseReadableRows(lookupKeyRowSchema, lookupKeys) };
-  return { stored, otherTaskClaims: parseReadableRows(taskClaimRowSchema, statements) };
+  return { stored, otherTaskClaims: parseReadableRows(taskClaimRowSchema, taskClaims) };
 }
 
 /** Statements that write a row over the stored one. */
@@ -201,7 +201,7 @@ export function saveRowStatements(
     ...saveLookupKeysStatements(row, stored?.lookupKeys ?? [], row.lookupKeys),
     ...saveSpendStatements(row.baseUrl, loaded, {
       lookupKeys: row.lookupKeys,
-      statement: { status: row.status, spend },
+      claim: { status: row.status, spend },
     }),
   ];
 }
@@ -292,14 +292,14 @@ function saveLookupKeysStatements(
 function saveSpendStatements(
   baseUrl: string,
   { stored, otherTaskClaims }: LoadedRecord,
-  after: { readonly lookupKeys: readonly string[]; readonly statement: TaskClaim } | null,
+  after: { readonly lookupKeys: readonly string[]; readonly claim: TaskClaim } | null,
 ): Statement[] {
   const claimsOn = (task: string | undefined): TaskClaim[] =>
     otherTaskClaims.filter(({ lookupKey }) => lookupKey === task);
   const taskBefore = stored?.lookupKeys.find(isTaskLookupKey);
   const taskAfter = after?.lookupKeys.find(isTaskLookupKey);
   const ownBefore = stored === undefined ? [] : [stored];
-  const ownAfter = after === null ? [] : [after.statement];
+  const ownAfter = after === null ? [] : [after.claim];
   const before = countSpendOnce([...claimsOn(taskBefore), ...ownBefore]);
   const countedAfter = countSpendOnce([...claimsOn(taskAfter), ...ownAfter]);
   const isSameTask = taskBefore === taskAfter;

@@ -23,7 +23,7 @@ export type PartOutcome =
  */
 const MAY_FIT_LATER: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
 
-/** Makes and saves a part. @throws the errors of `find` */
+/** Makes and saves a part. @throws the errors of `findRecord` */
 export async function makePart(
   partOperations: PartOperations,
   partIndex: number,

@@ -26,7 +26,6 @@ interface InspectedParts {
 export class PartTable {
   #states: PartState[] = [];
   #firstEqualParts: readonly number[] = [];
-  /** Whether failed parts are left out. */
   #shouldLeaveOutFailed = false;
   readonly #problems = new Map<number, NarrationProblem>();
   /** For each part, how many of its jobs have failed and were refunded. */
