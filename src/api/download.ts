@@ -7,7 +7,7 @@ import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import type { ContentResponse } from "./content.ts";
 import { findStaleBytesError } from "./error-causes.ts";
-import { decideAfterFailedRead, pauseAfterBreakMs } from "./retry.ts";
+import { decideAfterFailedRead, retryDelayAfterBreakMs } from "./retry.ts";
 
 /** The destination of the bytes. */
 export interface ByteSink {
@@ -71,7 +71,7 @@ export async function downloadInto(
   const { signal, clock } = options;
   signal.throwIfAborted();
   const transfer = new Transfer(sink, open, options);
-  const delayMs = options.delayMs ?? ((breaks, error) => pauseAfterBreakMs(error, breaks, Math.random));
+  const delayMs = options.delayMs ?? ((breaks, error) => retryDelayAfterBreakMs(error, breaks, Math.random));
   const progressBytes = (options.minProgress ?? MIN_PROGRESS).bytes;
   let failuresAtOneOffset = 0;
   let slowFailures = 0;

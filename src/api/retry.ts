@@ -117,7 +117,7 @@ export function decideAfterFailedRead(
  * @param failures how often the download has broken so far, at least 1
  * @param random in [0, 1)
  */
-export function pauseAfterBreakMs(error: AudioError, failures: number, random: () => number): number {
+export function retryDelayAfterBreakMs(error: AudioError, failures: number, random: () => number): number {
   const decision = decideAfterFailedRead(error, failures, random);
   return "delayMs" in decision ? decision.delayMs : backoffMs(failures, random);
 }

@@ -12,7 +12,7 @@ import { createMcpServer } from "../server/mcp-server.ts";
 import { buildSandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
-const STOP_WITHIN_MS = 1500;
+const STOP_TIMEOUT_MS = 1500;
 
 /** Printed to a person who starts the server in a terminal. Without this text, the server would seem to hang. */
 const WAITS_FOR_CLIENT =
@@ -78,7 +78,7 @@ function createStopper(log: Log, stop: () => Promise<void>): (code: number) => v
   return (code) => {
     if (isStopping) return;
     isStopping = true;
-    setTimeout(() => exit(code), STOP_WITHIN_MS);
+    setTimeout(() => exit(code), STOP_TIMEOUT_MS);
     stop()
       .catch((cause: unknown) => log.warn("stopping was not clean", cause))
       .finally(() => exit(code));

@@ -2,8 +2,9 @@
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
- * How long a task may run before it counts as ended and charged. The service tries to finish a task for at most 60
- * minutes. Without this limit, a record that is lost while its task runs would keep a concurrency slot forever.
+ * The longest time that a task can matter: the 60 minutes in which the service may finish it, and 5 minutes of margin.
+ * After it, concurrency slots are freed, retries end, and heartbeats are forgotten. Without it, a record that is lost
+ * while its task runs would keep a concurrency slot forever.
  */
 export const RECOVERY_TIMEOUT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 

@@ -1,4 +1,4 @@
-/** Pure state machine of records. A stored record changes what it states about its task only through it. */
+/** Pure state machine of records. `applyEvent` is the only code that changes what a stored record says of its task. */
 import type { ObservedTask } from "../api/parse-task.ts";
 import { isRunningStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";

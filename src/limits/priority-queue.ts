@@ -33,7 +33,6 @@ interface Waiter<Request, Outcome> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A queue in which only the first request asks whether it may go on. All others wait behind it. */
 export class PriorityQueue<Request, Outcome, Reason> {
   readonly #options: PriorityQueueOptions<Request, Outcome, Reason>;
   readonly #wakeup: Wakeup;

@@ -146,11 +146,11 @@ export class NarrationOperations implements Narrations {
     const { narrationId, state: before } = narration;
     const { chargedCredits } = await this.#repository.getBill(narrationId);
     call.signal.throwIfAborted();
-    const planNeedingConsent = await this.#planNeedingConsent(source, narration, changes);
-    if (planNeedingConsent !== null) {
+    const planToApprove = await this.#findPlanToApprove(source, narration, changes);
+    if (planToApprove !== null) {
       // Store the file name, but not `max_credits`. This call gets only the plan, so it must not allow any spending.
       await this.#apply(source, narration, { ...changes, maxCredits: null });
-      return planNeedingConsent;
+      return planToApprove;
     }
     await this.#apply(source, narration, changes);
     try {
@@ -180,8 +180,8 @@ export class NarrationOperations implements Narrations {
     call.signal.throwIfAborted();
     const hasWantedFiles =
       narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
-    const planNeedingConsent = await this.#planNeedingConsent(source, narration, changes);
-    if (changes.stop || changes.maxCredits === null || hasWantedFiles || planNeedingConsent !== null) {
+    const planToApprove = await this.#findPlanToApprove(source, narration, changes);
+    if (changes.stop || changes.maxCredits === null || hasWantedFiles || planToApprove !== null) {
       return { view: await this.narrate(source, changes, call) };
     }
     const { narrationId: targetId, plan } = narration;
@@ -300,7 +300,7 @@ export class NarrationOperations implements Narrations {
    * - The narration is new, and a voice does not speak the text's language.
    * - The narration is new, and paid parts would be made again because pronunciations changed.
    */
-  async #planNeedingConsent(
+  async #findPlanToApprove(
     source: NarrateSource,
     narration: LoadedNarration,
     changes: NarrateChanges,

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type DownloadOptions, downloadInto } from "../../src/api/download.ts";
-import { pauseAfterBreakMs } from "../../src/api/retry.ts";
+import { retryDelayAfterBreakMs } from "../../src/api/retry.ts";
 import type { ServiceClient } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AudioError } from "../../src/errors.ts";
@@ -345,7 +345,7 @@ it("waits after a 503 for as long as the service asks, and resumes", async () =>
   const sink = new MemorySink();
   const pauses: number[] = [];
   const delayMs = (breaks: number, error: AudioError): number => {
-    pauses.push(pauseAfterBreakMs(error, breaks, () => 0));
+    pauses.push(retryDelayAfterBreakMs(error, breaks, () => 0));
     return (pauses.at(-1) ?? 0) / 10;
   };
   await download(clientOf(url), sink, { delayMs });

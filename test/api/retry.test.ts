@@ -8,7 +8,7 @@ import {
   decideAfterFailedRead,
   mayHaveCreatedTask,
   parseRetryAfter,
-  pauseAfterBreakMs,
+  retryDelayAfterBreakMs,
   wasNeverSent,
 } from "../../src/api/retry.ts";
 import { AudioError, type AudioErrorOptions, type ErrorCode } from "../../src/errors.ts";
@@ -121,9 +121,9 @@ describe("whether a failed create may have made a task", () => {
 
 it("a download pauses for as long as a 503 requests, and otherwise backs off", () => {
   const reported = failure("api_unavailable", { retryAfterSeconds: 20 });
-  expect(pauseAfterBreakMs(reported, 3, half)).toBe(20_000);
-  expect(pauseAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(4500);
-  expect(pauseAfterBreakMs(failure("network_error", { retryable: true }), 1, half)).toBe(1500);
+  expect(retryDelayAfterBreakMs(reported, 3, half)).toBe(20_000);
+  expect(retryDelayAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(4500);
+  expect(retryDelayAfterBreakMs(failure("network_error", { retryable: true }), 1, half)).toBe(1500);
 });
 
 it("backs off between 1 s and 30 s, whatever the attempt", () => {

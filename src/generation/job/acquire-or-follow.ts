@@ -10,7 +10,7 @@ import type { Job, JobOutcome } from "./job.ts";
  * The lease owner usually saves the audio within this time. After this time, a follower downloads a copy if its own
  * folder does not have the audio.
  */
-const OWNER_SAVES_WITHIN_MS = 3000;
+const OWNER_SAVE_TIMEOUT_MS = 3000;
 
 export type FollowOutcome =
   /** This process has the lease. `hadFailed`: a task of the record failed before this process acquired the lease. */
@@ -47,7 +47,7 @@ export async function acquireOrFollow(job: Job, deps: GenerationDeps): Promise<F
     if (record.status === "succeeded") {
       const file = await findSaved(deps, record, record.fileName);
       if (file?.matchesFormat === true) return { kind: "ended", outcome: { kind: "saved", record, file } };
-      ownerDeadline ??= new Deadline(clock, OWNER_SAVES_WITHIN_MS);
+      ownerDeadline ??= new Deadline(clock, OWNER_SAVE_TIMEOUT_MS);
       if (ownerDeadline.isOver) return { kind: "downloadable" };
     }
     if (job.phase.kind !== "following" || record.status !== before.status)

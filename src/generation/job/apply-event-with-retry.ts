@@ -19,10 +19,10 @@ const MAX_DELAY_MS = 5000;
 
 /**
  * Applies an event to the job's record. While the ledger cannot be written, applies the event in memory, and retries
- * the write until the recovery window ends.
+ * the write until the recovery timeout passes.
  *
  * @returns the stored record
- * @throws AudioError `store_unavailable` when the recovery window ends; the signal's reason if the job stops
+ * @throws AudioError `store_unavailable` when the recovery timeout passes; the signal's reason if the job stops
  */
 export async function applyEventWithRetry(
   job: Job,

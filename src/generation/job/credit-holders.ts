@@ -31,7 +31,7 @@ export async function findCreditHolders(
   return reservingRequests.length > 0 ? reservingRequests.map(({ recordId }) => recordId) : null;
 }
 
-/** Waits until one of the holders releases its credits, or the recovery window ends. */
+/** Waits until one of the holders releases its credits, or the recovery timeout passes. */
 export async function waitForCredits(
   refused: RequestRecord,
   deps: GenerationDeps,

@@ -113,7 +113,7 @@ export class Jobs {
       if (job.signal.aborted) return { kind: "no_result" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
-      const explained = explainedError(job, error);
+      const explained = toAudioErrorWithIds(job, error);
       if (job.ownsLease) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
@@ -172,10 +172,10 @@ export class Jobs {
               : "meanwhile";
           break;
         case "new_attempt": {
-          if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
+          if (action.wasSeenByThisJob) job.announce("The task failed and was refunded; trying once more.");
           if (failureTiming === "in_response") replayedFailureCount += 1;
           const { attempt: failedAttempt } = job.record;
-          const error = action.isSameCall ? undefined : toStoredError(taskFailedError(job.record));
+          const error = action.wasSeenByThisJob ? undefined : toStoredError(taskFailedError(job.record));
           job.record = await applyEventWithRetry(job, this.#deps, {
             kind: "attempt_begun",
             failedAttempt,
@@ -222,7 +222,7 @@ export class Jobs {
   }
 }
 
-function explainedError(job: Job, error: unknown): AudioError {
+function toAudioErrorWithIds(job: Job, error: unknown): AudioError {
   const audioError = error instanceof AudioError ? error : internalError(error);
   return audioError.withIds({
     taskId: job.record.taskId ?? undefined,

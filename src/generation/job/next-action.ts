@@ -5,10 +5,10 @@ export type JobAction =
   /** Send the create, or send it again under the same key if its response was lost. */
   | { readonly kind: "send" }
   /**
-   * Start the next attempt at the same request. `isSameCall` is true if the last attempt failed during this job, and
-   * false if it had failed before.
+   * Start the next attempt at the same request. `wasSeenByThisJob`: true if this job learned of the failure, from a
+   * poll or from the response to its create; false if the record was already failed when the job began.
    */
-  | { readonly kind: "new_attempt"; readonly isSameCall: boolean }
+  | { readonly kind: "new_attempt"; readonly wasSeenByThisJob: boolean }
   /** Poll the service until the task has ended. */
   | { readonly kind: "watch" }
   | { readonly kind: "save" }
@@ -51,7 +51,7 @@ const MAX_NEW_TASKS = 2;
 
 /**
  * Limits new attempts if the service responds to every create with a failed task. Without this limit, the job would
- * send creates until the recovery window ends.
+ * send creates until the recovery timeout passes.
  */
 const MAX_REPLAYED_FAILURES = 2;
 
@@ -67,7 +67,7 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
       return { kind: "save" };
     case "failed":
       return mayStartNewAttempt(record, facts)
-        ? { kind: "new_attempt", isSameCall: facts.failureTiming !== "before" }
+        ? { kind: "new_attempt", wasSeenByThisJob: facts.failureTiming !== "before" }
         : { kind: "end", as: "failed" };
   }
 }

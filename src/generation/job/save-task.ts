@@ -1,7 +1,7 @@
 /** Downloads a succeeded task's audio into the output folder. */
 import type { ContentResponse } from "../../api/content.ts";
 import { downloadInto } from "../../api/download.ts";
-import { decideAfterFailedRead, pauseAfterBreakMs } from "../../api/retry.ts";
+import { decideAfterFailedRead, retryDelayAfterBreakMs } from "../../api/retry.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -32,7 +32,7 @@ const NOT_RETRIED = new Set([
 
 /**
  * Saves the job's audio unless it is already saved here. Broken transfers and unexpected responses are retried
- * until the recovery window ends.
+ * until the recovery timeout passes.
  *
  * @returns `null` if the service revokes `succeeded`, so the task must be watched again
  * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last
@@ -111,15 +111,15 @@ async function downloadAndPublish(
         signal: job.signal,
         delayMs: (breaks, error) => {
           job.setPhase({ kind: "saving", lastError: error });
-          return pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
+          return retryDelayAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
         },
       }),
   });
 }
 
 /**
- * Sends one content request within the shared read limit. After a 429, starts a cooldown of all reads and then sends the request
- * again, until the recovery window ends.
+ * Sends one content request within the shared read limit. After a 429, starts a cooldown of all reads and then sends
+ * the request again, until the recovery timeout passes.
  */
 async function openContent(
   job: Job,

@@ -1,4 +1,8 @@
-/** Sends the create of a record, and repeats it under the same key until the record has a task id. */
+/**
+ * Sends the create of a record, and repeats it under the same key until the record has a task id. Before each send,
+ * limits/create-queue.ts waits for admission, which ledger/store/admission-store.ts grants if ledger/rules/admission.ts
+ * allows it.
+ */
 import type { ObservedTask } from "../../api/parse-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -10,7 +14,7 @@ import { type AdmittedCreate, recordFailureAndAwaitResend } from "./failed-creat
 import { type Job, NotWantedError } from "./job.ts";
 
 /**
- * Sends the create until the service accepts or refuses it, or the recovery window ends.
+ * Sends the create until the service accepts or refuses it, or the recovery timeout passes.
  *
  * @param onConcurrencySlotsFull called while both concurrency slots are taken. The listener resumes tasks that a dead
  *   process left running
@@ -26,7 +30,7 @@ export async function sendCreateUntilAnswered(
   let lastError: AudioError | null = null;
   for (let tries = 1; !recovery.isOver; ) {
     job.signal.throwIfAborted();
-    const outcome = await waitForAdmissionWithinWindow(job, deps, recovery, onConcurrencySlotsFull);
+    const outcome = await waitForAdmissionUntilRecoveryTimeout(job, deps, recovery, onConcurrencySlotsFull);
     if (outcome === null) break;
     if (outcome.kind !== "admitted") {
       await reloadRecord(job, deps, outcome);
@@ -48,8 +52,8 @@ export async function sendCreateUntilAnswered(
   );
 }
 
-/** Waits for admission; returns `null` if the recovery window ends first. */
-async function waitForAdmissionWithinWindow(
+/** Waits for admission; returns `null` if the recovery timeout passes first. */
+async function waitForAdmissionUntilRecoveryTimeout(
   job: Job,
   { limits, clock }: GenerationDeps,
   deadline: Deadline,

@@ -5,23 +5,23 @@ import { type CallWithDeadline, CREATE_RESPONSE_WAIT_MS } from "../call.ts";
 import type { Job, JobOutcome } from "./job.ts";
 
 /**
- * Waits for the end of the job, and returns it. Returns `null` if the time of the call is over, or `isEnough` returns
- * true, before the job ends.
+ * Waits for the end of the job, and returns it. Returns `null` if the time of the call is over, or `mayReturnEarly`
+ * returns true, before the job ends.
  *
- * @param isEnough checked at the start and on each message of the job
+ * @param mayReturnEarly checked at the start and on each message of the job
  * @throws the signal's reason when the client cancels
  */
 export async function waitForJob(
   job: Job,
   call: CallWithDeadline,
-  isEnough: () => boolean = () => false,
+  mayReturnEarly: () => boolean = () => false,
 ): Promise<JobOutcome | null> {
   const timer = new AbortController();
   const signal = AbortSignal.any([call.signal, timer.signal]);
   let stopListening = (): void => undefined;
   const enough = new Promise<null>((resolve) => {
     const check = (): void => {
-      if (isEnough()) resolve(null);
+      if (mayReturnEarly()) resolve(null);
     };
     stopListening = job.addListener((message) => {
       call.onProgress(message);

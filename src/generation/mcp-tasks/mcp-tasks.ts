@@ -1,4 +1,7 @@
-/** Starts requests in the background. Reports and cancels them by their MCP tasks, in any process. */
+/**
+ * Starts requests in the background. Reports and cancels them by their MCP tasks, in any process. The protocol is in
+ * server/mcp-tasks/, narrations in narration/narration-mcp-tasks.ts, the rules in ledger/rules/mcp-task.ts.
+ */
 import { AudioError, internalError } from "../../errors.ts";
 import {
   type McpTask,

@@ -100,7 +100,7 @@ export async function resolveRecord(
     return { record: ownRecord, file: null, notes: [] };
   const otherRecords = records.filter((record) => record !== ownRecord);
   for (const other of otherRecords) {
-    const adopted = await adoptIfVisible(deps, other, signal, deadline);
+    const adopted = await adoptTaskIfVisible(deps, other, signal, deadline);
     if (adopted !== null) return { record: adopted, file: null, notes: [] };
   }
   // A request that was never sent gets the file name of the newest call.
@@ -146,7 +146,7 @@ async function findSavedAmong(
  *
  * @throws AudioError `not_found` if the task belongs to another account, and errors of the query
  */
-async function copyForCurrentKey(
+async function adoptTask(
   deps: GenerationDeps,
   other: RequestRecord,
   taskId: string,
@@ -174,7 +174,7 @@ async function copyForCurrentKey(
  * Adopts the task if the service shows it to this key. Returns `null` if the service does not show the task, because it
  * belongs to another account.
  */
-async function adoptIfVisible(
+async function adoptTaskIfVisible(
   deps: GenerationDeps,
   other: RequestRecord,
   signal: AbortSignal,
@@ -183,7 +183,7 @@ async function adoptIfVisible(
   const { taskId } = other;
   if (taskId === null) return null;
   try {
-    return await copyForCurrentKey(deps, other, taskId, signal, deadline);
+    return await adoptTask(deps, other, taskId, signal, deadline);
   } catch (error) {
     if (error instanceof AudioError && NOT_VISIBLE_CODES.has(error.code)) return null;
     throw error;
@@ -241,7 +241,7 @@ export async function resolveRecordOfTask(
   if (savedCopy !== null) return savedCopy.record;
   for (const other of records) {
     // Skip a record that has no task now: the requested task id is that of a failed earlier attempt.
-    if (other.taskId !== null) return await copyForCurrentKey(deps, other, other.taskId, signal, deadline);
+    if (other.taskId !== null) return await adoptTask(deps, other, other.taskId, signal, deadline);
   }
   return null;
 }

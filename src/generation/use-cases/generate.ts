@@ -148,16 +148,17 @@ async function runRecord(
   call.signal.throwIfAborted();
   const listedRecord = await markListed(deps, record);
   const preparedRecord = { ...listedRecord, ...name };
-  const startRecord = (await call.mcpTaskPreparation?.prepare(preparedRecord)) ?? preparedRecord;
-  const { job, isNew } = jobs.start(startRecord, "create", {
+  const recordToStart = (await call.mcpTaskPreparation?.prepare(preparedRecord)) ?? preparedRecord;
+  const { job, isNew } = jobs.start(recordToStart, "create", {
     mayReplaceFailedTask: call.mcpTaskPreparation?.isResumed !== true,
   });
-  const isEnough = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
+  const mayReturnEarly = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
   // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
   // again after the same time.
-  const isRepeat = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
-  const waitingCall = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
-  const outcome = (await waitForJob(job, waitingCall, isEnough)) ?? (await waitUntilStored(job, call, deps));
+  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
+  const waitingCall = isLikelyClientRetry ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
+  const outcome =
+    (await waitForJob(job, waitingCall, mayReturnEarly)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTaskCount === 0));
   switch (outcome?.kind) {
     case undefined:
@@ -179,7 +180,7 @@ async function runRecord(
 }
 
 /** Maximum wait for the ledger. The ledger itself throws within 5 s, so its error arrives before this limit. */
-const LEDGER_ANSWERS_WITHIN_MS = 6000;
+const LEDGER_ANSWER_TIMEOUT_MS = 6000;
 
 /**
  * Waits until the ledger has the record, even beyond the call's own wait, because a handle is returned only for a
@@ -192,7 +193,7 @@ async function waitUntilStored(
 ): Promise<JobOutcome | null> {
   const isStored = (): boolean => job.record.revision > 0 || job.phase.kind !== "starting";
   if (isStored()) return null;
-  const deadline = new Deadline(clock, LEDGER_ANSWERS_WITHIN_MS);
+  const deadline = new Deadline(clock, LEDGER_ANSWER_TIMEOUT_MS);
   const outcome = await waitForJob(job, { ...call, deadline }, isStored);
   if (outcome !== null || isStored()) return outcome;
   const idempotencyKey = job.record.idempotencyKey ?? undefined;

@@ -129,9 +129,9 @@ export async function runResumeJob(
     const { job } = jobs.start(record, "resume");
     // A call that may wait uses all of its time, because a return without news would only make the model repeat the
     // call.
-    const isEnough = (): boolean =>
+    const mayReturnEarly = (): boolean =>
       call.waitMs === 0 && (isHeldLonger(job, call, clock) || hasChanged(job, record));
-    const outcome = await waitForJob(job, call, isEnough);
+    const outcome = await waitForJob(job, call, mayReturnEarly);
     if (outcome === null && call.waitMs === 0) throwIfQueryFailed(job);
     if (outcome?.kind !== "no_result" || job.record.taskId === null || starts === MAX_JOB_STARTS)
       return { job, outcome };

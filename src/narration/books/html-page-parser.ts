@@ -126,7 +126,7 @@ const MAX_DEPTH = 10_000;
 
 const getHeadingLevel = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
 
-class HtmlReader {
+class HtmlPageParser {
   readonly #skipped: SkippedList;
   readonly #openElements: string[] = [];
   readonly #tables: Table[] = [];
@@ -136,7 +136,7 @@ class HtmlReader {
   /** For each open table cell, whether it names a speaker. */
   readonly #speakerCells: boolean[] = [];
   /** Nesting depths of the elements that contain a stage direction and are still open. */
-  readonly #directions: number[] = [];
+  readonly #stageDirectionDepths: number[] = [];
   #text = "";
   #ids: string[] = [];
   #headingLevel: number | null = null;
@@ -149,9 +149,9 @@ class HtmlReader {
   #linkCodeUnits = 0;
   #spokenCodeUnits = 0;
   /** Depth of the open header of the site; `null` if none is open. Only headings are read inside such a header. */
-  #siteHeader: number | null = null;
+  #siteHeaderDepth: number | null = null;
   readonly #isBook: boolean;
-  #isTitle = false;
+  #isInTitle = false;
   #isTitleRead = false;
   title = "";
   author: string | null = null;
@@ -181,7 +181,7 @@ class HtmlReader {
         `The page has more than ${MAX_DEPTH} elements open at one place, so it is not text. Nothing was sent.`,
       );
     }
-    if (name === "title" && !this.#openElements.includes("svg")) this.#isTitle = !this.#isTitleRead;
+    if (name === "title" && !this.#openElements.includes("svg")) this.#isInTitle = !this.#isTitleRead;
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
@@ -220,7 +220,7 @@ class HtmlReader {
     const level = getHeadingLevel(name);
     if (level !== null) this.#headingLevel = level;
     if (hasTerm(attributes, "stage-direction")) {
-      this.#directions.push(this.#openElements.length);
+      this.#stageDirectionDepths.push(this.#openElements.length);
       this.#text += " [";
     }
     switch (name) {
@@ -263,7 +263,7 @@ class HtmlReader {
         this.#preformattedDepth += 1;
         break;
       case "header":
-        if (this.#isSiteHeader()) this.#siteHeader ??= this.#openElements.length;
+        if (this.#isSiteHeader()) this.#siteHeaderDepth ??= this.#openElements.length;
         break;
       case "main":
         this.#openMainCount += 1;
@@ -278,7 +278,7 @@ class HtmlReader {
   }
 
   text(text: string): void {
-    if (this.#isTitle) this.title += text;
+    if (this.#isInTitle) this.title += text;
     else if (this.#skippedElement !== null) this.#skippedElement.text += text;
     else if (!this.#openElements.includes("head")) {
       this.#text += text;
@@ -291,8 +291,8 @@ class HtmlReader {
   close(name: string): void {
     const depth = this.#openElements.length;
     this.#openElements.pop();
-    if (name === "title" && this.#isTitle) {
-      this.#isTitle = false;
+    if (name === "title" && this.#isInTitle) {
+      this.#isInTitle = false;
       this.#isTitleRead = true;
     }
     if (this.#skippedElement !== null) {
@@ -300,13 +300,13 @@ class HtmlReader {
       return;
     }
     if (name === "head") return;
-    if (depth === this.#directions.at(-1)) {
-      this.#directions.pop();
+    if (depth === this.#stageDirectionDepths.at(-1)) {
+      this.#stageDirectionDepths.pop();
       this.#text = `${this.#text.trimEnd()}] `;
     }
     if (name === "pre") this.#endPreformatted();
     if (!INLINE.has(name)) this.#flush();
-    if (depth === this.#siteHeader) this.#siteHeader = null;
+    if (depth === this.#siteHeaderDepth) this.#siteHeaderDepth = null;
     this.#leave(name);
   }
 
@@ -470,7 +470,7 @@ class HtmlReader {
   }
 
   #put(block: SourceBlock): void {
-    if (this.#siteHeader !== null && block.kind === "paragraph") {
+    if (this.#siteHeaderDepth !== null && block.kind === "paragraph") {
       this.#skipped.add("navigation", block.text);
       return;
     }
@@ -490,7 +490,7 @@ const withoutSubAndSupTags = (text: string): string =>
  *   themselves
  */
 export function parseHtmlPage(html: string, isBook: boolean, skipped: SkippedList): HtmlPage {
-  const reader = new HtmlReader(skipped, isBook);
+  const reader = new HtmlPageParser(skipped, isBook);
   const parser = new Parser(
     {
       onopentag: (name, attributes) => reader.open(name, attributes),

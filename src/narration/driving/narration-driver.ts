@@ -87,7 +87,7 @@ export class NarrationDriver {
   async #drive(): Promise<void> {
     if (!(await this.#lease.acquire(this.#leaving.signal))) return;
     const leaseKeeper = new AbortController();
-    const keeping = this.#lease.keep(() => this.#renewOrLeave(), leaseKeeper.signal);
+    const keeping = this.#lease.renewAtIntervals(() => this.#renewOrLeave(), leaseKeeper.signal);
     try {
       await this.#runSteps();
     } catch (error) {

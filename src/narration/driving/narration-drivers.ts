@@ -51,7 +51,7 @@ export class NarrationDrivers {
 
   async #startAgain(narrationId: string): Promise<void> {
     if (this.has(narrationId) || this.#isClosed) return;
-    const { state } = await this.#deps.repository.entry(narrationId);
+    const { state } = await this.#deps.repository.getWithoutPlan(narrationId);
     if (state.status === "running") this.start(narrationId);
   }
 
@@ -61,7 +61,7 @@ export class NarrationDrivers {
     const deadline = new Deadline(clock, call.waitMs);
     for (;;) {
       call.signal.throwIfAborted();
-      const entry = await repository.entry(narrationId);
+      const entry = await repository.getWithoutPlan(narrationId);
       const driver = this.#drivers.get(narrationId);
       if (deriveNarrationStatus(entry) !== "running" && driver === undefined) return;
       const { chargedCredits } = await repository.getBill(narrationId);

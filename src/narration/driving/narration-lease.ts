@@ -43,7 +43,7 @@ export class NarrationLease {
           await repository.change(this.#narrationId, (before) => withoutEndedProcesses(before, processId));
         return true;
       }
-      if ((await repository.entry(this.#narrationId)).state.status !== "running") return false;
+      if ((await repository.getWithoutPlan(this.#narrationId)).state.status !== "running") return false;
       await clock.sleep(READ_INTERVAL_MS, signal).catch(() => undefined);
       if (signal.aborted) return false;
     }
@@ -51,16 +51,18 @@ export class NarrationLease {
 
   /** Renews the lease. @returns the state; `null` if another process has the lease */
   async renewAndReadState(): Promise<NarrationState | null> {
-    return (await this.#renew()) ? (await this.#deps.repository.entry(this.#narrationId)).state : null;
+    return (await this.#renew())
+      ? (await this.#deps.repository.getWithoutPlan(this.#narrationId)).state
+      : null;
   }
 
-  /** Calls `read` at an interval until the signal aborts, even while the ledger is unavailable. */
-  async keep(read: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  /** Calls `renew` at an interval until the signal aborts, even while the ledger is unavailable. */
+  async renewAtIntervals(renew: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock, leaseTtlMs, log } = this.#deps;
     while (!signal.aborted) {
       await clock.sleep(Math.min(leaseTtlMs / 3, READ_INTERVAL_MS), signal).catch(() => undefined);
       if (signal.aborted) return;
-      await read().catch((error: unknown) =>
+      await renew().catch((error: unknown) =>
         log.debug(`the lease of a narration could not be renewed: ${String(error)}`),
       );
     }

@@ -78,12 +78,12 @@ export class NarrationRepository {
 
   /** Reads a narration with its plan. @throws AudioError `not_found`, `store_unavailable` */
   async get(narrationId: string): Promise<NarrationWithPlan> {
-    const getWithoutPlan = await this.entry(narrationId);
-    return { ...getWithoutPlan, plan: await this.#plan(narrationId) };
+    const entry = await this.getWithoutPlan(narrationId);
+    return { ...entry, plan: await this.#plan(narrationId) };
   }
 
   /** Reads the lease owner and the state, without the plan. */
-  async entry(narrationId: string): Promise<NarrationEntry> {
+  async getWithoutPlan(narrationId: string): Promise<NarrationEntry> {
     const stored = await this.#store.read(narrationId);
     if (stored === undefined) throw unknownNarrationError(narrationId);
     return toEntry(stored);
@@ -91,7 +91,7 @@ export class NarrationRepository {
 
   /** Finds a saved file by its number, from 1. @throws AudioError `not_found`, `store_unavailable` */
   async findFile(narrationId: string, number: number): Promise<NarrationFile> {
-    const file = (await this.entry(narrationId)).state.files[number - 1];
+    const file = (await this.getWithoutPlan(narrationId)).state.files[number - 1];
     if (file !== undefined) return file;
     throw new AudioError("not_found", "The narration has no such file.");
   }

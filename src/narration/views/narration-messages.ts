@@ -253,7 +253,7 @@ const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it e
  */
 function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
-  if (isEnough(limit, view)) {
+  if (coversLikelyCost(limit, view)) {
     return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${RESERVATION_RULE}; ${suggestedMax} does neither.`;
   }
   const reason = limit < estimate ? `about ${estimate} credits are needed` : RESERVATION_RULE;
@@ -261,7 +261,7 @@ function describeLowLimit(limit: number, view: NarrationView): string {
 }
 
 /** Whether a limit covers the likely charge and the reservation of the last part. */
-function isEnough(limit: number, { credits, parts }: NarrationView): boolean {
+function coversLikelyCost(limit: number, { credits, parts }: NarrationView): boolean {
   const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
   const max = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
   return limit >= Math.min(likely, max);
@@ -308,7 +308,7 @@ function describeStatus(view: NarrationView, saved: string): string {
       const timeLeft = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
       const { max } = view.credits;
       const early =
-        max === null || isEnough(max, view)
+        max === null || coversLikelyCost(max, view)
           ? ""
           : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
       return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
@@ -396,7 +396,7 @@ const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]
 function describeStoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
   const { max, suggestedMax } = view.credits;
-  const isAgreed = first?.partIndex === null && max !== null && isEnough(max, view);
+  const isAgreed = first?.partIndex === null && max !== null && coversLikelyCost(max, view);
   const goOn = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   if (first === undefined) {
     if (max === null) return goOn;

@@ -43,15 +43,15 @@ function countFreeBreaks(lines: readonly string[], ends?: RegExp): number {
 const shareOfLines = (lines: readonly string[], form: RegExp): number =>
   lines.length === 0 ? 0 : lines.filter((line) => form.test(line)).length / lines.length;
 
-const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
-const SMALL = /^\p{Ll}/u;
+const STARTS_UPPERCASE = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
+const STARTS_LOWERCASE = /^\p{Ll}/u;
 
 /** Whether the lines of an indented block were wrapped at a width. Such a block is not a poem. */
 export function isWrapped(text: string): boolean {
   const lines = splitLines(text);
   return (
     lines.length > 1 &&
-    shareOfLines(lines.slice(1), SMALL) >= 0.5 &&
+    shareOfLines(lines.slice(1), STARTS_LOWERCASE) >= 0.5 &&
     countFreeBreaks(lines) < 0.2 * (lines.length - 1)
   );
 }
@@ -89,7 +89,7 @@ function isNumbered(numbers: readonly number[]): boolean {
 }
 
 /** Joins the lines of each list item; `null` if the lines are not a list. */
-function listLines(lines: readonly string[]): string[] | null {
+function joinListItems(lines: readonly string[]): string[] | null {
   const count = (form: RegExp): number => lines.filter((line) => form.test(line)).length;
   const mark =
     count(LIST_MARKER) >= MIN_LIST_MARKS
@@ -115,7 +115,7 @@ function listLines(lines: readonly string[]): string[] | null {
  */
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
-  const capitals = shareOfLines(further, CAPITAL);
+  const capitals = shareOfLines(further, STARTS_UPPERCASE);
   if (isIndented && capitals === 1 && !LIST_MARKER.test(lines[0] ?? "")) {
     return lines.every(({ length }) => length < NARROW_CODE_UNITS);
   }
@@ -187,7 +187,7 @@ function separateHeadLines(paragraphs: readonly string[]): readonly string[] {
  * Turns lines into paragraphs if the text has one paragraph per line. Evidence: share of lines that end a sentence or
  * are indented.
  */
-function lineParagraphs(text: string): string {
+function separateLineParagraphs(text: string): string {
   const lines = text.split("\n");
   const filled = lines.filter((line) => /\S/.test(line));
   const ending = filled.filter((line) => ENDS_SENTENCE.test(line)).length;
@@ -208,7 +208,7 @@ function lineParagraphs(text: string): string {
 /** Divides a text into paragraphs: at blank lines, or at line ends if the text has one paragraph per line. */
 export const splitParagraphs = (text: string): readonly string[] =>
   separateHeadLines(
-    lineParagraphs(text)
+    separateLineParagraphs(text)
       .split(/\n\s*\n/)
       .filter((paragraph) => /\S/.test(paragraph)),
   );
@@ -241,7 +241,7 @@ const MIN_VERSE_PARAGRAPHS = 5;
  * Matches the beginning of a line of verse: a capital letter, a digit or a dash. `VERSE_BEGIN_SHARE` is the minimum
  * share of such lines in a stanza.
  */
-const VERSE_BEGIN = new RegExp(`${CAPITAL.source}|^[-–—]`, "u");
+const VERSE_BEGIN = new RegExp(`${STARTS_UPPERCASE.source}|^[-–—]`, "u");
 const VERSE_BEGIN_SHARE = 0.6;
 const MAX_VERSE_CODE_UNITS = 200;
 
@@ -255,7 +255,7 @@ function joinWrappedLines(paragraph: string): string[] {
   const joined: string[] = [];
   for (const line of raw) {
     const isDeeper = line.search(/\S/) >= min + INDENTED_CODE_UNITS;
-    if (joined.length > 0 && isDeeper && SMALL.test(line.trim()))
+    if (joined.length > 0 && isDeeper && STARTS_LOWERCASE.test(line.trim()))
       joined.push(`${joined.pop()} ${line.trim()}`);
     else joined.push(line.trim());
   }
@@ -286,7 +286,7 @@ export function keepLines(paragraphs: readonly string[]): string[] {
     if (!paragraph.includes("\n") || paragraph.length > MAX_PARAGRAPH_CODE_UNITS) return { kept: paragraph };
     const lines = splitLines(paragraph);
     if (lines.length < 2) return { kept: paragraph };
-    const items = listLines(lines);
+    const items = joinListItems(lines);
     if (items !== null) return { kept: items.join(HARD_BREAK) };
     const isIndented = isAnyFlush && measureIndentation(paragraph) >= INDENTED_CODE_UNITS;
     const isKept = isVerse(lines, isIndented) && !isFilledTwo(paragraph, lines);

@@ -57,14 +57,12 @@ export const ITALIC_MARK = "\x02";
 const DIRECTION_BEFORE_WORDS =
   /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
 
-/**
- * Matches a stage direction between sentences of a turn. In brackets, any words count. In parentheses, only words in
- * lower case or a single word count.
- */
+/** Lookbehind and lookahead that place a stage direction between two sentences. */
 const AFTER_SENTENCE_END = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
 const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
 const INSIDE_BRACKETS = new RegExp(`${AFTER_SENTENCE_END}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`, "gu");
 const INSIDE_ITALICS = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
+/** Counts the same words as {@link DIRECTION_BEFORE_WORDS}. */
 const INSIDE_PARENTHESES = new RegExp(
   `${AFTER_SENTENCE_END}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
   "gu",
