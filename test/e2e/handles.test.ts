@@ -36,7 +36,8 @@ function putOff(creates: number): void {
   };
 }
 
-const CALL = { prompt: "Put off for a while", wait_seconds: 0.4 };
+// Long enough for the first create to be refused on a busy machine.
+const CALL = { prompt: "Put off for a while", wait_seconds: 1.5 };
 
 beforeEach(async () => {
   service = await CountingService.start();
