@@ -1,7 +1,7 @@
 /** Connects the buttons that save a sound, or ask the assistant for another take or the next part. */
 import { getButton, showStatus } from "./elements.ts";
 import { HostError, isSupported, requestHost } from "./host.ts";
-import { createPieces } from "./pieces.ts";
+import { createPieceLoader } from "./pieces.ts";
 import { type AudioFile, MIME_TYPES, nameOf, type ShownResult } from "./shown-result.ts";
 
 /**
@@ -14,7 +14,7 @@ const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 const SAVE_TIMEOUT_MS = 300_000;
 
 async function toBase64({ uri, sizeBytes }: AudioFile): Promise<string> {
-  const bytes = await createPieces(uri, sizeBytes).read(0, sizeBytes);
+  const bytes = await createPieceLoader(uri, sizeBytes).read(0, sizeBytes);
   const parts: string[] = [];
   // Encode a multiple of three bytes at a time, so that the base64 strings can be joined.
   for (let at = 0; at < bytes.length; at += 24_573) {

@@ -24,7 +24,7 @@ export function makeElement<Name extends keyof HTMLElementTagNameMap>(
 
 /** Shows a status sentence, which screen readers announce. */
 export function showStatus(sentence: string, isBad = false): void {
-  const place = getElement("#say");
-  if (place.textContent !== sentence) place.textContent = sentence;
-  place.classList.toggle("bad", isBad);
+  const messageElement = getElement("#say");
+  if (messageElement.textContent !== sentence) messageElement.textContent = sentence;
+  messageElement.classList.toggle("bad", isBad);
 }

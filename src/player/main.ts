@@ -23,6 +23,8 @@ import { applyTheme } from "./theme.ts";
 import { connectTransport, showTransport } from "./transport.ts";
 import { Waveform } from "./waveform.ts";
 
+const PRESS_PLAY_AGAIN = "Press Play once more.";
+
 const wave = new Waveform(getElementOfType("#wave canvas", HTMLCanvasElement));
 const player = new SoundPlayer({
   onChange: () => {
@@ -35,11 +37,9 @@ const player = new SoundPlayer({
 });
 const marks = new Marks((seconds) => void player.seek(seconds));
 
-const PRESS_PLAY_AGAIN = "Press Play once more.";
-
 let shownResult: ShownResult | null = null;
 /** The result that the page shows, as JSON. */
-let shownState = "";
+let shownResultJson = "";
 /**
  * Counts changes of what is shown. Asynchronous code remembers this number, and drops its own result if the number has
  * changed since.
@@ -161,16 +161,16 @@ function showHeading(result: ShownResult, sound: AudioFile | undefined): void {
 function show(result: ShownResult): void {
   if (result.kind === "words" && shownResult !== null && shownResult.kind !== "words") return;
   // Ignore a repeated result, because showing it again would stop playing.
-  if (JSON.stringify(result) === shownState && !getElement("#player").hidden) return;
-  shownState = JSON.stringify(result);
+  if (JSON.stringify(result) === shownResultJson && !getElement("#player").hidden) return;
+  shownResultJson = JSON.stringify(result);
   changeCount += 1;
   const countAtStart = changeCount;
   shownResult = result;
   const [sound] = result.sounds;
   player.close();
   marks.clear();
-  for (const place of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
-    getElement(place).hidden = true;
+  for (const selector of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
+    getElement(selector).hidden = true;
   showHeading(result, sound);
   connectActions(result, sound, result.take ?? 1);
   const isFailed = result.isError || result.status === "failed";

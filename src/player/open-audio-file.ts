@@ -1,7 +1,7 @@
 /** Opens a sound: reads it whole if it is small and short, otherwise in segments. */
 import { createMp3Cutter } from "./mp3.ts";
 import { createOggCutter } from "./ogg.ts";
-import { createPieces, type Pieces } from "./pieces.ts";
+import { createPieceLoader, type PieceLoader } from "./pieces.ts";
 import {
   type Cutter,
   createSegmentReader,
@@ -17,7 +17,7 @@ import { buildPcmLayout, buildWav, createSamplesCutter, createWavCutter } from "
 const HEAD_BYTES = 512 * 1024;
 
 /** Creates the cutter for a sound's format from its first bytes. @throws HostError, DamagedError */
-export async function loadCutter(sound: AudioFile, pieces: Pieces): Promise<Cutter> {
+export async function loadCutter(sound: AudioFile, pieces: PieceLoader): Promise<Cutter> {
   const { format, sizeBytes, seconds } = sound;
   if (format === "pcm") return createSamplesCutter(buildPcmLayout(sound.sampleRateHz), 0, sizeBytes);
   const head = await pieces.read(0, HEAD_BYTES);
@@ -35,7 +35,7 @@ const looksRight: Readonly<Record<AudioFile["format"], (head: string) => boolean
 /** Opens a sound. @throws HostError, DamagedError */
 export async function openAudioFile(sound: AudioFile): Promise<SegmentReader> {
   const { format, sizeBytes, seconds } = sound;
-  const pieces = createPieces(sound.uri, sizeBytes);
+  const pieces = createPieceLoader(sound.uri, sizeBytes);
   if (sizeBytes > MAX_WHOLE_BYTES || (seconds ?? 0) > MAX_WHOLE_SECONDS)
     return createSegmentReader(pieces, await loadCutter(sound, pieces), seconds);
   const bytes = await pieces.read(0, sizeBytes);

@@ -30,7 +30,7 @@ async function readFromHost(uri: string, offset: number, length: number): Promis
   }
 }
 
-export interface Pieces {
+export interface PieceLoader {
   readonly sizeBytes: number;
   /** Reads `length` bytes from `start`, or fewer at the end of the file. @throws HostError */
   read(start: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
@@ -41,7 +41,7 @@ export interface Pieces {
  *
  * @param sizeBytes the file's size as the tool stated it; a piece whose length contradicts this size is an error
  */
-export function createPieces(uri: string, sizeBytes: number): Pieces {
+export function createPieceLoader(uri: string, sizeBytes: number): PieceLoader {
   const cache = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
   const piece = (index: number): Promise<Uint8Array<ArrayBuffer>> => {

@@ -1,5 +1,5 @@
 /** Divides a sound into segments that a browser can decode separately. */
-import type { Pieces } from "./pieces.ts";
+import type { PieceLoader } from "./pieces.ts";
 
 export interface Segment {
   /** Start of the segment, in seconds of the whole sound. */
@@ -81,7 +81,7 @@ export interface Cutter {
  * been read.
  */
 export function createSegmentReader(
-  pieces: Pieces,
+  pieces: PieceLoader,
   cutter: Cutter,
   statedSeconds: number | null,
 ): SegmentReader {

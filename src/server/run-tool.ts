@@ -61,6 +61,12 @@ export interface ClientTraits {
   readonly putsBytesIntoContext: boolean;
 }
 
+/**
+ * Maximum size of the audio inside a result. It is small, because an unknown client may pass the bytes on to its model
+ * as text, where larger audio would fill the context.
+ */
+const MAX_INLINE_BYTES = 256 * 1024;
+
 async function buildInlineBlock(
   { uri, mimeType, read }: NonNullable<ToolResult["inline"]>,
   client: ClientTraits,
@@ -71,12 +77,6 @@ async function buildInlineBlock(
     return { type: "resource", resource: { uri, mimeType, blob: data } };
   return { type: "audio", data, mimeType };
 }
-
-/**
- * Maximum size of the audio inside a result. It is small, because an unknown client may pass the bytes on to its model
- * as text, where larger audio would fill the context.
- */
-const MAX_INLINE_BYTES = 256 * 1024;
 
 /**
  * Explains why requested audio is not in the result. Returns `null` if the audio is in the result, or if no audio was
@@ -187,22 +187,22 @@ export async function runTool(
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
     const seconds = maxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
-    const isTask = client.isModern === true && declaresMcpTasks(context);
+    const mayAnswerAsMcpTask = client.isModern === true && declaresMcpTasks(context);
     const start =
-      isTask && tool.runAsMcpTask !== undefined
+      mayAnswerAsMcpTask && tool.runAsMcpTask !== undefined
         ? tool.runAsMcpTask
         : async (...rest: Parameters<Tool["run"]>) => ({ view: await tool.run(...rest) });
-    const runOnce = async (toolArgs: unknown) =>
+    const runWithArguments = async (toolArgs: unknown) =>
       await runWithCallTimeout(seconds, signal, (ending) =>
         start(toolArgs, toolDeps, { signal: ending, onProgress }),
       );
-    let started = await runOnce(args);
+    let started = await runWithArguments(args);
     const question = "view" in started ? started.view.question : undefined;
     const leftMs = endsAtMs - systemClock.steadyMs();
     const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
     if (elicitation?.kind === "ask") return elicitation.result;
     if (elicitation?.kind === "answered" && question !== undefined) {
-      started = await runOnce({ ...args, [question.argument]: elicitation.value });
+      started = await runWithArguments({ ...args, [question.argument]: elicitation.value });
     }
     const note = tool.annotations.openWorldHint ? deps.claimNote : () => null;
     return "view" in started

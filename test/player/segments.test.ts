@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { loadCutter } from "../../src/player/open-audio-file.ts";
-import type { Pieces } from "../../src/player/pieces.ts";
+import type { PieceLoader } from "../../src/player/pieces.ts";
 import { createSegmentReader, type Segment, type SegmentReader } from "../../src/player/segment-reader.ts";
 import type { Format } from "../../src/player/shown-result.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
@@ -21,7 +21,7 @@ function decoded(bytes: Uint8Array, format: string[] = []): Int16Array {
   return new Int16Array(stdout.buffer, stdout.byteOffset, Math.floor(stdout.byteLength / 2));
 }
 
-const piecesOfFile = (path: string): Pieces => {
+const piecesOfFile = (path: string): PieceLoader => {
   const bytes = new Uint8Array(readFileSync(path));
   return { sizeBytes: bytes.length, read: async (start, length) => bytes.slice(start, start + length) };
 };

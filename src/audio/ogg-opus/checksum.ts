@@ -24,8 +24,8 @@ function extend(start: number, bytes: Uint8Array, from: number, to: number): num
 /** Computes the checksum of a whole page, as if its checksum field were 0. */
 export function computeChecksumWithout(page: Uint8Array): number {
   const before = extend(0, page, 0, CHECKSUM_OFFSET);
-  const place = extend(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);
-  return extend(place, page, CHECKSUM_OFFSET + CHECKSUM_BYTES, page.byteLength) >>> 0;
+  const zeroed = extend(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);
+  return extend(zeroed, page, CHECKSUM_OFFSET + CHECKSUM_BYTES, page.byteLength) >>> 0;
 }
 
 /** Writes a page's checksum into it. */

@@ -44,13 +44,13 @@ export class Job {
   /** Number of new tasks that this job created. */
   newTaskCount = 0;
   /**
-   * Which attempt (by its number) was sent without getting a response; `null` if there is none. The send may have
-   * created the task.
+   * The number of the attempt whose send ended without a response, so that it may have created a task; `null` if there
+   * is none. It stays set after a later send got a response.
    */
   unresolvedAttempt: number | null = null;
   /**
-   * Whether a create is in progress or got no response. The create may have made a task, so the job must not end
-   * early.
+   * Whether a send is in progress or ended without a response. While it is true, the job must not end early. A response
+   * to a later send resets it.
    */
   hasUnresolvedCreate = false;
   /** Whether this process has the lease of the record. */

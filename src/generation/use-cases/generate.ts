@@ -62,6 +62,12 @@ export function prepareRequest({
 }
 
 /**
+ * Maximum wait of a repeated call after the client gave up the first call. With this maximum, the repeated call returns
+ * within 2 s.
+ */
+const REPEAT_WAIT_MS = 1500;
+
+/**
  * Runs a request until its audio is saved, or returns a handle if the call's wait ends first.
  *
  * @throws AudioError for every refusal and failure; `task_failed` if the task failed during this call
@@ -172,7 +178,7 @@ async function runRecord(
     case "failed":
       throw taskFailedError(outcome.record);
     case "error":
-      throw await withCost(deps, outcome.error, job.record);
+      throw await explainCreditError(deps, outcome.error, job.record);
     case "no_result":
     case "not_wanted":
       return null;
@@ -204,7 +210,11 @@ async function waitUntilStored(
  * Adds the estimated cost to an `insufficient_credits` error. The estimate uses the lengths of earlier tasks. They are
  * read from the ledger for this error only.
  */
-async function withCost(deps: GenerationDeps, error: AudioError, record: RequestRecord): Promise<AudioError> {
+async function explainCreditError(
+  deps: GenerationDeps,
+  error: AudioError,
+  record: RequestRecord,
+): Promise<AudioError> {
   const input = parseStoredInput(record);
   if (input === null || !isUnexplainedCreditError(error)) return error;
   return explainCredits(error, input, await readCalibration(deps, input.voice));
@@ -215,12 +225,6 @@ async function markListed({ ledger }: GenerationDeps, record: RequestRecord): Pr
   if (record.isListed) return record;
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
-
-/**
- * Maximum wait of a repeated call after the client gave up the first call. With this maximum, the repeated call returns
- * within 2 s.
- */
-const REPEAT_WAIT_MS = 1500;
 
 const withShorterWait = (call: CallWithDeadline, ms: number, clock: Clock): CallWithDeadline => ({
   ...call,

@@ -110,8 +110,8 @@ export function decideAdmission(
   if (cooldownMs > 0) return { kind: "held", reason: "cooldown", waitMs: cooldownMs };
   const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
-  const ends = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
-  const concurrencySlotFreeAtMs = ends[ends.length - limits.maxConcurrentTasks];
+  const slotExpiriesMs = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
+  const concurrencySlotFreeAtMs = slotExpiriesMs[slotExpiriesMs.length - limits.maxConcurrentTasks];
   if (concurrencySlotFreeAtMs !== undefined) {
     return { kind: "held", reason: "concurrency", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };
   }

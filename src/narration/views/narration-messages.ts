@@ -39,6 +39,10 @@ export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): stri
     : `Cancelled: nothing more is created for this task. ${stood}; requests already sent are completed, charged as usual and saved. ${repeat}`;
 }
 
+/** Maximum number of problems, paths or names that a sentence lists. */
+const MAX_LISTED = 5;
+const FILES_SHOWN = 3;
+
 function describeProblems({ problems, parts }: NarrationView): string[] {
   const shownProblems = problems.slice(0, MAX_LISTED).map(({ partIndex, excerpt, message }) => {
     const location = partIndex === null ? "" : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): `;
@@ -53,8 +57,6 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
     : [...shownProblems, `There are problems with ${listPartNumbers(rest, parts.total)}, too.`];
 }
 
-const MAX_LISTED = 5;
-
 /**
  * States the folder of a sheet's files and the names of the first files. Does not name all files, because there may be
  * a thousand.
@@ -68,8 +70,6 @@ function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const list = `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   return `Saved ${plural(files.length, "file")} in ${dirname(first.path)}: ${list} (${formatDuration(seconds)} in all).`;
 }
-
-const FILES_SHOWN = 3;
 
 function describeFiles({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });

@@ -11,7 +11,7 @@ import type { TaskRegistry } from "./task-registry.ts";
 const QUEUED_SHARE = 0.25;
 
 /** A failure with a message that clients may read. The message reveals no internals. */
-class GenerationFailure extends Error {
+class ProcessingError extends Error {
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -20,8 +20,8 @@ class GenerationFailure extends Error {
   }
 }
 
-const processingFailedError = (): GenerationFailure =>
-  new GenerationFailure("generation_failed", "The audio could not be generated.");
+const processingFailedError = (): ProcessingError =>
+  new ProcessingError("generation_failed", "The audio could not be generated.");
 
 function buildSpeechRequest({ id, input }: Task): SpeechRequest {
   const { prompt, voice, output_format, sample_rate, speed, volume, pitch } = input;
@@ -85,8 +85,8 @@ export class TaskProcessor {
       tasks.end(task, ending);
     } catch (error) {
       if (stop.aborted) return;
-      if (!(error instanceof GenerationFailure)) onInternalError(error);
-      const { code, message } = error instanceof GenerationFailure ? error : processingFailedError();
+      if (!(error instanceof ProcessingError)) onInternalError(error);
+      const { code, message } = error instanceof ProcessingError ? error : processingFailedError();
       tasks.end(task, { status: "failed", code, message });
     }
   }
@@ -95,7 +95,7 @@ export class TaskProcessor {
     if (task.mustFail) throw processingFailedError();
     const { bytes, audioSeconds } = await this.#speakInTime(task);
     if (!Number.isFinite(audioSeconds) || audioSeconds <= 0 || bytes.byteLength === 0) {
-      throw new GenerationFailure("unreliable_duration", "The duration of the audio could not be measured.");
+      throw new ProcessingError("unreliable_duration", "The duration of the audio could not be measured.");
     }
     const chargedCredits = chargeForSeconds(audioSeconds);
     return { status: "succeeded", chargedCredits, audioSeconds, audio: bytes };
@@ -110,12 +110,12 @@ export class TaskProcessor {
       return await Promise.race([
         engine.speak(buildSpeechRequest(task), speaking.signal),
         clock.sleep(remainingMs, AbortSignal.any([this.#stopping.signal, speaking.signal])).then(() => {
-          throw new GenerationFailure("recovery_expired", "The audio could not be generated in time.");
+          throw new ProcessingError("recovery_expired", "The audio could not be generated in time.");
         }),
       ]);
     } catch (error) {
       if (!(error instanceof UnspeakablePromptError)) throw error;
-      throw new GenerationFailure("unreliable_duration", "The prompt holds nothing that can be spoken.");
+      throw new ProcessingError("unreliable_duration", "The prompt holds nothing that can be spoken.");
     } finally {
       speaking.abort();
     }

@@ -10,7 +10,7 @@ import { ServiceError } from "../service-error.ts";
 import { createTaskId, type Task, type TaskEnding } from "./task.ts";
 
 /** Maximum number of unfinished tasks over all accounts. It bounds the queue of the speech engine. */
-const SITE_CAPACITY_TASKS = 256;
+const SERVICE_CAPACITY_TASKS = 256;
 
 export interface TaskRegistryOptions {
   readonly clock: SandboxClock;
@@ -98,7 +98,7 @@ export class TaskRegistry {
     }
     // The contract has no code for a service at capacity. `concurrency_limit` is the closest code, because it is about
     // tasks in progress.
-    if (faults.capacityFull || this.#open.size >= SITE_CAPACITY_TASKS) {
+    if (faults.capacityFull || this.#open.size >= SERVICE_CAPACITY_TASKS) {
       throw new ServiceError("concurrency_limit", "The site is at capacity. Wait before trying again.");
     }
   }
