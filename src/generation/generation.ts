@@ -33,7 +33,7 @@ import {
 import { type ListedFile, listNewestSaved, listNewestTaskIds } from "./use-cases/newest-saved.ts";
 import { queryTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readNarrationPiece } from "./use-cases/read-audio.ts";
-import { readPiece } from "./use-cases/read-task-piece.ts";
+import { readTaskPiece } from "./use-cases/read-task-piece.ts";
 
 /**
  * The use cases of single requests. Methods with a {@link Call} throw {@link AudioError}, or the reason of the call's
@@ -53,7 +53,7 @@ export interface Generation {
   }>;
   getTask(taskIdOrHandle: string, call: Call): Promise<RequestView>;
   download(request: DownloadRequest, call: Call): Promise<RequestView>;
-  listTasks(query: RequestListQuery): Promise<ListedRequest[]>;
+  listRequests(query: RequestListQuery): Promise<ListedRequest[]>;
   /** Returns the credits that were spent according to the ledger. Does not ask the service. */
   sumSpending(): Promise<Spending>;
   readonly partOperations: PartOperations;
@@ -114,7 +114,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       resumer.schedule();
       return downloadTask(deps, jobs, request, call);
     },
-    listTasks: (query) => {
+    listRequests: (query) => {
       resumer.schedule();
       return listRecordedRequests(deps, query);
     },
@@ -131,7 +131,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     listNewestTaskIds: (limit) => listNewestTaskIds(deps, limit),
     readResource: (uri) => readAudio(deps, uri),
     readNarrationFile: (file) => readFile(deps, file),
-    readTaskPiece: (taskId, piece) => readPiece(deps, pieces, taskId, piece),
+    readTaskPiece: (taskId, piece) => readTaskPiece(deps, pieces, taskId, piece),
     readNarrationPiece: (file, piece) => readNarrationPiece(deps, pieces, file, piece),
     readCompanionPiece: async (saved, piece) => {
       const bytes = await pieces.read(saved, deps.folder.root, piece);

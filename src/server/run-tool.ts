@@ -180,8 +180,8 @@ export async function runTool(
   const toolDeps = capWaitAndTrackTimeout(deps, client, signal);
   try {
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
-    // Tools that use the service have `openWorldHint`. Report invalid settings before invalid arguments, because
-    // correcting arguments is useless without settings.
+    // Tools with `openWorldHint` use the service or its ledger, so they need valid settings. Report invalid settings
+    // before invalid arguments, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.toolDeps.assertConfigured();
     const parsedArgs = coerceArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;

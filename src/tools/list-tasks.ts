@@ -202,7 +202,7 @@ async function listEntries(
 ): Promise<ListEntry[]> {
   const generation = await deps.generation();
   const statuses = filter === null ? [null] : filter[0];
-  const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
+  const lists = statuses.map((status) => generation.listRequests({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
   // A narration's status is known only after the narration was read. So with a filter, read more narrations than are
   // shown.

@@ -18,7 +18,7 @@ function workflow(onClose: () => void): Workflow {
     loadMcpTaskOperations: unasked,
     getTask: unasked,
     download: unasked,
-    listTasks: unasked,
+    listRequests: unasked,
     sumSpending: unasked,
     listNewestSaved: unasked,
     listNewestTaskIds: unasked,

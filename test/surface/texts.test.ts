@@ -71,7 +71,7 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
       loadMcpTaskOperations: unasked,
       getTask: unasked,
       download: unasked,
-      listTasks: async () => [...rows],
+      listRequests: async () => [...rows],
       listNewestSaved: unasked,
       listNewestTaskIds: unasked,
       readResource: unasked,

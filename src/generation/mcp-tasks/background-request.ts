@@ -33,10 +33,10 @@ export interface McpTaskWithRecord {
 }
 
 /**
- * The number of recovery windows within which the request must end. One attempt needs up to three: one each for create,
- * watch and save. The free repeat of a failed task needs three more.
+ * The number of stages that the request may take, each limited by `recoveryTimeoutMs`. One attempt has three: create,
+ * watch and save. The free repeat of a failed task has three more.
  */
-const RECOVERY_WINDOWS = 6;
+const MAX_STAGES = 6;
 
 /** Whether the record's latest attempt was made for this MCP task and has failed. */
 export const hasFailedAttempt = ({ record, mcpTask }: McpTaskWithRecord): boolean =>
@@ -79,7 +79,7 @@ export class BackgroundRequest implements McpTaskPreparation {
 
   /** The call that makes the request. */
   call(): Call {
-    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.recoveryTimeoutMs;
+    const waitMs = MAX_STAGES * this.#deps.timing.recoveryTimeoutMs;
     return { signal: this.signal, waitMs, onProgress: () => undefined, mcpTaskPreparation: this };
   }
 

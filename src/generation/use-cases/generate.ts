@@ -1,4 +1,4 @@
-/** The use case of `generate_audio`: one request, one task, one file. */
+/** Prepares and runs one request, for `generate_audio`: one request, one task, one file. */
 import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, runWithTimeout } from "../../deadline.ts";

@@ -12,7 +12,7 @@ import { type AudioBytes, unknownResourceError } from "./read-audio.ts";
  * @param taskId decoded from the address
  * @throws AudioError `not_found`
  */
-export async function readPiece(
+export async function readTaskPiece(
   deps: GenerationDeps,
   reader: PieceReader,
   taskId: string,

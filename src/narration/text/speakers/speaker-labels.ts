@@ -1,7 +1,7 @@
 /**
  * Finds the speaker of each turn. A turn begins where a line begins with a name and a colon, or with a recurring name
- * without a colon. Without `voices`, a text stays unchanged. Evidence: form for names with a colon, sequence for names
- * without one, and share for the length of a turn.
+ * without a colon. If most paragraphs begin with labels, a turn lasts until the next label. Without `voices`, a text
+ * stays unchanged.
  */
 import { AudioError } from "../../../errors.ts";
 import type { SkippedList } from "../blocks.ts";
