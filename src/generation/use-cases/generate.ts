@@ -1,4 +1,4 @@
-/** Prepares and runs one request, for `generate_audio`: one request, one task, one file. */
+/** Prepares and runs one request for `generate_audio`. `generation.ts` first looks for a near duplicate. */
 import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, runWithTimeout } from "../../deadline.ts";
