@@ -1,4 +1,4 @@
-/** Creates hidden temporary files in which audio and pages are written, and removes those that killed processes left. */
+/** Creates hidden temporary files for audio and pages, and removes those that killed processes left. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";

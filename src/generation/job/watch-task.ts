@@ -12,8 +12,7 @@ import { queryService } from "./query-service.ts";
 
 /**
  * Polls until the task has ended. Gives up after a 401, after two 404s without a success in between, at the end of the
- * recovery timeout, or after the ledger was unavailable for as long. After any other response, polls
- * again.
+ * recovery timeout, or after the ledger was unavailable for as long. After any other response, polls again.
  *
  * @throws AudioError `not_found` once the record is marked as gone, `invalid_api_key`, `store_unavailable`, or
  *   `wait_expired`

@@ -13,7 +13,7 @@ type McpTaskTimes = Pick<McpTaskStatus<unknown>, "mcpTaskId" | "createdAtMs" | "
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** The fields of every task. `ttlMs` is `null`, because MCP tasks do not expire. */
+/** The fields of every MCP task. `ttlMs` is `null`, because MCP tasks do not expire. */
 const buildMcpTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTimes) => ({
   taskId: mcpTaskId,
   createdAt: iso(createdAtMs),

@@ -1,5 +1,5 @@
 /**
- * Simulates a narration in memory with the steps of `decideNextStep`, through a random course of answers, stops,
+ * Simulates a narration in memory with the steps of `decideDriverStep`, through a random course of answers, stops,
  * deaths and retakes.
  */
 import fc from "fast-check";

@@ -33,6 +33,7 @@ describe("a sequence of headings", () => {
       "ordinals behind it",
       ["Capítulo primero. Que trata del hidalgo.", "CAPÍTULO SEGUNDO", "Capítulo III. Donde se cuenta."],
     ],
+    ["an ordinal in figures behind its word, in capitals", ["CHAPTER 1ST", "CHAPTER 2ND"]],
     ["numbers in words above twelve", ["Chapter Thirteen", "Chapter Fourteen", "Chapter Twenty-One"]],
     ["Portuguese", ["CAPÍTULO VINTE E UM", "CAPÍTULO VINTE E DOIS"]],
     ["Indonesian", ["Bab Dua Puluh", "Bab Dua Puluh Satu"]],
