@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import type { Compose, Workflow } from "../../src/commands/workflow.ts";
 import { WorkflowProvider } from "../../src/commands/workflow-provider.ts";
 import { readConfig } from "../../src/config/config.ts";
-import type { Generation } from "../../src/generation/generation.ts";
 import { createLog } from "../../src/log.ts";
+import { UNUSED_GENERATION } from "../support/unused-generation.ts";
 
 const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY: "k" }, "linux", "/home/x");
 
@@ -13,31 +13,7 @@ function workflow(onClose: () => void): Workflow {
   const unasked = (): never => {
     throw new Error("not asked for");
   };
-  const generation: Generation = {
-    generate: unasked,
-    loadMcpTaskOperations: unasked,
-    getTask: unasked,
-    download: unasked,
-    listRequests: unasked,
-    sumSpending: unasked,
-    listNewestSaved: unasked,
-    listNewestTaskIds: unasked,
-    readResource: unasked,
-    readNarrationFile: unasked,
-    readTaskPiece: unasked,
-    readNarrationPiece: unasked,
-    readCompanionPiece: unasked,
-    readVerifiedBytes: unasked,
-    partOperations: {
-      findRecord: unasked,
-      findSaved: unasked,
-      generate: unasked,
-      awaitSent: unasked,
-      hasOtherPronunciation: unasked,
-      readCalibration: unasked,
-    },
-    close: async () => undefined,
-  };
+  const generation = { ...UNUSED_GENERATION };
   return { generation, narrations: unasked, close: async () => onClose() };
 }
 

@@ -15,6 +15,7 @@ import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask } from "../../src/tools/task-output.ts";
 import { listPublishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
+import { UNUSED_GENERATION } from "../support/unused-generation.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { NARRATIONS } from "./narration-views.ts";
 import { thrownErrors } from "./thrown.ts";
@@ -67,29 +68,10 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
   return {
     assertConfigured: () => undefined,
     generation: async () => ({
-      generate: unasked,
-      loadMcpTaskOperations: unasked,
-      getTask: unasked,
-      download: unasked,
+      ...UNUSED_GENERATION,
       listRequests: async () => [...rows],
-      listNewestSaved: unasked,
-      listNewestTaskIds: unasked,
-      readResource: unasked,
-      readNarrationFile: unasked,
-      readTaskPiece: unasked,
-      readNarrationPiece: unasked,
-      readCompanionPiece: unasked,
-      readVerifiedBytes: unasked,
       sumSpending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
-      partOperations: {
-        findRecord: unasked,
-        findSaved: async () => null,
-        generate: unasked,
-        awaitSent: unasked,
-        hasOtherPronunciation: unasked,
-        readCalibration: unasked,
-      },
-      close: async () => undefined,
+      partOperations: { ...UNUSED_GENERATION.partOperations, findSaved: async () => null },
     }),
     openExistingGeneration: async () => null,
     narrations: async () => ({
