@@ -209,10 +209,10 @@ export class NarrationOperations implements Narrations {
     const partSummary = await this.#partSummaryOf(narration);
     return {
       view: buildNarrationView(narration, partSummary, this.#deps.clock.wallMs()),
-      parts: plan.parts.map(({ text, section }, index) => ({
+      parts: plan.parts.map(({ text, chapterIndex }, index) => ({
         number: index + 1,
         text,
-        chapter: plan.sections[section]?.title ?? null,
+        chapter: plan.chapters[chapterIndex]?.title ?? null,
         take: findChosenTake(state, index),
         status: partSummary.statuses[index] ?? "not_started",
         record: partSummary.records[index] ?? null,

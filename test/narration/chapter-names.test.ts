@@ -34,7 +34,7 @@ describe("text before the first heading", () => {
 });
 
 describe("files of chapters", () => {
-  it("are one file with one name if the text has one section", async () => {
+  it("are one file with one name if the text has one chapter", async () => {
     const { files } = await narrator.narrate({
       text: "# One\n\nIt is late.",
       files: "chapters",

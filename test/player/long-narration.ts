@@ -83,7 +83,7 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
     savedAtMs: Date.now(),
     matchesFormat: true,
     durationSeconds: joined.durationSeconds,
-    section: null,
+    chapterIndex: null,
     chapterTitle: null,
     captionsFile: await recorded(`${stem}.vtt`),
     chaptersFile: await recorded(`${stem}.chapters.json`),

@@ -37,7 +37,7 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   savedAtMs: 0,
   matchesFormat: true,
   durationSeconds: 843.512,
-  section: null,
+  chapterIndex: null,
   chapterTitle: chapter,
   captionsFile: { path: `${FOLDER}/${name}.vtt`, sizeBytes: 900, sha256: "" },
   chaptersFile: null,

@@ -1,7 +1,7 @@
 /** Defines the tables of the ledger, with one text for both engines. */
 
 /** Grows with every change of the tables or of a stored value. A ledger with another version is refused. */
-export const SCHEMA_VERSION = 9;
+export const SCHEMA_VERSION = 10;
 
 /**
  * Times named `..._at_ms` are wall-clock milliseconds. Times named `..._steady_ms` are steady-clock milliseconds.

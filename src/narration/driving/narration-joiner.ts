@@ -168,8 +168,8 @@ export class NarrationJoiner {
   }
 }
 
-/** Adds a joined file to the files of a narration, in reading order. It replaces the former file of its section. */
+/** Adds a joined file to the files of a narration, in reading order. It replaces the former file of its chapter. */
 const withFile = (files: readonly NarrationFile[], joinedFile: NarrationFile): NarrationFile[] =>
-  [...files.filter(({ section }) => section !== joinedFile.section), joinedFile].sort(
-    (one, other) => (one.section ?? 0) - (other.section ?? 0),
+  [...files.filter(({ chapterIndex }) => chapterIndex !== joinedFile.chapterIndex), joinedFile].sort(
+    (one, other) => (one.chapterIndex ?? 0) - (other.chapterIndex ?? 0),
   );

@@ -46,7 +46,7 @@ type Companions = Pick<NarrationFile, "captionsFile" | "srtFile" | "chaptersFile
 export interface ServerSavedFile {
   /** The narration that saved the file; `null` for a single request. */
   readonly narrationId: string | null;
-  readonly file: SavedFile & { readonly section?: number | null };
+  readonly file: SavedFile & { readonly chapterIndex?: number | null };
   readonly companions: Companions | null;
 }
 
@@ -67,7 +67,7 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
     async join(request) {
       const { state, file, isComplete } = request;
       const inputFingerprint = computeFingerprint(request, captionFiles);
-      const before = state.files.find(({ section }) => section === file.section);
+      const before = state.files.find(({ chapterIndex }) => chapterIndex === file.chapterIndex);
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // An incomplete file never replaces a complete one.
         if (!isComplete && !before.isIncomplete) return before;
@@ -92,7 +92,7 @@ function computeFingerprint(
   { plan, state, file, parts, isComplete }: FileJoinRequest,
   captionFiles: CaptionFiles,
 ): string {
-  const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isComplete]));
+  const hash = createHash("sha256").update(JSON.stringify([file.chapterIndex, state.fileName, isComplete]));
   for (const { partIndex, file: audio } of parts) {
     const { pauseAfterSeconds, startSeconds } = plan.parts[partIndex] ?? {};
     const start = startSeconds === undefined ? [] : [startSeconds];
@@ -145,7 +145,7 @@ async function findReplacedFile(
   if (!state.mayReplace || !isComplete) return null;
   const owner = await findServerSavedFile(name);
   if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
-  return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner;
+  return owner.narrationId === narrationId && owner.file.chapterIndex !== file.chapterIndex ? null : owner;
 }
 
 async function joinParts(
@@ -157,7 +157,7 @@ async function joinParts(
   const format = formatOfPlan(plan);
   const name = buildFileName(fileRequest);
   const hasCompanions = plan.fileLayout !== "rows";
-  const chapter = file.section === null ? null : chooseChapterTitle(plan, file.section);
+  const chapter = file.chapterIndex === null ? null : chooseChapterTitle(plan, file.chapterIndex);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? listChapterMarks(plan, parts) : [];
   const sources = parts.map(({ file: audio, record, partIndex }, at) => ({
@@ -218,7 +218,7 @@ async function joinParts(
   return {
     ...savedFile,
     ...companions,
-    section: file.section,
+    chapterIndex: file.chapterIndex,
     chapterTitle: chapter,
     durationSeconds: joined.durationSeconds,
     conflictingName: basename(savedFile.path) === name ? null : name,
@@ -232,10 +232,10 @@ async function joinParts(
  * Returns the tags by which players group the files of a book's chapters. Rows of a sheet get none, because they are
  * not an album.
  */
-function buildAlbumTags(plan: StoredPlan, { section }: PlannedFile): TextTags {
-  const { fileLayout, title, wholeTitle = title, sections } = plan;
-  if (fileLayout !== "chapters" || section === null) return {};
-  return { album: wholeTitle, track: `${section + 1}/${sections.length}` };
+function buildAlbumTags(plan: StoredPlan, { chapterIndex }: PlannedFile): TextTags {
+  const { fileLayout, title, wholeTitle = title, chapters } = plan;
+  if (fileLayout !== "chapters" || chapterIndex === null) return {};
+  return { album: wholeTitle, track: `${chapterIndex + 1}/${chapters.length}` };
 }
 
 async function saveCompanions(request: CompanionRequest): Promise<Companions> {
@@ -262,10 +262,12 @@ function listChapterMarks(
   plan: StoredPlan,
   parts: readonly IndexedPart[],
 ): Array<{ readonly title: string; readonly firstPart: number }> {
-  const heading = plan.sections.find(({ title }) => title !== null)?.title;
+  const heading = plan.chapters.find(({ title }) => title !== null)?.title;
   if (heading === undefined) return [];
-  return plan.sections.flatMap(({ title }, section) => {
-    const firstPart = parts.findIndex(({ partIndex }) => plan.parts[partIndex]?.section === section);
+  return plan.chapters.flatMap(({ title }, chapterIndex) => {
+    const firstPart = parts.findIndex(
+      ({ partIndex }) => plan.parts[partIndex]?.chapterIndex === chapterIndex,
+    );
     // Text before the first heading is not a chapter, unless the plan has a title of its own for it.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];
     return [{ title: title ?? plan.title, firstPart }];

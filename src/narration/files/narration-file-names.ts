@@ -63,27 +63,27 @@ export function buildFileStem(narrationId: string, plan: StoredPlan, { fileName 
 export function buildFileName({ narrationId, plan, state, file, isComplete }: FileToName): string {
   const format = formatOfPlan(plan);
   const ending = isComplete ? "" : INCOMPLETE;
-  const rowName = file.section === null ? undefined : plan.sections[file.section]?.fileName;
+  const rowName = file.chapterIndex === null ? undefined : plan.chapters[file.chapterIndex]?.fileName;
   if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
   const name = buildRequestedName(buildFileStem(narrationId, plan, state), format);
-  if (file.section === null) return appendToStem(name, ending);
-  const digits = Math.max(2, `${plan.sections.length}`.length);
+  if (file.chapterIndex === null) return appendToStem(name, ending);
+  const digits = Math.max(2, `${plan.chapters.length}`.length);
   const number =
-    `${plan.fileLayout === "rows" ? file.section + 1 : chapterPosition(plan.sections, file.section)}`.padStart(
+    `${plan.fileLayout === "rows" ? file.chapterIndex + 1 : chapterPosition(plan.chapters, file.chapterIndex)}`.padStart(
       digits,
       "0",
     );
-  const words = `${number}-${slugOfFirstWords(chooseChapterTitle(plan, file.section))}`;
+  const words = `${number}-${slugOfFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
   // Leave the narration's id out of the names of rows. After a change of one row, the other rows then keep their files.
   if (plan.fileLayout === "rows" && state.fileName === null)
     return `${words}${ending}${FILE_EXTENSIONS[format]}`;
   return appendToStem(name, `-${words}${ending}`);
 }
 
-/** Returns the title of a section. For a row of a sheet, returns its first words. */
-export function chooseChapterTitle(plan: StoredPlan, section: number): string {
-  if (plan.fileLayout !== "rows") return plan.sections[section]?.title ?? plan.title;
-  return shortenExcerpt(plan.parts.find((part) => part.section === section)?.text ?? "");
+/** Returns the title of a chapter. For a row of a sheet, returns its first words. */
+export function chooseChapterTitle(plan: StoredPlan, chapterIndex: number): string {
+  if (plan.fileLayout !== "rows") return plan.chapters[chapterIndex]?.title ?? plan.title;
+  return shortenExcerpt(plan.parts.find((part) => part.chapterIndex === chapterIndex)?.text ?? "");
 }
 
 /**
@@ -106,9 +106,9 @@ export async function isFreeInOtherFormats(folder: OutputFolder, name: string): 
  */
 export function isNameOfOtherRow({ plan, file }: Pick<FileToName, "plan" | "file">, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();
-  return plan.sections.some(
-    ({ fileName }, section) =>
-      section !== file.section &&
+  return plan.chapters.some(
+    ({ fileName }, chapterIndex) =>
+      chapterIndex !== file.chapterIndex &&
       fileName !== undefined &&
       folded(buildRequestedName(fileName, formatOfPlan(plan))) === folded(name),
   );

@@ -2,8 +2,8 @@
 import type { StoredPlan } from "../state/narration-state.ts";
 
 export interface PlannedFile {
-  /** Index of the file's section; `null` for a file of the whole narration. */
-  readonly section: number | null;
+  /** Index of the file's chapter; `null` for a file of the whole narration. */
+  readonly chapterIndex: number | null;
   /** Indexes of the file's parts in the plan, in reading order. */
   readonly partIndexes: readonly number[];
 }
@@ -12,11 +12,11 @@ export interface PlannedFile {
 export function listPlannedFiles(plan: StoredPlan): PlannedFile[] {
   const partIndexes = plan.parts.map((_, index) => index);
   // Treat a single chapter as the whole narration, so that its title is not repeated.
-  const isOne = plan.fileLayout === "one" || (plan.fileLayout === "chapters" && plan.sections.length === 1);
-  if (isOne) return [{ section: null, partIndexes }];
-  const bySection = Map.groupBy(partIndexes, (index) => plan.parts[index]?.section);
-  return plan.sections.flatMap((_, section) => {
-    const ofSection = bySection.get(section);
-    return ofSection === undefined ? [] : [{ section, partIndexes: ofSection }];
+  const isOne = plan.fileLayout === "one" || (plan.fileLayout === "chapters" && plan.chapters.length === 1);
+  if (isOne) return [{ chapterIndex: null, partIndexes }];
+  const byChapter = Map.groupBy(partIndexes, (index) => plan.parts[index]?.chapterIndex);
+  return plan.chapters.flatMap((_, chapterIndex) => {
+    const ofChapter = byChapter.get(chapterIndex);
+    return ofChapter === undefined ? [] : [{ chapterIndex, partIndexes: ofChapter }];
   });
 }

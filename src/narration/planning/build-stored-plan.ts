@@ -6,7 +6,7 @@ import type { TextFormat } from "../../files/input-format.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import type { ParsedText, SkippedList } from "../text/blocks.ts";
-import { selectSections } from "../text/chapters/chosen-chapters.ts";
+import { selectChapters } from "../text/chapters/chosen-chapters.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
 import { planBlocks, planText } from "../text/plan-text.ts";
@@ -31,7 +31,7 @@ export interface PlanOptions {
   /** Whether there is a pause of `pauseSeconds` after every paragraph. Such a plan has more parts, so it costs more. */
   readonly pausesAfterParagraphs?: boolean;
   readonly fileLayout: "one" | "chapters";
-  /** The chapters to narrate, in the syntax of `parseSectionChoice`; absent for all. */
+  /** The chapters to narrate, in the syntax of `parseChapterChoice`; absent for all. */
   readonly chapters?: string | undefined;
 }
 
@@ -190,7 +190,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
   const { settings, pauseSeconds, fileLayout, chapters } = options;
   const { remarks, ...whole } = cutWholeText(source, options);
   const choose = (plan: NarrationPlan): NarrationPlan =>
-    chapters === undefined ? plan : selectSections(plan, chapters);
+    chapters === undefined ? plan : selectChapters(plan, chapters);
   const plan = choose(whole.plan);
   const unbroken = choose(whole.unbroken ?? whole.plan);
   const silent = plan.silentSpeakers.map(
@@ -215,7 +215,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
     ...(plan.author === undefined
       ? {}
       : { author: plan.author.replaceAll(INVISIBLE_CHARACTERS, " ").trim() }),
-    sections: plan.sections.map(({ title, level }) => (level === null ? { title } : { title, level })),
+    chapters: plan.chapters.map(({ title, level }) => (level === null ? { title } : { title, level })),
     parts,
     ...buildPronunciationsField(options),
     remarks: [

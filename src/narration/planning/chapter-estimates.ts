@@ -15,22 +15,22 @@ export interface ChapterEstimate {
   readonly credits: number;
 }
 
-/** Returns an empty list if the text has fewer than two sections. */
+/** Returns an empty list if the text has fewer than two chapters. */
 export function estimateChapters(
-  sections: ReadonlyArray<{ readonly title: string | null }>,
-  parts: ReadonlyArray<{ readonly section: number }>,
+  chapters: ReadonlyArray<{ readonly title: string | null }>,
+  parts: ReadonlyArray<{ readonly chapterIndex: number }>,
   estimates: readonly PartEstimate[],
 ): ChapterEstimate[] {
-  if (sections.length < 2) return [];
-  const numbers = numberChapters(sections);
-  const sums = sections.map(({ title }, index) => ({
+  if (chapters.length < 2) return [];
+  const numbers = numberChapters(chapters);
+  const sums = chapters.map(({ title }, index) => ({
     number: numbers[index] ?? null,
     title,
     seconds: 0,
     credits: 0,
   }));
-  for (const [index, { section }] of parts.entries()) {
-    const sum = sums[section];
+  for (const [index, { chapterIndex }] of parts.entries()) {
+    const sum = sums[chapterIndex];
     if (sum === undefined) continue;
     const { seconds = 0, credits = 0 } = estimates[index] ?? {};
     sum.seconds += seconds;

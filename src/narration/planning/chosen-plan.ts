@@ -3,10 +3,10 @@ import { AudioError } from "../../errors.ts";
 import type { StoredPlan } from "../state/narration-state.ts";
 import {
   describeChapter,
-  listPartsOfSections,
-  parseSectionChoice,
+  listPartsOfChapters,
+  parseChapterChoice,
 } from "../text/chapters/chosen-chapters.ts";
-import type { PlannedSection } from "../text/plan-types.ts";
+import type { PlannedChapter } from "../text/plan-types.ts";
 import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildChosenRemarks, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
 import { asRemarkOnWholeText } from "./skipped-remarks.ts";
@@ -14,26 +14,26 @@ import { asRemarkOnWholeText } from "./skipped-remarks.ts";
 /**
  * Returns the plan of the chosen chapters. Planning the same text with the same `chapters` gives an equal plan.
  *
- * @param wanted the chapters, in the syntax of `parseSectionChoice`
+ * @param wanted the chapters, in the syntax of `parseChapterChoice`
  * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
  */
-export function keepChosenSections(plan: StoredPlan, wanted: string): StoredPlan {
+export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan {
   if (plan.fileLayout === "rows") {
     throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.");
   }
-  const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));
-  const chosenIndexes = parseSectionChoice(sections, wanted);
-  assertPlanned(plan, sections, chosenIndexes);
-  if (chosenIndexes.length === sections.length) return plan;
-  const parts = listPartsOfSections(plan.parts, chosenIndexes);
+  const chapters = plan.chapters.map(({ title, level = null }) => ({ title, level }));
+  const chosenIndexes = parseChapterChoice(chapters, wanted);
+  assertPlanned(plan, chapters, chosenIndexes);
+  if (chosenIndexes.length === chapters.length) return plan;
+  const parts = listPartsOfChapters(plan.parts, chosenIndexes);
   const { wholeTitle: whole = plan.title } = plan;
   return {
     ...plan,
-    title: buildChosenTitle(whole, { sections, chosen: chosenIndexes }),
+    title: buildChosenTitle(whole, { chapters, chosen: chosenIndexes }),
     wholeTitle: whole,
     parts,
     remarks: [
-      ...buildChosenRemarks({ sections, chosen: chosenIndexes }),
+      ...buildChosenRemarks({ chapters, chosen: chosenIndexes }),
       ...buildInheritedRemarks(plan.remarks, { parts }),
       ...buildShortPartsRemarks({ parts }),
     ],
@@ -49,16 +49,16 @@ export function keepChosenSections(plan: StoredPlan, wanted: string): StoredPlan
  */
 function assertPlanned(
   plan: StoredPlan,
-  sections: readonly PlannedSection[],
+  chapters: readonly PlannedChapter[],
   chosen: readonly number[],
 ): void {
   if (plan.wholeTitle === undefined) return;
-  const planned = new Set(plan.parts.map(({ section }) => section));
-  const missingSection = chosen.find((section) => !planned.has(section));
-  if (missingSection === undefined) return;
+  const planned = new Set(plan.parts.map(({ chapterIndex }) => chapterIndex));
+  const missingChapterIndex = chosen.find((chapterIndex) => !planned.has(chapterIndex));
+  if (missingChapterIndex === undefined) return;
   throw new AudioError(
     "invalid_request",
-    `This narration holds only some chapters of its text, and not ${describeChapter(sections, missingSection)}. Nothing was sent.`,
+    `This narration holds only some chapters of its text, and not ${describeChapter(chapters, missingChapterIndex)}. Nothing was sent.`,
     { remedy: "Give the text or file again, with chapters." },
   );
 }

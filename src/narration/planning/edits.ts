@@ -102,13 +102,13 @@ function toSpokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): st
  * Renames the chapters whose headings were edited. A heading is spoken as the first paragraph of a part, so an edit can
  * change it.
  */
-function updateTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
-  return plan.sections.map((section, index) => {
-    const first = plan.parts.findIndex((part) => part.section === index);
+function updateTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["chapters"] {
+  return plan.chapters.map((chapter, index) => {
+    const first = plan.parts.findIndex((part) => part.chapterIndex === index);
     const [before, after] = [plan.parts[first]?.text, texts[first]];
     const [heading = ""] = after?.split(PARAGRAPH_JOINT) ?? [];
-    const wasHeading = section.title !== null && before?.split(PARAGRAPH_JOINT)[0] === section.title;
-    return wasHeading && hasWords(heading) ? { ...section, title: heading.replaceAll("\n", " ") } : section;
+    const wasHeading = chapter.title !== null && before?.split(PARAGRAPH_JOINT)[0] === chapter.title;
+    return wasHeading && hasWords(heading) ? { ...chapter, title: heading.replaceAll("\n", " ") } : chapter;
   });
 }
 
@@ -200,7 +200,7 @@ export function applyEdits(
   return {
     ...plan,
     ...(rules.length === 0 ? {} : { pronunciations: rules }),
-    sections: updateTitles(plan, texts),
+    chapters: updateTitles(plan, texts),
     parts,
     remarks: updateRemarks(plan.remarks, parts, edits),
   };

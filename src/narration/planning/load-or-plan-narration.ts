@@ -75,8 +75,8 @@ async function planSource(
   const { remarks, unspoken } = state;
   const current = { ...plan, remarks, unspoken };
   if (source.kind === "chosen") {
-    const { keepChosenSections } = await import("./chosen-plan.ts");
-    return keepChosenSections(current, source.chapters);
+    const { keepChosenChapters } = await import("./chosen-plan.ts");
+    return keepChosenChapters(current, source.chapters);
   }
   const { applyEdits } = await import("./edits.ts");
   return applyEdits(current, source.edits, source.pronunciations, state.retakes);

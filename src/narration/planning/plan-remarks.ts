@@ -16,13 +16,13 @@ const MAX_NAMED_CHAPTERS = 5;
 /** Returns a title such as `Moby-Dick, chapters 3 to 5`. Chapters without a number are named by their titles. */
 export function buildChosenTitle(
   title: string,
-  { sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">,
+  { chapters, chosen }: Pick<NarrationPlan, "chapters" | "chosen">,
 ): string {
   if (chosen === undefined) return title;
-  const all = numberChapters(sections);
+  const all = numberChapters(chapters);
   const numbers = chosen.flatMap((index) => all[index] ?? []);
   const titles = chosen.flatMap((index) =>
-    all[index] === null ? [shortenExcerpt(sections[index]?.title ?? "")] : [],
+    all[index] === null ? [shortenExcerpt(chapters[index]?.title ?? "")] : [],
   );
   const chapterNames =
     numbers.length === 0
@@ -33,12 +33,12 @@ export function buildChosenTitle(
 
 /** Names the chosen chapters by number and title. */
 export function buildChosenRemarks({
-  sections,
+  chapters,
   chosen,
-}: Pick<NarrationPlan, "sections" | "chosen">): string[] {
+}: Pick<NarrationPlan, "chapters" | "chosen">): string[] {
   if (chosen === undefined) return [];
-  const count = sections.filter(({ title }) => title !== null).length;
-  const chapterNames = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => describeChapter(sections, index));
+  const count = chapters.filter(({ title }) => title !== null).length;
+  const chapterNames = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => describeChapter(chapters, index));
   const rest = chosen.length - chapterNames.length;
   return [`Of ${count} chapters: ${chapterNames.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
 }
@@ -109,15 +109,16 @@ export function buildInheritedRemarks(
 
 /**
  * Thresholds for a remark on the text before the first heading: the minimum length of that text, and the minimum number
- * of sections. That text counts as a section.
+ * of chapters. That text counts as a chapter.
  */
 const FRONT_SECONDS = 60;
-const MIN_FRONT_SECTIONS = 4;
+const MIN_CHAPTERS_WITH_FRONT = 4;
 
 /** Reports a long text before the first chapter. It may be a table of contents, which the caller can leave out. */
-function buildFrontRemarks({ parts, sections, chosen }: NarrationPlan): string[] {
-  if (chosen !== undefined || sections[0]?.title !== null || sections.length < MIN_FRONT_SECTIONS) return [];
-  const front = parts.filter(({ section }) => section === 0);
+function buildFrontRemarks({ parts, chapters, chosen }: NarrationPlan): string[] {
+  if (chosen !== undefined || chapters[0]?.title !== null || chapters.length < MIN_CHAPTERS_WITH_FRONT)
+    return [];
+  const front = parts.filter(({ chapterIndex }) => chapterIndex === 0);
   const seconds = front.reduce((sum, { estimatedSeconds }) => sum + estimatedSeconds, 0);
   if (seconds < FRONT_SECONDS) return [];
   const length = `about ${Math.round(seconds / 60)} min`;

@@ -132,7 +132,7 @@ interface PlannedRow {
   readonly respelled: RespelledPart;
 }
 
-function planRow(row: SheetRow, section: number, options: PlanOptions, issues: RowIssues): PlannedRow[] {
+function planRow(row: SheetRow, chapterIndex: number, options: PlanOptions, issues: RowIssues): PlannedRow[] {
   if (row.isTooWide) {
     issues.add(row.number, TOO_WIDE);
     return [];
@@ -153,7 +153,10 @@ function planRow(row: SheetRow, section: number, options: PlanOptions, issues: R
     return [
       {
         row,
-        respelled: applyPronunciations({ text, voice, ...settings, section, pauseAfterSeconds: 0 }, options),
+        respelled: applyPronunciations(
+          { text, voice, ...settings, chapterIndex, pauseAfterSeconds: 0 },
+          options,
+        ),
       },
     ];
   } catch (error) {
@@ -256,14 +259,14 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   const rows = sheet.rows.filter((row) => hasWords(textOf(row)));
   const silent = sheet.rows.filter((row) => !rows.includes(row));
   const issues = new RowIssues();
-  const planned = rows.flatMap((row, section) => planRow(row, section, options, issues));
+  const planned = rows.flatMap((row, chapterIndex) => planRow(row, chapterIndex, options, issues));
   reportFileNameIssues(rows, format, issues);
   issues.throwIfAny();
   if (rows.length === 0) throw refusedSheetError("has no row with a text");
   const parts = planned.map(({ respelled }) => respelled.part);
   const plan: NarrationPlan = {
     version: CUTTING_RULES_VERSION,
-    sections: rows.map(() => ({ title: null, level: null })),
+    chapters: rows.map(() => ({ title: null, level: null })),
     parts: parts.map(
       ({ voice, settings: _, ...part }): PlannedPart => (voice === null ? part : { ...part, voice }),
     ),
@@ -277,7 +280,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     pauseSeconds,
     fileLayout: "rows",
     title: chooseNarrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim(),
-    sections: rows.map(({ cells, number }) => ({
+    chapters: rows.map(({ cells, number }) => ({
       title: null,
       row: number,
       ...(cells.file === "" ? {} : { fileName: cells.file }),

@@ -20,10 +20,10 @@ export function deriveNarrationId(baseUrl: string, plan: StoredPlan): string {
   add(plan.fileLayout);
   for (const part of plan.parts) {
     add(canonicalizeInput(buildPartInput(plan, part)));
-    add(`${part.pauseAfterSeconds} ${part.section}`);
+    add(`${part.pauseAfterSeconds} ${part.chapterIndex}`);
     if (part.startSeconds !== undefined) add(`at ${part.startSeconds}`);
   }
-  for (const [index, { fileName }] of plan.sections.entries()) {
+  for (const [index, { fileName }] of plan.chapters.entries()) {
     if (fileName !== undefined) add(`${index} ${fileName}`);
   }
   return `${PREFIX}${hash.digest("hex").slice(0, DIGITS)}`;

@@ -21,7 +21,7 @@ const storedPartSchema = z.object({
   speaker: z.string().optional(),
   /** The speaker's settings, which replace the narration's. */
   settings: narrationSettingsSchema.strict().optional(),
-  section: z.int().nonnegative(),
+  chapterIndex: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
   /** Start time in the timeline of subtitles. */
   startSeconds: z.number().nonnegative().optional(),
@@ -63,12 +63,12 @@ export const storedPlanSchema = z.object({
   sourceName: z.string().optional(),
   /** The author that the text itself names. */
   author: z.string().optional(),
-  sections: z.array(
+  chapters: z.array(
     z.object({
       title: z.string().nullable(),
-      /** Level of the section's heading, 1 (the highest) to 6. */
+      /** Level of the chapter's heading, 1 (the highest) to 6. */
       level: z.int().positive().optional(),
-      /** Number of the section's row in a sheet. The header is row 1. */
+      /** Number of the chapter's row in a sheet. The header is row 1. */
       row: z.int().positive().optional(),
       /** The file name that the sheet gives, if any. */
       fileName: z.string().optional(),
@@ -110,9 +110,9 @@ const narrationFileSchema = z.object({
   savedAtMs: z.number(),
   matchesFormat: z.boolean(),
   durationSeconds: z.number().positive(),
-  /** Index of the file's section; `null` for a file of the whole narration. */
-  section: z.int().nonnegative().nullable(),
-  /** The title of the file's section; `null` for a file of the whole narration. */
+  /** Index of the file's chapter; `null` for a file of the whole narration. */
+  chapterIndex: z.int().nonnegative().nullable(),
+  /** The title of the file's chapter; `null` for a file of the whole narration. */
   chapterTitle: z.string().nullable(),
   captionsFile: savedTextSchema.nullable(),
   /** The captions as SubRip, if they are saved both as WebVTT and as SubRip. In this case, `captionsFile` is WebVTT. */

@@ -51,12 +51,12 @@ export function applyRetakes(
  * Finds the parts of "cue 12" or "row 5". A quote of their text would not identify them, because cues and rows are
  * short and often have the same words.
  */
-function findPartsByNumber({ parts, sections }: StoredPlan, quote: string): number[] {
+function findPartsByNumber({ parts, chapters }: StoredPlan, quote: string): number[] {
   const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];
   if (kind === undefined) return [];
   const isCue = kind.toLowerCase() === "cue";
-  return parts.flatMap(({ cue, section }, index) => {
-    const position = isCue ? cue : sections[section]?.row?.toString();
+  return parts.flatMap(({ cue, chapterIndex }, index) => {
+    const position = isCue ? cue : chapters[chapterIndex]?.row?.toString();
     return position === number ? [index] : [];
   });
 }

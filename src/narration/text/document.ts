@@ -1,17 +1,17 @@
-/** Builds the document. Its sections begin with headings and contain runs of paragraphs that may share parts. */
+/** Builds the document. Its chapters begin with headings and contain runs of paragraphs that may share parts. */
 import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalize.ts";
-import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan-types.ts";
+import { MAX_PARTS, type PlannedChapter, type Speaker } from "./plan-types.ts";
 import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
 
 /** Why a new run begins. If several reasons apply, the last one in this list counts. */
 export type CutBefore = "pause" | "speaker" | "rule" | "heading";
 
-/** Paragraphs of one section and one voice, with only the usual pause between them. */
+/** Paragraphs of one chapter and one voice, with only the usual pause between them. */
 export interface ParagraphRun {
-  readonly section: number;
+  readonly chapterIndex: number;
   readonly speaker: Speaker | null;
   /** Why a new run begins here; ignored for the first run. */
   readonly cutBefore: CutBefore;
@@ -21,7 +21,7 @@ export interface ParagraphRun {
 }
 
 export interface NarrationDocument {
-  readonly sections: readonly PlannedSection[];
+  readonly chapters: readonly PlannedChapter[];
   readonly runs: readonly ParagraphRun[];
 }
 
@@ -46,7 +46,7 @@ const joinTitles = (above: string, below: string): string =>
   /[.!?:]$/.test(above) ? `${above} ${below}` : `${above}: ${below}`;
 
 class Builder {
-  readonly sections: PlannedSection[] = [];
+  readonly chapters: PlannedChapter[] = [];
   readonly runs: OpenParagraphRun[] = [];
   /** Level of the last heading if no paragraph has followed it; otherwise 0. */
   #openHeadingLevel = 0;
@@ -56,19 +56,19 @@ class Builder {
   #pauseSeconds: number | null = null;
 
   addHeading(level: number, text: string): void {
-    const section = this.sections.at(-1);
+    const chapter = this.chapters.at(-1);
     // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. Otherwise, the
     // higher heading alone would become a part, only one second long.
     const isBelow = this.#openHeadingLevel > 0 && level > this.#openHeadingLevel;
-    if (isBelow && this.#pauseSeconds === null && section !== undefined) {
-      this.sections.push({
-        title: joinTitles(section.title ?? "", joinHeadingLines(text)),
-        level: section.level,
+    if (isBelow && this.#pauseSeconds === null && chapter !== undefined) {
+      this.chapters.push({
+        title: joinTitles(chapter.title ?? "", joinHeadingLines(text)),
+        level: chapter.level,
       });
-      this.sections.splice(-2, 1);
+      this.chapters.splice(-2, 1);
       this.runs.at(-1)?.paragraphs.push(text);
     } else {
-      this.sections.push({ title: joinHeadingLines(text), level });
+      this.chapters.push({ title: joinHeadingLines(text), level });
       this.#open(null, "heading", text);
     }
     this.#openHeadingLevel = level;
@@ -76,7 +76,7 @@ class Builder {
   }
 
   addParagraph(speaker: Speaker | null, text: string): void {
-    if (this.sections.length === 0) this.sections.push({ title: null, level: null });
+    if (this.chapters.length === 0) this.chapters.push({ title: null, level: null });
     const run = this.runs.at(-1);
     if (run === undefined || this.#hasRule) this.#open(speaker, "rule", text);
     else if (run.speaker !== speaker) this.#open(speaker, "speaker", text);
@@ -104,7 +104,7 @@ class Builder {
     const pauseSeconds = this.#pauseSeconds;
     this.#pauseSeconds = null;
     this.runs.push({
-      section: this.sections.length - 1,
+      chapterIndex: this.chapters.length - 1,
       speaker,
       cutBefore,
       pauseSeconds,

@@ -21,8 +21,8 @@ function firstWords(text: string): string {
 }
 
 /** Returns one line of at most 80 code points; empty if the text has no usable beginning. */
-export function chooseNarrationTitle({ title, sections, parts }: NarrationPlan): string {
-  const headings = sections.flatMap(({ title: heading }) => (heading === null ? [] : [heading]));
+export function chooseNarrationTitle({ title, chapters, parts }: NarrationPlan): string {
+  const headings = chapters.flatMap(({ title: heading }) => (heading === null ? [] : [heading]));
   const [heading] = headings;
   if (title !== undefined) return firstWords(title);
   if (heading !== undefined && (headings.length === 1 || !isChapter(heading))) return firstWords(heading);
@@ -30,7 +30,7 @@ export function chooseNarrationTitle({ title, sections, parts }: NarrationPlan):
   const text = first?.text ?? "";
   // Skip the heading of the first chapter.
   const prose =
-    first !== undefined && sections[first.section]?.title === null
+    first !== undefined && chapters[first.chapterIndex]?.title === null
       ? text
       : text.replace(/^[^\n]*(?:\n[^\n]+)*\n\n/, "");
   return firstWords(prose);

@@ -44,10 +44,10 @@ export interface PlanRequest {
   readonly speakers?: SpeakersByName | undefined;
 }
 
-/** The text from one heading to the next. Text before the first heading is a section without a heading. */
-export interface PlannedSection {
+/** The text from one heading to the next. Text before the first heading is a chapter without a heading. */
+export interface PlannedChapter {
   readonly title: string | null;
-  /** Level of the heading, 1 (the highest) to 6; `null` if the section has no heading. */
+  /** Level of the heading, 1 (the highest) to 6; `null` if the chapter has no heading. */
   readonly level: number | null;
 }
 
@@ -59,8 +59,8 @@ export interface PlannedPart {
   readonly voice?: VoiceId;
   /** The speaker's settings, which replace the narration's; absent if there are none. */
   readonly settings?: Omit<Speaker, "voice">;
-  /** Index in `sections`. */
-  readonly section: number;
+  /** Index in `chapters`. */
+  readonly chapterIndex: number;
   /**
    * Silence between this part and the next. It is 0 if the paragraph continues in the next part, and after the last
    * part.
@@ -122,8 +122,8 @@ export interface NarrationPlan {
   /** Title that the text itself states, in its front matter or header. */
   readonly title?: string;
   readonly author?: string;
-  readonly sections: readonly PlannedSection[];
-  /** Indexes of the chosen sections, ascending; absent if all are chosen. */
+  readonly chapters: readonly PlannedChapter[];
+  /** Indexes of the chosen chapters, ascending; absent if all are chosen. */
   readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
   readonly skipped: readonly Skipped[];

@@ -97,7 +97,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   const voiceless = speakers.listVoicelessNames();
   const plan = {
     version: CUTTING_RULES_VERSION,
-    sections: [{ title: null, level: null }],
+    chapters: [{ title: null, level: null }],
     parts,
     skipped: skipped.rows(),
     silentSpeakers: speakers.listSilentSpeakers(),
@@ -271,7 +271,7 @@ function buildParts({ cue, isFirst, speaker, text }: Sentence, narrationSpeed: n
         text: stretch.text,
         ...(voice === undefined ? {} : { voice }),
         ...(Object.keys(settings).length === 0 ? {} : { settings }),
-        section: 0,
+        chapterIndex: 0,
         pauseAfterSeconds: 0,
         ...(isFirst && at === 0 ? { startSeconds: cue.startSeconds, cue: cue.name } : {}),
         estimatedSeconds,

@@ -118,7 +118,7 @@ export function buildNarrationView(
   const { plan } = narration;
   const view = assembleNarrationView(narration, deriveTotals(narration, partSummary, nowMs));
   if (view.status !== "planned" || view.isSheet) return view;
-  return { ...view, chapters: estimateChapters(plan.sections, plan.parts, partSummary.estimates) };
+  return { ...view, chapters: estimateChapters(plan.chapters, plan.parts, partSummary.estimates) };
 }
 
 export function deriveTotals(
@@ -182,7 +182,7 @@ export function assembleNarrationView(narration: NarrationWithPlan, totals: Narr
     files: state.files.map((file) => ({
       ...file,
       mimeType,
-      row: file.section === null ? undefined : plan.sections[file.section]?.row,
+      row: file.chapterIndex === null ? undefined : plan.chapters[file.chapterIndex]?.row,
     })),
     // Failures come first, then parts that a person should listen to.
     problems: [
@@ -211,11 +211,11 @@ export function assembleNarrationView(narration: NarrationWithPlan, totals: Narr
 
 function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
   if (files.length === 0) return [];
-  const sections = new Map(
-    files.map(({ section, missingPartIndexes }) => [section, new Set(missingPartIndexes)]),
+  const missingByChapter = new Map(
+    files.map(({ chapterIndex, missingPartIndexes }) => [chapterIndex, new Set(missingPartIndexes)]),
   );
-  return plan.parts.flatMap(({ section }, index) => {
-    const missing = sections.get(null) ?? sections.get(section);
+  return plan.parts.flatMap(({ chapterIndex }, index) => {
+    const missing = missingByChapter.get(null) ?? missingByChapter.get(chapterIndex);
     return missing === undefined || missing.has(index) ? [index] : [];
   });
 }

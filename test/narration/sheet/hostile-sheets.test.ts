@@ -37,8 +37,8 @@ it("a sheet of any pieces is a plan whose rows are parts, or a refusal that says
         }
         planned += 1;
         storedPlanSchema.parse(outcome);
-        expect(outcome.parts.map(({ section }) => section)).toEqual(
-          outcome.sections.map((_, index) => index),
+        expect(outcome.parts.map(({ chapterIndex }) => chapterIndex)).toEqual(
+          outcome.chapters.map((_, index) => index),
         );
       },
     ),

@@ -12,7 +12,7 @@ const 文 = "私はその人を常に先生と呼んでいた。だからここ�
 );
 const book = (headings: readonly string[], prose = PROSE): string =>
   headings.map((heading) => `${heading}\n\n${prose}\n\n${prose}`).join("\n\n");
-const titles = (text: string): Array<string | null> => plan(text).sections.map(({ title }) => title);
+const titles = (text: string): Array<string | null> => plan(text).chapters.map(({ title }) => title);
 
 describe("a sequence of headings", () => {
   it.each([
@@ -86,8 +86,8 @@ describe("a sequence of headings", () => {
   it("is not its table of contents", () => {
     const headings = ["CHAPTER I. Jonathan.", "CHAPTER II. Mina.", "CHAPTER III. Lucy."];
     const contents = `CONTENTS\n\n${headings.join("\n\n")}\n\nEpilogue`;
-    const { sections, parts } = plan(`DRACULA\n\n${contents}\n\nNote on the text.\n\n${book(headings)}`);
-    expect(sections.map(({ title }) => title)).toEqual([null, ...headings]);
+    const { chapters, parts } = plan(`DRACULA\n\n${contents}\n\nNote on the text.\n\n${book(headings)}`);
+    expect(chapters.map(({ title }) => title)).toEqual([null, ...headings]);
     expect(parts[0]?.text).toContain("CHAPTER III. Lucy.");
   });
 

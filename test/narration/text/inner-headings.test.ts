@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 
 const plan = (text: string) => planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
-const titlesOf = (text: string) => plan(text).sections.map(({ title }) => title);
+const titlesOf = (text: string) => plan(text).chapters.map(({ title }) => title);
 
 const PROSE =
   "The river ran past the old mill, and the miller's daughter sat on the\nwall and counted boats until it was too dark to see them any more, as\nshe had done each evening of that summer.\n";

@@ -130,16 +130,16 @@ describe("Markdown", () => {
     expect(pauses(4)).toEqual([4, 4, 4, 0]);
   });
 
-  it("begins a section at each heading, except directly below a higher one", () => {
-    const { sections, parts } = plan(
+  it("begins a chapter at each heading, except directly below a higher one", () => {
+    const { chapters, parts } = plan(
       "Before.\n\n# Part One\n## Chapter *1*\n\nText.\n\nChapter 2\n---\n\n### Sub\n\n# 🎉\n\nMore.",
     );
-    expect(sections).toEqual([
+    expect(chapters).toEqual([
       { title: null, level: null },
       { title: "Part One: Chapter 1", level: 1 },
       { title: "Chapter 2: Sub", level: 2 },
     ]);
-    expect(parts.map(({ section, text }) => [section, text])).toEqual([
+    expect(parts.map(({ chapterIndex, text }) => [chapterIndex, text])).toEqual([
       [0, "Before."],
       [1, "Part One\n\nChapter 1\n\nText."],
       [2, "Chapter 2\n\nSub"],
@@ -148,8 +148,8 @@ describe("Markdown", () => {
   });
 
   it("finds chapters of plain text if there is no heading", () => {
-    const { sections } = plan("CHAPTER I.\nDown\n\nText.\n\nCHAPTER II.\n\nMore.");
-    expect(sections.map(({ title }) => title)).toEqual(["CHAPTER I. Down", "CHAPTER II."]);
+    const { chapters } = plan("CHAPTER I.\nDown\n\nText.\n\nCHAPTER II.\n\nMore.");
+    expect(chapters.map(({ title }) => title)).toEqual(["CHAPTER I. Down", "CHAPTER II."]);
   });
 
   it("finds the speakers of lines in paragraphs, lists and bold labels", () => {

@@ -7,16 +7,18 @@ const plan = (text: string, more: Partial<PlanRequest> = {}) =>
   planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
 
 describe("a plan of plain text", () => {
-  it("has sections at chapters, pauses at rules and before chapters, and host names for addresses", () => {
+  it("begins chapters at headings, pauses at rules and before chapters, and host names for addresses", () => {
     const text =
       "Before all.\r\n\r\nCHAPTER I.\r\nDown the Rabbit-Hole\r\n\r\nAlice was\r\nbeginning.\r\n\r\nSecond.\r\n\r\n* * *\r\n\r\nThird, see https://www.example.com/a/b.\r\n\r\nChapter 2: The Pool\r\n\r\nFourth.\r\n";
-    const { sections, parts } = plan(text);
-    expect(sections.map(({ title }) => title)).toEqual([
+    const { chapters, parts } = plan(text);
+    expect(chapters.map(({ title }) => title)).toEqual([
       null,
       "CHAPTER I. Down the Rabbit-Hole",
       "Chapter 2: The Pool",
     ]);
-    expect(parts.map(({ text, section, pauseAfterSeconds }) => [section, text, pauseAfterSeconds])).toEqual([
+    expect(
+      parts.map(({ text, chapterIndex, pauseAfterSeconds }) => [chapterIndex, text, pauseAfterSeconds]),
+    ).toEqual([
       [0, "Before all.", 2],
       [1, "CHAPTER I.\nDown the Rabbit-Hole\n\nAlice was beginning.\n\nSecond.", 1.5],
       [1, "Third, see example.com.", 2],

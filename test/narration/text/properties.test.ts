@@ -134,7 +134,7 @@ describe("every plan", () => {
   it.each(Array.from({ length: 150 }, (_, seed) => seed))("keeps its bounds: text %i", (seed) => {
     const speed = [0.5, 1, 2][seed % 3] ?? 1;
     const format = seed % 2 === 0 ? "plain" : "markdown";
-    const { parts, sections } = plan(chaos(seed), { speed, format, speakers: { Anna: "felix_zh" } });
+    const { parts, chapters } = plan(chaos(seed), { speed, format, speakers: { Anna: "felix_zh" } });
     for (const part of parts) {
       expect(countCodePoints(part.text)).toBeLessThanOrEqual(2048);
       expect(part.text).toBe(part.text.trim());
@@ -146,10 +146,10 @@ describe("every plan", () => {
       expect(part.estimatedCredits).toBe(
         Math.min(150, Math.max(10, Math.ceil(1.25 * Math.ceil(part.estimatedSeconds)))),
       );
-      expect(sections[part.section]).toBeDefined();
+      expect(chapters[part.chapterIndex]).toBeDefined();
     }
     expect(parts.at(-1)?.pauseAfterSeconds).toBe(0);
-    const order = parts.map(({ section }) => section);
+    const order = parts.map(({ chapterIndex }) => chapterIndex);
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 

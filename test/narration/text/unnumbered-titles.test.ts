@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 
 const titles = (text: string, format: "plain" | "markdown" = "plain"): Array<string | null> =>
-  planText({ text, format, speed: 1, pauseSeconds: 0.6 }).sections.map(({ title }) => title);
+  planText({ text, format, speed: 1, pauseSeconds: 0.6 }).chapters.map(({ title }) => title);
 
 const PROSE =
   "She went on for a long while about the river, and nobody\ninterrupted her until the evening. ".repeat(8);

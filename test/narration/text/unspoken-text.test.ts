@@ -175,7 +175,7 @@ describe("page furniture", () => {
 
   it("gives the title and the author of the header, and the headings of the notes", () => {
     expect(plan(BOOK)).toMatchObject({ title: "Moby Dick; Or, The Whale", author: "Herman Melville" });
-    expect(plan(AOZORA).sections.map(({ title }) => title)).toEqual([null, "上 先生と私: 一"]);
+    expect(plan(AOZORA).chapters.map(({ title }) => title)).toEqual([null, "上 先生と私: 一"]);
   });
 
   it("is omitted from Markdown, too", () => {

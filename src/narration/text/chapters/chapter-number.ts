@@ -4,13 +4,13 @@
  */
 import { LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
-type Sections = ReadonlyArray<{ readonly title: string | null }>;
+type Chapters = ReadonlyArray<{ readonly title: string | null }>;
 
 /** Minimum number of numbered headings. Fewer may be numbered by chance. */
 const MIN_COUNTED_HEADINGS = 3;
 /**
  * Minimum share of headings that are numbered. With a smaller share, the book probably has several stories, and the
- * numbers count the sections within one of them.
+ * numbers count the chapters within one of them.
  */
 const COUNTED_SHARE = 0.5;
 /**
@@ -20,16 +20,16 @@ const COUNTED_SHARE = 0.5;
 const LEVEL_PREFERENCE = [LEVEL.chapter, LEVEL.bare, LEVEL.part];
 
 /**
- * Returns the position of a section among the headings: 1 for the first heading. Returns 0 for the text before the
+ * Returns the position of a chapter among the headings: 1 for the first heading. Returns 0 for the text before the
  * first heading.
  */
-export const chapterPosition = (sections: Sections, index: number): number =>
-  sections[0]?.title === null ? index : index + 1;
+export const chapterPosition = (chapters: Chapters, index: number): number =>
+  chapters[0]?.title === null ? index : index + 1;
 
 /** Finds the numbers that headings of one level state, if these are 1, 2, 3 and so on in reading order. */
-function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
-  const forms = sections.map(({ title }) => (title === null ? null : parseChapterForm(title)));
-  const titled = sections.filter(({ title }) => title !== null).length;
+function statedNumbers(chapters: Chapters): ReadonlyMap<number, number> | null {
+  const forms = chapters.map(({ title }) => (title === null ? null : parseChapterForm(title)));
+  const titled = chapters.filter(({ title }) => title !== null).length;
   for (const level of LEVEL_PREFERENCE) {
     const numbers = forms.flatMap((form, index) =>
       form?.level === level ? [[index, form.sortNumber] as const] : [],
@@ -41,16 +41,16 @@ function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
 }
 
 /**
- * Numbers all sections. The text before the first heading gets 0. If the headings of one level state 1, 2, 3 and so on,
+ * Numbers all chapters. The text before the first heading gets 0. If the headings of one level state 1, 2, 3 and so on,
  * each of them gets the number that it states, and all other headings get `null`. If no level has such headings, each
  * heading gets its position among all headings.
  *
- * @returns one number or `null` for each section
+ * @returns one number or `null` for each chapter
  */
-export function numberChapters(sections: Sections): ReadonlyArray<number | null> {
-  const numbers = statedNumbers(sections);
-  return sections.map(({ title }, index) => {
-    if (title === null || numbers === null) return chapterPosition(sections, index);
+export function numberChapters(chapters: Chapters): ReadonlyArray<number | null> {
+  const numbers = statedNumbers(chapters);
+  return chapters.map(({ title }, index) => {
+    if (title === null || numbers === null) return chapterPosition(chapters, index);
     return numbers.get(index) ?? null;
   });
 }

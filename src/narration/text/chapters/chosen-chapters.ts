@@ -5,7 +5,7 @@
 import { AudioError } from "../../../errors.ts";
 import { shortenExcerpt } from "../excerpt.ts";
 import { chooseNarrationTitle } from "../narration-title.ts";
-import type { NarrationPlan, PlannedSection } from "../plan-types.ts";
+import type { NarrationPlan, PlannedChapter } from "../plan-types.ts";
 import { numberChapters } from "./chapter-number.ts";
 import { CHOICE_WORDS } from "./chapter-words.ts";
 
@@ -16,7 +16,7 @@ const HALF_RANGE = /^\s*(?:\d{1,5}\s*[-–—]|[-–—]\s*\d{1,5})\s*$/;
 /** Matches a word before numbers, as in `chapters 3-5`. */
 const CHAPTER_WORD = new RegExp(`^(?:${[...CHOICE_WORDS].join("|")})\\.?\\s+(?=\\d|last)`, "i");
 
-type Sections = readonly PlannedSection[];
+type Chapters = readonly PlannedChapter[];
 
 const comparable = (text: string): string =>
   text
@@ -26,20 +26,20 @@ const comparable = (text: string): string =>
     .trim();
 
 /** Returns a chapter's number and quoted title. Leaves out what the chapter does not have. */
-export const describeChapter = (sections: Sections, index: number): string => {
-  const title = sections[index]?.title;
-  const number = numberChapters(sections)[index] ?? null;
+export const describeChapter = (chapters: Chapters, index: number): string => {
+  const title = chapters[index]?.title;
+  const number = numberChapters(chapters)[index] ?? null;
   const shownTitle = title === null || title === undefined ? [] : [JSON.stringify(shortenExcerpt(title))];
   return [...(number === null ? [] : [`${number}`]), ...shownTitle].join(" ");
 };
 
-function refusedChoiceError(sections: Sections, wanted: string): AudioError {
-  const [first, last] = [sections[0]?.title === null ? 1 : 0, sections.length - 1];
-  const count = sections.length - first;
+function refusedChoiceError(chapters: Chapters, wanted: string): AudioError {
+  const [first, last] = [chapters[0]?.title === null ? 1 : 0, chapters.length - 1];
+  const count = chapters.length - first;
   const existingChapters =
     count < 2
       ? "it has no chapters to choose from"
-      : `it has ${count}, from ${describeChapter(sections, first)} to ${describeChapter(sections, last)}`;
+      : `it has ${count}, from ${describeChapter(chapters, first)} to ${describeChapter(chapters, last)}`;
   return new AudioError(
     "invalid_request",
     `The text has no chapter ${JSON.stringify(shortenExcerpt(wanted))}; ${existingChapters}. Nothing was sent.`,
@@ -47,8 +47,8 @@ function refusedChoiceError(sections: Sections, wanted: string): AudioError {
   );
 }
 
-function ambiguousChoiceError(sections: Sections, wanted: string, found: readonly number[]): AudioError {
-  const chapterNames = found.slice(0, MAX_NAMED_CHAPTERS).map((index) => describeChapter(sections, index));
+function ambiguousChoiceError(chapters: Chapters, wanted: string, found: readonly number[]): AudioError {
+  const chapterNames = found.slice(0, MAX_NAMED_CHAPTERS).map((index) => describeChapter(chapters, index));
   const more = found.length > MAX_NAMED_CHAPTERS ? ` and ${found.length - MAX_NAMED_CHAPTERS} more` : "";
   return new AudioError(
     "invalid_request",
@@ -58,13 +58,13 @@ function ambiguousChoiceError(sections: Sections, wanted: string, found: readonl
 }
 
 /**
- * Finds the sections whose whole title is `wanted`. If there are none, finds those whose title begins with `wanted`. If
+ * Finds the chapters whose whole title is `wanted`. If there are none, finds those whose title begins with `wanted`. If
  * there are none either, finds those whose title contains `wanted`.
  */
-function findSectionsByTitle(sections: Sections, wanted: string): readonly number[] {
+function findChaptersByTitle(chapters: Chapters, wanted: string): readonly number[] {
   const name = comparable(wanted);
   if (name === "") return [];
-  const titles = sections.map(({ title }) => comparable(title ?? ""));
+  const titles = chapters.map(({ title }) => comparable(title ?? ""));
   const matches = [
     (title: string) => title === name,
     (title: string) => title.startsWith(`${name} `),
@@ -79,10 +79,10 @@ function findSectionsByTitle(sections: Sections, wanted: string): readonly numbe
   return [];
 }
 
-function findSectionsByNumber(sections: Sections, wanted: string): readonly number[] | null {
+function findChaptersByNumber(chapters: Chapters, wanted: string): readonly number[] | null {
   const match = NUMBER_OR_RANGE.exec(wanted.replace(CHAPTER_WORD, ""));
   if (match === null) return null;
-  const numbers = numberChapters(sections);
+  const numbers = numberChapters(chapters);
   const last = Math.max(...numbers.map((number) => number ?? 0));
   const parseChapterNumber = (word: string): number => (/^last$/i.test(word) ? last : Number(word));
   const [one, other] = [parseChapterNumber(match[1] ?? ""), parseChapterNumber(match[2] ?? match[1] ?? "")];
@@ -92,51 +92,51 @@ function findSectionsByNumber(sections: Sections, wanted: string): readonly numb
   );
   const [first, end] = [indexes[0], indexes.at(-1)];
   if (first === undefined || end === undefined || indexes.length !== to - from + 1) return null;
-  // Include sections without a number, such as an interlude between two chapters of the range.
+  // Include chapters without a number, such as an interlude between two chapters of the range.
   return numbers.flatMap((_, index) => (index >= first && index <= end ? [index] : []));
 }
 
-/** Adds the sections below a heading, unless the heading is the title of the whole book. */
-function withInner(sections: Sections, index: number): number[] {
-  const level = sections[index]?.level ?? null;
+/** Adds the chapters below a heading, unless the heading is the title of the whole book. */
+function withInner(chapters: Chapters, index: number): number[] {
+  const level = chapters[index]?.level ?? null;
   const indexes = [index];
   const isTitle =
-    index === 0 && sections.every((section, at) => at === 0 || (section.level ?? 0) > (level ?? 0));
+    index === 0 && chapters.every((chapter, at) => at === 0 || (chapter.level ?? 0) > (level ?? 0));
   if (isTitle) return indexes;
-  for (let inner = index + 1; level !== null && inner < sections.length; inner += 1) {
-    if ((sections[inner]?.level ?? 0) <= level) break;
+  for (let inner = index + 1; level !== null && inner < chapters.length; inner += 1) {
+    if ((chapters[inner]?.level ?? 0) <= level) break;
     indexes.push(inner);
   }
   return indexes;
 }
 
 /**
- * Finds the sections that a caller chose.
+ * Finds the chapters that a caller chose.
  *
  * @param wanted `3`, `3-5`, `1, 4-last`, or titles as the plan lists them
  * @returns indexes, ascending
  * @throws AudioError `invalid_request` for a chapter that does not exist, or an ambiguous title
  */
-export function parseSectionChoice(sections: Sections, wanted: string): number[] {
-  const titledSections = findSectionsByTitle(sections, wanted);
+export function parseChapterChoice(chapters: Chapters, wanted: string): number[] {
+  const titledChapters = findChaptersByTitle(chapters, wanted);
   const choices =
-    titledSections.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((choice) => choice !== "");
-  if (sections.length < 2 || choices.length === 0) throw refusedChoiceError(sections, wanted);
+    titledChapters.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((choice) => choice !== "");
+  if (chapters.length < 2 || choices.length === 0) throw refusedChoiceError(chapters, wanted);
   const indexes = choices.flatMap((choice) => {
-    const byTitle = findSectionsByTitle(sections, choice);
+    const byTitle = findChaptersByTitle(chapters, choice);
     const isBareNumbers = NUMBER_OR_RANGE.test(choice.trim());
     const isNumbers = NUMBER_OR_RANGE.test(choice.trim().replace(CHAPTER_WORD, ""));
     // A number matches a title only if the number is the whole title, such as "1984".
-    const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(choice));
+    const isWhole = byTitle.every((index) => comparable(chapters[index]?.title ?? "") === comparable(choice));
     const titles = isBareNumbers && !isWhole ? [] : byTitle;
     const found =
       isBareNumbers || byTitle.length !== 1
-        ? (findSectionsByNumber(sections, choice.trim()) ?? titles)
+        ? (findChaptersByNumber(chapters, choice.trim()) ?? titles)
         : titles;
-    if (found.length === 0 || HALF_RANGE.test(choice)) throw refusedChoiceError(sections, choice);
-    if (found.length > 1 && !isNumbers) throw ambiguousChoiceError(sections, choice, found);
-    // A range already contains all sections up to its last chapter. Add the sections below that chapter.
-    return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
+    if (found.length === 0 || HALF_RANGE.test(choice)) throw refusedChoiceError(chapters, choice);
+    if (found.length > 1 && !isNumbers) throw ambiguousChoiceError(chapters, choice, found);
+    // A range already contains all chapters up to its last chapter. Add the chapters below that chapter.
+    return [...found, ...found.slice(-1).flatMap((index) => withInner(chapters, index))];
   });
   return [...new Set(indexes)].sort((one, other) => one - other);
 }
@@ -144,36 +144,36 @@ export function parseSectionChoice(sections: Sections, wanted: string): number[]
 /**
  * Returns the plan of the chosen chapters alone.
  *
- * @throws AudioError as {@link parseSectionChoice} does; `invalid_request` if the chapters have nothing to speak
+ * @throws AudioError as {@link parseChapterChoice} does; `invalid_request` if the chapters have nothing to speak
  */
-export function selectSections(plan: NarrationPlan, wanted: string): NarrationPlan {
-  const indexes = parseSectionChoice(plan.sections, wanted);
-  if (indexes.length === plan.sections.length) return plan;
+export function selectChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
+  const indexes = parseChapterChoice(plan.chapters, wanted);
+  if (indexes.length === plan.chapters.length) return plan;
   return {
     ...plan,
     title: chooseNarrationTitle(plan),
     chosen: indexes,
-    parts: listPartsOfSections(plan.parts, indexes),
+    parts: listPartsOfChapters(plan.parts, indexes),
   };
 }
 
-interface PartOfSection {
-  readonly section: number;
+interface PartOfChapter {
+  readonly chapterIndex: number;
   readonly pauseAfterSeconds: number;
 }
 
 /**
- * Returns the parts of the chosen sections. They are the same as in the plan of the whole text, but no pause follows
+ * Returns the parts of the chosen chapters. They are the same as in the plan of the whole text, but no pause follows
  * the last one.
  *
  * @throws AudioError `invalid_request` if the chapters have nothing to speak
  */
-export function listPartsOfSections<Part extends PartOfSection>(
+export function listPartsOfChapters<Part extends PartOfChapter>(
   all: readonly Part[],
   chosen: readonly number[],
 ): Part[] {
   const indexes = new Set(chosen);
-  const parts = all.filter(({ section }) => indexes.has(section));
+  const parts = all.filter(({ chapterIndex }) => indexes.has(chapterIndex));
   const last = parts.pop();
   // Remove the pause after the last part, because nothing follows it.
   if (last !== undefined) return [...parts, { ...last, pauseAfterSeconds: 0 }];
