@@ -2,10 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { systemClock } from "../src/clock.ts";
-import { buildNewRecord } from "../src/generation/records/resolve-record.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { createLog } from "../src/log.ts";
 import { createProcessId } from "../src/process-id.ts";
+import { buildNewRecord } from "../src/requests/records/resolve-record.ts";
 import { PostgresServer, whyNoPostgres } from "../test/support/postgres-server.ts";
 import { compare, type Row, report, timed } from "./measure.ts";
 import { OURS } from "./programs.ts";

@@ -6,8 +6,6 @@ import type { Config } from "../config/config.ts";
 import { findCertainSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
-import { buildTiming } from "../generation/deps.ts";
-import { createGeneration } from "../generation/generation.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { Limits } from "../limits/limits.ts";
@@ -15,6 +13,8 @@ import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createDetector } from "../redaction.ts";
+import { buildTiming } from "../requests/deps.ts";
+import { createRequests } from "../requests/requests.ts";
 import { requireOutputDir } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
@@ -38,7 +38,7 @@ export async function composeWorkflow(
   const limits = new Limits({ ledger, clock, log, timeScale, creditBudget });
   const partsFolder = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
-  const generation = createGeneration({
+  const requests = createRequests({
     service: createServiceClient(serviceAccess, { proxy: config.proxy, timeouts }),
     limits,
     ledger,
@@ -52,26 +52,25 @@ export async function composeWorkflow(
   const containsSecret = createDetector([serviceAccess.apiKey, ...findCertainSecrets(process.env)]);
   let narrationsPromise: Promise<Narrations> | undefined;
   return {
-    generation,
+    requests,
     narrations: () => {
-      narrationsPromise ??= import("../narration/narrations.ts").then(
-        ({ NarrationOperations }) =>
-          new NarrationOperations({
-            ledger,
-            partOperations: generation.partOperations,
-            folder,
-            clock,
-            log,
-            captionFiles: config.captions,
-            containsSecret,
-          }),
+      narrationsPromise ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
+        createNarrations({
+          ledger,
+          partOperations: requests.partOperations,
+          folder,
+          clock,
+          log,
+          captionFiles: config.captions,
+          containsSecret,
+        }),
       );
       return narrationsPromise;
     },
     async close() {
       // Close narrations first, so that they start no further jobs while the workflow closes.
       await (await narrationsPromise)?.close();
-      await generation.close();
+      await requests.close();
     },
   };
 }

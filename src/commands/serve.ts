@@ -105,8 +105,8 @@ export function runServer(isSandbox: boolean): void {
                 for (const each of config.unknownVariables) log.warn(describeUnknownVariable(each));
               provider.assertConfigured();
             },
-            generation: () => provider.generation(),
-            openExistingGeneration: () => provider.openExistingGeneration(),
+            requests: () => provider.requests(),
+            openExistingRequests: () => provider.openExistingRequests(),
             narrations: () => provider.narrations(),
             // Load `input-folder.ts` on demand, because few calls name an input file.
             readInput: async (file) => {
@@ -119,7 +119,7 @@ export function runServer(isSandbox: boolean): void {
             defaultVoice: config.defaultVoice,
             defaultWaitSeconds: config.waitSeconds,
           },
-          openLocalGeneration: () => provider.openLocalGeneration(),
+          openLocalRequests: () => provider.openLocalRequests(),
           instructions,
           redact: (text) => provider.redact(redact(text)),
           containsSecret: createDetector(findCertainSecrets(process.env)),

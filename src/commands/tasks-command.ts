@@ -6,7 +6,6 @@ import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
-import { type ListedRequest, listRecordedRequests } from "../generation/use-cases/list-recorded-requests.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
@@ -19,6 +18,7 @@ import {
 } from "../narration/views/listed-narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
+import { type ListedRequest, listRecordedRequests } from "../requests/use-cases/list-recorded-requests.ts";
 import { buildTaskRow } from "../tools/list-tasks.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { renderListedNarration } from "../tools/narration-row.ts";

@@ -6,9 +6,9 @@ import { buildSampleInput, chooseSampleLanguage } from "../contract/voice-sample
 import { VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
-import type { Generation } from "../generation/generation.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
+import type { Requests } from "../requests/requests.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { printable } from "./printable.ts";
 import { type PageEntry, renderAudioPage, VOICES_MARKER } from "./tasks-page.ts";
@@ -30,19 +30,15 @@ interface VoiceSample {
   readonly error: AudioError | null;
 }
 
-async function sampleOfVoice(
-  generation: Generation,
-  voice: Voice,
-  makesSamples: boolean,
-): Promise<VoiceSample> {
+async function sampleOfVoice(requests: Requests, voice: Voice, makesSamples: boolean): Promise<VoiceSample> {
   const input = buildSampleInput(voice);
-  const savedSample = await generation.partOperations.findSaved({ input, take: 1 });
+  const savedSample = await requests.partOperations.findSaved({ input, take: 1 });
   if (savedSample !== null) return { voice, path: savedSample.file.path, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
   // Wait without a limit, because the command ends only when every sample is made or has failed.
   const call = { signal: new AbortController().signal, waitMs: MAX_TIMER_MS, onProgress: () => undefined };
   try {
-    const view = await generation.generate({ input, take: 1, fileName: null, mayReplace: false }, call);
+    const view = await requests.generate({ input, take: 1, fileName: null, mayReplace: false }, call);
     const creditsNow = view.replayed ? 0 : (view.billing?.charged_credits ?? 0);
     return { voice, path: view.audio?.path ?? null, creditsNow, error: null };
   } catch (error) {
@@ -85,8 +81,8 @@ export async function runVoicesCommand({ makesSamples, htmlFile }: VoicesCommand
   // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
-    const generation = await provider.generation();
-    const all = await Promise.all(VOICES.map((voice) => sampleOfVoice(generation, voice, makesSamples)));
+    const requests = await provider.requests();
+    const all = await Promise.all(VOICES.map((voice) => sampleOfVoice(requests, voice, makesSamples)));
     process.stdout.write(`${all.map(formatLine).join("\n")}\n`);
     if (makesSamples) {
       const credits = all.reduce((sum, { creditsNow }) => sum + creditsNow, 0);

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
-import type { Generation } from "../generation/generation.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createRedact, type Redact } from "../redaction.ts";
+import type { Requests } from "../requests/requests.ts";
 import { configurationError } from "./configuration-error.ts";
 import type { Compose, Workflow } from "./workflow.ts";
 
@@ -54,11 +54,11 @@ export class WorkflowProvider {
    *
    * @throws AudioError `configuration_error` with every issue, `store_unavailable`, …
    */
-  async generation(): Promise<Generation> {
-    return (await this.#workflow()).generation;
+  async requests(): Promise<Requests> {
+    return (await this.#workflow()).requests;
   }
 
-  /** Like {@link generation}, for narrations. */
+  /** Like {@link requests}, for narrations. */
   async narrations(): Promise<Narrations> {
     return await (await this.#workflow()).narrations();
   }
@@ -80,19 +80,19 @@ export class WorkflowProvider {
    * Returns the use cases of single requests if they are open or this machine has a ledger, otherwise `null`. Never
    * creates a ledger or connects to a database. Used for the lists that clients request when they start.
    */
-  async openLocalGeneration(): Promise<Generation | null> {
-    if (this.#opening !== undefined) return (await this.#opening).generation;
+  async openLocalRequests(): Promise<Requests | null> {
+    if (this.#opening !== undefined) return (await this.#opening).requests;
     const { issues, storeUrl, stateDir } = this.#config;
     const isHere = !this.#isSandbox && issues.length === 0 && storeUrl === null;
     return isHere && stateDir !== null && existsSync(join(stateDir, "ledger.sqlite"))
-      ? await this.generation()
+      ? await this.requests()
       : null;
   }
 
-  /** Like {@link openLocalGeneration}, for a tool call: also connects to a database on another machine. */
-  async openExistingGeneration(): Promise<Generation | null> {
+  /** Like {@link openLocalRequests}, for a tool call: also connects to a database on another machine. */
+  async openExistingRequests(): Promise<Requests | null> {
     const isElsewhere = this.#config.issues.length === 0 && this.#config.storeUrl !== null;
-    return isElsewhere ? await this.generation() : await this.openLocalGeneration();
+    return isElsewhere ? await this.requests() : await this.openLocalRequests();
   }
 
   /**

@@ -3,15 +3,15 @@
  * do so.
  */
 import type { Clock } from "../clock.ts";
+import type { McpTask } from "../ledger/rules/mcp-task.ts";
+import type { McpTaskStore } from "../ledger/store/mcp-task-store.ts";
+import type { ProcessId } from "../process-id.ts";
 import {
   type McpTaskOperations,
   type McpTaskStatus,
   mcpTaskStatus,
   type WorkingStatus,
-} from "../generation/mcp-tasks/mcp-task-status.ts";
-import type { McpTask } from "../ledger/rules/mcp-task.ts";
-import type { McpTaskStore } from "../ledger/store/mcp-task-store.ts";
-import type { ProcessId } from "../process-id.ts";
+} from "../requests/mcp-tasks/mcp-task-status.ts";
 import type { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { withCancelledMcpTask, withoutEndedProcesses } from "./state/narration-callers.ts";
 import type { ComputeTotals, NarrationRepository } from "./state/narration-repository.ts";

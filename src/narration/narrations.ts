@@ -5,13 +5,13 @@ import { isCancelledByCaller } from "../call-cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import type { Call } from "../generation/call.ts";
-import { findNameOwner } from "../generation/file-names/name-owner.ts";
-import type { McpTaskOperations, StatusOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
-import type { PartOperations } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { McpTaskDraft } from "../ledger/rules/mcp-task.ts";
 import type { Log } from "../log.ts";
+import type { Call } from "../requests/call.ts";
+import { findNameOwner } from "../requests/file-names/name-owner.ts";
+import type { McpTaskOperations, StatusOrView } from "../requests/mcp-tasks/mcp-task-status.ts";
+import type { PartOperations } from "../requests/use-cases/generate-part.ts";
 import { isLanguageNote } from "../text-language.ts";
 import { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { createFileJoiner, type ServerSavedFile } from "./files/joined-files.ts";
@@ -101,7 +101,9 @@ export interface NarrationsDeps {
 /** How many narrations, counted from the newest, are searched for files that a new narration may replace. */
 const MAX_NARRATIONS_SEARCHED_FOR_FILE = 50;
 
-export class NarrationOperations implements Narrations {
+export const createNarrations = (deps: NarrationsDeps): Narrations => new NarrationOperations(deps);
+
+class NarrationOperations implements Narrations {
   readonly mcpTaskOperations: NarrationMcpTasks;
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
@@ -114,9 +116,9 @@ export class NarrationOperations implements Narrations {
     const computeTotals: ComputeTotals = async (known) =>
       deriveTotals(known, await this.#partSummaryOf(known), clock.wallMs());
     const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeTotals);
-    const findOwnFile = async (name: string): Promise<ServerSavedFile | null> =>
-      await this.#findServerSavedFile(name);
-    const fileJoiner = createFileJoiner({ folder, findServerSavedFile: findOwnFile, clock, captionFiles });
+    const findServerSavedFile = (name: string): Promise<ServerSavedFile | null> =>
+      this.#findServerSavedFile(name);
+    const fileJoiner = createFileJoiner({ folder, findServerSavedFile, clock, captionFiles });
     const { leaseTtlMs } = ledger;
     const drivers = new NarrationDrivers({
       repository,

@@ -8,8 +8,8 @@ const MAX_VALUES = 100;
 
 async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    const generation = await deps.openLocalGeneration();
-    return generation === null ? [] : await generation.listNewestTaskIds(MAX_VALUES);
+    const requests = await deps.openLocalRequests();
+    return requests === null ? [] : await requests.listNewestTaskIds(MAX_VALUES);
   } catch (cause) {
     deps.log.debug(`task ids could not be completed: ${String(cause)}`);
     return [];
@@ -19,7 +19,7 @@ async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
 async function listNarrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
     // Return no ids without a local ledger, because completion must not create anything or connect to another machine.
-    if ((await deps.openLocalGeneration()) === null) return [];
+    if ((await deps.openLocalRequests()) === null) return [];
     const rows = await (await deps.toolDeps.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);
   } catch (cause) {

@@ -5,8 +5,8 @@
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
 import { MAX_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
-import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import { decodePercent } from "../percent-decoding.ts";
+import type { AudioBytes } from "../requests/use-cases/read-audio.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 const TASK_PIECE = /^audio:\/\/tasks\/([^/?#]+)\/content\?(.*)$/;
@@ -53,11 +53,11 @@ async function readNarrationFile(
 ): Promise<AudioBytes> {
   const piece = query === undefined ? null : parsePiece(query, uri);
   const file = await (await deps.toolDeps.narrations()).findFileOf(narrationId, Number(number));
-  const generation = await deps.toolDeps.generation();
+  const requests = await deps.toolDeps.requests();
   if (kind !== "captions" && kind !== "chapters") {
     return await (piece === null
-      ? generation.readNarrationFile(file)
-      : generation.readNarrationPiece(file, piece));
+      ? requests.readNarrationFile(file)
+      : requests.readNarrationPiece(file, piece));
   }
   const companion = kind === "captions" ? file.captionsFile : file.chaptersFile;
   if (companion === null) throw new AudioError("not_found", `The file has no ${kind}.`);
@@ -66,7 +66,7 @@ async function readNarrationFile(
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
   }
   const wholeFile = { offset: 0, length: MAX_PIECE_BYTES };
-  const bytes = await generation.readCompanionPiece(companion, piece ?? wholeFile);
+  const bytes = await requests.readCompanionPiece(companion, piece ?? wholeFile);
   return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANIONS[kind] };
 }
 
@@ -82,7 +82,7 @@ export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadRe
   let found: AudioBytes;
   if (taskId !== undefined && query !== undefined) {
     const piece = parsePiece(query, uri);
-    found = await (await deps.toolDeps.generation()).readTaskPiece(decodePercent(taskId), piece);
+    found = await (await deps.toolDeps.requests()).readTaskPiece(decodePercent(taskId), piece);
   } else if (ofNarration !== null) found = await readNarrationFile(uri, ofNarration, deps);
   else return null;
   const { bytes, mimeType } = found;

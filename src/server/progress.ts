@@ -3,8 +3,8 @@
  * one, even if no further part was saved.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";
-import type { ProgressCount } from "../generation/call.ts";
 import type { Log } from "../log.ts";
+import type { ProgressCount } from "../requests/call.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**

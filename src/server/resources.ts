@@ -10,8 +10,8 @@ import {
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
 import { mimeTypeForPath } from "../contract/audio-format.ts";
-import type { ListedFile } from "../generation/use-cases/newest-saved.ts";
-import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
+import type { ListedFile } from "../requests/use-cases/newest-saved.ts";
+import type { AudioBytes } from "../requests/use-cases/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
 import { runWithCallTimeout } from "./call-deadline.ts";
 import { asAudioError, findRemedy } from "./error-result.ts";
@@ -55,8 +55,8 @@ const READ_SECONDS = 30;
 
 /** Lists the files of tasks and narrations, newest first. */
 async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
-  const generation = await deps.openLocalGeneration();
-  if (generation === null) return [];
+  const requests = await deps.openLocalRequests();
+  if (requests === null) return [];
   const rows = await (await deps.toolDeps.narrations()).list(null, MAX_LISTED);
   const joined = rows.flatMap(({ title, files }) =>
     files.map(({ path, sizeBytes, savedAtMs, chapterTitle }) => ({
@@ -68,7 +68,7 @@ async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
       savedAtMs,
     })),
   );
-  const all = [...(await generation.listNewestSaved(MAX_LISTED)), ...joined];
+  const all = [...(await requests.listNewestSaved(MAX_LISTED)), ...joined];
   return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MAX_LISTED);
 }
 
@@ -98,14 +98,14 @@ async function readParts(uri: string, narrationId: string, deps: ServerDeps): Pr
 }
 
 const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
-  (await deps.toolDeps.generation()).readResource(uri);
+  (await deps.toolDeps.requests()).readResource(uri);
 
 /** Reads a file of a narration; returns `null` if no narration has it. */
 async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
   if (!uri.startsWith("file:")) return null;
   const path = parseFileUri(uri);
   const file = path === null ? null : await (await deps.toolDeps.narrations()).findFileAt(path);
-  return file === null ? null : await (await deps.toolDeps.generation()).readNarrationFile(file);
+  return file === null ? null : await (await deps.toolDeps.requests()).readNarrationFile(file);
 }
 
 function parseFileUri(uri: string): string | null {

@@ -12,9 +12,9 @@ import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/settings.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { AudioError } from "../errors.ts";
-import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import { type Redact, secretRefusedError } from "../redaction.ts";
+import type { Requests } from "../requests/requests.ts";
 import {
   listPublishedArguments,
   type Tool,
@@ -42,7 +42,7 @@ export interface ServerDeps {
    * Returns the use cases of single requests for lists that clients request on their own, without a user's request.
    * Returns `null` if the workflow would have to create a folder, connect to another machine or start a sandbox.
    */
-  openLocalGeneration(): Promise<Generation | null>;
+  openLocalRequests(): Promise<Requests | null>;
   /** The server's instructions for every conversation. */
   readonly instructions: string;
   readonly redact: Redact;

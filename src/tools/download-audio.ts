@@ -2,8 +2,8 @@
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { MIME_TYPES } from "../contract/audio-format.ts";
-import type { Generation } from "../generation/generation.ts";
-import type { SavedAudio } from "../generation/records/request-view.ts";
+import type { SavedAudio } from "../requests/records/request-view.ts";
+import type { Requests } from "../requests/requests.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import { fileNameSchema, taskIdSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
@@ -11,11 +11,11 @@ import { defineTool, type InlineAudio } from "./tool.ts";
 
 const DELIVERIES = ["path", "inline", "both"] as const;
 
-const inlineAudio = (generation: Generation, audio: SavedAudio): InlineAudio => ({
+const inlineAudio = (requests: Requests, audio: SavedAudio): InlineAudio => ({
   uri: pathToFileURL(audio.path).href,
   mimeType: MIME_TYPES[audio.format],
   sizeBytes: audio.sizeBytes,
-  read: (max) => generation.readVerifiedBytes(audio, max),
+  read: (max) => requests.readVerifiedBytes(audio, max),
 });
 
 export const downloadAudioTool = defineTool({
@@ -38,13 +38,13 @@ export const downloadAudioTool = defineTool({
   meta: PLAYER_META,
   output: taskOutput,
   async run(args, deps, call) {
-    const generation = await deps.generation();
-    const view = await generation.download(
+    const requests = await deps.requests();
+    const view = await requests.download(
       { taskIdOrHandle: args.task_id, fileName: args.file_name ?? null },
       { ...call, waitMs: deps.defaultWaitSeconds * 1000 },
     );
     const result = renderTask(view, deps);
     if ((args.deliver ?? "path") === "path" || view.audio === null) return result;
-    return { ...result, inline: inlineAudio(generation, view.audio) };
+    return { ...result, inline: inlineAudio(requests, view.audio) };
   },
 });

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { audioInputFields, reportFieldIssues } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
-import type { GenerateRequest } from "../generation/use-cases/generate.ts";
 import { containsCues } from "../narration/text/plain/time-codes.ts";
+import type { GenerateRequest } from "../requests/use-cases/generate.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
   fileNameSchema,
@@ -97,12 +97,12 @@ export const generateAudioTool = defineTool({
   output: taskOutput,
   async run(args, deps, call) {
     const { request, waitMs } = buildRequest(args, deps);
-    const generation = await deps.generation();
-    return renderTask(await generation.generate(request, { ...call, waitMs }), deps);
+    const requests = await deps.requests();
+    return renderTask(await requests.generate(request, { ...call, waitMs }), deps);
   },
   async runAsMcpTask(args, deps, call) {
     const { request, waitMs } = buildRequest(args, deps);
-    const { start } = await (await deps.generation()).loadMcpTaskOperations();
+    const { start } = await (await deps.requests()).loadMcpTaskOperations();
     const started = await start(request, { ...call, waitMs });
     return "view" in started ? { view: renderTask(started.view, deps) } : started;
   },

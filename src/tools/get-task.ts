@@ -18,9 +18,9 @@ export const getTaskTool = defineTool({
   }),
   output: taskOutput,
   async run(args, deps, call) {
-    const generation = await deps.generation();
+    const requests = await deps.requests();
     const waitMs = (args.wait_seconds ?? 0) * 1000;
-    return renderTask(await generation.getTask(args.task_id, { ...call, waitMs }), {
+    return renderTask(await requests.getTask(args.task_id, { ...call, waitMs }), {
       isFull: true,
       claimFirstSuccess: deps.claimFirstSuccess,
     });

@@ -3,10 +3,10 @@ import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { formatThousands } from "../contract/thousands.ts";
-import type { ListedRequest, RequestListQuery } from "../generation/use-cases/list-recorded-requests.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
 import { type ListedNarration, MAX_SEARCHED_NARRATIONS } from "../narration/views/listed-narrations.ts";
+import type { ListedRequest, RequestListQuery } from "../requests/use-cases/list-recorded-requests.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";
 import { omitNullish } from "./task-output.ts";
@@ -197,12 +197,12 @@ const pairWithTaskId = ({ taskId, inputHash }: ListedRequest): ListEntry["inputH
 
 /** Lists requests and narrations together, newest first. */
 async function listEntries(
-  deps: Pick<ToolDeps, "generation" | "narrations">,
+  deps: Pick<ToolDeps, "requests" | "narrations">,
   { filter, query, limit }: Pick<RequestListQuery, "query" | "limit"> & { readonly filter: Filter | null },
 ): Promise<ListEntry[]> {
-  const generation = await deps.generation();
+  const requests = await deps.requests();
   const statuses = filter === null ? [null] : filter[0];
-  const lists = statuses.map((status) => generation.listRequests({ status, query, limit }));
+  const lists = statuses.map((status) => requests.listRequests({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
   // A narration's status is known only after the narration was read. So with a filter, read more narrations than are
   // shown.
@@ -253,7 +253,7 @@ export const listTasksTool = defineTool({
       limit: limit ?? DEFAULT_LIMIT,
     });
     const isRunning = entries.some(({ row }) => RUNNING.has(String(row["status"])));
-    const spending = buildSpendingReport(await (await deps.generation()).sumSpending(), isRunning);
+    const spending = buildSpendingReport(await (await deps.requests()).sumSpending(), isRunning);
     const found = describeCount(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? found : `${found} ${spending.words}`;
     return {

@@ -54,9 +54,9 @@ async function findSavedSamples(
   deps: ToolDeps,
 ): Promise<ReadonlyMap<string, string>> {
   try {
-    const generation = await deps.openExistingGeneration();
-    if (generation === null) return new Map();
-    const { partOperations } = generation;
+    const requests = await deps.openExistingRequests();
+    if (requests === null) return new Map();
+    const { partOperations } = requests;
     const found = await Promise.all(
       voices.map(
         async (voice) =>

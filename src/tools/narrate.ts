@@ -6,7 +6,6 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
-import type { Call } from "../generation/call.ts";
 import type { NarrateSource } from "../narration/planning/load-or-plan-narration.ts";
 import {
   describeFilesBriefly,
@@ -15,6 +14,7 @@ import {
   formatChapterList,
 } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
+import type { Call } from "../requests/call.ts";
 import {
   MAX_CREDITS,
   type NarrateArgs,

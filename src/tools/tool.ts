@@ -3,11 +3,11 @@ import type { ZodError, z } from "zod";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { NarrationInput } from "../files/input-format.ts";
-import type { Call } from "../generation/call.ts";
-import type { Generation } from "../generation/generation.ts";
-import type { StatusOrView } from "../generation/mcp-tasks/mcp-task-status.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
+import type { Call } from "../requests/call.ts";
+import type { StatusOrView } from "../requests/mcp-tasks/mcp-task-status.ts";
+import type { Requests } from "../requests/requests.ts";
 
 /** Hints that clients read before a call. All four are always set and published with the title. */
 export interface Annotations {
@@ -22,10 +22,10 @@ export interface ToolDeps {
   /** Throws `configuration_error`, which names each issue, if settings are invalid. Does not load the workflow. */
   assertConfigured(): void;
   /** Loads and opens the workflow on first use; throws `configuration_error` while settings are invalid. */
-  generation(): Promise<Generation>;
-  /** Like {@link generation}, but returns `null` if there is no ledger yet or the settings are incomplete. */
-  openExistingGeneration(): Promise<Generation | null>;
-  /** Like {@link generation}, for narrations. */
+  requests(): Promise<Requests>;
+  /** Like {@link requests}, but returns `null` if there is no ledger yet or the settings are incomplete. */
+  openExistingRequests(): Promise<Requests | null>;
+  /** Like {@link requests}, for narrations. */
   narrations(): Promise<Narrations>;
   /**
    * Reads a text file from the input folder.

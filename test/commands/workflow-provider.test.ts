@@ -4,7 +4,7 @@ import type { Compose, Workflow } from "../../src/commands/workflow.ts";
 import { WorkflowProvider } from "../../src/commands/workflow-provider.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
-import { UNUSED_GENERATION } from "../support/unused-generation.ts";
+import { UNUSED_REQUESTS } from "../support/unused-requests.ts";
 
 const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY: "k" }, "linux", "/home/x");
 
@@ -13,8 +13,8 @@ function workflow(onClose: () => void): Workflow {
   const unasked = (): never => {
     throw new Error("not asked for");
   };
-  const generation = { ...UNUSED_GENERATION };
-  return { generation, narrations: unasked, close: async () => onClose() };
+  const requests = { ...UNUSED_REQUESTS };
+  return { requests, narrations: unasked, close: async () => onClose() };
 }
 
 function lazyThat(compose: Compose): WorkflowProvider {
@@ -36,7 +36,7 @@ it("calls that get the same failed start share one new start", async () => {
     });
   });
   // Each caller tries again as soon as it gets the failure.
-  const asking = Array.from({ length: 5 }, () => provider.generation().catch(() => provider.generation()));
+  const asking = Array.from({ length: 5 }, () => provider.requests().catch(() => provider.requests()));
   const got = await Promise.all(asking);
   expect(new Set(got).size).toBe(1);
   expect(starts).toBe(2);
@@ -51,8 +51,8 @@ it("a failed start is reported to every waiting call, and the next call tries ag
     if (starts === 1) throw new Error("the store is away");
     return workflow(() => undefined);
   });
-  const waiting = await Promise.allSettled([provider.generation(), provider.generation()]);
+  const waiting = await Promise.allSettled([provider.requests(), provider.requests()]);
   expect(waiting.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  await provider.generation();
+  await provider.requests();
   expect(starts).toBe(2);
 });

@@ -1,6 +1,6 @@
 /**
  * What another tool call does after a crash: it watches and saves accepted tasks, and never creates
- * (docs/reference-requests.md, A generation).
+ * (docs/reference-requests.md, A request).
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -93,7 +93,7 @@ async function bodiesOf(done: () => Promise<unknown>): Promise<Array<Record<stri
 async function keysOf(src: string, inputs: readonly unknown[]): Promise<string[]> {
   const moduleOf = (path: string): string => JSON.stringify(pathToFileURL(join(src, path)));
   const script = `
-    import { canonicalizeInput } from ${moduleOf("generation/canonical-input.ts")};
+    import { canonicalizeInput } from ${moduleOf("requests/canonical-input.ts")};
     import { deriveIdempotencyKey } from ${moduleOf("ledger/identity.ts")};
     const keys = ${JSON.stringify(inputs)}.map((input) => deriveIdempotencyKey(canonicalizeInput(input), 1, 1));
     process.stdout.write(JSON.stringify(keys));`;

@@ -7,9 +7,9 @@ import type { RequestTimeouts } from "../../src/api/transport.ts";
 import { composeWorkflow } from "../../src/commands/compose.ts";
 import type { Workflow } from "../../src/commands/workflow.ts";
 import { readConfig } from "../../src/config/config.ts";
-import type { Generation } from "../../src/generation/generation.ts";
-import type { RequestView } from "../../src/generation/records/request-view.ts";
 import { createLog } from "../../src/log.ts";
+import type { RequestView } from "../../src/requests/records/request-view.ts";
+import type { Requests } from "../../src/requests/requests.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { type Misbehaviour, next } from "./wire.ts";
 
@@ -24,7 +24,7 @@ const SHORT: RequestTimeouts = {
 
 let service: CountingService;
 let workflow: Workflow;
-let generation: Generation;
+let requests: Requests;
 let root: string;
 
 beforeEach(async () => {
@@ -40,7 +40,7 @@ beforeEach(async () => {
   if (config.serviceAccess === null) throw new Error("the settings of this test are wrong");
   const log = createLog("silent", (text) => text);
   workflow = await composeWorkflow(config, config.serviceAccess, log, SHORT);
-  generation = workflow.generation;
+  requests = workflow.requests;
 });
 afterEach(async () => {
   await workflow.close();
@@ -50,7 +50,7 @@ afterEach(async () => {
 
 async function generate(prompt: string): Promise<RequestView> {
   const call = { signal: new AbortController().signal, waitMs: 15_000, onProgress: () => undefined };
-  return await generation.generate({ input: { prompt }, take: 1, fileName: null, mayReplace: false }, call);
+  return await requests.generate({ input: { prompt }, take: 1, fileName: null, mayReplace: false }, call);
 }
 
 /** Ends by itself, so that a client without deadlines would fail the test and not hang it. */

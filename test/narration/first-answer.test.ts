@@ -1,7 +1,7 @@
 /** The response to the call that starts a narration, before its run has taken the lease. */
 import { expect, it, vi } from "vitest";
-import { NarrationOperations } from "../../src/narration/narrations.ts";
-import { makeDeps, silentService } from "../generation/bundle.ts";
+import { createNarrations } from "../../src/narration/narrations.ts";
+import { makeDeps, silentService } from "../requests/bundle.ts";
 
 it("the first answer never says that the process has ended, however slow the ledger is", async () => {
   const { deps, clock } = await makeDeps(silentService);
@@ -17,7 +17,7 @@ it("the first answer never says that the process has ended, however slow the led
     awaitSent: async () => undefined,
   };
   const rest = { captionFiles: "vtt", containsSecret: () => false } as const;
-  const narrations = new NarrationOperations({ ledger, partOperations, folder, clock, log, ...rest });
+  const narrations = createNarrations({ ledger, partOperations, folder, clock, log, ...rest });
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },

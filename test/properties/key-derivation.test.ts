@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AudioInput, audioInputSchema } from "../../src/contract/audio-input.ts";
-import { canonicalizeInput } from "../../src/generation/canonical-input.ts";
 import { deriveIdempotencyKey } from "../../src/ledger/identity.ts";
+import { canonicalizeInput } from "../../src/requests/canonical-input.ts";
 
 const url = fc.constantFrom("https://example.com/a", "https://example.com/b", "https://example.com/a/");
 const input: fc.Arbitrary<AudioInput> = fc

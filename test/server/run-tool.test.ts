@@ -31,8 +31,8 @@ async function call(
   const deps: ServerDeps = {
     toolDeps: {
       assertConfigured: () => undefined,
-      generation: () => Promise.reject(new Error("not asked for")),
-      openExistingGeneration: async () => null,
+      requests: () => Promise.reject(new Error("not asked for")),
+      openExistingRequests: async () => null,
       narrations: () => Promise.reject(new Error("not asked for")),
       readInput: () => Promise.reject(new Error("not asked for")),
       claimFirstSuccess: () => true,
@@ -41,7 +41,7 @@ async function call(
       voiceNotes: new Map(),
       defaultWaitSeconds: 45,
     },
-    openLocalGeneration: () => Promise.resolve(null),
+    openLocalRequests: () => Promise.resolve(null),
     instructions: "",
     claimNote: () => null,
     resourceLinks: "auto",

@@ -12,7 +12,7 @@ const LAYERS: readonly string[] = [
   "server",
   "tools",
   "narration",
-  "generation",
+  "requests",
   "limits",
   "ledger",
   "files",

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
 import { type Config, readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
-import { describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
-import { explainCredits } from "../../src/generation/records/explain-credits.ts";
-import type { ListedRequest } from "../../src/generation/use-cases/list-recorded-requests.ts";
+import { describePhase, type HoldReason, type Phase } from "../../src/requests/job/phase.ts";
+import { explainCredits } from "../../src/requests/records/explain-credits.ts";
+import type { ListedRequest } from "../../src/requests/use-cases/list-recorded-requests.ts";
 import { asAudioError, renderErrorResult } from "../../src/server/error-result.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { buildPromptList, getPrompt } from "../../src/server/prompts.ts";
@@ -15,7 +15,7 @@ import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask } from "../../src/tools/task-output.ts";
 import { listPublishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
-import { UNUSED_GENERATION } from "../support/unused-generation.ts";
+import { UNUSED_REQUESTS } from "../support/unused-requests.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { NARRATIONS } from "./narration-views.ts";
 import { thrownErrors } from "./thrown.ts";
@@ -67,13 +67,13 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
   };
   return {
     assertConfigured: () => undefined,
-    generation: async () => ({
-      ...UNUSED_GENERATION,
+    requests: async () => ({
+      ...UNUSED_REQUESTS,
       listRequests: async () => [...rows],
       sumSpending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
-      partOperations: { ...UNUSED_GENERATION.partOperations, findSaved: async () => null },
+      partOperations: { ...UNUSED_REQUESTS.partOperations, findSaved: async () => null },
     }),
-    openExistingGeneration: async () => null,
+    openExistingRequests: async () => null,
     narrations: async () => ({
       narrate: unasked,
       narrateAsMcpTask: unasked,

@@ -1,8 +1,8 @@
 /** Makes one part of a narration, or waits for its task, and returns how that went. */
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
-import { NotWantedError } from "../../generation/job/job.ts";
-import type { PartCall, PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
+import { NotWantedError } from "../../requests/job/job.ts";
+import type { PartCall, PartOperations, PartRequest } from "../../requests/use-cases/generate-part.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
 import { derivePartStatus, sumRecordCharge } from "../state/part-summary.ts";
 import type { PartState } from "./driver-step.ts";

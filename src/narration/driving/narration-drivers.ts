@@ -1,6 +1,6 @@
 /** Keeps the drivers of this process, one for each narration. Lets calls wait for the progress of a narration. */
 import { Deadline } from "../../deadline.ts";
-import type { Call } from "../../generation/call.ts";
+import type { Call } from "../../requests/call.ts";
 import type { NarrationState } from "../state/narration-state.ts";
 import { describeProgress } from "../views/narration-messages.ts";
 import { deriveNarrationStatus } from "../views/narration-view.ts";

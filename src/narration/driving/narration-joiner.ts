@@ -1,8 +1,8 @@
 /** Joins the files of one narration for its driver, and remembers how joining each file went. */
 import { DamagedPartError } from "../../audio/part-errors.ts";
 import { AudioError } from "../../errors.ts";
-import type { PartOperations, PartRequest } from "../../generation/use-cases/generate-part.ts";
 import type { Log } from "../../log.ts";
+import type { PartOperations, PartRequest } from "../../requests/use-cases/generate-part.ts";
 import type { FileJoiner } from "../files/joined-files.ts";
 import { listPlannedFiles } from "../files/planned-files.ts";
 import { hasChangedChoice } from "../state/narration-changes.ts";

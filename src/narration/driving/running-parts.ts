@@ -1,5 +1,5 @@
 /** Keeps the parts on which a driver works now, so that they can be aborted. */
-import type { PartRequest } from "../../generation/use-cases/generate-part.ts";
+import type { PartRequest } from "../../requests/use-cases/generate-part.ts";
 
 /** The work of this process on one part. */
 export interface RunningPart {

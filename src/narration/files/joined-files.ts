@@ -12,7 +12,7 @@ import { saveAudio } from "../../files/save-audio.ts";
 import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { removeIfPresent } from "../../files/temporary-file.ts";
-import { parseStoredFormat } from "../../generation/records/stored-input.ts";
+import { parseStoredFormat } from "../../requests/records/stored-input.ts";
 import { formatOfPlan, type NarrationFile, type StoredPlan } from "../state/narration-state.ts";
 import type { IndexedPart } from "../state/part-request.ts";
 import type { CompanionRequest } from "./companions.ts";

@@ -1,8 +1,8 @@
 /** Applies pronunciations to a part. Returns the part with the text to send and with its estimate. */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { estimateSeconds } from "../../contract/estimate.ts";
-import { respellInput } from "../../generation/records/respelled-input.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
+import { respellInput } from "../../requests/records/respelled-input.ts";
 import type { NarrationSettings, StoredPart } from "../state/narration-state.ts";
 
 export interface RespelledPart {

@@ -1,5 +1,5 @@
 /** Keeps chosen retakes when a text is edited, for the parts that the edit does not change. */
-import { canonicalizeInput } from "../../generation/canonical-input.ts";
+import { canonicalizeInput } from "../../requests/canonical-input.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 import { buildPartInput } from "./part-input.ts";

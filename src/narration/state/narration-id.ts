@@ -1,6 +1,6 @@
 /** Derives the id of a narration: equal text, settings, pauses and files at one base URL make the same narration. */
 import { createHash } from "node:crypto";
-import { canonicalizeInput } from "../../generation/canonical-input.ts";
+import { canonicalizeInput } from "../../requests/canonical-input.ts";
 import { CUTTING_RULES_VERSION } from "../text/plan-types.ts";
 import type { StoredPlan } from "./narration-state.ts";
 import { buildPartInput } from "./part-input.ts";

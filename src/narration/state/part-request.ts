@@ -1,5 +1,5 @@
 /** The request for one part of a narration (text, settings and chosen take), and the part's file. */
-import type { PartRequest, SavedPart } from "../../generation/use-cases/generate-part.ts";
+import type { PartRequest, SavedPart } from "../../requests/use-cases/generate-part.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { buildPartInput } from "./part-input.ts";
 

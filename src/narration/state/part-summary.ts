@@ -1,8 +1,8 @@
 /** Summarizes the status of a narration's parts, which is read from their records and stored nowhere else. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
-import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
 import { toRequestLookupKey } from "../../ledger/identity.ts";
 import { deriveConcurrencySlotState, type RequestRecord } from "../../ledger/record.ts";
+import type { PartOperations } from "../../requests/use-cases/generate-part.ts";
 import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { buildPartRequest } from "./part-request.ts";

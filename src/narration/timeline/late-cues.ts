@@ -3,7 +3,7 @@
  * measures their lateness in the file.
  */
 import type { Span } from "../../audio/join-request.ts";
-import type { PartOperations } from "../../generation/use-cases/generate-part.ts";
+import type { PartOperations } from "../../requests/use-cases/generate-part.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
 import { buildPartRequest } from "../state/part-request.ts";
 import type { PartSummary } from "../state/part-summary.ts";

@@ -1,8 +1,8 @@
 /** Answers requests of the tasks extension. This module is loaded on the first request. */
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { McpTaskOperations, McpTaskStatus } from "../../generation/mcp-tasks/mcp-task-status.ts";
 import type { McpTask } from "../../ledger/rules/mcp-task.ts";
+import type { McpTaskOperations, McpTaskStatus } from "../../requests/mcp-tasks/mcp-task-status.ts";
 import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
@@ -37,9 +37,7 @@ export async function answerMcpTaskRequest(
     deps.toolDeps.assertConfigured();
     const { taskId } = parsed.data;
     if (!mcpTaskFormat.safeParse(taskId).success) return throwUnknown();
-    const { findMcpTask, mcpTaskOperations } = await (
-      await deps.toolDeps.generation()
-    ).loadMcpTaskOperations();
+    const { findMcpTask, mcpTaskOperations } = await (await deps.toolDeps.requests()).loadMcpTaskOperations();
     const mcpTask = (await findMcpTask(taskId)) ?? throwUnknown();
     const taskRequest = { method, mcpTask, deps, context, client };
     if (mcpTask.kind === "narration") {

@@ -1,7 +1,7 @@
 /** Renders MCP tasks as tasks of the protocol: the answer to the call, and the answers to later requests. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { McpTaskStatus, WorkingStatus } from "../../generation/mcp-tasks/mcp-task-status.ts";
 import type { Redact } from "../../redaction.ts";
+import type { McpTaskStatus, WorkingStatus } from "../../requests/mcp-tasks/mcp-task-status.ts";
 
 /**
  * The interval at which clients should ask for a task's status. It is short, because such a request only reads the

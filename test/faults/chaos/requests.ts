@@ -2,8 +2,8 @@
 import { rm } from "node:fs/promises";
 import type { AudioInput } from "../../../src/contract/audio-input.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
-import { canonicalizeInput } from "../../../src/generation/canonical-input.ts";
 import { deriveIdempotencyKey } from "../../../src/ledger/identity.ts";
+import { canonicalizeInput } from "../../../src/requests/canonical-input.ts";
 import type { Random } from "./random.ts";
 
 export interface Asked {

@@ -1,0 +1,74 @@
+/** Calibrates length estimates by the actual length of earlier tasks. */
+import { estimateSeconds } from "../contract/estimate.ts";
+import type { RequestRecord } from "../ledger/record.ts";
+import type { RequestDeps } from "./deps.ts";
+import { parseStoredInput, type StoredInput } from "./records/stored-input.ts";
+
+/** Maximum number of tasks that are compared. The newest come first. */
+const MAX_TASKS = 60;
+/** Minimum number of tasks. With fewer tasks, the factor is 1, because the sample is too small. */
+const MIN_TASKS = 5;
+/**
+ * Minimum estimated length of the texts that are compared. The audio of shorter texts is mostly leading and trailing
+ * silence.
+ */
+const MIN_ESTIMATE_SECONDS = 3;
+/**
+ * Maximum of the factor that {@link computeCalibration} returns; its inverse is the minimum. A ratio beyond these
+ * bounds has another cause than the voice, so the bound is used instead.
+ */
+const MAX_FACTOR = 2;
+
+interface MeasuredRatio {
+  readonly voice: StoredInput["voice"];
+  /** Actual seconds divided by estimated seconds. */
+  readonly ratio: number;
+}
+
+function measureRatio(record: RequestRecord): MeasuredRatio[] {
+  const input = parseStoredInput(record);
+  if (input === null || record.audioSeconds === null) return [];
+  const estimated = estimateSeconds(input.sentPrompt) / input.speed;
+  if (estimated < MIN_ESTIMATE_SECONDS) return [];
+  return [{ voice: input.voice, ratio: record.audioSeconds / estimated }];
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [below, above] = [sorted[Math.ceil(middle) - 1] ?? 1, sorted[Math.floor(middle)] ?? 1];
+  return (below + above) / 2;
+}
+
+/**
+ * Returns the factor by which estimates of length and cost are multiplied: the median of actual divided by estimated length in
+ * earlier tasks. Uses only tasks of the same voice if there are enough. Idempotency keys, limits and the division into
+ * parts do not use this factor, because they must not change with the history.
+ *
+ * @param records of finished tasks, in any order
+ * @returns 0.5 to 2; 1 if there are too few tasks
+ */
+export function computeCalibration(records: readonly RequestRecord[], voice: string | null): number {
+  const all = records.flatMap(measureRatio);
+  const ofVoice = all.filter((one) => one.voice === voice);
+  const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
+  if (ratios.length < MIN_TASKS) return 1;
+  return Math.min(MAX_FACTOR, Math.max(1 / MAX_FACTOR, median(ratios)));
+}
+
+/**
+ * Computes the factor from the tasks in the ledger. Returns 1 if the ledger fails, because an estimate is not worth an
+ * error.
+ */
+export async function readCalibration(
+  { ledger, log }: Pick<RequestDeps, "ledger" | "log">,
+  voice: string | null,
+): Promise<number> {
+  try {
+    const records = await ledger.list({ apiKeys: "own", status: "succeeded", limit: MAX_TASKS });
+    return computeCalibration(records, voice);
+  } catch (error) {
+    log.debug(`an estimate was not calibrated: ${String(error)}`);
+    return 1;
+  }
+}

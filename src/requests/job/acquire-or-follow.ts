@@ -1,0 +1,97 @@
+/** Acquires the lease of a record, or follows the progress of the process that holds it. */
+import { Deadline } from "../../deadline.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
+import { describeCause } from "../../log.ts";
+import type { RequestDeps } from "../deps.ts";
+import { findSaved } from "../records/find-saved.ts";
+import type { Job, JobOutcome } from "./job.ts";
+
+/**
+ * The lease owner usually saves the audio within this time. After this time, a follower downloads a copy if its own
+ * folder does not have the audio.
+ */
+const OWNER_SAVE_TIMEOUT_MS = 3000;
+
+export type FollowOutcome =
+  /** This process has the lease. `hadFailed`: a task of the record failed before this process acquired the lease. */
+  | { readonly kind: "acquired"; readonly hadFailed: boolean }
+  /** Another process holds the lease, but the audio is ready to download. */
+  | { readonly kind: "downloadable" }
+  | { readonly kind: "ended"; readonly outcome: JobOutcome };
+
+/**
+ * Acquires the lease of the record, or follows the record until it has ended or its lease is free. A `resume` job
+ * follows only while somebody waits for the job.
+ */
+export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<FollowOutcome> {
+  const { ledger, clock, timing } = deps;
+  const { attempt, status, apiKeyId } = job.record;
+  // Drive only records of this API key. The record of another API key gets here if its audio was on this machine and
+  // the file has just disappeared.
+  if (apiKeyId !== ledger.identity.apiKeyId) return { kind: "ended", outcome: { kind: "no_result" } };
+  let ownerDeadline: Deadline | null = null;
+  for (;;) {
+    const { record, isOurs } = await ledger.acquireLease(job.record);
+    const before = job.record;
+    job.record = record;
+    if (isOurs) {
+      keepLeaseRenewed(job, deps);
+      // The task failed while this job was following, so this call reports the failure.
+      if (isNewFailure(record, attempt, status))
+        return { kind: "ended", outcome: { kind: "failed", record } };
+      await applyFileName(job, before, deps);
+      return { kind: "acquired", hadFailed: record.status === "failed" || record.attempt > 1 };
+    }
+    if (!job.hasCallers && job.purpose === "resume") return { kind: "ended", outcome: { kind: "no_result" } };
+    if (isNewFailure(record, attempt, status)) return { kind: "ended", outcome: { kind: "failed", record } };
+    if (record.status === "succeeded") {
+      const file = await findSaved(deps, record, record.fileName);
+      if (file?.matchesFormat === true) return { kind: "ended", outcome: { kind: "saved", record, file } };
+      ownerDeadline ??= new Deadline(clock, OWNER_SAVE_TIMEOUT_MS);
+      if (ownerDeadline.isOver) return { kind: "downloadable" };
+    }
+    if (job.phase.kind !== "following" || record.status !== before.status)
+      job.setPhase({ kind: "following" });
+    await clock.sleep(timing.followIntervalMs, job.signal);
+  }
+}
+
+/** Keeps the lease renewed while the job runs. If the lease is lost, acquires it again or stops the job. */
+function keepLeaseRenewed(job: Job, deps: RequestDeps): void {
+  const { recordId } = job.record;
+  deps.limits.heartbeats.startRenewingLease(recordId, () => {
+    acquireAgain(job, deps).catch((error: unknown) => {
+      deps.log.debug(`a lost lease could not be acquired again yet: ${describeCause(error)}`);
+      keepLeaseRenewed(job, deps);
+    });
+  });
+  // Drop the lease once more at the end, because a lost lease may be acquired again just as the job ends.
+  void job.outcome.then(() => deps.limits.heartbeats.stopRenewingLease(recordId));
+}
+
+/**
+ * Acquires a lost lease again, or stops the job. The job continues only if the service has accepted its create, the
+ * ledger has no newer version of the record, and the lease is free. If somebody emptied the ledger, acquiring the lease
+ * stores the record again.
+ */
+async function acquireAgain(job: Job, deps: RequestDeps): Promise<void> {
+  const { ledger } = deps;
+  const stored = await ledger.get(job.record.recordId);
+  const isOurStateNewest = stored === null || stored.revision <= job.record.revision;
+  if (job.record.taskId !== null && isOurStateNewest && (await ledger.acquireLease(job.record)).isOurs) {
+    keepLeaseRenewed(job, deps);
+  } else job.stop();
+}
+
+function isNewFailure(record: RequestRecord, attempt: number, status: RequestRecord["status"]): boolean {
+  return record.status === "failed" && (status !== "failed" || record.attempt !== attempt);
+}
+
+/** Applies this call's file name to a request that is about to be sent, in place of an earlier call's name. */
+async function applyFileName(job: Job, requested: RequestRecord, { ledger }: RequestDeps): Promise<void> {
+  const { status } = job.record;
+  if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
+  const { fileName, fileToReplace } = requested;
+  job.record =
+    (await ledger.apply(job.record, { kind: "file_named", fileName, fileToReplace })) ?? job.record;
+}

@@ -1,0 +1,111 @@
+/** Handles a create that was not accepted: throws, or waits until it may be sent again. */
+import { decideAfterFailedCreate, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
+import { AudioError } from "../../errors.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
+import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
+import type { CreateOutcome } from "../../limits/create-queue.ts";
+import type { RequestDeps } from "../deps.ts";
+import { requestHandleOf } from "../records/request-handle.ts";
+import { findCreditHolders, waitForCredits } from "./credit-holders.ts";
+import type { Job } from "./job.ts";
+
+export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
+
+/** A 404 in response to a create means a wrong address, because no task exists yet. */
+const noSuchServiceError = (error: AudioError): AudioError =>
+  new AudioError("not_found", error.message, {
+    httpStatus: error.httpStatus,
+    idempotencyKey: error.idempotencyKey,
+    remedy:
+      "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
+  });
+
+/**
+ * Adds advice to the error of a refused create if an earlier send of this create got no response. The service may have
+ * accepted the earlier send, although it refused this one.
+ */
+const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioError =>
+  new AudioError(error.code, error.message, {
+    httpStatus: error.httpStatus,
+    idempotencyKey: error.idempotencyKey,
+    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${requestHandleOf(record)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
+  });
+
+/**
+ * Classifies a failed create, records it in the ledger, and waits until the next send is due.
+ *
+ * @param tries number of creates that this job has sent
+ * @param hadUnresolvedCreate whether the service may have received an earlier send of this job
+ * @returns the error that the caller throws if no time is left for another send; `null` after a 429 or a 503
+ * @throws AudioError if another send would give the same result
+ */
+export async function recordFailureAndAwaitResend(
+  job: Job,
+  deps: RequestDeps,
+  { sendId, record }: AdmittedCreate,
+  error: AudioError,
+  tries: number,
+  hadUnresolvedCreate: boolean,
+): Promise<AudioError | null> {
+  const { limits, ledger, clock, timing, random, log } = deps;
+  const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
+  const holders = error.code === "insufficient_credits" ? await findCreditHolders(record, deps) : null;
+  const decision =
+    holders === null ? decideAfterFailedCreate(errorWithKey, tries, random) : ({ kind: "credits" } as const);
+  const isUnresolved = mayHaveCreatedTask(error);
+  const sendOutcome: SendOutcome = { sendId, outcome: wasNeverSent(error) ? "unsent" : "sent" };
+  if (isUnresolved) {
+    job.unresolvedAttempt = record.attempt;
+    // The service responded (503) without accepting the create, so a cancelled job may stop instead of sending again.
+    if (decision.kind === "unavailable" && !hadUnresolvedCreate) job.clearUnresolvedCreate();
+    await limits.pendingWrites.writeNowOrLater("the end of a create", () =>
+      ledger.store.admissions.recordSendOutcome(sendOutcome),
+    );
+  } else {
+    job.record =
+      (await recordNotAccepted(job, deps, { kind: "not_accepted", sendId }, sendOutcome)) ?? job.record;
+    limits.creates.wake();
+    if (!hadUnresolvedCreate) job.clearUnresolvedCreate();
+  }
+  if (decision.kind === "stop") {
+    log.info(`the service refused a create: ${error.code}`);
+    if (job.record.hasUnresolvedEarlierSend) throw withEarlierSendAdvice(errorWithKey, job.record);
+    throw errorWithKey.code === "not_found" ? noSuchServiceError(errorWithKey) : errorWithKey;
+  }
+  job.signal.throwIfAborted();
+  if (decision.kind === "limited") {
+    const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.timeScale;
+    job.setPhase({ kind: "held", reason: "cooldown", untilMs });
+    await limits.startCooldown("creates", decision.retryAfterSeconds);
+    return null;
+  }
+  if (decision.kind === "credits") {
+    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryTimeoutMs });
+    if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
+    return errorWithKey;
+  }
+  const delayMs = decision.delayMs * timing.timeScale;
+  const untilMs = clock.steadyMs() + delayMs;
+  if (decision.kind === "unavailable") job.setPhase({ kind: "held", reason: "unavailable", untilMs });
+  else job.setPhase({ kind: "retrying", error: errorWithKey, untilMs });
+  await clock.sleep(delayMs, job.signal);
+  return decision.kind === "unavailable" ? null : errorWithKey;
+}
+
+/**
+ * Records that the service did not accept the create. If the store is unavailable, the event is written later. Until
+ * the event is written, admissions use the stored record, in which the create is still unresolved.
+ */
+async function recordNotAccepted(
+  job: Job,
+  { ledger, limits }: RequestDeps,
+  event: { readonly kind: "not_accepted"; readonly sendId: string },
+  sendOutcome: SendOutcome,
+): Promise<Job["record"] | null> {
+  const { record } = job;
+  let stored: Job["record"] | null = record;
+  await limits.pendingWrites.writeNowOrLater("that a create was not taken", async () => {
+    stored = await ledger.apply(record, event, { sendOutcome });
+  });
+  return stored;
+}

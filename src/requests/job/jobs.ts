@@ -1,0 +1,231 @@
+/**
+ * Runs the jobs of this process, at most one per record. A job first acquires the lease of its record, or follows the
+ * record. It ends at the latest when the file is saved.
+ */
+import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
+import { toStoredError } from "../../ledger/stored-error.ts";
+import type { RequestDeps } from "../deps.ts";
+import { wrongFormatError } from "../records/find-saved.ts";
+import { taskFailedError } from "../records/task-failed-error.ts";
+import { acquireOrFollow } from "./acquire-or-follow.ts";
+import { applyEventWithRetry } from "./apply-event-with-retry.ts";
+import { Job, type JobOutcome, type JobPurpose, NotWantedError } from "./job.ts";
+import { decideNextAction, type FailureTiming } from "./next-action.ts";
+import { saveTask } from "./save-task.ts";
+import { sendCreateUntilAnswered } from "./send-create.ts";
+import { watchTask } from "./watch-task.ts";
+
+/**
+ * Maximum wait for the response to a create when the program stops. The response contains the task id, which is then
+ * stored.
+ */
+const FINAL_RESPONSE_WAIT_MS = 1200;
+
+/**
+ * Errors that are not stored as refusals, because they say nothing about the request. The next call tries again, or
+ * the narration reports them.
+ */
+const NOT_STORED_AS_REFUSAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "store_unavailable",
+  "max_credits_reached",
+]);
+
+interface Running {
+  readonly job: Job;
+  done: Promise<void>;
+}
+
+/**
+ * Maximum number of times that a call starts a job for its request. A call starts another job if a job ended without a
+ * result, for example because another process drives the record, or because the job was about to end when the call
+ * joined it.
+ */
+export const MAX_JOB_STARTS = 3;
+
+export class Jobs {
+  readonly #deps: RequestDeps;
+  readonly #running = new Map<string, Running>();
+  #onConcurrencySlotsFull: () => void = () => undefined;
+
+  constructor(deps: RequestDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Sets the listener that is called while running tasks delay a create. The listener resumes these tasks, because
+   * the processes that watched them may have died.
+   */
+  setConcurrencySlotsFullListener(listener: () => void): void {
+    this.#onConcurrencySlotsFull = listener;
+  }
+
+  findRunning(recordId: string): Job | undefined {
+    return this.#running.get(recordId)?.job;
+  }
+
+  /**
+   * Returns the running job of this record, or starts one. A running `resume` job becomes a `create` job if `purpose`
+   * is `create`.
+   *
+   * @param narrationId the narration that pays for the create; `null` for a direct request
+   * @param mustDownload whether to download the audio even if this machine has it
+   * @param mayReplaceFailedTask whether to start a new attempt if the response to a create shows that the current
+   *   attempt has already failed
+   */
+  start(
+    record: RequestRecord,
+    purpose: JobPurpose,
+    {
+      narrationId = null,
+      mayReplaceFailedTask = true,
+      mustDownload = false,
+    }: { narrationId?: string | null; mayReplaceFailedTask?: boolean; mustDownload?: boolean } = {},
+  ): { job: Job; isNew: boolean } {
+    const existing = this.#running.get(record.recordId);
+    if (existing !== undefined) {
+      if (purpose === "create") existing.job.purpose = "create";
+      if (purpose === "create" && narrationId === null) existing.job.narrationId = null;
+      existing.job.mayReplaceFailedTask ||= mayReplaceFailedTask;
+      return { job: existing.job, isNew: false };
+    }
+    const job = new Job(record, purpose, this.#deps.clock);
+    job.narrationId = narrationId;
+    job.mayReplaceFailedTask = mayReplaceFailedTask;
+    job.mustDownload = mustDownload;
+    const entry: Running = { job, done: Promise.resolve() };
+    this.#running.set(record.recordId, entry);
+    entry.done = this.#drive(job).then((end) => {
+      this.#running.delete(record.recordId);
+      job.resolve(end);
+    });
+    return { job, isNew: true };
+  }
+
+  async #drive(job: Job): Promise<JobOutcome> {
+    const { limits, ledger, log } = this.#deps;
+    try {
+      const lease = await acquireOrFollow(job, this.#deps);
+      if (lease.kind === "ended") return lease.outcome;
+      job.ownsLease = lease.kind === "acquired";
+      return await this.#run(job, lease.kind === "acquired" ? lease.hadFailed : false);
+    } catch (error) {
+      if (job.signal.aborted) return { kind: "no_result" };
+      if (error instanceof NotWantedError) return { kind: "not_wanted" };
+      if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
+      const explained = toAudioErrorWithIds(job, error);
+      if (job.ownsLease) await this.#storeRefusal(job, explained);
+      return { kind: "error", error: explained };
+    } finally {
+      limits.heartbeats.stopRenewingLease(job.record.recordId);
+      const { recordId } = job.record;
+      // If releasing fails, the lease expires by itself.
+      if (job.ownsLease) {
+        await ledger.store.releaseLease(recordId).catch((cause: unknown) => log.debug(String(cause)));
+      }
+    }
+  }
+
+  /**
+   * Stores the reason of a refusal. If a call has already returned a request handle, a later call with that handle
+   * reports the reason.
+   */
+  async #storeRefusal(job: Job, error: AudioError): Promise<void> {
+    const { ledger, limits, clock } = this.#deps;
+    if (job.purpose !== "create" || job.record.status !== "waiting" || NOT_STORED_AS_REFUSAL.has(error.code))
+      return;
+    const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
+    await limits.pendingWrites.writeNowOrLater("the refusal of a request", async () => {
+      job.record = (await ledger.apply(job.record, event)) ?? job.record;
+    });
+  }
+
+  /**
+   * Runs the actions of a record until the job ends. This process has the lease of the record, unless only the audio of
+   * the record is left to download.
+   *
+   * @param hadFailed whether an earlier attempt had failed; if so, the job creates at most one new task
+   */
+  async #run(job: Job, hadFailed: boolean): Promise<JobOutcome> {
+    const { clock, timing, limits } = this.#deps;
+    let failureTiming: FailureTiming = "before";
+    let replayedFailureCount = 0;
+    for (;;) {
+      const { purpose, mayReplaceFailedTask, newTaskCount } = job;
+      const action = decideNextAction(job.record, {
+        mayCreate:
+          purpose === "create" && (failureTiming !== "meanwhile" || (await this.#isRepeatWanted(job))),
+        isOfNarration: job.narrationId !== null,
+        mayReplaceFailedTask,
+        failureTiming,
+        hadFailed,
+        newTaskCount,
+        replayedFailureCount,
+      });
+      switch (action.kind) {
+        case "send":
+          // If another process created the task, a failure of that task counts as `meanwhile`, because it happened
+          // while this job waited.
+          failureTiming =
+            (await sendCreateUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
+              ? "in_response"
+              : "meanwhile";
+          break;
+        case "new_attempt": {
+          if (action.wasSeenByThisJob) job.announce("The task failed and was refunded; trying once more.");
+          if (failureTiming === "in_response") replayedFailureCount += 1;
+          const { attempt: failedAttempt } = job.record;
+          const error = action.wasSeenByThisJob ? undefined : toStoredError(taskFailedError(job.record));
+          job.record = await applyEventWithRetry(job, this.#deps, {
+            kind: "attempt_begun",
+            failedAttempt,
+            error,
+          });
+          break;
+        }
+        case "watch":
+          await watchTask(job, this.#deps);
+          failureTiming = "meanwhile";
+          limits.creates.wake();
+          break;
+        case "save": {
+          const file = await saveTask(job, this.#deps);
+          if (file === null) {
+            // The service revoked `succeeded`, so poll again after the usual interval.
+            await clock.sleep(timing.pollIntervalMs, job.signal);
+          } else if (file.matchesFormat) return { kind: "saved", record: job.record, file };
+          else return { kind: "error", error: wrongFormatError(job.record, file) };
+          break;
+        }
+        case "end":
+          return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "no_result" };
+      }
+    }
+  }
+
+  /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
+  async #isRepeatWanted({ record, isForMcpTasks }: Job): Promise<boolean> {
+    if (!isForMcpTasks || record.status !== "failed") return true;
+    return await this.#deps.ledger.store.mcpTasks.hasWanted(record.recordId).catch(() => true);
+  }
+
+  /** Stops every job. A create in progress gets a moment for its response. Accepted tasks stay recorded. */
+  async close(): Promise<void> {
+    const running = [...this.#running.values()];
+    for (const { job } of running) job.stop();
+    const all = Promise.all(running.map(({ done }) => done));
+    const sendTimer = setTimeout(() => {
+      for (const { job } of running) job.abortSend();
+    }, FINAL_RESPONSE_WAIT_MS);
+    await all;
+    clearTimeout(sendTimer);
+  }
+}
+
+function toAudioErrorWithIds(job: Job, error: unknown): AudioError {
+  const audioError = error instanceof AudioError ? error : internalError(error);
+  return audioError.withIds({
+    taskId: job.record.taskId ?? undefined,
+    idempotencyKey: job.record.idempotencyKey ?? undefined,
+  });
+}

@@ -1,0 +1,222 @@
+/**
+ * Starts requests in the background. Reports and cancels them by their MCP tasks, in any process. The protocol is in
+ * server/mcp-tasks/, narrations in narration/narration-mcp-tasks.ts, the rules in ledger/rules/mcp-task.ts.
+ */
+import { AudioError, internalError } from "../../errors.ts";
+import {
+  type McpTask,
+  type McpTaskEnd,
+  type RequestEnd,
+  requestEndSchema,
+} from "../../ledger/rules/mcp-task.ts";
+import type { SaveOptions } from "../../ledger/rules/save-options.ts";
+import { fromStoredError, toStoredError } from "../../ledger/stored-error.ts";
+import type { Call } from "../call.ts";
+import type { RequestDeps } from "../deps.ts";
+import type { Jobs } from "../job/jobs.ts";
+import { describePhase } from "../job/phase.ts";
+import type { RequestView } from "../records/request-view.ts";
+import type { PreparedRequest } from "../records/resolve-record.ts";
+import { runRequest } from "../use-cases/generate.ts";
+import {
+  BackgroundRequest,
+  hasFailedAttempt,
+  McpTaskEndedError,
+  McpTaskNotNeededError,
+  type McpTaskWithRecord,
+} from "./background-request.ts";
+import { fetchFinishedView } from "./finished-view.ts";
+import {
+  type McpTaskOperations,
+  type McpTaskStatus,
+  mcpTaskStatus,
+  type StatusOrView,
+  type WorkingStatus,
+} from "./mcp-task-status.ts";
+
+const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
+
+interface Running {
+  readonly run: BackgroundRequest;
+  /**
+   * The MCP task and its record as they were when the work started. Kept in memory, because the record may be
+   * deleted from the ledger during the work.
+   */
+  readonly opened: McpTaskWithRecord;
+}
+
+export class McpTasks implements McpTaskOperations<RequestView> {
+  readonly #deps: RequestDeps;
+  readonly #jobs: Jobs;
+  /**
+   * The requests that this process runs in the background, by the id of their MCP task. An entry is removed when its
+   * request ends.
+   */
+  readonly #running = new Map<string, Running>();
+  #isClosed = false;
+
+  constructor(deps: RequestDeps, jobs: Jobs) {
+    this.#deps = deps;
+    this.#jobs = jobs;
+  }
+
+  /**
+   * Starts a request in the background.
+   *
+   * @param call the client's call. If the request needs no MCP task, this call waits for the result
+   * @returns the status of the MCP task, once the ledger has stored the MCP task. If the request needs no
+   *   MCP task, returns the view of the result
+   * @throws AudioError for refusals before the job starts
+   */
+  async start(
+    prepared: PreparedRequest,
+    saveOptions: SaveOptions,
+    call: Call,
+  ): Promise<StatusOrView<RequestView>> {
+    call.signal.throwIfAborted();
+    const opening = Promise.withResolvers<McpTaskWithRecord>();
+    const run = new BackgroundRequest(this.#deps, null, saveOptions, (opened) => {
+      opening.resolve(opened);
+      const { mcpTaskId } = opened.mcpTask;
+      if (this.#running.has(mcpTaskId)) throw new McpTaskEndedError("an earlier call works for the MCP task");
+      this.#running.set(mcpTaskId, { run, opened });
+    });
+    const cancel = (): void => run.abort();
+    call.signal.addEventListener("abort", cancel, { once: true });
+    const view = runRequest(this.#deps, this.#jobs, prepared, saveOptions, run.call());
+    view.catch(() => undefined);
+    try {
+      const first = await Promise.race([opening.promise, view]);
+      if (!("record" in first)) return { view: first };
+      this.#storeOutcomeWhenEnded(first.mcpTask, run, view);
+      return { working: this.#working(first) };
+    } catch (error) {
+      call.signal.throwIfAborted();
+      if (!(error instanceof McpTaskNotNeededError)) throw error;
+      return { view: await runRequest(this.#deps, this.#jobs, prepared, saveOptions, call) };
+    } finally {
+      call.signal.removeEventListener("abort", cancel);
+    }
+  }
+
+  async resumeAndGetStatus(mcpTask: McpTask): Promise<McpTaskStatus<RequestView> | null> {
+    const running = this.#running.get(mcpTask.mcpTaskId);
+    // Another process may have cancelled the MCP task.
+    if (mcpTask.end?.kind === "cancelled") running?.run.abort();
+    const record = (await this.#deps.ledger.get(mcpTask.targetId)) ?? running?.opened.record;
+    if (record === undefined) return null;
+    const opened = { mcpTask, record };
+    if (mcpTask.end !== null) return await this.#ended(opened, mcpTask.end);
+    if (running !== undefined) return this.#working(opened);
+    // Report `working` even after a failed attempt, because the job of this process may be about to repeat the request
+    // free of charge.
+    const isDrivenHere = this.#jobs.findRunning(record.recordId) !== undefined;
+    if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
+    // The process that holds the record's lease works for the MCP task. If no process holds the lease, this process
+    // resumes the work.
+    const acquired = await this.#deps.ledger.acquireLease(record);
+    const openMcpTask = { mcpTask, record: acquired.record };
+    return acquired.isOurs && !this.#running.has(mcpTask.mcpTaskId)
+      ? this.#resume(openMcpTask)
+      : this.#working(openMcpTask);
+  }
+
+  async cancel(knownMcpTask: McpTask): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    const { mcpTaskId, end } = await ledger.store.mcpTasks.cancel(knownMcpTask, clock.wallMs());
+    if (end?.kind === "cancelled") this.#running.get(mcpTaskId)?.run.abort();
+  }
+
+  /** Stops storing how requests end. Called at the shutdown, when requests end only because the process stops. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #resume(opened: McpTaskWithRecord): WorkingStatus {
+    const { mcpTask, record } = opened;
+    const { input, originalPrompt, take } = record;
+    if (input === null || take === null) throw new Error("an MCP task of a request that is not known");
+    const { fileName } = mcpTask.saveOptions;
+    const run = new BackgroundRequest(this.#deps, mcpTask, mcpTask.saveOptions, () => undefined);
+    this.#running.set(mcpTask.mcpTaskId, { run, opened });
+    const prepared: PreparedRequest = { input, originalPrompt, take, fileName, isListed: true };
+    this.#storeOutcomeWhenEnded(
+      mcpTask,
+      run,
+      runRequest(this.#deps, this.#jobs, prepared, mcpTask.saveOptions, run.call()),
+    );
+    return this.#working(opened);
+  }
+
+  /**
+   * Stores the outcome of the request. If the outcome cannot be stored, the work resumes when the client next asks for
+   * the status of the MCP task.
+   */
+  #storeOutcomeWhenEnded(
+    { mcpTaskId, targetId }: McpTask,
+    run: BackgroundRequest,
+    view: Promise<RequestView>,
+  ): void {
+    const { ledger, log } = this.#deps;
+    view
+      .then(
+        ({ audio }) => this.#write(mcpTaskId, run, audio === null ? null : { kind: "done" }),
+        (thrown: unknown) => this.#write(mcpTaskId, run, this.#endOfError(thrown, run)),
+      )
+      .finally(async () => {
+        if (this.#running.get(mcpTaskId)?.run === run) this.#running.delete(mcpTaskId);
+        const isUndriven = !this.#isClosed && this.#jobs.findRunning(targetId) === undefined;
+        if (isUndriven) await ledger.store.releaseLease(targetId);
+      })
+      .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
+  }
+
+  /** Returns the outcome to store for an error; `null` for an error that says nothing about the request. */
+  #endOfError(thrown: unknown, run: BackgroundRequest): RequestEnd | null {
+    if (run.signal.aborted || thrown instanceof McpTaskEndedError) return null;
+    if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
+    const error = thrown instanceof AudioError ? thrown : internalError(thrown);
+    // These codes mean that the store is unavailable or the process is stopping.
+    const isTransient = error.code === "store_unavailable" || error.code === "timeout";
+    return isTransient ? null : { kind: "error", error: toStoredError(error) };
+  }
+
+  async #write(mcpTaskId: string, run: BackgroundRequest, end: RequestEnd | null): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    const running = this.#running.get(mcpTaskId);
+    if (end === null || running?.run !== run || this.#isClosed) return;
+    const { opened } = running;
+    const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
+    // Do not store an error while another process holds the lease. That process may still repeat the request, and then
+    // stores how the request ends.
+    if (record !== null && !(await ledger.acquireLease(record)).isOurs) return;
+    await ledger.store.mcpTasks.end(opened.mcpTask, end, clock.wallMs());
+  }
+
+  async #ended(
+    { mcpTask, record }: McpTaskWithRecord,
+    stored: McpTaskEnd,
+  ): Promise<McpTaskStatus<RequestView>> {
+    const end = requestEndSchema.parse(stored);
+    switch (end.kind) {
+      case "done": {
+        const view = await fetchFinishedView(this.#deps, this.#jobs, record, mcpTask.saveOptions);
+        return mcpTaskStatus(mcpTask, { kind: "done", view });
+      }
+      case "cancelled":
+        return mcpTaskStatus(mcpTask, { kind: "cancelled", message: CANCELLED });
+      case "error":
+        return mcpTaskStatus(mcpTask, { kind: "error", error: fromStoredError(end.error) });
+    }
+  }
+
+  /** Describes a running MCP task by the sentence that a waiting call shows as progress. */
+  #working({ mcpTask, record }: McpTaskWithRecord): WorkingStatus {
+    const job = this.#jobs.findRunning(record.recordId);
+    const kind = this.#running.has(mcpTask.mcpTaskId) ? "starting" : "following";
+    const message = describePhase(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
+    const { sentAtMs, acceptedAtMs, polledAtMs, finishedAtMs } = record;
+    const heardAtMs = Math.max(sentAtMs ?? 0, acceptedAtMs ?? 0, polledAtMs ?? 0, finishedAtMs ?? 0);
+    return mcpTaskStatus(mcpTask, { kind: "working", message }, heardAtMs);
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Finds audio of the same text with other pronunciations, because a change of pronunciation rules alone must not cause
+ * a payment.
+ */
+import { deriveRequestFingerprint } from "../../ledger/identity.ts";
+import { type RequestRecord, restoreOriginalInput } from "../../ledger/record.ts";
+import { canonicalizeInput } from "../canonical-input.ts";
+import type { RequestDeps } from "../deps.ts";
+import type { PartRequest } from "../use-cases/generate-part.ts";
+import { findSaved } from "./find-saved.ts";
+import type { PreparedRequest, ResolvedRecord } from "./resolve-record.ts";
+
+/** Whether the record's create was sent and its task has not failed. */
+const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting" && status !== "failed";
+
+/**
+ * Finds a paid record that has the same text and take number, but other pronunciations.
+ *
+ * @param found the record with the present pronunciations
+ * @returns `null` if there is none, or if `found` is already paid or saved
+ */
+export async function findOtherPronunciation(
+  deps: RequestDeps,
+  { input, originalPrompt, take }: PreparedRequest,
+  found: ResolvedRecord,
+): Promise<ResolvedRecord | null> {
+  const { record, file, notes } = found;
+  if (file !== null || mayBeCharged(record)) return null;
+  const { baseUrl, apiKeyId } = deps.ledger.identity;
+  const fingerprint = deriveRequestFingerprint(baseUrl, restoreOriginalInput(input, originalPrompt), take);
+  for (const other of await deps.ledger.findByOriginalFingerprint(fingerprint)) {
+    if (other.input === input || !mayBeCharged(other)) continue;
+    const savedFile = await findSaved(deps, other, null);
+    if (savedFile === null && other.apiKeyId !== apiKeyId) continue;
+    return {
+      record: other,
+      file: savedFile?.matchesFormat === true ? savedFile : null,
+      notes: [...notes, buildOtherPronunciationNote(take)],
+    };
+  }
+  return null;
+}
+
+const buildOtherPronunciationNote = (take: number): string =>
+  `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
+
+/** Whether a part's text has been paid for, but never with the present pronunciations. */
+export async function hasOtherPronunciation(
+  { ledger }: Pick<RequestDeps, "ledger">,
+  { input: given, originalPrompt = null, take }: PartRequest,
+): Promise<boolean> {
+  const input = canonicalizeInput(given);
+  const fingerprint = deriveRequestFingerprint(
+    ledger.identity.baseUrl,
+    restoreOriginalInput(input, originalPrompt),
+    take,
+  );
+  const paid = (await ledger.findByOriginalFingerprint(fingerprint)).filter(mayBeCharged);
+  return paid.length > 0 && paid.every((record) => record.input !== input);
+}

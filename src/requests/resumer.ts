@@ -1,0 +1,45 @@
+/** Resumes accepted tasks whose audio was never saved. Never sends a create, and never runs at start-up. */
+import type { RequestDeps } from "./deps.ts";
+import type { Jobs } from "./job/jobs.ts";
+
+/** Maximum number of tasks that one round resumes. Later rounds resume the rest. */
+const MAX_PER_ROUND = 50;
+const MIN_INTERVAL_MS = 2000;
+
+export class Resumer {
+  readonly #deps: RequestDeps;
+  readonly #jobs: Jobs;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #round: Promise<void> = Promise.resolve();
+
+  constructor(deps: RequestDeps, jobs: Jobs) {
+    this.#deps = deps;
+    this.#jobs = jobs;
+  }
+
+  /**
+   * Starts a round of resuming tasks in the background, unless a round started within the minimum interval. Only logs
+   * failures. A failure of the ledger is also reported by the call that starts the round, because that call uses the
+   * same ledger.
+   */
+  schedule(): void {
+    const nowMs = this.#deps.clock.steadyMs();
+    if (nowMs - this.#lastMs < MIN_INTERVAL_MS * Math.max(this.#deps.timing.timeScale, 0.05)) return;
+    this.#lastMs = nowMs;
+    this.#round = this.#round
+      .then(() => this.#run())
+      .catch((cause: unknown) => this.#deps.log.warn("open tasks could not be resumed", cause));
+  }
+
+  async #run(): Promise<void> {
+    const { ledger } = this.#deps;
+    for (const record of await ledger.list({ apiKeys: "own", resumableOnly: true, limit: MAX_PER_ROUND })) {
+      this.#jobs.start(record, "resume");
+    }
+  }
+
+  /** Waits until the current round has ended. */
+  async close(): Promise<void> {
+    await this.#round;
+  }
+}

@@ -1,0 +1,123 @@
+/** Random runs of a job through its pure next action, with every record state and every response, also wrong ones. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { RequestRecord } from "../../src/ledger/record.ts";
+import { decideNextAction, type JobAction, type JobFacts } from "../../src/requests/job/next-action.ts";
+import { sampleRecord } from "../ledger/sample-record.ts";
+
+type Next = typeof decideNextAction;
+
+/** A response to a create or a query. The billing shows whether a failure was refunded. */
+const answers = fc.array(
+  fc.record({
+    status: fc.constantFrom("queued" as const, "succeeded" as const, "failed" as const),
+    isRefunded: fc.boolean(),
+    /** The ledger was lost, so the service already knows the key. */
+    isOld: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+
+const wishes = fc.record({
+  mayCreate: fc.boolean(),
+  isOfNarration: fc.boolean(),
+  mayReplaceFailedTask: fc.boolean(),
+  wasFailed: fc.boolean(),
+});
+
+const bill = (charged: number): RequestRecord["billing"] => ({
+  reserved_credits: 150,
+  charged_credits: charged,
+  refunded_credits: 150 - charged,
+});
+
+/** The rule that a run breaks, or `null`. */
+function brokenRule(
+  next: Next,
+  wish: typeof wishes extends fc.Arbitrary<infer Wish> ? Wish : never,
+  course: typeof answers extends fc.Arbitrary<infer Course> ? Course : never,
+): string | null {
+  let record: RequestRecord = sampleRecord({
+    status: wish.wasFailed ? "failed" : "waiting",
+    billing: wish.wasFailed ? bill(0) : null,
+  });
+  const facts = {
+    failureTiming: "before" as JobFacts["failureTiming"],
+    newTaskCount: 0,
+    replayedFailureCount: 0,
+  };
+  let charged = 0;
+  let isPaidFailureSeen = false;
+  for (let steps = 0; steps < 60; steps += 1) {
+    const action: JobAction = next(record, { ...wish, ...facts, hadFailed: wish.wasFailed });
+    if ((action.kind === "send" || action.kind === "new_attempt") && !wish.mayCreate)
+      return "a create without leave";
+    if (action.kind === "new_attempt") {
+      if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
+      if (facts.failureTiming === "in_response") facts.replayedFailureCount += 1;
+      record = { ...record, status: "waiting", billing: null };
+      continue;
+    }
+    if (action.kind === "save" || action.kind === "end") break;
+    const answer = course[steps % course.length] ?? { status: "succeeded", isRefunded: true, isOld: false };
+    if (action.kind === "send") {
+      const isNew = !(answer.isOld && answer.status === "failed");
+      if (isNew) facts.newTaskCount += 1;
+      if (isNew && facts.newTaskCount > 2) return "a third new task";
+      facts.failureTiming = "in_response";
+      record = { ...record, status: answer.status, billing: bill(answer.isRefunded ? 0 : 100) };
+    } else {
+      facts.failureTiming = "meanwhile";
+      const status = answer.status === "queued" ? "succeeded" : answer.status;
+      record = { ...record, status, billing: bill(answer.isRefunded ? 0 : 100) };
+    }
+    if (record.status === "failed" && !answer.isRefunded) isPaidFailureSeen = true;
+    if (record.status === "failed") charged += answer.isRefunded ? 0 : 1;
+    if (charged > 1) return "two failures that were charged";
+    if (steps === 59) return "no end";
+  }
+  return null;
+}
+
+it("a job sends only with permission, creates at most two tasks, and never repeats a charged failure", () => {
+  fc.assert(
+    fc.property(wishes, answers, (wish, course) => brokenRule(decideNextAction, wish, course) === null),
+    { numRuns: 5000 },
+  );
+});
+
+const planted: readonly (readonly [string, string, Next])[] = [
+  [
+    "leave is not asked for",
+    "a create without leave",
+    (record, facts) => decideNextAction(record, { ...facts, mayCreate: true }),
+  ],
+  [
+    "new tasks are not counted",
+    "a third new task",
+    (record, facts) => decideNextAction(record, { ...facts, newTaskCount: Math.min(1, facts.newTaskCount) }),
+  ],
+  [
+    "a failure that was charged is taken for a refunded one",
+    "charged",
+    (record, facts) =>
+      decideNextAction(record.status === "failed" ? { ...record, billing: bill(0) } : record, facts),
+  ],
+  [
+    "each failure counts as an earlier call's",
+    "charged",
+    (record, facts) => decideNextAction(record, { ...facts, failureTiming: "before" }),
+  ],
+  [
+    "failed attempts that are passed are not counted",
+    "no end",
+    (record, facts) => decideNextAction(record, { ...facts, replayedFailureCount: 0 }),
+  ],
+];
+
+it.each(planted)("a run finds the planted fault: %s", (_name, rule, next) => {
+  const broken = fc
+    .sample(fc.tuple(wishes, answers), { numRuns: 5000, seed: 7 })
+    .map(([wish, course]) => brokenRule(next, wish, course));
+  expect(broken.filter((found) => found?.includes(rule)).length).toBeGreaterThan(0);
+});

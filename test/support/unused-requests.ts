@@ -1,0 +1,33 @@
+/** A stand-in for the use cases of single requests, in tests that call few of them. */
+import type { Requests } from "../../src/requests/requests.ts";
+
+const refuse = (): never => {
+  throw new Error("not asked for");
+};
+
+/** Every method throws; a test replaces those that it needs. */
+export const UNUSED_REQUESTS: Requests = {
+  generate: refuse,
+  loadMcpTaskOperations: refuse,
+  getTask: refuse,
+  download: refuse,
+  listRequests: refuse,
+  sumSpending: refuse,
+  listNewestSaved: refuse,
+  listNewestTaskIds: refuse,
+  readResource: refuse,
+  readNarrationFile: refuse,
+  readTaskPiece: refuse,
+  readNarrationPiece: refuse,
+  readCompanionPiece: refuse,
+  readVerifiedBytes: refuse,
+  partOperations: {
+    findRecord: refuse,
+    findSaved: refuse,
+    generate: refuse,
+    awaitSent: refuse,
+    hasOtherPronunciation: refuse,
+    readCalibration: refuse,
+  },
+  close: async () => undefined,
+};
