@@ -87,7 +87,7 @@ async function fillLedger(engine: Engine, records: number) {
   };
 }
 
-/** Admits one create again and again in this process, and releases each admission. */
+/** Admits one submission again and again in this process, and releases each admission. */
 async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   const ledger = await openLedger({
     config: { stateDir: env["AUDIO_STATE_DIR"] ?? null, storeUrl: env["AUDIO_STORE_URL"] ?? null },
@@ -99,7 +99,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   cleanups.push(() => ledger.store.close());
   // The limits hold nothing back, because waiting is not a cost of the ledger.
   const limits = {
-    maxCreates: 1_000_000,
+    maxSubmissions: 1_000_000,
     limitWindowMs: 60_000,
     maxConcurrentTasks: 1000,
     unresolvedSlotTtlMs: 30_000,
@@ -115,7 +115,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     const beganAtMs = performance.now();
     const admission = await ledger.requestAdmission(record, send, limits);
     const tookMs = performance.now() - beganAtMs;
-    if (admission.kind !== "admitted") throw new Error(`the create was not admitted: ${admission.kind}`);
+    if (admission.kind !== "admitted") throw new Error(`the submission was not admitted: ${admission.kind}`);
     await ledger.releaseAdmission(admission.record, send);
     return tookMs;
   };

@@ -4,10 +4,10 @@
  */
 import { estimateSeconds } from "../src/contract/estimate.ts";
 import {
-  CREATES_PER_WINDOW,
   LIMIT_WINDOW_SECONDS,
   MAX_CONCURRENT_TASKS,
   POLL_INTERVAL_SECONDS,
+  SUBMISSIONS_PER_WINDOW,
 } from "../src/contract/service-limits.ts";
 import { CountingService } from "../test/support/counting-service.ts";
 import { compare, report, timed } from "./measure.ts";
@@ -34,17 +34,17 @@ const TEXT = Array.from({ length: PARTS }, (_, index) => {
 const processingSeconds = (prompt: string): number => 5 + 0.4 * estimateSeconds(prompt);
 
 /**
- * Computes the shortest possible time. Each create is sent in order as soon as the limits allow it, and the next
+ * Computes the shortest possible time. Each submission is sent in order as soon as the limits allow it, and the next
  * poll sees each end. Everything else takes no time.
  *
- * @returns seconds from the first create to the last end
+ * @returns seconds from the first submission to the last end
  */
 function optimumSeconds(processing: readonly number[]): number {
   const createdAt: number[] = [];
   const concurrencySlotFreeAt = Array.from({ length: MAX_CONCURRENT_TASKS }, () => 0);
   for (const [index, seconds] of processing.entries()) {
     const rateAllowsAt =
-      (createdAt[index - CREATES_PER_WINDOW] ?? -LIMIT_WINDOW_SECONDS) + LIMIT_WINDOW_SECONDS;
+      (createdAt[index - SUBMISSIONS_PER_WINDOW] ?? -LIMIT_WINDOW_SECONDS) + LIMIT_WINDOW_SECONDS;
     const firstFree = Math.min(...concurrencySlotFreeAt);
     const at = Math.max(firstFree, rateAllowsAt);
     createdAt.push(at);

@@ -8,17 +8,17 @@ const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_SECONDS = 600;
 
 /**
- * The decision after a failed create. `limited` (a limit of the service was reached): wait, then take a slot again.
+ * The decision after a failed submission. `limited` (a limit of the service was reached): wait, then take a slot again.
  * `unavailable` (the service answered 503): wait, then send again.
  */
-export type FailedCreateDecision =
+export type FailedSubmissionDecision =
   | { readonly kind: "stop" }
   | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
 /** The decision after a failed query or download. `not_ready`: watch the task again. */
-export type FailedReadDecision = FailedCreateDecision | { readonly kind: "not_ready" };
+export type FailedReadDecision = FailedSubmissionDecision | { readonly kind: "not_ready" };
 
 /**
  * Whether the request was never sent, because there was no connection: the host was not found, the connection was
@@ -30,9 +30,9 @@ export function wasNeverSent(error: unknown): boolean {
 }
 
 /**
- * Codes of refusals that precede the creation of a task. A create that failed with one of these codes created no task,
- * whether the code came from the service, from a gateway (which let nothing through), or from this program (which sent
- * nothing).
+ * Codes of refusals that precede the creation of a task. A submission that failed with one of these codes created no
+ * task, whether the code came from the service, from a gateway (which let nothing through), or from this program (which
+ * sent nothing).
  */
 const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
   "invalid_request",
@@ -47,9 +47,9 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Whether the service may have created a task and a reservation, although the create failed with this error. True for a
- * 5xx, a time-out, a broken connection and an unreadable answer. A 503 counts too, because a gateway can send a 503
- * although the create behind it succeeded.
+ * Whether the service may have created a task and a reservation, although the submission failed with this error. True
+ * for a 5xx, a time-out, a broken connection and an unreadable answer. A 503 counts too, because a gateway can send a
+ * 503 although the submission behind it succeeded.
  */
 export function mayHaveCreatedTask(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
@@ -67,14 +67,14 @@ export function backoffMs(failures: number, random: () => number): number {
 }
 
 /**
- * Decides whether to repeat a failed create, and when. A create is repeated with the same idempotency key and body if
- * its answer can change (docs/contract.md, Idempotency).
+ * Decides whether to repeat a failed submission, and when. A submission is repeated with the same idempotency key and
+ * body if its answer can change (docs/contract.md, Idempotency).
  */
-export function decideAfterFailedCreate(
+export function decideAfterFailedSubmission(
   error: AudioError,
   failures: number,
   random: () => number,
-): FailedCreateDecision {
+): FailedSubmissionDecision {
   switch (error.code) {
     case "rate_limit":
     case "concurrency_limit":
@@ -108,7 +108,7 @@ export function decideAfterFailedRead(
 ): FailedReadDecision {
   return error.code === "not_ready"
     ? { kind: "not_ready" }
-    : decideAfterFailedCreate(error, failures, random);
+    : decideAfterFailedSubmission(error, failures, random);
 }
 
 /**

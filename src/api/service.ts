@@ -34,7 +34,7 @@ export interface ServiceClient {
    *
    * @param body canonical AudioInput, sent unchanged
    */
-  create(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask>;
+  submit(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask>;
   query(taskId: string, signal: AbortSignal): Promise<ObservedTask>;
   /**
    * Opens the audio at a byte offset. Sends a Range only for an offset above 0. Rejects with `unexpected_response`,
@@ -52,7 +52,7 @@ export interface ServiceOptions {
   readonly timeouts?: Partial<RequestTimeouts>;
 }
 
-/** Statuses of an accepted create. The contract allows only 202. */
+/** Statuses of an accepted submission. The contract allows only 202. */
 const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
 
 /**
@@ -94,7 +94,7 @@ class HttpService implements ServiceClient {
     };
   }
 
-  async create(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask> {
+  async submit(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask> {
     if (!IDEMPOTENCY_KEY_PATTERN.test(idempotencyKey)) {
       throw new AudioError("invalid_request", "The idempotency key does not have the contract's form.");
     }

@@ -16,7 +16,7 @@ import { networkError } from "./network-error.ts";
 export interface RequestTimeouts {
   /** Limit for connecting, including TLS and proxy. */
   readonly connectMs: number;
-  /** Limit for a whole create, from the call to the parsed answer. */
+  /** Limit for a whole submission, from the call to the parsed answer. */
   readonly createMs: number;
   /** Limit for a whole query. */
   readonly queryMs: number;

@@ -78,7 +78,7 @@ function readPollInterval(reader: SettingsReader, isLoopback: boolean | null): n
 }
 
 /**
- * Returns null if there is no budget. An invalid budget becomes 0, so that no create is sent until it is corrected.
+ * Returns null if there is no budget. An invalid budget becomes 0, so that no submission is sent until it is corrected.
  */
 function readBudget(reader: SettingsReader): number | null {
   const name = "AUDIO_CREDIT_BUDGET";

@@ -1,4 +1,6 @@
-/** Defines AudioInput, the body of a create: its fields and the rules between them (docs/contract.md, AudioInput). */
+/**
+ * Defines AudioInput, the body of a submission: its fields and the rules between them (docs/contract.md, AudioInput).
+ */
 import { z } from "zod";
 import { FIELD_NAMES, type FieldName, pickSchemas, REQUEST_FIELDS, requestField } from "./request-fields.ts";
 import { MAX_AUDIO_REFERENCES_WITH_VOICE } from "./service-limits.ts";
@@ -26,7 +28,7 @@ export function reportFieldIssues(input: AudioInput, context: z.RefinementCtx<un
   if (references > 0) reportIssue("audio_references", "must be empty when image_url is given");
 }
 
-/** The body of a create request. An unknown field is an error. */
+/** The body of a submission request. An unknown field is an error. */
 export const audioInputSchema = fields.superRefine(reportFieldIssues);
 
 type Defaulted = {

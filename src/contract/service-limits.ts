@@ -10,10 +10,10 @@ export const MAX_AUDIO_REFERENCES_WITH_VOICE = 2;
 export const MAX_REQUEST_BODY_BYTES = 32 * 1024;
 
 /**
- * Maximum number of creates in one limit window. All API keys of an account share this limit (docs/contract.md,
+ * Maximum number of submissions in one limit window. All API keys of an account share this limit (docs/contract.md,
  * Limits).
  */
-export const CREATES_PER_WINDOW = 6;
+export const SUBMISSIONS_PER_WINDOW = 6;
 export const READS_PER_WINDOW = 60;
 export const LIMIT_WINDOW_SECONDS = 60;
 export const MAX_CONCURRENT_TASKS = 2;

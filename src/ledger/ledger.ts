@@ -39,7 +39,7 @@ export interface ChangeOptions {
 }
 
 export type AdmissionOutcome =
-  /** The create may be sent, and its record is already `unresolved`. */
+  /** The submission may be sent, and its record is already `unresolved`. */
   | { readonly kind: "admitted"; readonly record: RequestRecord; readonly sendId: string }
   /** Another process has changed or removed the record, or drives it now. */
   | { readonly kind: "conflict"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean }
@@ -208,11 +208,11 @@ export class Ledger {
   }
 
   /**
-   * Requests admission of a create. If `decideAdmission` (rules/admission.ts) allows it, sets the record to
+   * Requests admission of a submission. If `decideAdmission` (rules/admission.ts) allows it, sets the record to
    * `unresolved` in the same transaction.
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
-   * @param wantedBy `narrationId`: the narration that pays for the create; `null` for a direct request.
+   * @param wantedBy `narrationId`: the narration that pays for the submission; `null` for a direct request.
    *   `isForMcpTasks`: whether all callers have MCP tasks
    */
   async requestAdmission(

@@ -14,8 +14,8 @@ import type { StoredError } from "./stored-error.ts";
  */
 export type RequestEvent =
   /**
-   * A create is about to be sent. The event is written before the send. If the process crashes, the record therefore
-   * shows that the answer is unknown.
+   * A submission is about to be sent. The event is written before the send. If the process crashes, the record
+   * therefore shows that the answer is unknown.
    */
   | { readonly kind: "sending"; readonly attempt: number; readonly sendId: string; readonly atMs: number }
   /** The send certainly created no task. */

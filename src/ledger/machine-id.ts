@@ -11,7 +11,7 @@ const FILE_NAME = "machine-id";
 const MACHINE_ID = /^[0-9a-f]{32}$/;
 
 /**
- * Reads the id in the state folder, or creates it on first use.
+ * Reads the id in the state folder, or submissions it on first use.
  *
  * @returns 32 hex digits. If the folder can be neither read nor written, every call returns a new id. In this case,
  *   tasks of earlier API keys are not found in a shared store, and a dead process is detected only when its lease

@@ -14,8 +14,8 @@ import {
 import { storedErrorSchema } from "./stored-error.ts";
 
 /**
- * `waiting`: the record is stored, and nothing was sent. `unresolved`: a create was sent or is about to be sent, and
- * its answer is unknown. All others are statuses of the service.
+ * `waiting`: the record is stored, and nothing was sent. `unresolved`: a submission was sent or is about to be sent,
+ * and its answer is unknown. All others are statuses of the service.
  */
 export const RECORD_STATUSES = ["waiting", "unresolved", ...TASK_STATUSES] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
@@ -108,7 +108,7 @@ export function isResumable(record: RequestRecord): boolean {
       return true;
     case "succeeded":
       return record.files.length === 0;
-    // An unresolved create can be resolved only by sending it again, and only a new call sends it again.
+    // An unresolved submission can be resolved only by sending it again, and only a new call sends it again.
     case "unresolved":
     case "waiting":
     case "failed":
@@ -125,7 +125,7 @@ export const isResumableStatus = (status: RecordStatus): boolean =>
   isRunningStatus(status) || status === "succeeded";
 
 /**
- * Why a record holds one of the account's two concurrency slots. `unresolved`: its create got no response yet.
+ * Why a record holds one of the account's two concurrency slots. `unresolved`: its submission got no response yet.
  * `accepted`: its task runs.
  */
 export type ConcurrencySlotState = "unresolved" | "accepted";

@@ -6,7 +6,7 @@ import { Ticker } from "./ticker.ts";
 export interface HeartbeatsOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** The time between heartbeats while creates are pending. */
+  /** The time between heartbeats while submissions are pending. */
   readonly heartbeatMs: number;
   /** The time between renewals of leases. Every write of a record renews its lease, too. */
   readonly renewalMs: number;
@@ -15,8 +15,8 @@ export interface HeartbeatsOptions {
 }
 
 /**
- * A rate slot stays pending until the store knows how its create ended, because it is safer to block a rate slot too
- * long than to free it too early.
+ * A rate slot stays pending until the store knows how its submission ended, because it is safer to block a rate slot
+ * too long than to free it too early.
  */
 export class Heartbeats {
   readonly #options: HeartbeatsOptions;
@@ -42,13 +42,13 @@ export class Heartbeats {
     });
   }
 
-  /** Marks a create as pending, so that heartbeats are sent for it until {@link clearPending}. */
+  /** Marks a submission as pending, so that heartbeats are sent for it until {@link clearPending}. */
   markPending(sendId: string): void {
     this.#pendingSends.add(sendId);
     this.#pendingTicker.start();
   }
 
-  /** Marks the create of an admission as ended, with or without success, so that it needs no further heartbeats. */
+  /** Marks the submission of an admission as ended, with or without success, so that it needs no further heartbeats. */
   clearPending(sendId: string): void {
     this.#pendingSends.delete(sendId);
   }

@@ -1,16 +1,16 @@
 /**
- * Holds what this process keeps for one API key: queues, cooldowns, heartbeats and pending writes. Whether a create may
- * be sent is decided in ledger/rules/admission.ts.
+ * Holds what this process keeps for one API key: queues, cooldowns, heartbeats and pending writes. Whether a submission
+ * may be sent is decided in ledger/rules/admission.ts.
  */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Log } from "../log.ts";
-import { CreateQueue } from "./create-queue.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { type LimitClass, LocalCooldowns } from "./local-cooldowns.ts";
 import { PendingWrites } from "./pending-writes.ts";
 import { ReadQueue } from "./read-queue.ts";
+import { SubmissionQueue } from "./submission-queue.ts";
 import { buildLimitTiming } from "./timing.ts";
 
 export interface LimitsOptions {
@@ -38,7 +38,7 @@ export interface Spending {
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export class Limits {
-  readonly creates: CreateQueue;
+  readonly submissions: SubmissionQueue;
   readonly reads: ReadQueue;
   readonly heartbeats: Heartbeats;
   readonly pendingWrites: PendingWrites;
@@ -60,7 +60,7 @@ export class Limits {
     });
     this.pendingWrites = new PendingWrites({ clock, log, retryIntervalMs: timing.heartbeatMs });
     const { heartbeats, pendingWrites } = this;
-    this.creates = new CreateQueue({
+    this.submissions = new SubmissionQueue({
       ledger,
       clock,
       creditBudget,
@@ -73,8 +73,8 @@ export class Limits {
   }
 
   /**
-   * Applies a 429. A cooldown of creates applies to every process that uses this API key and store. A cooldown of reads
-   * applies to this process only.
+   * Applies a 429. A cooldown of submissions applies to every process that uses this API key and store. A cooldown of
+   * reads applies to this process only.
    *
    * @param retryAfterSeconds the seconds that the service stated, already limited to the maximum, but not yet
    *   multiplied by the time scale
@@ -112,7 +112,7 @@ export class Limits {
       retryable: true,
     });
     this.reads.close(closing);
-    await this.creates.close(closing);
+    await this.submissions.close(closing);
     this.heartbeats.close();
     await this.pendingWrites.close();
   }

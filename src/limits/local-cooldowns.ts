@@ -1,8 +1,8 @@
 /** Keeps the cooldowns that the service demanded from this process, because the store may not know them yet. */
 import type { Clock } from "../clock.ts";
 
-/** Classes of requests with separate limits: creates, and reads (queries and downloads). */
-export type LimitClass = "creates" | "reads";
+/** Classes of requests with separate limits: submissions, and reads (queries and downloads). */
+export type LimitClass = "submissions" | "reads";
 
 export class LocalCooldowns {
   readonly #clock: Clock;

@@ -4,7 +4,7 @@ import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 /** Durations in milliseconds of this process's steady clock. */
 export interface LimitTiming {
   readonly limitWindowMs: number;
-  /** How long an unresolved create keeps its concurrency slot after the last heartbeat of its process. */
+  /** How long an unresolved submission keeps its concurrency slot after the last heartbeat of its process. */
   readonly unresolvedSlotTtlMs: number;
   readonly heartbeatMs: number;
   /** The interval at which a job asks whether another process's task has ended. */

@@ -38,8 +38,8 @@ export interface McpTaskPreparation {
   prepare(record: RequestRecord): Promise<RequestRecord>;
 }
 
-/** Longest time that a call waits for the response to a create if the call does not wait for audio. */
-export const CREATE_RESPONSE_WAIT_MS = 10_000;
+/** Longest time that a call waits for the response to a submission if the call does not wait for audio. */
+export const SUBMISSION_RESPONSE_WAIT_MS = 10_000;
 
 /** A call in progress: all its waits share one deadline. */
 export interface CallWithDeadline extends Call {
@@ -47,5 +47,8 @@ export interface CallWithDeadline extends Call {
 }
 
 export function startDeadline(call: Call, clock: Clock): CallWithDeadline {
-  return { ...call, deadline: new Deadline(clock, call.waitMs > 0 ? call.waitMs : CREATE_RESPONSE_WAIT_MS) };
+  return {
+    ...call,
+    deadline: new Deadline(clock, call.waitMs > 0 ? call.waitMs : SUBMISSION_RESPONSE_WAIT_MS),
+  };
 }

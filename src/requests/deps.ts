@@ -16,7 +16,7 @@ import type { Log } from "../log.ts";
 export interface Timing {
   readonly pollIntervalMs: number;
   /**
-   * Time limit for one stage of a job (create, watch or save). It is slightly longer than the time in which the service
+   * Time limit for one stage of a job (submit, watch or save). It is slightly longer than the time in which the service
    * may finish a task.
    */
   readonly recoveryTimeoutMs: number;

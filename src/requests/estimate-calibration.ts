@@ -41,9 +41,9 @@ function median(numbers: readonly number[]): number {
 }
 
 /**
- * Returns the factor by which estimates of length and cost are multiplied: the median of actual divided by estimated length in
- * earlier tasks. Uses only tasks of the same voice if there are enough. Idempotency keys, limits and the division into
- * parts do not use this factor, because they must not change with the history.
+ * Returns the factor by which estimates of length and cost are multiplied: the median of actual divided by estimated
+ * length in earlier tasks. Uses only tasks of the same voice if there are enough. Idempotency keys, limits and the
+ * division into parts do not use this factor, because they must not change with the history.
  *
  * @param records of finished tasks, in any order
  * @returns 0.5 to 2; 1 if there are too few tasks

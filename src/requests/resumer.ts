@@ -1,4 +1,4 @@
-/** Resumes accepted tasks whose audio was never saved. Never sends a create, and never runs at start-up. */
+/** Resumes accepted tasks whose audio was never saved. Never sends a submission, and never runs at start-up. */
 import type { RequestDeps } from "./deps.ts";
 import type { Jobs } from "./job/jobs.ts";
 

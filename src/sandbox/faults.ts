@@ -7,7 +7,7 @@ export const faultsSchema = z.strictObject({
   fail_next_tasks: z.int().min(0).max(1_000_000).optional(),
   /** The error code of the 503 response to every authenticated request, or null to answer normally. */
   unavailable: z.enum(["api_unavailable", "temporarily_unavailable"]).nullable().optional(),
-  /** If true, every create is refused as if the service were at capacity. */
+  /** If true, every submission is refused as if the service were at capacity. */
   capacity_full: z.boolean().optional(),
 });
 export type FaultSettings = z.infer<typeof faultsSchema>;

@@ -8,8 +8,8 @@ import { AudioError } from "../errors.ts";
 const GRACE_SECONDS = 10;
 
 /**
- * Minimum time limit of a call. Even a call with a wait of 0 needs time for the response to a create, and then for the
- * ledger.
+ * Minimum time limit of a call. Even a call with a wait of 0 needs time for the response to a submission, and then for
+ * the ledger.
  */
 const MIN_SECONDS = 20;
 

@@ -45,7 +45,7 @@ const ACCEPTED = wire("202 Accepted", { "content-length": String(TASK_TEXT.lengt
 describe("a request that never reached the service", () => {
   it("says so when the connection is refused", async () => {
     const failure = await failureOf(
-      clientOf(`http://127.0.0.1:${await freePort()}`).create("{}", "k", never()),
+      clientOf(`http://127.0.0.1:${await freePort()}`).submit("{}", "k", never()),
     );
     expect(failure).toMatchObject({ code: "network_error", retryable: true });
     expect(failure.message).toContain("ECONNREFUSED");
@@ -69,7 +69,7 @@ describe("a request that never reached the service", () => {
 
   it("says so when the name cannot be resolved", async () => {
     const service = clientOf("http://no-such-host.invalid");
-    const failure = await failureOf(service.create("{}", "k", never()));
+    const failure = await failureOf(service.submit("{}", "k", never()));
     expect(["network_error", "timeout"]).toContain(failure.code);
     expect(failure.retryable).toBe(true);
     expect(wasNeverSent(failure)).toBe(true);
@@ -77,7 +77,7 @@ describe("a request that never reached the service", () => {
 
   it("says so when no TLS connection is made in time", async () => {
     const { url } = await silentServer("https");
-    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
     expect(wasNeverSent(failure)).toBe(true);
   });
@@ -85,7 +85,7 @@ describe("a request that never reached the service", () => {
   it("says so when the program is stopping", async () => {
     const service = clientOf("http://127.0.0.1:1");
     await service.close();
-    const failure = await failureOf(service.create("{}", "k", never()));
+    const failure = await failureOf(service.submit("{}", "k", never()));
     expect(failure.code).toBe("network_error");
     expect(wasNeverSent(failure)).toBe(true);
   });
@@ -96,7 +96,7 @@ describe("a bug in this program", () => {
     const { url } = await rawServer(() => {});
     const address = { baseUrl: url, apiKey: "no\nheader", isLoopback: true };
     const service = createServiceClient(address, { proxy: NO_PROXY });
-    const failure = await service.create("{}", "k", never()).catch((error: unknown) => error);
+    const failure = await service.submit("{}", "k", never()).catch((error: unknown) => error);
     await service.close();
     expect(failure).toBeInstanceOf(Error);
     expect(failure).not.toBeInstanceOf(AudioError);
@@ -147,7 +147,7 @@ describe("a request that may have reached the service", () => {
       if (text === "") socket.resetAndDestroy();
       else socket.write(text, "latin1", () => setTimeout(() => socket.resetAndDestroy(), 20));
     });
-    const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "network_error", retryable: true });
     expect(wasNeverSent(failure)).toBe(false);
   });
@@ -159,7 +159,7 @@ describe("a request that may have reached the service", () => {
     });
     const service = clientOf(url);
     for (const _ of cuts) {
-      const failure = await failureOf(service.create("{}", "k", never()));
+      const failure = await failureOf(service.submit("{}", "k", never()));
       expect(failure.retryable).toBe(true);
       expect(["network_error", "unexpected_response"]).toContain(failure.code);
       expect(wasNeverSent(failure)).toBe(false);
@@ -168,7 +168,7 @@ describe("a request that may have reached the service", () => {
 
   it("times out without headers", async () => {
     const { url } = await rawServer(() => {});
-    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
     expect(wasNeverSent(failure)).toBe(false);
   });
@@ -180,7 +180,7 @@ describe("a request that may have reached the service", () => {
       socket.on("close", () => clearInterval(drip));
     });
     const startedAt = performance.now();
-    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));
     expect(failure.code).toBe("timeout");
     expect(performance.now() - startedAt).toBeLessThan(1500);
   });
@@ -191,14 +191,14 @@ describe("a request that may have reached the service", () => {
     ["broken chunks", "HTTP/1.1 202 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}"],
   ])("is a retryable unexpected_response when the answer is %s", async (_what, text) => {
     const { url } = await rawServer((socket) => socket.write(text, "latin1"));
-    const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
   });
 
   it("does not accept a response with contradicting lengths", async () => {
     const text = "HTTP/1.1 202 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}";
     const { url } = await rawServer((socket) => socket.write(text));
-    expect((await failureOf(clientOf(url).create("{}", "k", never()))).retryable).toBe(true);
+    expect((await failureOf(clientOf(url).submit("{}", "k", never()))).retryable).toBe(true);
   });
 
   it("survives an upgrade, an early 100 and headers that are not ASCII", async () => {
@@ -211,7 +211,7 @@ describe("a request that may have reached the service", () => {
     const { url } = await rawServer((socket, _head, n) => socket.write(texts[n - 1] ?? "", "latin1"));
     for (const _ of texts) {
       // A 100 is not a final response, so the client waits for what follows it.
-      const failure = await failureOf(clientOf(url, { timeouts: SHORT }).create("{}", "k", never()));
+      const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));
       expect(failure.retryable).toBe(true);
     }
   });
@@ -220,7 +220,7 @@ describe("a request that may have reached the service", () => {
     const { url } = await rawServer((socket) =>
       socket.end(wire("429 X", { "retry-after": "\xe2\x98\x83", "content-length": "0" }, ""), "latin1"),
     );
-    const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "rate_limit", retryAfterSeconds: 60 });
   });
 
@@ -230,7 +230,7 @@ describe("a request that may have reached the service", () => {
       socket.end(wire(status, { "content-length": "100" }, "{"));
     });
     const service = clientOf(url);
-    expect((await failureOf(service.create("{}", "k", never()))).code).toBe("invalid_api_key");
+    expect((await failureOf(service.submit("{}", "k", never()))).code).toBe("invalid_api_key");
     // A 404 means one thing with the service's body and another without it.
     const broken = await failureOf(service.query("task-1", never()));
     expect(broken).toMatchObject({ code: "network_error", retryable: true });
@@ -240,7 +240,7 @@ describe("a request that may have reached the service", () => {
     const { url } = await rawServer((socket) => socket.write(`${ACCEPTED}and more`));
     const service = clientOf(url);
     for (let round = 0; round < 3; round += 1) {
-      expect((await service.create("{}", `k${round}`, never())).taskId).toBe("task-1");
+      expect((await service.submit("{}", `k${round}`, never())).taskId).toBe("task-1");
     }
   });
 
@@ -255,11 +255,11 @@ describe("a request that may have reached the service", () => {
       socket.on("data", () => socket.write(`${strayAnswer}${before}${after}`));
     });
     const service = clientOf(url);
-    expect((await service.create("{}", "k1", never())).taskId).toBe("task-1");
+    expect((await service.submit("{}", "k1", never())).taskId).toBe("task-1");
     // Nobody requested this response: it begins while the connection is idle.
     sockets[0]?.write(before);
     await expect.poll(() => sockets[0]?.destroyed).toBe(true);
-    expect((await service.create("{}", "k2", never())).taskId).toBe("task-1");
+    expect((await service.submit("{}", "k2", never())).taskId).toBe("task-1");
     expect(sockets).toHaveLength(2);
   });
 
@@ -399,7 +399,7 @@ describe("the caller's signal", () => {
       setTimeout(() => controller.abort(reason), 30);
       return controller.signal;
     };
-    await expect(service.create("{}", "k", leaveSoon())).rejects.toBe(reason);
+    await expect(service.submit("{}", "k", leaveSoon())).rejects.toBe(reason);
     await expect(service.query("task-1", leaveSoon())).rejects.toBe(reason);
     const controller = new AbortController();
     const { body } = await service.openContent("task-1", 0, controller.signal);
@@ -414,7 +414,7 @@ describe("the caller's signal", () => {
     const controller = new AbortController();
     const overdue = new AudioError("timeout", "the caller's own deadline");
     setTimeout(() => controller.abort(overdue), 50);
-    await expect(clientOf(url).create("{}", "k", controller.signal)).rejects.toBe(overdue);
+    await expect(clientOf(url).submit("{}", "k", controller.signal)).rejects.toBe(overdue);
   });
 });
 

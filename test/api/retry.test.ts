@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { UnsentRequestError } from "../../src/api/error-causes.ts";
 import {
   backoffMs,
-  decideAfterFailedCreate,
   decideAfterFailedRead,
+  decideAfterFailedSubmission,
   mayHaveCreatedTask,
   parseRetryAfter,
   retryDelayAfterBreakMs,
@@ -30,23 +30,27 @@ describe("after a failed create", () => {
     "not_ready",
     "disk_full",
   ])("%s is never repeated", (code) => {
-    expect(decideAfterFailedCreate(failure(code, { retryable: true }), 1, half)).toEqual({ kind: "stop" });
+    expect(decideAfterFailedSubmission(failure(code, { retryable: true }), 1, half)).toEqual({
+      kind: "stop",
+    });
   });
 
   it.each<ErrorCode>(["network_error", "timeout", "unexpected_response"])(
     "%s is repeated if that can help",
     (code) => {
-      expect(decideAfterFailedCreate(failure(code, { retryable: true }), 1, half)).toEqual({
+      expect(decideAfterFailedSubmission(failure(code, { retryable: true }), 1, half)).toEqual({
         kind: "retry",
         delayMs: 1500,
       });
-      expect(decideAfterFailedCreate(failure(code, { retryable: false }), 1, half)).toEqual({ kind: "stop" });
+      expect(decideAfterFailedSubmission(failure(code, { retryable: false }), 1, half)).toEqual({
+        kind: "stop",
+      });
     },
   );
 
   it("reports whether the request was never sent", () => {
     const unsent = failure("network_error", { retryable: true, cause: new UnsentRequestError("x") });
-    expect(decideAfterFailedCreate(unsent, 1, half)).toMatchObject({ kind: "retry" });
+    expect(decideAfterFailedSubmission(unsent, 1, half)).toMatchObject({ kind: "retry" });
     expect(wasNeverSent(unsent.withIds({ taskId: "t" }))).toBe(true);
     expect(wasNeverSent(Object.assign(new Error("x"), { code: "ECONNRESET" }))).toBe(false);
     expect(wasNeverSent(undefined)).toBe(false);
@@ -56,8 +60,11 @@ describe("after a failed create", () => {
     "%s waits as long as the service states, or 60 s",
     (code) => {
       const reported = failure(code, { retryAfterSeconds: 7 });
-      expect(decideAfterFailedCreate(reported, 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 7 });
-      expect(decideAfterFailedCreate(failure(code), 1, half)).toEqual({
+      expect(decideAfterFailedSubmission(reported, 1, half)).toEqual({
+        kind: "limited",
+        retryAfterSeconds: 7,
+      });
+      expect(decideAfterFailedSubmission(failure(code), 1, half)).toEqual({
         kind: "limited",
         retryAfterSeconds: 60,
       });
@@ -65,10 +72,16 @@ describe("after a failed create", () => {
   );
 
   it.each<ErrorCode>(["api_unavailable", "temporarily_unavailable"])("%s waits, longer each time", (code) => {
-    expect(decideAfterFailedCreate(failure(code), 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
-    expect(decideAfterFailedCreate(failure(code), 3, half)).toEqual({ kind: "unavailable", delayMs: 4500 });
+    expect(decideAfterFailedSubmission(failure(code), 1, half)).toEqual({
+      kind: "unavailable",
+      delayMs: 1500,
+    });
+    expect(decideAfterFailedSubmission(failure(code), 3, half)).toEqual({
+      kind: "unavailable",
+      delayMs: 4500,
+    });
     const reported = failure(code, { retryAfterSeconds: 20 });
-    expect(decideAfterFailedCreate(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
+    expect(decideAfterFailedSubmission(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
   });
 });
 
@@ -87,7 +100,7 @@ describe("after a failed query or download", () => {
   });
 });
 
-describe("whether a failed create may have made a task", () => {
+describe("whether a failed submission may have made a task", () => {
   const unsent = new UnsentRequestError("x");
   it.each<[boolean, string, AudioError]>([
     [false, "never sent", failure("network_error", { retryable: true, cause: unsent })],

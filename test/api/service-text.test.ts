@@ -110,7 +110,7 @@ describe("the API key in the service's texts", () => {
         }
       });
       const service = clientOf(url);
-      const failure = await failureOf(service.create("{}", "k", never()));
+      const failure = await failureOf(service.submit("{}", "k", never()));
       expect(failure.message).toContain("[redacted]");
       expect(failure.message).not.toContain(API_KEY);
       expect(JSON.stringify(await service.query("task-1", never()))).not.toContain(API_KEY);

@@ -39,7 +39,7 @@ describe("create", () => {
       answer(response, 202, task());
     }, "/base");
     const body = '{"prompt":"Grüße 👋\\n"}';
-    const created = await service.create(body, "v1-abc", never());
+    const created = await service.submit(body, "v1-abc", never());
     expect(created).toEqual({
       taskId: "task-1",
       status: "queued",
@@ -66,10 +66,10 @@ describe("create", () => {
       requests += 1;
       answer(response, 202, task());
     });
-    const long = await failureOf(service.create("ü".repeat(16 * 1024 + 1), "key", never()));
-    const badKey = await failureOf(service.create("{}", "key with blanks", never()));
+    const long = await failureOf(service.submit("ü".repeat(16 * 1024 + 1), "key", never()));
+    const badKey = await failureOf(service.submit("{}", "key with blanks", never()));
     expect([long.code, badKey.code, requests]).toEqual(["request_too_large", "invalid_request", 0]);
-    await service.create("ü".repeat(16 * 1024), "key", never());
+    await service.submit("ü".repeat(16 * 1024), "key", never());
     expect(requests).toBe(1);
   });
 
@@ -87,7 +87,7 @@ describe("create", () => {
     [503, "temporarily_unavailable", true],
   ])("reports %i %s with the service's text in quotes", async (status, code, retryable) => {
     const service = await answering(status, { error: { code, message: "Because." } });
-    const failure = await failureOf(service.create("{}", "key", never()));
+    const failure = await failureOf(service.submit("{}", "key", never()));
     expect(failure).toMatchObject({ code, httpStatus: status, retryable });
     expect(failure.message).toContain('The service says: "Because."');
   });
@@ -103,7 +103,7 @@ describe("create", () => {
     [418, "teapot", "unexpected_response"],
   ])("follows the status %i rather than the code %s", async (status, code, expected) => {
     const service = await answering(status, { error: { code, message: "x" } });
-    expect((await failureOf(service.create("{}", "key", never()))).code).toBe(expected);
+    expect((await failureOf(service.submit("{}", "key", never()))).code).toBe(expected);
   });
 
   it.each([
@@ -122,7 +122,7 @@ describe("create", () => {
     const service = await answering(status, "<html><body>Nope</body></html>", {
       "content-type": "text/html",
     });
-    const failure = await failureOf(service.create("{}", "key", never()));
+    const failure = await failureOf(service.submit("{}", "key", never()));
     expect(failure).toMatchObject({ code, httpStatus: status, retryable });
     expect(failure.message).not.toContain("Nope");
   });
@@ -135,34 +135,34 @@ describe("create", () => {
     [{}, 60],
   ])("reads how long a 429 requests to wait: %o", async (headers, seconds) => {
     const service = await answering(429, { error: { code: "rate_limit", message: "" } }, headers);
-    expect((await failureOf(service.create("{}", "key", never()))).retryAfterSeconds).toBe(seconds);
+    expect((await failureOf(service.submit("{}", "key", never()))).retryAfterSeconds).toBe(seconds);
   });
 
   it("returns a wait after a 503 only if the service states one", async () => {
     const body = { error: { code: "api_unavailable", message: "" } };
-    const silent = await failureOf((await answering(503, body)).create("{}", "key", never()));
+    const silent = await failureOf((await answering(503, body)).submit("{}", "key", never()));
     const stated = await answering(503, body, { "retry-after": "20" });
     expect(silent.retryAfterSeconds).toBeUndefined();
-    expect((await failureOf(stated.create("{}", "key", never()))).retryAfterSeconds).toBe(20);
+    expect((await failureOf(stated.submit("{}", "key", never()))).retryAfterSeconds).toBe(20);
   });
 
   it.each([204, 206, 301, 302, 307])("does not accept %i in place of 202", async (status) => {
     const body = status === 204 ? "" : task();
     const service = await answering(status, body, { location: "/elsewhere" });
-    const failure = await failureOf(service.create("{}", "key", never()));
+    const failure = await failureOf(service.submit("{}", "key", never()));
     expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: status });
     expect(failure.retryable).toBe(status < 300);
     expect(failure.taskId).toBe(status < 300 && status !== 204 ? "task-1" : undefined);
   });
 
   it.each([200, 201])("accepts %i in place of 202, because a known id must not be lost", async (status) => {
-    const created = await (await answering(status, task())).create("{}", "key", never());
+    const created = await (await answering(status, task())).submit("{}", "key", never());
     expect(created).toMatchObject({ taskId: "task-1", status: "queued" });
     expect(created.deviations.join()).toContain(`HTTP ${status}`);
   });
 
   it("reads an unknown status as queued, because the task can be queried again", async () => {
-    const created = await (await answering(202, task({ status: "scheduled" }))).create("{}", "key", never());
+    const created = await (await answering(202, task({ status: "scheduled" }))).submit("{}", "key", never());
     expect(created).toMatchObject({ taskId: "task-1", status: "queued" });
     expect(created.deviations.join()).toContain("status");
   });
@@ -174,7 +174,7 @@ describe("create", () => {
       answer(response, 202, task());
     });
     const service = await answering(307, "", { location: `${other.url}/api/v1/audio/generations` });
-    const failure = await failureOf(service.create("{}", "key", never()));
+    const failure = await failureOf(service.submit("{}", "key", never()));
     expect(failure.message).toContain("redirect");
     expect(strangers).toBe(0);
   });
@@ -189,7 +189,7 @@ describe("create", () => {
     ["an endless id", JSON.stringify(task({ id: "a".repeat(257) }))],
     ["an id alone, as gateways give their requests", '{"id":"request-1","error":"later"}'],
   ])("sends the same create again after a 202 with %s", async (_what, body) => {
-    const failure = await failureOf((await answering(202, body)).create("{}", "key", never()));
+    const failure = await failureOf((await answering(202, body)).submit("{}", "key", never()));
     expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 202, retryable: true });
   });
 
@@ -198,7 +198,7 @@ describe("create", () => {
       response.writeHead(202, { "content-encoding": "gzip" });
       response.end(gzipSync(JSON.stringify(task())));
     });
-    const failure = await failureOf(service.create("{}", "key", never()));
+    const failure = await failureOf(service.submit("{}", "key", never()));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
     expect(failure.message).toContain("compressed");
   });
@@ -215,14 +215,14 @@ describe("create", () => {
       response.writeHead(202);
       more();
     });
-    const failure = await failureOf(service.create("{}", "key", never()));
+    const failure = await failureOf(service.submit("{}", "key", never()));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
     expect(sentBytes).toBeLessThan(32 * 1024 * 1024);
   });
 
   it("accepts a body of almost 1 MiB that ends in a task", async () => {
     const service = await answering(202, " ".repeat(1024 * 1024 - 1000) + JSON.stringify(task()));
-    expect((await service.create("{}", "key", never())).taskId).toBe("task-1");
+    expect((await service.submit("{}", "key", never())).taskId).toBe("task-1");
   });
 });
 

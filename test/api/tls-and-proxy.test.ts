@@ -40,7 +40,7 @@ describe("https", skipBecause(missing("openssl")), () => {
 
   it("talks to a service whose certificate is valid", async () => {
     const { url } = await httpsServer(must(trusted), (_request, response) => answer(response, 202, task()));
-    expect((await clientOf(url).create("{}", "k", never())).taskId).toBe("task-1");
+    expect((await clientOf(url).submit("{}", "k", never())).taskId).toBe("task-1");
   });
 
   it.each([
@@ -54,7 +54,7 @@ describe("https", skipBecause(missing("openssl")), () => {
     });
     process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
     try {
-      const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+      const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
       expect(failure).toMatchObject({ code: "network_error", retryable: false });
       expect(failure.message).toMatch(/certificate .* is not valid/);
       expect(wasNeverSent(failure)).toBe(true);
@@ -66,7 +66,7 @@ describe("https", skipBecause(missing("openssl")), () => {
 
   it("is a network_error, never sent, if the other side does not speak TLS", async () => {
     const { url } = await httpServer((_request, response) => answer(response, 202, task()));
-    const failure = await failureOf(clientOf(url.replace("http:", "https:")).create("{}", "k", never()));
+    const failure = await failureOf(clientOf(url.replace("http:", "https:")).submit("{}", "k", never()));
     expect(failure.code).toBe("network_error");
     expect(wasNeverSent(failure)).toBe(true);
   });
@@ -86,7 +86,7 @@ describe("https", skipBecause(missing("openssl")), () => {
       upstream.on("error", () => {});
     });
     const client = clientOf(service.url, { proxy: { httpsProxy: proxy.url, noProxy: undefined } });
-    expect((await client.create("{}", "k", never())).taskId).toBe("task-1");
+    expect((await client.submit("{}", "k", never())).taskId).toBe("task-1");
     expect(overheard).toContain(`CONNECT 127.0.0.1:${service.port}`);
     expect(overheard).not.toContain(API_KEY);
   });
@@ -101,7 +101,7 @@ describe("https", skipBecause(missing("openssl")), () => {
       upstream.on("error", () => {});
     });
     const client = clientOf(service.url, { proxy: { httpsProxy: proxy.url, noProxy: undefined } });
-    const failure = await failureOf(client.create("{}", "k", never()));
+    const failure = await failureOf(client.submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "network_error", retryable: false });
     expect(wasNeverSent(failure)).toBe(true);
   });
@@ -109,14 +109,14 @@ describe("https", skipBecause(missing("openssl")), () => {
   it.each(["127.0.0.1", "*"])("bypasses the proxy for a host in NO_PROXY (%s)", async (noProxy) => {
     const service = await httpsServer(must(trusted), (_request, response) => answer(response, 202, task()));
     const client = clientOf(service.url, { proxy: { httpsProxy: "http://127.0.0.1:1", noProxy } });
-    expect((await client.create("{}", "k", never())).taskId).toBe("task-1");
+    expect((await client.submit("{}", "k", never())).taskId).toBe("task-1");
   });
 
   it("uses no proxy of the environment that the configuration does not contain", async () => {
     const service = await httpsServer(must(trusted), (_request, response) => answer(response, 202, task()));
     process.env["HTTPS_PROXY"] = "http://127.0.0.1:1";
     try {
-      expect((await clientOf(service.url).create("{}", "k", never())).taskId).toBe("task-1");
+      expect((await clientOf(service.url).submit("{}", "k", never())).taskId).toBe("task-1");
     } finally {
       delete process.env["HTTPS_PROXY"];
     }
@@ -134,7 +134,7 @@ describe("a proxy that refuses the connection", () => {
     const client = clientOf("https://audio.example", {
       proxy: { httpsProxy: proxy.url, noProxy: undefined },
     });
-    const failure = await failureOf(client.create("{}", "k", never()));
+    const failure = await failureOf(client.submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "network_error", retryable });
     expect(failure.message).toContain("proxy");
     expect(wasNeverSent(failure)).toBe(true);
@@ -145,7 +145,7 @@ describe("a proxy that refuses the connection", () => {
     const client = clientOf("https://audio.example", {
       proxy: { httpsProxy: proxy.url, noProxy: undefined },
     });
-    const failure = await failureOf(client.create("{}", "k", never()));
+    const failure = await failureOf(client.submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "network_error", retryable: true });
     expect(wasNeverSent(failure)).toBe(true);
   });
@@ -156,7 +156,7 @@ describe("a proxy that refuses the connection", () => {
       proxy: { httpsProxy: proxy.url, noProxy: undefined },
       timeouts: { createMs: 200 },
     });
-    const failure = await failureOf(client.create("{}", "k", never()));
+    const failure = await failureOf(client.submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
     expect(wasNeverSent(failure)).toBe(true);
   });
@@ -169,6 +169,6 @@ it("never sends plain http on loopback to a proxy, which would see the key", asy
   });
   const service = await httpServer((_request, response) => answer(response, 202, task()));
   const client = clientOf(service.url, { proxy: { httpsProxy: proxy.url, noProxy: undefined } });
-  expect((await client.create("{}", "k", never())).taskId).toBe("task-1");
+  expect((await client.submit("{}", "k", never())).taskId).toBe("task-1");
   expect(proxied).toBe(0);
 });

@@ -138,7 +138,7 @@ describe("a job that waits for a slot", () => {
   });
 });
 
-describe("a job whose create was sent", () => {
+describe("a job whose submission was sent", () => {
   it.each([/took without answering/, /while watching/])(
     "is completed and saved if its caller cancels: %s",
     async (when) => {

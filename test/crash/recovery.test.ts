@@ -69,7 +69,7 @@ describe("after a crash in which the ledger was lost", () => {
 });
 
 describe("nothing is created without a call", () => {
-  it("if a create was sent and its response was lost", async () => {
+  it("if a submission was sent and its response was lost", async () => {
     await killedWhen(/took without answering/);
     const heir = await setup.start();
     const listed = await heir.call("list_tasks", { status: "unresolved" });

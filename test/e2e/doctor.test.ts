@@ -1,4 +1,4 @@
-/** `doctor` with broken setups: always names cause and fix within its time limit, and never sends a create. */
+/** `doctor` with broken setups: always names cause and fix within its time limit, and never sends a submission. */
 import { execFile } from "node:child_process";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";

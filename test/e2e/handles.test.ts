@@ -27,16 +27,16 @@ async function start(env: Record<string, string> = {}): Promise<ToolClient> {
   return toolClient;
 }
 
-/** Delays the first creates of a test with a pause. */
-function putOff(creates: number): void {
+/** Delays the first submissions of a test with a pause. */
+function putOff(submissions: number): void {
   service.intercept = ({ kind, ordinal }, response) => {
-    if (kind !== "create" || ordinal > creates) return false;
+    if (kind !== "create" || ordinal > submissions) return false;
     service.refuse(response, 429, "rate_limit");
     return true;
   };
 }
 
-// Long enough for the first create to be refused on a busy machine.
+// Long enough for the first submission to be refused on a busy machine.
 const CALL = { prompt: "Put off for a while", wait_seconds: 1.5 };
 
 beforeEach(async () => {

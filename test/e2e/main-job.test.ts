@@ -144,7 +144,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
     await workplace.remove();
   });
 
-  it("sends no second create for the same call, and one for another take", async () => {
+  it("sends no second submission for the same call, and one for another take", async () => {
     const call = { prompt: "Twice the same", speed: 1.25 };
     const first = taskOf(await client.call("generate_audio", call));
     const before = service.exchanges.length;

@@ -97,7 +97,7 @@ describe("a 404", () => {
     expect(textOf(outcome)).toMatch(/will not pay again.*next take/);
   });
 
-  it("to a create blames the address", async () => {
+  it("to a submission blames the address", async () => {
     service.intercept = (_exchange, response) => {
       service.refuse(response, 404, "not_found");
       return true;

@@ -19,12 +19,12 @@ let watcher: Server;
 let workplace: Workplace;
 let client: ToolClient;
 const statuses: number[] = [];
-let creates = 0;
+let submissions = 0;
 
 /** A proxy between server and sandbox that records each status. */
 function watch(target: string): Promise<Server> {
   const server = createServer((incoming, outgoing) => {
-    if (incoming.method === "POST") creates += 1;
+    if (incoming.method === "POST") submissions += 1;
     const onward = request(
       new URL(incoming.url ?? "/", target),
       { method: incoming.method, headers: { ...incoming.headers, host: new URL(target).host } },
@@ -62,7 +62,7 @@ it("eight narrations in a row finish without any 429", async () => {
     const task = taskOf(await client.call("generate_audio", { prompt: `Narration number ${number}.` }));
     expect(task).toMatchObject({ status: "succeeded", replayed: false });
   }
-  expect(creates).toBe(8);
+  expect(submissions).toBe(8);
   expect(statuses.filter((status) => status >= 400)).toEqual([]);
   // The seventh had to wait for the end of the first window, so our limits were really active.
   expect(performance.now() - beganAt).toBeGreaterThan(60_000 * SCALE);

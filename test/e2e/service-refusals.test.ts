@@ -41,7 +41,7 @@ const PERMANENT = [
   { status: 413, code: "request_too_large", remedy: /Split the text at a sentence end/ },
 ] as const;
 
-describe("a create that the service refuses permanently", () => {
+describe("a submission that the service refuses permanently", () => {
   it.each(PERMANENT)(
     "$status $code is reported at once with its remedy, and not retried",
     async (refusal) => {
@@ -69,7 +69,7 @@ describe("a create that the service refuses permanently", () => {
   );
 });
 
-describe("a create that the service delays", () => {
+describe("a submission that the service delays", () => {
   it.each(["rate_limit", "concurrency_limit"])("429 %s: waits, then succeeds", async (code) => {
     service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "create" || ordinal > 1) return false;
@@ -209,7 +209,7 @@ describe("a query or download that the service refuses", () => {
 
 describe("a task that fails", () => {
   it("once is repeated free of charge before any call returns", async () => {
-    // The task must not succeed before a query, also not for a create that is sent again.
+    // The task must not succeed before a query, also not for a submission that is sent again.
     service.processingMs = 60_000;
     service.intercept = ({ kind, ordinal }, _response, self) => {
       if (kind !== "query") return false;
@@ -300,7 +300,7 @@ describe("402", () => {
     expect(service.tasks.size).toBe(2);
   });
 
-  it("waits while another create has no response yet", async () => {
+  it("waits while another submission has no response yet", async () => {
     service.processingMs = 300;
     let accepted = 0;
     service.intercept = async ({ kind }, response, self) => {
@@ -323,18 +323,18 @@ describe("402", () => {
 
   it("is retried once if the task that held the credits ended before the refusal arrived", async () => {
     service.processingMs = 150;
-    let creates = 0;
+    let submissions = 0;
     service.intercept = async ({ kind }, response, self) => {
       if (kind !== "create") return false;
-      creates += 1;
-      if (creates !== 2) return false;
+      submissions += 1;
+      if (submissions !== 2) return false;
       await setTimeout(1200);
       self.refuse(response, 402, "insufficient_credits");
       return true;
     };
     const calls = ["One", "Two"].map((prompt) => client.call("generate_audio", { prompt }));
     for (const outcome of await Promise.all(calls)) expect(taskOf(outcome).status).toBe("succeeded");
-    expect(creates).toBe(3);
+    expect(submissions).toBe(3);
   });
 
   it("without running tasks is reported at once", async () => {

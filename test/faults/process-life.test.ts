@@ -43,7 +43,7 @@ const ENDS: Array<[string, (server: RawServer) => unknown]> = [
 const PHASES: Array<[string, (setup: FaultSetup) => Promise<unknown>]> = [
   ["before anything was asked", async () => undefined],
   [
-    "while the create is not answered",
+    "while the submission is not answered",
     async (setup) => {
       setup.misbehave(
         (exchange, _response, service) =>

@@ -56,7 +56,7 @@ export function answerText(
   return true;
 }
 
-/** Returns the task of a create, which is accepted before anything fails. */
+/** Returns the task of a submission, which is accepted before anything fails. */
 export function accepted(service: CountingService, exchange: Exchange): CountedTask {
   const task = service.accept(exchange);
   if (task === "conflict") throw new Error("the same key came with another body");

@@ -25,7 +25,7 @@ const FILE = { path: "/out/a.mp3", sizeBytes: 1, sha256: "00", savedAtMs: AT_MS,
 
 it.each<[string, Partial<RequestRecord> | null, Partial<RequestRecord> | null]>([
   ["a claim", null, WAITING],
-  ["that a create is about to leave", WAITING, SENT],
+  ["that a submission is about to leave", WAITING, SENT],
   ["the task id", SENT, QUEUED],
   ["another task id", QUEUED, { ...QUEUED, taskId: "task-2" }],
   ["more spent than was known", RUNNING, { ...RUNNING, spend: spend(151) }],

@@ -193,7 +193,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     const spend = { credits: 150, atMs: Date.now() };
     const after = toRow({ ...waiting, status: "unresolved", revision: 2, spend });
     const limits = {
-      maxCreates: 1,
+      maxSubmissions: 1,
       limitWindowMs: 60_000,
       maxConcurrentTasks: 1,
       unresolvedSlotTtlMs: 30_000,

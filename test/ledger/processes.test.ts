@@ -178,19 +178,19 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
         .record;
       const budget = { credits: 150, windowMs: DAY_MS };
       const one = {
-        maxCreates: 1,
+        maxSubmissions: 1,
         limitWindowMs: 60_000,
         maxConcurrentTasks: 1,
         unresolvedSlotTtlMs: 30_000,
         budget,
       };
       if (found?.status === "unresolved") {
-        // The create may have been sent. Its concurrency slot stays reserved for the repeat, which any process may
+        // The submission may have been sent. Its concurrency slot stays reserved for the repeat, which any process may
         // send.
         expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "over_budget" });
         const taken = await ledger.acquireLease(found);
         expect(taken.isOurs).toBe(true);
-        const again = { ...one, maxCreates: 2 };
+        const again = { ...one, maxSubmissions: 2 };
         expect(await ledger.requestAdmission(taken.record, "again", again)).toMatchObject({
           kind: "admitted",
         });
@@ -214,7 +214,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>
-        limits.creates.waitForAdmission({ record, onWaiting: (reason) => waiting.push(reason) }, signal);
+        limits.submissions.waitForAdmission({ record, onWaiting: (reason) => waiting.push(reason) }, signal);
       await expect(ask(tooEarly)).rejects.toMatchObject({ name: "TimeoutError" });
       expect(waiting[0]).toBe("concurrency");
       await children[0]?.kill();

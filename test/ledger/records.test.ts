@@ -19,7 +19,7 @@ import { sampleRecord } from "./sample-record.ts";
 
 const WALL_MS = 1_800_000_000_123;
 const NO_LIMITS: AdmissionLimits = {
-  maxCreates: 1000,
+  maxSubmissions: 1000,
   limitWindowMs: 60_000,
   maxConcurrentTasks: 1000,
   unresolvedSlotTtlMs: 30_000,
@@ -221,7 +221,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.apply(record, stale, { sendOutcome, lease: "release" })).toBe(record);
       expect(await ledger.get(record.recordId)).toEqual(record);
       const other = await claimed(ledger);
-      const six = { ...NO_LIMITS, maxCreates: 1 };
+      const six = { ...NO_LIMITS, maxSubmissions: 1 };
       expect(await ledger.requestAdmission(other, "send-2", six)).toMatchObject({ kind: "admitted" });
     });
 

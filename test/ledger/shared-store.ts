@@ -43,14 +43,14 @@ interface SharedOptions {
 export const claim = (store: LedgerStore, changes: Parameters<typeof sampleRecord>[0] = {}) =>
   store.acquireLease({ row: toRow(sampleRecord(changes)), leaseTtlMs: 15_000 });
 
-/** Requests the admission of a create of a new record, within wide limits. */
+/** Requests the admission of a submission of a new record, within wide limits. */
 export async function admit(store: LedgerStore, apiKeyId = "account") {
   const waiting = sampleRecord({ recordId: randomUUID(), apiKeyId, status: "waiting", taskId: null });
   await claim(store, waiting);
   const spend = { credits: 150, atMs: systemClock.wallMs() };
   const admittedRow = toRow({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });
   const limits = {
-    maxCreates: 1000,
+    maxSubmissions: 1000,
     limitWindowMs: 60_000,
     maxConcurrentTasks: 1000,
     unresolvedSlotTtlMs: 30_000,

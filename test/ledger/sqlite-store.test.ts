@@ -53,7 +53,7 @@ describe("on one machine", () => {
 
   it("a wall clock set by a day affects no limit window, and makes a budget count more, not less", async () => {
     const setup = new StoreSetup(bench);
-    const limits = { maxCreates: 1, budget: { credits: 300, windowMs: DAY_MS } };
+    const limits = { maxSubmissions: 1, budget: { credits: 300, windowMs: DAY_MS } };
     await setup.create("accepted", limits);
     bench.clock.moveWall(20 * HOUR_MS);
     expect(reasonOf(await setup.ask(limits))).toBe("rate");

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { budgetSuite } from "./store-suite/budget.ts";
 import { concurrencySlotsSuite } from "./store-suite/concurrency-slots.ts";
-import { createsSuite } from "./store-suite/creates.ts";
 import { handlesSuite } from "./store-suite/mcp-tasks.ts";
 import { narrationsSuite } from "./store-suite/narrations.ts";
 import { recordsSuite } from "./store-suite/records.ts";
 import { type StoreBench, StoreSetup } from "./store-suite/store-setup.ts";
+import { submissionsSuite } from "./store-suite/submissions.ts";
 
 export type { StoreBench } from "./store-suite/store-setup.ts";
 
@@ -24,7 +24,7 @@ export function storeSuite(name: string, open: () => Promise<StoreBench>): void 
       recordsSuite,
       narrationsSuite,
       handlesSuite,
-      createsSuite,
+      submissionsSuite,
       concurrencySlotsSuite,
       budgetSuite,
     ]) {

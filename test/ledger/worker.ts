@@ -11,8 +11,8 @@ import { AudioError } from "../../src/errors.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import type { RequestRecord } from "../../src/ledger/record.ts";
-import type { CreateOutcome } from "../../src/limits/create-queue.ts";
 import { Limits } from "../../src/limits/limits.ts";
+import type { SubmissionOutcome } from "../../src/limits/submission-queue.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { sampleRecord } from "./sample-record.ts";
@@ -57,12 +57,12 @@ async function claim(at: number): Promise<RequestRecord> {
   return (await ledger.acquireLease(draft)).record;
 }
 
-async function admit(at: number): Promise<Extract<CreateOutcome, { kind: "admitted" }>> {
-  const grant = await limits.creates.waitForAdmission(
+async function admit(at: number): Promise<Extract<SubmissionOutcome, { kind: "admitted" }>> {
+  const grant = await limits.submissions.waitForAdmission(
     { record: await claim(at), onWaiting: () => {} },
     signal,
   );
-  if (grant.kind !== "admitted") throw new Error(`the create is ${grant.kind}`);
+  if (grant.kind !== "admitted") throw new Error(`the submission is ${grant.kind}`);
   return grant;
 }
 
@@ -84,7 +84,7 @@ const seen = (record: RequestRecord, status: ObservedTask["status"]) =>
 
 /** The limits delay nothing, so that only the ledger causes waits. */
 const NO_LIMITS = {
-  maxCreates: 1_000_000,
+  maxSubmissions: 1_000_000,
   limitWindowMs: 60_000,
   maxConcurrentTasks: 1_000_000,
   unresolvedSlotTtlMs: 30_000,
@@ -145,14 +145,14 @@ async function dieInAdmission(): Promise<void> {
   const steps = dieAfter(job.diesAfter);
   const admission = await ledger.requestAdmission(record, randomUUID(), {
     ...NO_LIMITS,
-    maxCreates: 1,
+    maxSubmissions: 1,
     maxConcurrentTasks: 1,
   });
   tell({ admitted: admission.kind, steps: steps.count });
   await ledger.store.close();
 }
 
-/** A create whose request arrives some time after its admission, and whose task takes a while. */
+/** A submission whose request arrives some time after its admission, and whose task takes a while. */
 async function create(at: number): Promise<void> {
   try {
     const { record, sendId } = await admit(at);
@@ -166,7 +166,7 @@ async function create(at: number): Promise<void> {
     const endedAtMs = systemClock.steadyMs();
     if (accepted === null) throw new Error("the accepted record is gone");
     await ledger.apply(accepted, seen(accepted, "succeeded"));
-    limits.creates.wake();
+    limits.submissions.wake();
     tell({ created: record.recordId, arrivedAtMs, endedAtMs });
   } catch (error) {
     tell({ refused: error instanceof Error && "code" in error ? error.code : String(error) });

@@ -8,8 +8,8 @@ import { Ledger } from "../../src/ledger/ledger.ts";
 import type { RequestEvent } from "../../src/ledger/lifecycle.ts";
 import type { RequestRecord } from "../../src/ledger/record.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/store/ledger-store.ts";
-import type { CreateOutcome } from "../../src/limits/create-queue.ts";
 import { Limits, type LimitsOptions } from "../../src/limits/limits.ts";
+import type { SubmissionOutcome } from "../../src/limits/submission-queue.ts";
 import { BUDGET_WINDOW_MS, buildLimitTiming } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
@@ -22,7 +22,7 @@ export const never = new AbortController().signal;
 export const { limitWindowMs: WINDOW_MS } = buildLimitTiming(1);
 const BASE_URL = "https://service.example";
 
-export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
+export type AdmittedSubmission = Extract<SubmissionOutcome, { kind: "admitted" }>;
 type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
 
 /** `away`: no operation arrives. `answers_lost`: every operation arrives, but no answer returns. */
@@ -52,7 +52,7 @@ export class Process {
   readonly limits: Limits;
   readonly ledger: Ledger;
   trouble: Trouble = "none";
-  /** Names of the admitted creates, in order. */
+  /** Names of the admitted submissions, in order. */
   readonly admitted: string[] = [];
   readonly waiting: string[] = [];
   readonly #clock: ManualClock;
@@ -89,34 +89,34 @@ export class Process {
     record: RequestRecord,
     signal: AbortSignal = never,
     narrationId: () => string | null = () => null,
-  ): Promise<CreateOutcome> {
+  ): Promise<SubmissionOutcome> {
     const name = record.recordId;
     const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
-    const grant = await this.limits.creates.waitForAdmission({ record, narrationId, onWaiting }, signal);
+    const grant = await this.limits.submissions.waitForAdmission({ record, narrationId, onWaiting }, signal);
     if (grant.kind === "admitted") this.admitted.push(name);
     return grant;
   }
 
   /** Claims a record and requests its admission. */
-  async ask(name: string, signal: AbortSignal = never): Promise<AdmittedCreate> {
+  async ask(name: string, signal: AbortSignal = never): Promise<AdmittedSubmission> {
     const grant = await this.order(await this.claim(name), signal);
     if (grant.kind !== "admitted") throw new Error(`${name} is ${grant.kind}`);
     return grant;
   }
 
   /** The service accepted it. */
-  async accept(grant: AdmittedCreate): Promise<RequestRecord> {
+  async accept(grant: AdmittedSubmission): Promise<RequestRecord> {
     return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
   }
 
   /** The service refused it definitively. */
-  async refuse(grant: AdmittedCreate): Promise<void> {
+  async refuse(grant: AdmittedSubmission): Promise<void> {
     await this.#answered(grant, { kind: "not_accepted", sendId: grant.sendId });
-    this.limits.creates.wake();
+    this.limits.submissions.wake();
   }
 
   /** No response arrived. */
-  async leaveUnresolved({ sendId }: AdmittedCreate): Promise<void> {
+  async leaveUnresolved({ sendId }: AdmittedSubmission): Promise<void> {
     this.limits.heartbeats.clearPending(sendId);
     await this.ledger.store.admissions.recordSendOutcome({ sendId, outcome: "sent" });
   }
@@ -130,10 +130,10 @@ export class Process {
     };
     const event = this.#observed(record, { status: "succeeded", billing });
     await this.limits.pendingWrites.writeNowOrLater("an end", () => this.ledger.apply(record, event));
-    this.limits.creates.wake();
+    this.limits.submissions.wake();
   }
 
-  /** A create and its task, from admission to end, without passing time. */
+  /** A submission and its task, from admission to end, without passing time. */
   async createWhole(name: string): Promise<void> {
     await this.end(await this.accept(await this.ask(name)), 12);
   }
@@ -156,7 +156,7 @@ export class Process {
     return { kind: "observed", attempt: record.attempt, task, atMs: this.#clock.wallMs() };
   }
 
-  async #answered({ record, sendId }: AdmittedCreate, event: RequestEvent): Promise<RequestRecord> {
+  async #answered({ record, sendId }: AdmittedSubmission, event: RequestEvent): Promise<RequestRecord> {
     this.limits.heartbeats.clearPending(sendId);
     const sendOutcome = { sendId, outcome: "sent" } as const;
     let stored: RequestRecord | null = record;

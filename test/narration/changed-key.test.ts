@@ -28,7 +28,7 @@ async function stoppedHalfway(text = FOUR, max_credits = 600): Promise<string> {
 
 it("a narration counts tasks that run under the earlier key, and sends nothing that its limit does not allow", async () => {
   const narration_id = await stoppedHalfway(FIVE, 340);
-  const creates = narrator.service.count("create");
+  const submissions = narrator.service.count("create");
   await narrator.restart(LATER);
   expect(await narrator.narrate({ narration_id, wait_seconds: 1 })).toMatchObject({
     parts: { saved: 2, running: 2 },
@@ -36,7 +36,7 @@ it("a narration counts tasks that run under the earlier key, and sends nothing t
   });
   const again = await narrator.narrate({ narration_id, max_credits: 340, wait_seconds: 1 });
   expect(again.credits).toMatchObject({ charged: 20, reserved: 300 });
-  expect(narrator.service.count("create")).toBe(creates);
+  expect(narrator.service.count("create")).toBe(submissions);
 });
 
 it("a narration fetches running tasks under the new key, and counts each task once", async () => {

@@ -101,7 +101,7 @@ class WishRound {
   readonly #takes: Map<number, number> = new Map();
   /** With the key that opened each one, because other keys do not know it. */
   readonly #handles = new Map<string, number>();
-  /** The credits that creates may reach: the limit of the last answer, or what was already on its way. */
+  /** The credits that submissions may reach: the limit of the last answer, or what was already on its way. */
   #mostCredits = 0;
   /** The limits of unanswered calls, which may or may not apply. */
   #maybeCredits = 0;
@@ -124,7 +124,8 @@ class WishRound {
       if (exchange.kind !== "create" || service.byKey.has(exchange.key ?? "")) return false;
       const credits = this.#committedCredits() + RESERVED_CREDITS;
       const most = Math.max(this.#mostCredits, this.#maybeCredits);
-      if (credits > most) this.faults.push(`a create comes to ${credits} credits where ${most} are allowed`);
+      if (credits > most)
+        this.faults.push(`a submission comes to ${credits} credits where ${most} are allowed`);
       return false;
     };
   }
@@ -318,7 +319,7 @@ async function suspended(pid: number): Promise<void> {
 }
 
 /**
- * Runs one plan and checks each create, each answer and the result.
+ * Runs one plan and checks each submission, each answer and the result.
  *
  * @param storeUrl of a PostgreSQL without data of another round; `null`: the ledger is a file
  * @throws Error naming everything that exceeded a limit, was promised and not done, or is missing in the file

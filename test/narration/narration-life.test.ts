@@ -141,7 +141,7 @@ describe("a narration", () => {
   });
 
   it("continues without a part that always fails only if that is requested", async () => {
-    // No task succeeds before it is queried, not even for a create that is sent again.
+    // No task succeeds before it is queried, not even for a submission that is sent again.
     narrator.service.processingMs = 60_000;
     narrator.service.intercept = ({ kind, taskId }, _response, self) => {
       const task = self.tasks.get(taskId ?? "");

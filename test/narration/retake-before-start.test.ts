@@ -1,4 +1,4 @@
-/** Which tasks a choice creates: none for a take that was replaced before it began, and one for equal parts. */
+/** Which tasks a choice submissions: none for a take that was replaced before it began, and one for equal parts. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Narrator, textOf } from "./narrator.ts";
 

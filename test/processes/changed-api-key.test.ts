@@ -16,7 +16,7 @@ async function startWithKey(
   return await startProcess(workplace, { baseUrl: service.baseUrl, apiKey: key }, FAST);
 }
 
-/** A process with the first key dies after its accepted create, with or without having received the response. */
+/** A process with the first key dies after its accepted submission, with or without having received the response. */
 async function killedWithFirstKey(
   service: CountingService,
   workplace: Workplace,
@@ -89,7 +89,7 @@ describe("a retry under the key of another account", () => {
 });
 
 describe("a retry under another key of the same account", () => {
-  it("fetches the recorded task and creates nothing", async () => {
+  it("fetches the recorded task and submissions nothing", async () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS });
     const workplace = await makeWorkplace();
     await killedWithFirstKey(service, workplace, true);

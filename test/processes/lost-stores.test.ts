@@ -24,7 +24,7 @@ async function setUp(settings: Record<string, string> = {}) {
 }
 
 describe("a ledger that cannot be written", () => {
-  it("stops the create before it is sent, and the same call continues once it can be written", async () => {
+  it("stops the submission before it is sent, and the same call continues once it can be written", async () => {
     const { service, workplace, client } = await setUp();
     await client.call("list_tasks", {});
     const peek = await openPeek(workplace, service);
@@ -104,7 +104,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is unreachab
 });
 
 describe("an unreachable service", () => {
-  it("uses no create slot and reserves nothing, because nothing was sent", async () => {
+  it("takes no rate slot and reserves nothing, because nothing was sent", async () => {
     const workplace = await makeWorkplace();
     const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };
     const client = await startProcess(workplace, nowhere, FAST);
@@ -114,7 +114,8 @@ describe("an unreachable service", () => {
       retryable: true,
       idempotency_key: expect.stringMatching(/^agm1-/),
     });
-    // Look while the process runs: on a busy machine it ends before it has released a create that it was about to send.
+    // Look while the process runs: on a busy machine it ends before it has released a submission that it was about to
+    // send.
     const peek = await openPeek(workplace, nowhere);
     const counted = async (): Promise<number[]> => [
       peek.createSlots(),

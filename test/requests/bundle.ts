@@ -20,7 +20,7 @@ export function silentService(): ServiceClient {
     throw new Error("nobody should ask this service");
   };
   return {
-    create: unasked,
+    submit: unasked,
     query: unasked,
     openContent: unasked,
     close: async () => {},

@@ -21,11 +21,11 @@ it.each([DAY_MS, -DAY_MS])(
   "polls stay five seconds apart after the wall clock moved by %i ms",
   async (moveMs) => {
     const askedAtMs: number[] = [];
-    let creates = 0;
+    let submissions = 0;
     const { clock, deps } = await makeDeps((time) => ({
       ...silentService(),
-      create: async () => {
-        creates += 1;
+      submit: async () => {
+        submissions += 1;
         return { ...endless, status: "queued" };
       },
       query: async () => {
@@ -52,6 +52,6 @@ it.each([DAY_MS, -DAY_MS])(
     expect(askedAtMs).toHaveLength(36);
     const gaps = askedAtMs.slice(1).map((atMs, index) => atMs - (askedAtMs[index] ?? 0));
     expect(new Set(gaps)).toEqual(new Set([5000]));
-    expect(creates).toBe(1);
+    expect(submissions).toBe(1);
   },
 );

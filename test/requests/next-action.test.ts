@@ -7,7 +7,7 @@ import { sampleRecord } from "../ledger/sample-record.ts";
 
 type Next = typeof decideNextAction;
 
-/** A response to a create or a query. The billing shows whether a failure was refunded. */
+/** A response to a submission or a query. The billing shows whether a failure was refunded. */
 const answers = fc.array(
   fc.record({
     status: fc.constantFrom("queued" as const, "succeeded" as const, "failed" as const),
@@ -51,7 +51,7 @@ function brokenRule(
   for (let steps = 0; steps < 60; steps += 1) {
     const action: JobAction = next(record, { ...wish, ...facts, hadFailed: wish.wasFailed });
     if ((action.kind === "send" || action.kind === "new_attempt") && !wish.mayCreate)
-      return "a create without leave";
+      return "a submission without leave";
     if (action.kind === "new_attempt") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
       if (facts.failureTiming === "in_response") facts.replayedFailureCount += 1;
@@ -89,7 +89,7 @@ it("a job sends only with permission, creates at most two tasks, and never repea
 const planted: readonly (readonly [string, string, Next])[] = [
   [
     "leave is not asked for",
-    "a create without leave",
+    "a submission without leave",
     (record, facts) => decideNextAction(record, { ...facts, mayCreate: true }),
   ],
   [

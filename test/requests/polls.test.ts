@@ -27,12 +27,12 @@ const ENDS_AFTER_MS = 21_000;
 it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its acceptance, regardless of earlier tasks", async () => {
   const pollsAfterMs: number[] = [];
   let acceptedAtMs = 0;
-  let creates = 0;
-  const taskId = () => `task-${creates}`;
+  let submissions = 0;
+  const taskId = () => `task-${submissions}`;
   const { clock, deps } = await makeDeps((time) => ({
     ...silentService(),
-    create: async () => {
-      creates += 1;
+    submit: async () => {
+      submissions += 1;
       acceptedAtMs = time.steadyMs();
       return { ...RUNNING, taskId: taskId(), status: "queued" };
     },
@@ -55,5 +55,5 @@ it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its accep
     await clock.advance(60_000);
     expect(pollsAfterMs.splice(0)).toEqual([5000, 10_000, 15_000, 20_000, 25_000]);
   }
-  expect(creates).toBe(3);
+  expect(submissions).toBe(3);
 });

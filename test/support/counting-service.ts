@@ -160,7 +160,7 @@ export class CountingService {
 
   /** The task in the contract's form. */
   view(task: CountedTask, isNew = false): Record<string, unknown> {
-    // A create is answered `queued`, however fast the work is (docs/contract.md, States).
+    // A submission is answered `queued`, however fast the work is (docs/contract.md, States).
     if (!isNew) this.#progress(task);
     const done = task.status === "succeeded";
     const input: { output_format?: string; sample_rate?: number } = JSON.parse(task.body);
@@ -188,7 +188,7 @@ export class CountingService {
     };
   }
 
-  /** Answers a create like the real service: a replay, a conflict, or a new task. */
+  /** Answers a submission like the real service: a replay, a conflict, or a new task. */
   accept(exchange: Exchange): CountedTask | "conflict" {
     const key = exchange.key ?? "";
     const account = this.#accountOf(exchange);
@@ -309,11 +309,11 @@ export class CountingService {
       this.refuse(response, 401, "invalid_api_key");
       return;
     }
-    if (exchange.kind === "create") this.#answerCreate(exchange, response);
+    if (exchange.kind === "create") this.#answerSubmission(exchange, response);
     else this.#answerRead(exchange, response);
   }
 
-  #answerCreate(exchange: Exchange, response: ServerResponse): void {
+  #answerSubmission(exchange: Exchange, response: ServerResponse): void {
     const account = this.#accountOf(exchange);
     if (this.#isOverLimit(this.#createTimes, account, 6)) {
       this.refuse(response, 429, "rate_limit");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, type TaskClient } from "../support/task-client.ts";
-import { holdCreates, machinesOn, pause, type Store } from "./task-processes.ts";
+import { holdSubmissions, machinesOn, pause, type Store } from "./task-processes.ts";
 
 const CALL = { prompt: "Taken back" };
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
@@ -23,7 +23,7 @@ describe.each(stores)("on %s", (store) => {
   it("a waiting task is never paid and stays cancelled in every process, and the next call gets a new one", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const { client } = await start();
     const mcpTaskId = await begun(client);
     expect((await client.cancel(mcpTaskId)).result).toMatchObject({ resultType: "complete" });
@@ -47,7 +47,7 @@ describe.each(stores)("on %s", (store) => {
   it("any process with the MCP task can cancel a task that another process works for", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
     const mcpTaskId = await begun(worker);
     expect((await other.cancel(mcpTaskId)).error).toBeUndefined();
@@ -61,7 +61,7 @@ describe.each(stores)("on %s", (store) => {
   it("a process that reads the cancellation only from the ledger does not send the task", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
     const mcpTaskId = await begun(worker);
     await other.cancel(mcpTaskId);
@@ -104,7 +104,7 @@ describe.each(stores)("on %s", (store) => {
   it("ends the task, but not the job that a plain call waits for", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const { client } = await start();
     const mcpTaskId = await begun(client);
     const plain = client.call("generate_audio", { ...CALL, wait_seconds: 20 }, {});
@@ -120,7 +120,7 @@ describe.each(stores)("on %s", (store) => {
   it("does not stop a job that a plain call returned as continuing", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const { client } = await start();
     // The code loaded by the first request must not use up its window.
     await client.call("get_task", { task_id: "task-of-nobody" }, {});
@@ -138,7 +138,7 @@ describe.each(stores)("on %s", (store) => {
   it("ends one of two tasks of a text; the other one is made", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const { client } = await start();
     const [one, two] = [await begun(client), await begun(client, { ...CALL, file_name: "another-name" })];
     expect(one).not.toBe(two);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
 import { resultOf, TASKS, TaskClient } from "../support/task-client.ts";
 import { createWorkplace, FAST, taskOutput, type Workplace } from "../support/workplace.ts";
-import { holdCreates, pause } from "./task-processes.ts";
+import { holdSubmissions, pause } from "./task-processes.ts";
 
 let service: CountingService;
 let workplace: Workplace;
@@ -58,7 +58,7 @@ describe("a call as a task", () => {
 
   it("has the file name and content of its own call, even if another call of the same text has others", async () => {
     const client = start();
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const [one, two] = [
       await client.begin({ ...CALL, file_name: "one" }),
       await client.begin({ ...CALL, file_name: "two" }),
@@ -160,7 +160,7 @@ describe("a call as a task", () => {
 
   it("is dropped if its client gives up before the response, and the same call resumes it", async () => {
     const client = start();
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     await client.call("list_tasks", {});
     for (let times = 0; times < 20; times += 1) {
       const answered = client.request("tools/call", { name: "generate_audio", arguments: CALL });

@@ -9,7 +9,7 @@ import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
-import { holdCreates, machinesOn, pause, type Store, startClient } from "./task-processes.ts";
+import { holdSubmissions, machinesOn, pause, type Store, startClient } from "./task-processes.ts";
 
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const newDatabase = databasesOfFile();
@@ -86,7 +86,7 @@ describe.each(stores)("on %s", (store) => {
   it("never continues after its cancellation", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const { client } = await start();
     const mcpTaskId = await client.begin(CALL, "narrate");
     while (service.count("create") === 0) await client.look(mcpTaskId);
@@ -148,7 +148,7 @@ describe("a narration", () => {
   it("that a call stops ends its task with the current status", async () => {
     const service = await startService(SPOKEN);
     const client = startClient(await makeWorkplace(), service);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const mcpTaskId = await client.begin(CALL, "narrate");
     await client.call("narrate", { ...CALL, stop: true }, {});
     expect(narrationOf(await client.waitForEnd(mcpTaskId))).toMatchObject({

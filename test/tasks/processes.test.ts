@@ -9,7 +9,7 @@ import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/workplace.ts";
 import {
   ELSEWHERE,
-  holdCreates,
+  holdSubmissions,
   machinesOn,
   type Store,
   startClient,
@@ -42,7 +42,7 @@ describe.each(stores)("on %s", (store) => {
   it("a new process sends once what a killed process had not sent yet", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const { client: doomed } = await start();
     const mcpTaskId = await doomed.begin(CALL);
     expect(await doomed.look(mcpTaskId)).toMatchObject({ status: "working" });
@@ -53,7 +53,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("any process that polls resolves a create without a response", async () => {
+  it("any process that polls resolves a submission without a response", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
@@ -78,7 +78,7 @@ describe.each(stores)("on %s", (store) => {
     const service = await startService({ processingMs: 300 });
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: first }, { client: second }] = await Promise.all([start(), start()]);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const mcpTaskId = await first.begin(CALL);
     expect(await second.look(mcpTaskId)).toMatchObject({
       status: "working",
@@ -113,10 +113,10 @@ describe.each(stores)("on %s", (store) => {
     const result = resultOf(failed);
     expect(result.isError).toBe(true);
     expect(result.content[0]?.text).toMatch(/^task_failed: Task task-.*the voice was lost/);
-    const creates = service.count("create");
+    const submissions = service.count("create");
     const { client: second } = await start();
     expect(await second.look(mcpTaskId)).toEqual(failed);
-    expect(service.count("create")).toBe(creates);
+    expect(service.count("create")).toBe(submissions);
     // The next call makes another attempt with its own MCP task; this one keeps its result.
     service.intercept = undefined;
     const next = await second.begin(CALL);
@@ -130,7 +130,7 @@ describe.each(stores)("on %s", (store) => {
     ["sent, its answer perhaps not seen", "create", 2],
   ] as const)(
     "an attempt that failed under a killed process is reported, and no other is made: %s",
-    async (_what, kind, mostCreates) => {
+    async (_what, kind, mostSubmissions) => {
       const service = await startService({ processingMs: 300 });
       const start = await machinesOn(store, service, newDatabase);
       const { client: doomed } = await start();
@@ -143,7 +143,7 @@ describe.each(stores)("on %s", (store) => {
       expect(result.isError).toBe(true);
       expect(result.content[0]?.text).toMatch(/^task_failed/);
       expect(service.tasks.size).toBe(1);
-      expect(service.count("create")).toBeLessThanOrEqual(mostCreates);
+      expect(service.count("create")).toBeLessThanOrEqual(mostSubmissions);
     },
   );
 });
@@ -155,7 +155,7 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
   ] as const)("a task of a killed process continues once its lease has expired: %s", async (_what, kind) => {
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ processingMs: 300 });
-    const release = kind === null ? holdCreates(service) : () => undefined;
+    const release = kind === null ? holdSubmissions(service) : () => undefined;
     const doomed = startClient(await makeWorkplace(), service, settings);
     const mcpTaskId = await doomed.begin(CALL);
     while (kind !== null && service.count(kind) === 0) await doomed.look(mcpTaskId);
@@ -209,13 +209,13 @@ describe("an MCP task of another key or service", () => {
       apiKey: "sk-second-0123456789abcdef",
     });
     const elsewhere = startClient(workplace, { baseUrl: other.baseUrl, apiKey: service.apiKey });
-    const creates = service.count("create");
+    const submissions = service.count("create");
     for (const client of [foreign, elsewhere]) {
       for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
         expect(await client.refusal(method, { taskId: mcpTaskId, inputResponses: {} })).toBe(-32602);
       }
     }
-    expect(service.count("create") + other.count("create")).toBe(creates);
+    expect(service.count("create") + other.count("create")).toBe(submissions);
     expect((await own.look(mcpTaskId)).status).toBe("completed");
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
-import { holdCreates, machinesOn, pause, type Store } from "./task-processes.ts";
+import { holdSubmissions, machinesOn, pause, type Store } from "./task-processes.ts";
 
 const CALL = { prompt: "All at once" };
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
@@ -35,7 +35,7 @@ describe.each(stores)("on %s", (store) => {
   it("concurrent requests for the MCP task of a dead process make one task", async () => {
     const service = await startService({ processingMs: 100 });
     const start = await machinesOn(store, service, newDatabase);
-    const release = holdCreates(service);
+    const release = holdSubmissions(service);
     const { client: doomed } = await start();
     const mcpTaskId = await doomed.begin(CALL);
     await doomed.kill();

@@ -38,8 +38,8 @@ export async function machinesOn(
   };
 }
 
-/** Delays all creates until released. */
-export function holdCreates(service: CountingService): () => void {
+/** Delays all submissions until released. */
+export function holdSubmissions(service: CountingService): () => void {
   service.intercept = ({ kind }, response) => {
     if (kind !== "create") return false;
     service.refuse(response, 429, "rate_limit");

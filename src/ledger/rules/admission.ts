@@ -1,21 +1,21 @@
-/** Decides whether a create may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
+/** Decides whether a submission may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
 import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyState, cooldownLeftMs, isRateSlotPending, rateWaitMs } from "./api-key-state.ts";
 import { type ConcurrencySlot, listConcurrencySlotExpiriesMs } from "./concurrency-slots.ts";
 import { findLeaseOwner, type Lease } from "./lease.ts";
 
-/** The limits that apply to a create. */
+/** The limits that apply to a submission. */
 export interface AdmissionLimits {
-  readonly maxCreates: number;
+  readonly maxSubmissions: number;
   readonly limitWindowMs: number;
   readonly maxConcurrentTasks: number;
-  /** How long an unresolved create keeps its concurrency slot after its process was last seen alive. */
+  /** How long an unresolved submission keeps its concurrency slot after its process was last seen alive. */
   readonly unresolvedSlotTtlMs: number;
   /** Maximum spend of all records of the service within a window of wall-clock time; `null` for no budget. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
-/** The facts about the narration that a create is sent for. */
+/** The facts about the narration that a submission is sent for. */
 export interface NarrationFacts {
   /** Whether a caller wants the narration, and nothing has ended it. */
   readonly isWanted: boolean;
@@ -32,7 +32,7 @@ export interface RequestedAdmission {
   readonly sendId: string;
   readonly owner: ProcessId;
   readonly expectedRevision: number;
-  /** The record to store if the create is admitted: `unresolved`, with its reservation in `spendCredits`. */
+  /** The record to store if the submission is admitted: `unresolved`, with its reservation in `spendCredits`. */
   readonly admittedRecord: { readonly recordJson: string; readonly spendCredits: number };
   readonly limits: AdmissionLimits;
 }
@@ -48,7 +48,7 @@ export interface AdmissionFacts {
   readonly otherConcurrencySlots: readonly ConcurrencySlot[];
   /** The spend of the service within the budget's window, without the spend of this record. */
   readonly countedCredits: number;
-  /** Whether a call or an MCP task still wants the create. */
+  /** Whether a call or an MCP task still wants the submission. */
   readonly isWanted: boolean;
   /** `null` for a direct request, which belongs to no narration. */
   readonly narration: NarrationFacts | null;
@@ -79,9 +79,9 @@ export function isRepeatedAdmission(
 }
 
 /**
- * Judges in this order: record and lease, whether the create is wanted, narration, budget, cooldown, rate, concurrency
- * slots. Only the last three return a time to wait. They are judged last, because only the process that may send the
- * create should get this time.
+ * Judges in this order: record and lease, whether the submission is wanted, narration, budget, cooldown, rate,
+ * concurrency slots. Only the last three return a time to wait. They are judged last, because only the process that may
+ * send the submission should get this time.
  */
 export function decideAdmission(
   request: RequestedAdmission,

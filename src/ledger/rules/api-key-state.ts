@@ -1,4 +1,6 @@
-/** The state of one API key: its cooldown, the creates of the last minute, and the heartbeats of processes. Pure. */
+/**
+ * The state of one API key: its cooldown, the submissions of the last minute, and the heartbeats of processes. Pure.
+ */
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
 import { RECOVERY_TIMEOUT_MS } from "../durations.ts";
@@ -6,18 +8,18 @@ import { RECOVERY_TIMEOUT_MS } from "../durations.ts";
 const rateSlotSchema = z.object({
   sendId: z.string(),
   owner: z.string(),
-  /** Whether the create has no outcome yet. */
+  /** Whether the submission has no outcome yet. */
   isPending: z.boolean(),
   /**
-   * On the steady clock, the time when the slot was taken. Once the create has an outcome, the time when the outcome
-   * was written.
+   * On the steady clock, the time when the slot was taken. Once the submission has an outcome, the time when the
+   * outcome was written.
    */
   changedSteadyMs: z.number(),
 });
 type RateSlot = z.infer<typeof rateSlotSchema>;
 
 const stateSchema = z.object({
-  /** No create may be sent until `startedSteadyMs + lengthMs`. */
+  /** No submission may be sent until `startedSteadyMs + lengthMs`. */
   cooldown: z.object({ startedSteadyMs: z.number(), lengthMs: z.number() }).nullable(),
   rateSlots: z.array(rateSlotSchema),
   /** The last heartbeat of each process, on the steady clock. */
@@ -54,7 +56,7 @@ function parseState(text: string): ApiKeyState {
   }
 }
 
-/** Milliseconds until creates may be sent again; 0 without a cooldown. */
+/** Milliseconds until submissions may be sent again; 0 without a cooldown. */
 export function cooldownLeftMs({ cooldown }: ApiKeyState, nowSteadyMs: number): number {
   return cooldown === null ? 0 : Math.max(0, cooldown.startedSteadyMs + cooldown.lengthMs - nowSteadyMs);
 }
@@ -68,7 +70,7 @@ export function withCooldown(state: ApiKeyState, lengthMs: number, nowSteadyMs: 
 
 /**
  * Returns the time from which a rate slot counts. For a pending rate slot, this is the last heartbeat of its owner,
- * because the create may still be under way.
+ * because the submission may still be under way.
  */
 const rateSlotSeenAtMs = (
   { heartbeatSteadyMsByProcess }: ApiKeyState,
@@ -93,25 +95,25 @@ export function withoutOldRateSlots(
 }
 
 /**
- * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and the length of the window
- * if `maxCreates` is 0.
+ * Returns the milliseconds until one more submission fits into the window: 0 if it fits now, and the length of the
+ * window if `maxSubmissions` is 0.
  *
  * @param exceptSendId the send that asks for admission. Its own rate slot, which it has if the admission is repeated,
  *   is not counted
  */
 export function rateWaitMs(
   state: ApiKeyState,
-  limit: { readonly maxCreates: number; readonly limitWindowMs: number; readonly exceptSendId: string },
+  limit: { readonly maxSubmissions: number; readonly limitWindowMs: number; readonly exceptSendId: string },
   nowSteadyMs: number,
 ): number {
-  const { maxCreates, limitWindowMs, exceptSendId } = limit;
-  if (maxCreates < 1) return limitWindowMs;
+  const { maxSubmissions, limitWindowMs, exceptSendId } = limit;
+  if (maxSubmissions < 1) return limitWindowMs;
   const newestFirst = state.rateSlots
     .filter(({ sendId }) => sendId !== exceptSendId)
     .map((rateSlot) => rateSlotSeenAtMs(state, rateSlot))
     .filter((atMs) => atMs > nowSteadyMs - limitWindowMs)
     .sort((one, other) => other - one);
-  const blocking = newestFirst[maxCreates - 1];
+  const blocking = newestFirst[maxSubmissions - 1];
   return blocking === undefined ? 0 : blocking + limitWindowMs - nowSteadyMs;
 }
 
@@ -131,7 +133,7 @@ export function withRateSlot(
 }
 
 /**
- * Whether an admitted create was sent. If it was sent, its rate slot counts for one window from now. If it was not
+ * Whether an admitted submission was sent. If it was sent, its rate slot counts for one window from now. If it was not
  * sent, its rate slot is free at once.
  */
 export interface SendOutcome {

@@ -10,7 +10,7 @@ export interface BillLine {
   readonly credits: number;
   /** Whether the credits are still a reservation. */
   readonly isReserved: boolean;
-  /** Whether the create was sent and has no response yet. */
+  /** Whether the submission was sent and has no response yet. */
   readonly isUnresolved: boolean;
 }
 
@@ -28,8 +28,8 @@ function keepOnePerRequest(lines: readonly BillLine[], rankOf: (line: BillLine) 
 }
 
 /**
- * Picks one line to show for each request. Prefers an answered create of this key, then an answered create of another
- * key, then an unresolved create, then a line without credits.
+ * Picks one line to show for each request. Prefers an answered submission of this key, then an answered submission of
+ * another key, then an unresolved submission, then a line without credits.
  */
 export const selectLinePerRequest = (lines: readonly BillLine[], apiKeyId: string): BillLine[] =>
   keepOnePerRequest(lines, ({ apiKeyId: lineApiKeyId, credits, isUnresolved }) => {
@@ -42,8 +42,8 @@ export const selectLinePerRequest = (lines: readonly BillLine[], apiKeyId: strin
  * line of the API key in use if that line has credits, otherwise the line with the most credits. The key in use is
  * preferred, because an earlier key may belong to another account.
  *
- * @param exceptRequestLookupKey the lookup key of the request whose create asks for admission. The sum leaves out this
- *   request, because the caller adds its reservation
+ * @param exceptRequestLookupKey the lookup key of the request whose submission asks for admission. The sum leaves out
+ *   this request, because the caller adds its reservation
  */
 export const sumBilledCredits = (
   lines: readonly BillLine[],

@@ -1,4 +1,4 @@
-/** Decides which creates and tasks hold a concurrency slot, and until when. Pure. */
+/** Decides which submissions and tasks hold a concurrency slot, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
 import { RECOVERY_TIMEOUT_MS } from "../durations.ts";
 import type { ConcurrencySlotState, RecordStatus } from "../record.ts";
@@ -19,7 +19,7 @@ export interface ConcurrencySlot {
 const NO_CONCURRENCY_SLOT: ConcurrencySlot = { state: null, sinceSteadyMs: null, owner: null };
 
 export interface ConcurrencySlotDurations {
-  /** How long an unresolved create keeps its concurrency slot after its process was last seen alive. */
+  /** How long an unresolved submission keeps its concurrency slot after its process was last seen alive. */
   readonly unresolvedSlotTtlMs: number;
   readonly limitWindowMs: number;
 }
@@ -39,7 +39,7 @@ function concurrencySlotExpiryMs(
     owner === null ? startMs : (heartbeatSteadyMsByProcess[owner] ?? startMs),
   );
   // Free the concurrency slot after a maximum time even if heartbeats continue, because a living process may have given
-  // up on the create.
+  // up on the submission.
   return Math.min(seenAtMs + unresolvedSlotTtlMs, startMs + limitWindowMs + unresolvedSlotTtlMs);
 }
 

@@ -1,5 +1,6 @@
 /**
- * Stores what allows or delays creates: admissions, rate slots and cooldowns. Also reads the spend that budgets count.
+ * Stores what allows or delays submissions: admissions, rate slots and cooldowns. Also reads the spend that budgets
+ * count.
  */
 import type { ProcessId } from "../../process-id.ts";
 import { toRequestLookupKey } from "../identity.ts";
@@ -39,17 +40,17 @@ import { deleteRefusedStatements, saveRowStatements } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
 
 export interface AdmissionRequest extends AdmissionLimits {
-  /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
+  /** The record to store if the submission is admitted: `unresolved`, with its reservation in `spend`. */
   readonly admittedRow: RecordRow;
   readonly expectedRevision: number;
   /**
    * The id of the send. The caller chooses it, so that an admission whose answer was lost can be repeated or released.
    */
   readonly sendId: string;
-  /** The narration that the create is sent for and that pays for it; `null` for a direct request. */
+  /** The narration that the submission is sent for and that pays for it; `null` for a direct request. */
   readonly narrationId: string | null;
   /**
-   * Whether every caller that waits has an MCP task. If so, the create is no longer wanted as soon as all MCP
+   * Whether every caller that waits has an MCP task. If so, the submission is no longer wanted as soon as all MCP
    * tasks of its record are cancelled.
    */
   readonly isForMcpTasks?: boolean;
@@ -77,8 +78,8 @@ export class AdmissionStore {
   }
 
   /**
-   * Asks {@link decideAdmission}. If the create is admitted, takes a rate slot and a concurrency slot, and writes the
-   * record.
+   * Asks {@link decideAdmission}. If the submission is admitted, takes a rate slot and a concurrency slot, and writes
+   * the record.
    */
   admit(request: AdmissionRequest): Promise<AdmissionDecision> {
     const { transactions, scope, processId } = this.#options;
@@ -112,7 +113,7 @@ export class AdmissionStore {
           state,
           otherConcurrencySlots: otherConcurrencySlots.map(({ concurrencySlot }) => concurrencySlot),
           countedCredits,
-          // A create that may have reached the service stays wanted, even if every caller cancels.
+          // A submission that may have reached the service stays wanted, even if every caller cancels.
           isWanted: !isForMcpTasks || stored?.status !== "waiting" || openMcpTasks.some(isMcpTaskWanted),
           narration:
             narrationId === null
@@ -177,13 +178,13 @@ export class AdmissionStore {
     return parseSpentCredits(rows);
   }
 
-  /** Stores whether an admitted create was sent, and frees its rate slot if it was not. */
+  /** Stores whether an admitted submission was sent, and frees its rate slot if it was not. */
   recordSendOutcome(sendOutcome: SendOutcome): Promise<void> {
     return this.#changeState((state, nowSteadyMs) => withSendOutcome(state, sendOutcome, nowSteadyMs));
   }
 
   /**
-   * Stops the creates of every process for `ms` milliseconds. If a running cooldown ends later, keeps the running
+   * Stops the submissions of every process for `ms` milliseconds. If a running cooldown ends later, keeps the running
    * cooldown.
    */
   startCooldown(ms: number): Promise<void> {

@@ -27,7 +27,9 @@ export const toNarrationRow = (row: unknown): NarrationRow => ({
   lease: leaseRowSchema.parse(row),
 });
 
-/** The fields of a narration's state that the admission of a create needs. The narrations' own schema has the rest. */
+/**
+ * The fields of a narration's state that the admission of a submission needs. The narrations' own schema has the rest.
+ */
 const limitSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });
 
 /**

@@ -6,9 +6,9 @@ export type PartState =
    * audio is not waited for.
    */
   | "to_do"
-  /** The part's create was sent, but this process does not wait for the task. */
+  /** The part's submission was sent, but this process does not wait for the task. */
   | "sent"
-  /** This process creates the part or waits for its task. */
+  /** This process submits the part or waits for its task. */
   | "working"
   | "saved"
   /** The part failed for good, and the whole file needs it. */
@@ -32,19 +32,19 @@ export interface NarrationProgress {
   /** For each part, the index of the first part with the same text, settings and take. All such parts are one task. */
   readonly firstEqualParts: readonly number[];
   readonly files: readonly FileProgress[];
-  /** Whether no create may be sent, because the narration was stopped or an error prevents it. */
+  /** Whether no submission may be sent, because the narration was stopped or an error prevents it. */
   readonly isHalted: boolean;
   /**
-   * Whether a part was started, but its create is not sent yet. No other part starts during this time, because the
-   * create of the other part might be sent first.
+   * Whether a part was started, but its submission is not sent yet. No other part starts during this time, because the
+   * submission of the other part might be sent first.
    */
   readonly hasUnsentPart: boolean;
-  /** Whether `max_credits` or the budget leaves no credits for another create until a running part ends. */
+  /** Whether `max_credits` or the budget leaves no credits for another submission until a running part ends. */
   readonly isOutOfCredits: boolean;
 }
 
 export type DriverStep =
-  /** Creates the part, or waits for it if its create was sent. */
+  /** Creates the part, or waits for it if its submission was sent. */
   | { readonly kind: "run_part"; readonly partIndex: number }
   | {
       readonly kind: "join";
@@ -60,8 +60,8 @@ export type DriverStep =
 const MAX_CONCURRENT_PARTS = 3;
 
 /**
- * Decides what the driver does next. Parts whose creates were sent come first, because their credits are reserved. The
- * other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
+ * Decides what the driver does next. Parts whose submissions were sent come first, because their credits are reserved.
+ * The other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
  * start now, a file whose parts are all saved is joined.
  */
 export function decideDriverStep(progress: NarrationProgress): DriverStep {

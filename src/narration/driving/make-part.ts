@@ -46,7 +46,7 @@ export async function makePart(
   }
 }
 
-/** Waits for a part whose create was already sent, until the part is saved. Sends no create. */
+/** Waits for a part whose submission was already sent, until the part is saved. Sends no submission. */
 export async function finishSentPart(
   partOperations: PartOperations,
   request: PartRequest,

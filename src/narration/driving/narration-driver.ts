@@ -269,7 +269,7 @@ export class NarrationDriver {
     }
   }
 
-  /** Stops sending creates, and keeps the first error as the reason. Accepted tasks are still completed. */
+  /** Stops sending submissions, and keeps the first error as the reason. Accepted tasks are still completed. */
   #stopCreating(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
     this.#blockingProblem ??= buildProblem(error instanceof AudioError ? error : internalError(error), null);

@@ -6,13 +6,13 @@ export interface RunningPart {
   /** Index of the part in the plan. */
   readonly partIndex: number;
   readonly request: PartRequest;
-  /** Aborts the work. The part's job drops an unsent create, and completes a task whose create was sent. */
+  /** Aborts the work. The part's job drops an unsent submission, and completes a task whose submission was sent. */
   readonly controller: AbortController;
 }
 
 export class RunningParts {
   readonly #byPart = new Map<number, RunningPart>();
-  /** Parts whose create was not sent yet. A dropped part stays here until its work ends. */
+  /** Parts whose submission was not sent yet. A dropped part stays here until its work ends. */
   readonly #unsent = new Set<RunningPart>();
 
   get count(): number {
@@ -34,7 +34,7 @@ export class RunningParts {
     return running;
   }
 
-  /** Notes that the create of a part was sent. @returns `false` if this was known */
+  /** Notes that the submission of a part was sent. @returns `false` if this was known */
   markSent(running: RunningPart): boolean {
     return this.#unsent.delete(running);
   }

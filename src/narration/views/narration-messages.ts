@@ -1,7 +1,7 @@
 /** Writes the sentences of a narration's result: its status, its cost, and the next call. */
 import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
-import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
+import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../../contract/service-limits.ts";
 import type { NarrationMcpTaskEnd, NarrationState } from "../state/narration-state.ts";
 import { DEFAULT_RETAKE_TAKE } from "../state/retakes.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
@@ -197,9 +197,9 @@ function describePlan(view: NarrationView): string {
  * anyway.
  */
 function describeMakingTime(missing: number): string {
-  const seconds = missing * (LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW);
+  const seconds = missing * (LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW);
   if (seconds < LONG_WORK_SECONDS) return "";
-  return ` Making it takes ${formatDuration(seconds)} or more, because the service takes ${CREATES_PER_WINDOW} tasks a minute.`;
+  return ` Making it takes ${formatDuration(seconds)} or more, because the service takes ${SUBMISSIONS_PER_WINDOW} tasks a minute.`;
 }
 
 const LONG_WORK_SECONDS = 120;

@@ -1,7 +1,7 @@
 /** Builds what a caller gets about a narration (`NarrationView`): totals, files and problems. */
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
-import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../../contract/service-limits.ts";
+import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../../contract/unicode.ts";
 import { findNewestExisting } from "../../files/newest-existing.ts";
 import { findChangedCompanions } from "../files/joined-files.ts";
@@ -76,10 +76,10 @@ function suggestMaxCredits(charged: number, toCome: number, missingTasks: number
 }
 
 /**
- * Minimum seconds per part, on average, because the service limits the creates in a minute. The first few parts take
- * less time, because their creates may be sent at once.
+ * Minimum seconds per part, on average, because the service limits the submissions in a minute. The first few parts
+ * take less time, because their submissions may be sent at once.
  */
-const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
+const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW;
 
 /**
  * Estimates the remaining seconds from the average time per saved part. Before the first part is saved, uses
@@ -96,7 +96,7 @@ export function estimateSecondsLeft(state: NarrationState, saved: number, nowMs:
   const missingParts = totalPartCount - saved;
   const secondsToGo = Math.max(
     missingParts * secondsPerPart,
-    (missingParts - CREATES_PER_WINDOW) * MIN_SECONDS_PER_PART,
+    (missingParts - SUBMISSIONS_PER_WINDOW) * MIN_SECONDS_PER_PART,
   );
   const passedSeconds = Math.max(0, nowMs - lastSavedMs) / 1000;
   return Math.round(Math.max(secondsToGo - passedSeconds, secondsToGo / 2));

@@ -70,7 +70,7 @@ function keepLeaseRenewed(job: Job, deps: RequestDeps): void {
 }
 
 /**
- * Acquires a lost lease again, or stops the job. The job continues only if the service has accepted its create, the
+ * Acquires a lost lease again, or stops the job. The job continues only if the service has accepted its submission, the
  * ledger has no newer version of the record, and the lease is free. If somebody emptied the ledger, acquiring the lease
  * stores the record again.
  */
@@ -90,7 +90,7 @@ function isNewFailure(record: RequestRecord, attempt: number, status: RequestRec
 /** Applies this call's file name to a request that is about to be sent, in place of an earlier call's name. */
 async function applyFileName(job: Job, requested: RequestRecord, { ledger }: RequestDeps): Promise<void> {
   const { status } = job.record;
-  if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
+  if (job.purpose !== "submit" || (status !== "waiting" && status !== "failed")) return;
   const { fileName, fileToReplace } = requested;
   job.record =
     (await ledger.apply(job.record, { kind: "file_named", fileName, fileToReplace })) ?? job.record;

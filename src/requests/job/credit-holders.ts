@@ -7,16 +7,16 @@ import { deriveConcurrencySlotState, RECORD_STATUSES, type RequestRecord } from 
 import type { RequestDeps } from "../deps.ts";
 
 /**
- * Number of records to read for each status. It covers the running tasks and one task that ended during the create.
+ * Number of records to read for each status. It covers the running tasks and one task that ended during the submission.
  */
 const MAX_PER_STATUS = MAX_CONCURRENT_TASKS + 1;
 
 /**
- * After a create was refused, lists the other requests of this API key that hold credits.
+ * After a submission was refused, lists the other requests of this API key that hold credits.
  *
- * @param refused the record of the refused create, with the time it was sent
+ * @param refused the record of the refused submission, with the time it was sent
  * @returns the ids of the records that hold credits; the caller should wait until one of them ends. Empty: try again
- *   now, because a request has ended since the create was sent and may have freed credits. `null`: waiting is
+ *   now, because a request has ended since the submission was sent and may have freed credits. `null`: waiting is
  *   pointless, because no other request holds credits
  */
 export async function findCreditHolders(refused: RequestRecord, deps: RequestDeps): Promise<string[] | null> {
@@ -48,7 +48,7 @@ export async function waitForCredits(
 }
 
 /**
- * Whether a record holds credits. A create without a response counts only during one lease period after its send,
+ * Whether a record holds credits. A submission without a response counts only during one lease period after its send,
  * because its result may never be known.
  */
 function reservesCredits(record: RequestRecord, { clock, ledger }: RequestDeps): boolean {

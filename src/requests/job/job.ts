@@ -5,8 +5,8 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import { describePhase, type Phase, withHoldStart } from "./phase.ts";
 
-/** A `create` job may send creates. A `resume` job sends none: it only watches a task and saves its audio. */
-export type JobPurpose = "create" | "resume";
+/** A `submit` job may send submissions. A `resume` job sends none: it only watches a task and saves its audio. */
+export type JobPurpose = "submit" | "resume";
 
 export type JobOutcome =
   | { readonly kind: "saved"; readonly record: RequestRecord; readonly file: SavedFile }
@@ -20,7 +20,7 @@ export type JobOutcome =
    */
   | { readonly kind: "not_wanted" };
 
-/** Ends a job whose callers no longer want the create. */
+/** Ends a job whose callers no longer want the submission. */
 export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
@@ -35,9 +35,11 @@ export class Job {
   /** The latest known state; newer than the ledger while the ledger cannot be written. */
   record: RequestRecord;
   purpose: JobPurpose;
-  /** The narration that pays for the create; `null` once a call requests the audio directly. */
+  /** The narration that pays for the submission; `null` once a call requests the audio directly. */
   narrationId: string | null = null;
-  /** Whether to start a new attempt if the response to the create shows that the current attempt has already failed. */
+  /**
+   * Whether to start a new attempt if the response to the submission shows that the current attempt has already failed.
+   */
   mayReplaceFailedTask = true;
   /** Whether to download the audio although this machine has a copy. This is set if the copy is damaged. */
   mustDownload = false;
@@ -52,7 +54,7 @@ export class Job {
    * Whether a send is in progress or ended without a response. While it is true, the job must not end early. A response
    * to a later send resets it.
    */
-  hasUnresolvedCreate = false;
+  hasUnresolvedSubmission = false;
   /** Whether this process has the lease of the record. */
   ownsLease = false;
   readonly outcome: Promise<JobOutcome>;
@@ -93,7 +95,7 @@ export class Job {
   }
 
   /**
-   * Aborts a create in progress. Aborts a little later than {@link signal}, because the response may be about to
+   * Aborts a submission in progress. Aborts a little later than {@link signal}, because the response may be about to
    * arrive.
    */
   get sendSignal(): AbortSignal {
@@ -161,17 +163,17 @@ export class Job {
     this.#wasCancelled ||= isCancelled && !hasMcpTask;
     if (!isCancelled || this.hasCallers || (hasMcpTask && this.#keepsRunning)) return;
     this.#isCancelledByAll = true;
-    // No further creates are wanted, but an accepted task is still watched and saved.
+    // No further submissions are wanted, but an accepted task is still watched and saved.
     this.purpose = "resume";
-    if (!this.hasUnresolvedCreate && this.record.taskId === null) this.stop();
+    if (!this.hasUnresolvedSubmission && this.record.taskId === null) this.stop();
   }
 
   /**
-   * Sets the job back to unsent, because the service responded without accepting the create. Stops the job if all
+   * Sets the job back to unsent, because the service responded without accepting the submission. Stops the job if all
    * callers have cancelled.
    */
-  clearUnresolvedCreate(): void {
-    this.hasUnresolvedCreate = false;
+  clearUnresolvedSubmission(): void {
+    this.hasUnresolvedSubmission = false;
     if (this.#isCancelledByAll) this.stop();
   }
 
@@ -179,7 +181,7 @@ export class Job {
     this.#abort.abort(new Error("the job was stopped"));
   }
 
-  /** Stops the job and aborts a create in progress. */
+  /** Stops the job and aborts a submission in progress. */
   abortSend(): void {
     this.stop();
     this.#sendAbort.abort(new Error("the job was broken off"));

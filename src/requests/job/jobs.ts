@@ -13,12 +13,12 @@ import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import { Job, type JobOutcome, type JobPurpose, NotWantedError } from "./job.ts";
 import { decideNextAction, type FailureTiming } from "./next-action.ts";
 import { saveTask } from "./save-task.ts";
-import { sendCreateUntilAnswered } from "./send-create.ts";
+import { sendUntilAnswered } from "./send-submission.ts";
 import { watchTask } from "./watch-task.ts";
 
 /**
- * Maximum wait for the response to a create when the program stops. The response contains the task id, which is then
- * stored.
+ * Maximum wait for the response to a submission when the program stops. The response contains the task id, which is
+ * then stored.
  */
 const FINAL_RESPONSE_WAIT_MS = 1200;
 
@@ -53,7 +53,7 @@ export class Jobs {
   }
 
   /**
-   * Sets the listener that is called while running tasks delay a create. The listener resumes these tasks, because
+   * Sets the listener that is called while running tasks delay a submission. The listener resumes these tasks, because
    * the processes that watched them may have died.
    */
   setConcurrencySlotsFullListener(listener: () => void): void {
@@ -65,12 +65,12 @@ export class Jobs {
   }
 
   /**
-   * Returns the running job of this record, or starts one. A running `resume` job becomes a `create` job if `purpose`
-   * is `create`.
+   * Returns the running job of this record, or starts one. A running `resume` job becomes a `submit` job if `purpose`
+   * is `submit`.
    *
-   * @param narrationId the narration that pays for the create; `null` for a direct request
+   * @param narrationId the narration that pays for the submission; `null` for a direct request
    * @param mustDownload whether to download the audio even if this machine has it
-   * @param mayReplaceFailedTask whether to start a new attempt if the response to a create shows that the current
+   * @param mayReplaceFailedTask whether to start a new attempt if the response to a submission shows that the current
    *   attempt has already failed
    */
   start(
@@ -84,8 +84,8 @@ export class Jobs {
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
-      if (purpose === "create") existing.job.purpose = "create";
-      if (purpose === "create" && narrationId === null) existing.job.narrationId = null;
+      if (purpose === "submit") existing.job.purpose = "submit";
+      if (purpose === "submit" && narrationId === null) existing.job.narrationId = null;
       existing.job.mayReplaceFailedTask ||= mayReplaceFailedTask;
       return { job: existing.job, isNew: false };
     }
@@ -132,7 +132,7 @@ export class Jobs {
    */
   async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;
-    if (job.purpose !== "create" || job.record.status !== "waiting" || NOT_STORED_AS_REFUSAL.has(error.code))
+    if (job.purpose !== "submit" || job.record.status !== "waiting" || NOT_STORED_AS_REFUSAL.has(error.code))
       return;
     const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
     await limits.pendingWrites.writeNowOrLater("the refusal of a request", async () => {
@@ -154,7 +154,7 @@ export class Jobs {
       const { purpose, mayReplaceFailedTask, newTaskCount } = job;
       const action = decideNextAction(job.record, {
         mayCreate:
-          purpose === "create" && (failureTiming !== "meanwhile" || (await this.#isRepeatWanted(job))),
+          purpose === "submit" && (failureTiming !== "meanwhile" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
         mayReplaceFailedTask,
         failureTiming,
@@ -167,7 +167,7 @@ export class Jobs {
           // If another process created the task, a failure of that task counts as `meanwhile`, because it happened
           // while this job waited.
           failureTiming =
-            (await sendCreateUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
+            (await sendUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
               ? "in_response"
               : "meanwhile";
           break;
@@ -186,7 +186,7 @@ export class Jobs {
         case "watch":
           await watchTask(job, this.#deps);
           failureTiming = "meanwhile";
-          limits.creates.wake();
+          limits.submissions.wake();
           break;
         case "save": {
           const file = await saveTask(job, this.#deps);
@@ -209,7 +209,7 @@ export class Jobs {
     return await this.#deps.ledger.store.mcpTasks.hasWanted(record.recordId).catch(() => true);
   }
 
-  /** Stops every job. A create in progress gets a moment for its response. Accepted tasks stay recorded. */
+  /** Stops every job. A submission in progress gets a moment for its response. Accepted tasks stay recorded. */
   async close(): Promise<void> {
     const running = [...this.#running.values()];
     for (const { job } of running) job.stop();

@@ -12,7 +12,7 @@ export const MISSES_UNTIL_GONE = 2;
 export async function recordGoneAndBuildError(job: Job, deps: RequestDeps): Promise<AudioError> {
   const { taskId } = job.record;
   if (taskId !== null) await applyEventWithRetry(job, deps, { kind: "gone", taskId });
-  deps.limits.creates.wake();
+  deps.limits.submissions.wake();
   return goneError(job.record);
 }
 

@@ -2,11 +2,11 @@
 import { isRefunded, type RequestRecord } from "../../ledger/record.ts";
 
 export type JobAction =
-  /** Send the create, or send it again under the same key if its response was lost. */
+  /** Send the submission, or send it again under the same key if its response was lost. */
   | { readonly kind: "send" }
   /**
    * Start the next attempt at the same request. `wasSeenByThisJob`: true if this job learned of the failure, from a
-   * poll or from the response to its create; false if the record was already failed when the job began.
+   * poll or from the response to its submission; false if the record was already failed when the job began.
    */
   | { readonly kind: "new_attempt"; readonly wasSeenByThisJob: boolean }
   /** Poll the service until the task has ended. */
@@ -20,20 +20,20 @@ export type FailureTiming =
   /** The task had failed before the job started. */
   | "before"
   /**
-   * The response to a create contains a task that has already failed. An earlier send under the same idempotency key
-   * created the task.
+   * The response to a submission contains a task that has already failed. An earlier send under the same idempotency
+   * key created the task.
    */
   | "in_response"
   /** The task failed while this job ran. */
   | "meanwhile";
 
 export interface JobFacts {
-  /** Whether the job may send creates and a caller still wants the task. */
+  /** Whether the job may send submissions and a caller still wants the task. */
   readonly mayCreate: boolean;
   /** Whether the job makes a part of a narration. If so, the narration checks its own credit limit for each attempt. */
   readonly isOfNarration: boolean;
   /**
-   * Whether the callers allow a new attempt if the response to a create shows that the current attempt has already
+   * Whether the callers allow a new attempt if the response to a submission shows that the current attempt has already
    * failed.
    */
   readonly mayReplaceFailedTask: boolean;
@@ -42,7 +42,7 @@ export interface JobFacts {
   readonly hadFailed: boolean;
   /** Number of tasks that this job has created. */
   readonly newTaskCount: number;
-  /** Number of creates of this job whose response was an already failed task. */
+  /** Number of submissions of this job whose response was an already failed task. */
   readonly replayedFailureCount: number;
 }
 
@@ -50,8 +50,8 @@ export interface JobFacts {
 const MAX_NEW_TASKS = 2;
 
 /**
- * Limits new attempts if the service responds to every create with a failed task. Without this limit, the job would
- * send creates until the recovery timeout passes.
+ * Limits new attempts if the service responds to every submission with a failed task. Without this limit, the job would
+ * send submissions until the recovery timeout passes.
  */
 const MAX_REPLAYED_FAILURES = 2;
 

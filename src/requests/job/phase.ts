@@ -19,7 +19,7 @@ export type Phase =
       readonly untilMs: number;
       readonly sinceMs?: number;
     }
-  /** A create is being sent. `before`: the phase before the send. */
+  /** A submission is being sent. `before`: the phase before the send. */
   | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
   /** An error occurred, and the step is retried. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
@@ -31,7 +31,7 @@ export type Phase =
   /** The audio is being downloaded. `lastError`: the error of the previous try. */
   | { readonly kind: "saving"; readonly lastError: AudioError | null };
 
-/** Reasons that begin with `reads_` delay a query or a download, and not a create. */
+/** Reasons that begin with `reads_` delay a query or a download, and not a submission. */
 export type HoldReason = AdmissionHold | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
 /**

@@ -1,7 +1,7 @@
 /** Waits for a job on behalf of one caller: deadline, progress and cancellation. */
 import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
-import { type CallWithDeadline, CREATE_RESPONSE_WAIT_MS } from "../call.ts";
+import { type CallWithDeadline, SUBMISSION_RESPONSE_WAIT_MS } from "../call.ts";
 import type { Job, JobOutcome } from "./job.ts";
 
 /**
@@ -50,7 +50,7 @@ export async function waitForJob(
  * A call that does not wait for audio stays open during a hold that lasts at most this long. During a longer hold, the
  * call returns.
  */
-const LONG_HOLD_MS = CREATE_RESPONSE_WAIT_MS;
+const LONG_HOLD_MS = SUBMISSION_RESPONSE_WAIT_MS;
 
 /**
  * Whether a call that does not wait for audio can return: there is a task id, or a hold that lasts longer than {@link

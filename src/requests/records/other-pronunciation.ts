@@ -10,7 +10,7 @@ import type { PartRequest } from "../use-cases/generate-part.ts";
 import { findSaved } from "./find-saved.ts";
 import type { PreparedRequest, ResolvedRecord } from "./resolve-record.ts";
 
-/** Whether the record's create was sent and its task has not failed. */
+/** Whether the record's submission was sent and its task has not failed. */
 const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting" && status !== "failed";
 
 /**

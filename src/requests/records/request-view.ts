@@ -21,7 +21,7 @@ export interface RequestView {
   /** The handle exists even before there is a task id. It is `null` for a task that is not in this ledger. */
   readonly requestHandle: string | null;
   readonly status: "waiting" | TaskStatus;
-  /** Whether the create of a `waiting` task was sent and has no response yet. */
+  /** Whether the submission of a `waiting` task was sent and has no response yet. */
   readonly isUnresolved: boolean;
   readonly take: number | null;
   /** Id of a preset voice, or a description of the voice source; `null` if unknown. */

@@ -81,7 +81,7 @@ export function buildNewRecord(
  * only the record of another key has a task id, queries that task with the key of the settings. The task is used if the
  * service shows it to the key of the settings.
  *
- * @throws AudioError if the service cannot be queried. No create is allowed in this case, because a usable task may
+ * @throws AudioError if the service cannot be queried. No submission is allowed in this case, because a usable task may
  *   exist
  */
 export async function resolveRecord(

@@ -100,7 +100,7 @@ async function resendUnresolved(
       remedy: "Repeat the generate_audio call that made it; nothing was charged.",
     });
   }
-  const { job } = jobs.start(record, "create");
+  const { job } = jobs.start(record, "submit");
   const outcome = await waitForJob(job, call, () => job.record.taskId !== null);
   if (outcome?.kind === "error") throw outcome.error;
   return outcome?.kind === "saved" || outcome?.kind === "failed" ? outcome.record : job.record;

@@ -53,7 +53,7 @@ export interface PartCall {
   readonly signal: AbortSignal;
   /** The narration that pays for the part. */
   readonly narrationId: string;
-  /** Called after the create was sent, possibly more than once. */
+  /** Called after the submission was sent, possibly more than once. */
   readonly onSent?: () => void;
   /** Called, perhaps several times, with a sentence that reports a status that this program does not know. */
   readonly onUnknownStatus?: (sentence: string) => void;
@@ -62,8 +62,8 @@ export interface PartCall {
 }
 
 /**
- * Waits until the part has ended and is saved, if its task was accepted or its create is in progress. Does nothing for
- * a part in any other state. Never sends a create.
+ * Waits until the part has ended and is saved, if its task was accepted or its submission is in progress. Does nothing
+ * for a part in any other state. Never sends a submission.
  *
  * @throws the signal's reason
  */
@@ -76,7 +76,7 @@ export async function awaitSentPart(
   const record = await selectPartRecord(deps, request);
   const running = record === null ? undefined : jobs.findRunning(record.recordId);
   if (running !== undefined && record?.taskId === null) {
-    // Do not join the job as a caller, because a job with a caller sends another create if the service refuses the
+    // Do not join the job as a caller, because a job with a caller sends another submission if the service refuses the
     // first.
     const { leftMs } = startPartDeadline(deps, signal).deadline;
     const timeoutError = (): AudioError =>
@@ -165,7 +165,7 @@ export async function generatePart(
     if (file !== null && !mustDownload) return { record, file };
     await deps.partsFolder.ensureWritable();
     signal.throwIfAborted();
-    const { job } = jobs.start(record, "create", { narrationId, mustDownload });
+    const { job } = jobs.start(record, "submit", { narrationId, mustDownload });
     const onProgress = (): void => {
       if (job.record.status !== "waiting") onSent?.();
       const { phase, record: current } = job;
@@ -182,7 +182,7 @@ export async function generatePart(
       case "error":
         throw outcome.error;
       case "not_wanted":
-        throw new NotWantedError("the narration wants no more creates");
+        throw new NotWantedError("the narration wants no more submissions");
       case "no_result":
       case undefined:
         signal.throwIfAborted();

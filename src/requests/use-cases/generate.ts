@@ -155,7 +155,7 @@ async function runRecord(
   const listedRecord = await markListed(deps, record);
   const preparedRecord = { ...listedRecord, ...name };
   const recordToStart = (await call.mcpTaskPreparation?.prepare(preparedRecord)) ?? preparedRecord;
-  const { job, isNew } = jobs.start(recordToStart, "create", {
+  const { job, isNew } = jobs.start(recordToStart, "submit", {
     mayReplaceFailedTask: call.mcpTaskPreparation?.isResumed !== true,
   });
   const mayReturnEarly = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);

@@ -110,8 +110,8 @@ async function toListedRequest(
 }
 
 /**
- * Lists the ledger's tasks at this service, newest first. The status `unresolved` means that the create was sent and no
- * response was received.
+ * Lists the ledger's tasks at this service, newest first. The status `unresolved` means that the submission was sent
+ * and no response was received.
  */
 export async function listRecordedRequests(
   { ledger, folder }: Pick<RequestDeps, "ledger" | "folder">,

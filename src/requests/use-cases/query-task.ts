@@ -1,4 +1,4 @@
-/** The use case of `get_task`: reports a task's status and waits for it. Sends no create. */
+/** The use case of `get_task`: reports a task's status and waits for it. Sends no submission. */
 import type { ObservedTask } from "../../api/parse-task.ts";
 import { decideAfterFailedRead } from "../../api/retry.ts";
 import type { Clock } from "../../clock.ts";
@@ -113,7 +113,7 @@ function isFresh({ polledAtMs, isGone }: RequestRecord, call: Call, { clock, tim
 
 /**
  * Returns when the task has ended or the call's wait is over. If the call has no wait, returns after the next response
- * of the service. Sends no create.
+ * of the service. Sends no submission.
  */
 export async function runResumeJob(
   jobs: Jobs,

@@ -1,5 +1,9 @@
 /** Enforces the limits per minute (docs/contract.md, Limits) with a sliding window per account. */
-import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../../contract/service-limits.ts";
+import {
+  LIMIT_WINDOW_SECONDS,
+  READS_PER_WINDOW,
+  SUBMISSIONS_PER_WINDOW,
+} from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 
 /**
@@ -34,30 +38,30 @@ class SlidingWindow {
 export interface AccountLimitsOptions {
   readonly clock: SandboxClock;
   /**
-   * Factor for the length of the limit windows of creates and reads, from 0.001 to 1. At factor 1, a limit window is 60
-   * s long.
+   * Factor for the length of the limit windows of submissions and reads, from 0.001 to 1. At factor 1, a limit window
+   * is 60 s long.
    */
   readonly timeScale: number;
   readonly enforced: boolean;
 }
 
-/** Limits the creates and the reads of each account, in separate windows. All keys of an account count together. */
+/** Limits the submissions and the reads of each account, in separate windows. All keys of an account count together. */
 export class AccountLimits {
-  readonly #creates: SlidingWindow;
+  readonly #submissions: SlidingWindow;
   readonly #reads: SlidingWindow;
   readonly #clock: SandboxClock;
   readonly #enforced: boolean;
 
   constructor({ clock, timeScale, enforced }: AccountLimitsOptions) {
     const windowMs = LIMIT_WINDOW_SECONDS * 1000 * timeScale;
-    this.#creates = new SlidingWindow(CREATES_PER_WINDOW, windowMs);
+    this.#submissions = new SlidingWindow(SUBMISSIONS_PER_WINDOW, windowMs);
     this.#reads = new SlidingWindow(READS_PER_WINDOW, windowMs);
     this.#clock = clock;
     this.#enforced = enforced;
   }
 
-  admitCreate(accountId: string): boolean {
-    return !this.#enforced || this.#creates.admit(accountId, this.#clock.steadyMs());
+  admitSubmission(accountId: string): boolean {
+    return !this.#enforced || this.#submissions.admit(accountId, this.#clock.steadyMs());
   }
 
   /** Queries and downloads share one window. */

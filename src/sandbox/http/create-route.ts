@@ -33,7 +33,7 @@ function parseAudioInput(request: FastifyRequest): AudioInput {
  * The checks for 401, 503 and 413 run before this handler. The handler checks in this order:
  *
  * - 400
- * - 429 rate_limit; only creates that passed the check for 400 count toward the 6 a minute
+ * - 429 rate_limit; only submissions that passed the check for 400 count toward the 6 a minute
  * - whether the idempotency key was used before: answers a replay, or idempotency_conflict
  * - 403, then 402
  * - 429 concurrency_limit, first for the account, then for the service's capacity
@@ -44,7 +44,7 @@ export function registerCreateRoute(app: FastifyInstance, deps: RouteDeps): void
     const idempotencyKey = parseIdempotencyKey(request);
     requireJsonContentType(request);
     const input = normalizeAudioInput(parseAudioInput(request));
-    if (!deps.limits.admitCreate(account.id)) throw rateLimitedError();
+    if (!deps.limits.admitSubmission(account.id)) throw rateLimitedError();
     const { task, replayed } = deps.tasks.createOrReplay(account, idempotencyKey, input);
     if (!replayed) deps.processor.start(task);
     return reply.code(202).send(buildTaskBody(task, deps.baseUrl()));

@@ -37,9 +37,9 @@ export class TaskRegistry {
 
   /**
    * Creates a task and reserves its credits. If the idempotency key was used for a task earlier, returns that task
-   * instead (docs/contract.md, Idempotency). After a refused create, the key still counts as unused.
+   * instead (docs/contract.md, Idempotency). After a refused submission, the key still counts as unused.
    *
-   * @returns the task, and whether the create is a replay; a replay needs neither credits nor a concurrency slot
+   * @returns the task, and whether the submission is a replay; a replay needs neither credits nor a concurrency slot
    * @throws ServiceError in this order: idempotency_conflict, purchase_required, insufficient_credits,
    *   concurrency_limit (first for the account's two concurrency slots, then for the service's capacity)
    */

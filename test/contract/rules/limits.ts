@@ -1,10 +1,10 @@
 /** The rules about limits, outages and the version (docs/contract.md, Errors, Limits and Versions). */
 import { expect, onTestFinished } from "vitest";
 import {
-  CREATES_PER_WINDOW,
   MAX_CONCURRENT_TASKS,
   READS_PER_WINDOW,
   RETRY_AFTER_SECONDS,
+  SUBMISSIONS_PER_WINDOW,
 } from "../../../src/contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";
@@ -46,7 +46,7 @@ export function limitRules(book: RuleBook, client: ServiceClient): void {
     "the seventh create in a minute is 429 rate_limit; replays count",
     async () => {
       await client.mainTask();
-      const refused = await refusedOf(CREATES_PER_WINDOW + 1, () =>
+      const refused = await refusedOf(SUBMISSIONS_PER_WINDOW + 1, () =>
         client.create(SHORT_INPUT, { ...impatient, key: client.mainKey }),
       );
       expect(refused).toHaveLength(1);

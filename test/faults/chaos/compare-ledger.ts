@@ -7,7 +7,7 @@ import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 /**
  * Returns every disagreement.
  *
- * @param unsent idempotency keys of creates that the budget refused; their records may wait
+ * @param unsent idempotency keys of submissions that the budget refused; their records may wait
  */
 export async function compareLedger(
   service: CountingService,

@@ -196,7 +196,7 @@ describe("audio that exceeds the size limit", () => {
   });
 });
 
-/** A preload in which the body of a create cannot be serialised, as by a bug in this program. */
+/** A preload in which the body of a submission cannot be serialised, as by a bug in this program. */
 const MISTAKE = `data:text/javascript,${encodeURIComponent(`
   const { from } = Buffer;
   Buffer.from = function (body, ...more) {

@@ -85,8 +85,8 @@ describe("a request of two windows that the service refused to both", () => {
   });
 });
 
-// A gateway may answer 503 although the create succeeded behind it.
-describe("a create that got a 503 and may have arrived nevertheless", () => {
+// A gateway may answer 503 although the submission succeeded behind it.
+describe("a submission that got a 503 and may have arrived nevertheless", () => {
   it("stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
     const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
     setup.misbehave(
@@ -140,7 +140,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
     },
   );
 
-  // A create that is answered with a failed task looks like the replay of an earlier attempt. Such attempts are
+  // A submission that is answered with a failed task looks like the replay of an earlier attempt. Such attempts are
   // skipped.
   it("stops after several new tasks that have already failed in the response to the create", async () => {
     const setup = await openFaultSetup();

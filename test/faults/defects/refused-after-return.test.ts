@@ -27,7 +27,8 @@ afterEach(async () => {
 });
 
 /**
- * Delays the first create by 4 s (400 at a time scale of 0.01), so that its call returns first, and refuses the next.
+ * Delays the first submission by 4 s (400 at a time scale of 0.01), so that its call returns first, and refuses the
+ * next.
  */
 function refuseLater(status: number, code: string): void {
   service.intercept = ({ kind, ordinal }, response) => {

@@ -36,7 +36,7 @@ function twice(server: RawServer, signal: NodeJS.Signals): void {
   setTimeout(() => server.child.kill(signal), 40);
 }
 
-/** Receives the first create, and answers it only after a while. */
+/** Receives the first submission, and answers it only after a while. */
 function answerLate(setup: FaultSetup, afterMs: number): void {
   setup.misbehave(
     next("create", (response, exchange, service) => {
@@ -48,9 +48,9 @@ function answerLate(setup: FaultSetup, afterMs: number): void {
   );
 }
 
-// The answer to a create arrives shortly after the client has left. The stop waits for it, because it contains the
+// The answer to a submission arrives shortly after the client has left. The stop waits for it, because it contains the
 // task id.
-describe("a create that is on its way when the program is asked to stop", () => {
+describe("a submission that is on its way when the program is asked to stop", () => {
   it.each(Object.keys(ENDINGS))("by %s is waited for, and its id is kept", async (ending) => {
     const setup = await openFaultSetup();
     answerLate(setup, 400);
@@ -170,7 +170,7 @@ async function onPostgres(env: Record<string, string> = {}): Promise<{ setup: Fa
 
 // The admission may take time, so the job checks for cancellation once more, just before the request leaves.
 describe.skipIf(whyNoPostgres() !== undefined)(
-  "while the ledger is still writing that a create may be sent",
+  "while the ledger is still writing that a submission may be sent",
   () => {
     it("a cancelled call is not sent, and reserves nothing", async () => {
       const { setup, wire } = await onPostgres(ROOM_FOR_ONE);

@@ -14,7 +14,7 @@ import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/store/l
 export const WINDOW_MS = 60_000;
 export const LAPSE_MS = 30_000;
 export const LEASE_MS = 15_000;
-export const MAX_CREATES = 6;
+export const MAX_SUBMISSIONS = 6;
 export const MAX_CONCURRENT_TASKS = 2;
 export const BUDGET_WINDOW_MS = 24 * 60 * 60_000;
 
@@ -50,7 +50,7 @@ interface Send {
   readonly key: string;
   readonly owner: string;
   isPending: boolean;
-  /** The create may have reached the service until this time. */
+  /** The submission may have reached the service until this time. */
   lastMs: number;
   /**
    * The earliest time from which the ledger may count it: later than `lastMs` if its process sent no heartbeat for
@@ -285,11 +285,12 @@ export class LedgerOracle {
     const isPaused = this.#pauses.some(
       (pause) => pause.key === key && pause.atMs <= firstAskedMs && pause.atMs + pause.lengthMs > this.nowMs,
     );
-    if (isPaused) throw new Violation("pause", "a create left during a pause");
+    if (isPaused) throw new Violation("pause", "a submission left during a pause");
     const sends = [...this.#sends.values()].filter(
       (send) => send.key === key && send.lastMs > this.nowMs - WINDOW_MS,
     );
-    if (sends.length >= MAX_CREATES) throw new Violation("rate", `${sends.length + 1} creates in one window`);
+    if (sends.length >= MAX_SUBMISSIONS)
+      throw new Violation("rate", `${sends.length + 1} submissions in one window`);
     const flights = this.#others(key, known.recordId).filter(
       (other) => this.#placeEndMs(other, false) > this.nowMs,
     );
@@ -337,7 +338,7 @@ export class LedgerOracle {
           (send) =>
             send.key === key && this.#latest(`state ${key}`, send.mayCountFromMs) > this.nowMs - WINDOW_MS,
         );
-        return counting.length >= MAX_CREATES;
+        return counting.length >= MAX_SUBMISSIONS;
       }
       case "concurrency": {
         const others = this.#others(key, recordId).filter(

@@ -18,7 +18,7 @@ import {
   LEASE_MS,
   LedgerOracle,
   MAX_CONCURRENT_TASKS,
-  MAX_CREATES,
+  MAX_SUBMISSIONS,
   Violation,
   WINDOW_MS,
 } from "./ledger-oracle.ts";
@@ -415,7 +415,7 @@ class Run {
           expectedRevision: known.revision,
           sendId,
           narrationId: null,
-          maxCreates: MAX_CREATES,
+          maxSubmissions: MAX_SUBMISSIONS,
           limitWindowMs: WINDOW_MS,
           maxConcurrentTasks: MAX_CONCURRENT_TASKS,
           unresolvedSlotTtlMs: LAPSE_MS,

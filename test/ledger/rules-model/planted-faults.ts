@@ -112,7 +112,7 @@ const without = (save: readonly Statement[], text: string): Statement[] =>
 
 type RateSlot = ApiKeyState["rateSlots"][number];
 
-/** Changes the slots whose create has just ended. */
+/** Changes the slots whose submission has just ended. */
 const whenReleased = (
   change: (before: RateSlot, after: RateSlot | undefined) => RateSlot | null,
 ): Meddling => ({

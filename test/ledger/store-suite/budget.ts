@@ -31,7 +31,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
       await setup.create("unsent", one);
       const record = await setup.create("unresolved", one);
       expect(reasonOf(await setup.ask(one))).toBe("over_budget");
-      // The reservation of a create does not count against its own repeat.
+      // The reservation of a submission does not count against its own repeat.
       await setup.create("unresolved", one, { record });
       expect(await spent(setup)).toBe(150);
       bench().advance(DAY_MS - MINUTE_MS);

@@ -35,7 +35,7 @@ export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => St
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("release the concurrency slot some time after the process of an unresolved create has died", async () => {
+    it("release the concurrency slot some time after the process of an unresolved submission has died", async () => {
       const setup = newDesk();
       const processId = randomUUID();
       await setup.ask(one, { processId });
@@ -50,7 +50,7 @@ export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => St
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
-    it("release the concurrency slot, too, if a living process never sends an unresolved create again", async () => {
+    it("release the concurrency slot, too, if a living process never sends an unresolved submission again", async () => {
       const setup = newDesk();
       const processId = randomUUID();
       await setup.create("unresolved", one, { processId });

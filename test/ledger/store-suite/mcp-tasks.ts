@@ -47,7 +47,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
       expect(await newDesk().store().mcpTasks.open(draft, SAVE_OPTIONS)).toBeNull();
     });
 
-    it("prevents the send of a create once it is cancelled, unless a call or another MCP task wants it", async () => {
+    it("prevents the send of a submission once it is cancelled, unless a call or another MCP task wants it", async () => {
       const setup = newDesk();
       const record = await waiting(setup);
       const mcpTask = await opened(setup, record);
@@ -65,14 +65,14 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
       expect(reasonOf(await setup.ask({}, { record: plain }))).toBe("admitted");
     });
 
-    it("that is cancelled while its create is sent ends if the create was not accepted", async () => {
+    it("that is cancelled while its submission is sent ends if the submission was not accepted", async () => {
       const setup = newDesk();
       const record = await waiting(setup);
       const mcpTask = await opened(setup, record);
       const sent = await setup.ask({ isForMcpTasks: true }, { record });
       const asked = await setup.store().mcpTasks.cancel(mcpTask, 20);
       expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 20 });
-      // A create that may have arrived is completed.
+      // A submission that may have arrived is completed.
       const repeat = { record: sent.record };
       expect(reasonOf(await setup.ask({ isForMcpTasks: true }, repeat))).toBe("admitted");
       const unresolved = await setup.stored(record);

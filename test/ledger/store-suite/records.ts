@@ -73,7 +73,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
 
     it("releases a rate slot whether it takes effect or not", async () => {
       const setup = newDesk();
-      const two = { maxCreates: 2 };
+      const two = { maxSubmissions: 2 };
       const first = await setup.ask(two);
       const second = await setup.ask(two);
       bench().advance(40_000);
@@ -85,11 +85,11 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
         { sendOutcome: { sendId: second.sendId, outcome: "unsent" } },
       );
       expect(lost.written).toBe(false);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
       bench().advance(50_000);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
       bench().advance(11_000);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("is read as it was written", async () => {

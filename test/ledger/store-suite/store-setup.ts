@@ -1,4 +1,4 @@
-/** What every part of the store's suite uses: a store with a manual clock, and one account's creates. */
+/** What every part of the store's suite uses: a store with a manual clock, and one account's submissions. */
 import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
@@ -145,7 +145,7 @@ export class StoreSetup {
     });
   }
 
-  /** Requests the admission of a create; of a new record if none is given. */
+  /** Requests the admission of a submission; of a new record if none is given. */
   async ask(
     changes: Partial<AdmissionRequest> = {},
     {
@@ -163,7 +163,7 @@ export class StoreSetup {
       admittedRow: toRow(after),
       expectedRevision: before.revision,
       sendId,
-      maxCreates: 1000,
+      maxSubmissions: 1000,
       limitWindowMs: MINUTE_MS,
       maxConcurrentTasks: 1000,
       unresolvedSlotTtlMs: LAPSE_MS,
@@ -174,7 +174,7 @@ export class StoreSetup {
     return { admission, sendId, record: admission.kind === "admitted" ? after : before };
   }
 
-  /** A create from its admission to its outcome. Returns the record after it. */
+  /** A submission from its admission to its outcome. Returns the record after it. */
   async create(
     outcome: Outcome,
     changes: Partial<AdmissionRequest> = {},

@@ -24,7 +24,7 @@ const ENDS = ["saved", "failed", "retry", "full", "refused"] as const;
 type Event =
   /** One of the running parts ends. */
   | { readonly kind: "end"; readonly which: number; readonly how: (typeof ENDS)[number] }
-  /** No create may be sent any more. Accepted tasks stay at the service. */
+  /** No submission may be sent any more. Accepted tasks stay at the service. */
   | { readonly kind: "stop"; readonly accepted: number }
   /** The process dies, and another one continues. */
   | { readonly kind: "death"; readonly accepted: number }

@@ -7,44 +7,44 @@ const limitsAt = (clock: HeldClock, timeScale = 1): AccountLimits =>
   new AccountLimits({ clock, timeScale, enforced: true });
 
 describe("limit windows", () => {
-  it("admit six creates and sixty reads in a minute, each account its own", () => {
+  it("admit six submissions and sixty reads in a minute, each account its own", () => {
     const limits = limitsAt(new HeldClock());
-    const creates = Array.from({ length: 7 }, () => limits.admitCreate("a"));
+    const submissions = Array.from({ length: 7 }, () => limits.admitSubmission("a"));
     const reads = Array.from({ length: 61 }, () => limits.admitRead("a"));
-    expect(creates).toEqual([...Array<boolean>(6).fill(true), false]);
+    expect(submissions).toEqual([...Array<boolean>(6).fill(true), false]);
     expect(reads.filter(Boolean)).toHaveLength(60);
-    expect(limits.admitCreate("b")).toBe(true);
+    expect(limits.admitSubmission("b")).toBe(true);
   });
 
   it("slide: each place is free sixty seconds after it was taken", async () => {
     const clock = new HeldClock();
     const limits = limitsAt(clock);
-    for (let count = 0; count < 3; count += 1) limits.admitCreate("a");
+    for (let count = 0; count < 3; count += 1) limits.admitSubmission("a");
     await clock.advance(30_000);
-    for (let count = 0; count < 3; count += 1) limits.admitCreate("a");
+    for (let count = 0; count < 3; count += 1) limits.admitSubmission("a");
     await clock.advance(29_999);
-    expect(limits.admitCreate("a")).toBe(false);
+    expect(limits.admitSubmission("a")).toBe(false);
     await clock.advance(1);
-    expect([1, 2, 3, 4].map(() => limits.admitCreate("a"))).toEqual([true, true, true, false]);
+    expect([1, 2, 3, 4].map(() => limits.admitSubmission("a"))).toEqual([true, true, true, false]);
   });
 
   it("are not extended by refusals", async () => {
     const clock = new HeldClock();
     const limits = limitsAt(clock);
-    for (let count = 0; count < 6; count += 1) limits.admitCreate("a");
+    for (let count = 0; count < 6; count += 1) limits.admitSubmission("a");
     await clock.advance(59_000);
-    for (let count = 0; count < 100; count += 1) expect(limits.admitCreate("a")).toBe(false);
+    for (let count = 0; count < 100; count += 1) expect(limits.admitSubmission("a")).toBe(false);
     await clock.advance(1000);
-    expect(limits.admitCreate("a")).toBe(true);
+    expect(limits.admitSubmission("a")).toBe(true);
   });
 
   it("shrink with the time scale", async () => {
     const clock = new HeldClock();
     const limits = limitsAt(clock, 0.001);
-    for (let count = 0; count < 6; count += 1) limits.admitCreate("a");
+    for (let count = 0; count < 6; count += 1) limits.admitSubmission("a");
     await clock.advance(59);
-    expect(limits.admitCreate("a")).toBe(false);
+    expect(limits.admitSubmission("a")).toBe(false);
     await clock.advance(1);
-    expect(limits.admitCreate("a")).toBe(true);
+    expect(limits.admitSubmission("a")).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** The order of a create's checks: each request breaks two rules, and the earlier rule answers. */
+/** The order of a submission's checks: each request breaks two rules, and the earlier rule answers. */
 import { describe, expect, it } from "vitest";
 import { expectError, SHORT_INPUT } from "../../contract/service-client.ts";
 import { accountWith, startBox } from "../box.ts";
@@ -98,7 +98,7 @@ describe("order of a creation's checks", () => {
     expectError(await client.create({ prompt: "three" }, once), 402, "insufficient_credits");
   });
 
-  it("a refused create leaves its key unused, even for other input", async () => {
+  it("a refused submission leaves its key unused, even for other input", async () => {
     const { client, setFaults } = await startBox();
     await setFaults({ capacity_full: true });
     expectError(await client.create(SHORT_INPUT, { ...once, key: "k" }), 429, "concurrency_limit");

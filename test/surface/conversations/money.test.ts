@@ -8,7 +8,7 @@ const TEXT = {
   prompt: "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(10),
 };
 
-function refuseCreates(service: CountingService, isRefused: () => boolean): void {
+function refuseSubmissions(service: CountingService, isRefused: () => boolean): void {
   service.intercept = ({ kind }, response) => {
     if (kind !== "create" || !isRefused()) return false;
     service.refuse(response, 402, "insufficient_credits", "not enough credits");
@@ -16,7 +16,7 @@ function refuseCreates(service: CountingService, isRefused: () => boolean): void
   };
 }
 
-/** No task ends before it is queried, because otherwise a repeated create would reveal the end. */
+/** No task ends before it is queried, because otherwise a repeated submission would reveal the end. */
 const asked = (era: Era): Promise<CountedConversation> => stageWithFaults(era, { processingMs: 60_000 });
 
 /** The next tasks fail at their first query, and those after them succeed. */
@@ -43,7 +43,7 @@ describeConversations("Money", [
     play: async (setup) => {
       const assistant = await setup.enter();
       let isEmpty = true;
-      refuseCreates(setup.service, () => isEmpty);
+      refuseSubmissions(setup.service, () => isEmpty);
       const refused = await assistant.generate(TEXT);
       refused.says(
         /^insufficient_credits/,
@@ -64,7 +64,7 @@ describeConversations("Money", [
     setup: (era) => stageWithFaults(era, { processingMs: 400 }),
     play: async (setup) => {
       const assistant = await setup.enter();
-      refuseCreates(setup.service, () => setup.service.runningTaskCount > 0);
+      refuseSubmissions(setup.service, () => setup.service.runningTaskCount > 0);
       const both = [TEXT, { prompt: "The second text" }].map((args) =>
         assistant.begin("generate_audio", args),
       );

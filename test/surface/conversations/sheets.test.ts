@@ -39,7 +39,7 @@ describeConversations("The lines of a game", [
         /Nothing was sent or charged/,
       );
       const { name, args } = plan.nextCall;
-      // The service takes seven minutes for forty creates. However long the call waits, the user is asked nothing
+      // The service takes seven minutes for forty submissions. However long the call waits, the user is asked nothing
       // more.
       (await assistant.call(name, { ...args, wait_seconds: 0 })).says(/goes on by itself/);
       const count = async (): Promise<number> =>

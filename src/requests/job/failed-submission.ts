@@ -1,17 +1,17 @@
-/** Handles a create that was not accepted: throws, or waits until it may be sent again. */
-import { decideAfterFailedCreate, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
+/** Handles a submission that was not accepted: throws, or waits until it may be sent again. */
+import { decideAfterFailedSubmission, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
-import type { CreateOutcome } from "../../limits/create-queue.ts";
+import type { SubmissionOutcome } from "../../limits/submission-queue.ts";
 import type { RequestDeps } from "../deps.ts";
 import { requestHandleOf } from "../records/request-handle.ts";
 import { findCreditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
-export type AdmittedCreate = Extract<CreateOutcome, { kind: "admitted" }>;
+export type AdmittedSubmission = Extract<SubmissionOutcome, { kind: "admitted" }>;
 
-/** A 404 in response to a create means a wrong address, because no task exists yet. */
+/** A 404 in response to a submission means a wrong address, because no task exists yet. */
 const noSuchServiceError = (error: AudioError): AudioError =>
   new AudioError("not_found", error.message, {
     httpStatus: error.httpStatus,
@@ -21,8 +21,8 @@ const noSuchServiceError = (error: AudioError): AudioError =>
   });
 
 /**
- * Adds advice to the error of a refused create if an earlier send of this create got no response. The service may have
- * accepted the earlier send, although it refused this one.
+ * Adds advice to the error of a refused submission if an earlier send of this submission got no response. The service
+ * may have accepted the earlier send, although it refused this one.
  */
 const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioError =>
   new AudioError(error.code, error.message, {
@@ -32,43 +32,46 @@ const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioE
   });
 
 /**
- * Classifies a failed create, records it in the ledger, and waits until the next send is due.
+ * Classifies a failed submission, records it in the ledger, and waits until the next send is due.
  *
- * @param tries number of creates that this job has sent
- * @param hadUnresolvedCreate whether the service may have received an earlier send of this job
+ * @param tries number of submissions that this job has sent
+ * @param hadUnresolvedSubmission whether the service may have received an earlier send of this job
  * @returns the error that the caller throws if no time is left for another send; `null` after a 429 or a 503
  * @throws AudioError if another send would give the same result
  */
 export async function recordFailureAndAwaitResend(
   job: Job,
   deps: RequestDeps,
-  { sendId, record }: AdmittedCreate,
+  { sendId, record }: AdmittedSubmission,
   error: AudioError,
   tries: number,
-  hadUnresolvedCreate: boolean,
+  hadUnresolvedSubmission: boolean,
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
   const holders = error.code === "insufficient_credits" ? await findCreditHolders(record, deps) : null;
   const decision =
-    holders === null ? decideAfterFailedCreate(errorWithKey, tries, random) : ({ kind: "credits" } as const);
+    holders === null
+      ? decideAfterFailedSubmission(errorWithKey, tries, random)
+      : ({ kind: "credits" } as const);
   const isUnresolved = mayHaveCreatedTask(error);
   const sendOutcome: SendOutcome = { sendId, outcome: wasNeverSent(error) ? "unsent" : "sent" };
   if (isUnresolved) {
     job.unresolvedAttempt = record.attempt;
-    // The service responded (503) without accepting the create, so a cancelled job may stop instead of sending again.
-    if (decision.kind === "unavailable" && !hadUnresolvedCreate) job.clearUnresolvedCreate();
-    await limits.pendingWrites.writeNowOrLater("the end of a create", () =>
+    // The service responded (503) without accepting the submission, so a cancelled job may stop instead of sending
+    // again.
+    if (decision.kind === "unavailable" && !hadUnresolvedSubmission) job.clearUnresolvedSubmission();
+    await limits.pendingWrites.writeNowOrLater("the end of a submission", () =>
       ledger.store.admissions.recordSendOutcome(sendOutcome),
     );
   } else {
     job.record =
       (await recordNotAccepted(job, deps, { kind: "not_accepted", sendId }, sendOutcome)) ?? job.record;
-    limits.creates.wake();
-    if (!hadUnresolvedCreate) job.clearUnresolvedCreate();
+    limits.submissions.wake();
+    if (!hadUnresolvedSubmission) job.clearUnresolvedSubmission();
   }
   if (decision.kind === "stop") {
-    log.info(`the service refused a create: ${error.code}`);
+    log.info(`the service refused a submission: ${error.code}`);
     if (job.record.hasUnresolvedEarlierSend) throw withEarlierSendAdvice(errorWithKey, job.record);
     throw errorWithKey.code === "not_found" ? noSuchServiceError(errorWithKey) : errorWithKey;
   }
@@ -76,7 +79,7 @@ export async function recordFailureAndAwaitResend(
   if (decision.kind === "limited") {
     const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.timeScale;
     job.setPhase({ kind: "held", reason: "cooldown", untilMs });
-    await limits.startCooldown("creates", decision.retryAfterSeconds);
+    await limits.startCooldown("submissions", decision.retryAfterSeconds);
     return null;
   }
   if (decision.kind === "credits") {
@@ -93,8 +96,8 @@ export async function recordFailureAndAwaitResend(
 }
 
 /**
- * Records that the service did not accept the create. If the store is unavailable, the event is written later. Until
- * the event is written, admissions use the stored record, in which the create is still unresolved.
+ * Records that the service did not accept the submission. If the store is unavailable, the event is written later.
+ * Until the event is written, admissions use the stored record, in which the submission is still unresolved.
  */
 async function recordNotAccepted(
   job: Job,
@@ -104,7 +107,7 @@ async function recordNotAccepted(
 ): Promise<Job["record"] | null> {
   const { record } = job;
   let stored: Job["record"] | null = record;
-  await limits.pendingWrites.writeNowOrLater("that a create was not taken", async () => {
+  await limits.pendingWrites.writeNowOrLater("that a submission was not taken", async () => {
     stored = await ledger.apply(record, event, { sendOutcome });
   });
   return stored;

@@ -1,4 +1,4 @@
-/** What every store must do for creates: rate, concurrency slots, pauses, and one admission for one rate slot. */
+/** What every store must do for submissions: rate, concurrency slots, pauses, and one admission for one rate slot. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toRow } from "../../../src/ledger/record.ts";
@@ -13,11 +13,11 @@ import {
   waitOf,
 } from "./store-setup.ts";
 
-export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
-  describe("the rate of creates", () => {
+export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
+  describe("the rate of submissions", () => {
     it("slides: each rate slot is free one window after its answer", async () => {
       const setup = newDesk();
-      const two = { maxCreates: 2 };
+      const two = { maxSubmissions: 2 };
       await setup.create("accepted", two);
       bench().advance(20_000);
       const slow = await setup.ask(two);
@@ -38,77 +38,77 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
 
     it("counts refused and unresolved sends, and releases unsent ones", async () => {
       const setup = newDesk();
-      await setup.create("refused", { maxCreates: 2 });
-      await setup.create("unsent", { maxCreates: 2 });
-      await setup.create("unresolved", { maxCreates: 2 });
-      expect(reasonOf(await setup.ask({ maxCreates: 2 }))).toBe("rate");
+      await setup.create("refused", { maxSubmissions: 2 });
+      await setup.create("unsent", { maxSubmissions: 2 });
+      await setup.create("unresolved", { maxSubmissions: 2 });
+      expect(reasonOf(await setup.ask({ maxSubmissions: 2 }))).toBe("rate");
     });
 
     it("does not release an answered send", async () => {
       const setup = newDesk();
-      const { sendId } = await setup.ask({ maxCreates: 1 });
+      const { sendId } = await setup.ask({ maxSubmissions: 1 });
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "unsent" });
       await setup.store().admissions.recordSendOutcome({ sendId: randomUUID(), outcome: "sent" });
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
-      expect(reasonOf(await setup.ask({ maxCreates: 2 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 2 }))).toBe("admitted");
     });
 
     it("counts the end of a send once, from its first report", async () => {
       const setup = newDesk();
-      const { sendId } = await setup.ask({ maxCreates: 1 });
+      const { sendId } = await setup.ask({ maxSubmissions: 1 });
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
       bench().advance(50_000);
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
       bench().advance(11_000);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("keeps a pending rate slot while its process lives, and one window longer", async () => {
       const setup = newDesk();
       const processId = randomUUID();
-      await setup.ask({ maxCreates: 1 }, { processId });
+      await setup.ask({ maxSubmissions: 1 }, { processId });
       for (let beat = 0; beat < 4; beat += 1) {
         bench().advance(50_000);
         await setup.store(processId).heartbeat([]);
       }
       bench().advance(59_000);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
       bench().advance(2_000);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("does not keep an answered rate slot longer because its process lives", async () => {
       const setup = newDesk();
-      await setup.create("refused", { maxCreates: 1 });
+      await setup.create("refused", { maxSubmissions: 1 });
       bench().advance(40_000);
       await setup.store().heartbeat([]);
       bench().advance(21_000);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("from before a restart of the clock counts one more window, not forever", async () => {
       const setup = newDesk();
-      await setup.create("refused", { maxCreates: 1 });
+      await setup.create("refused", { maxSubmissions: 1 });
       bench().putBack();
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
       bench().advance(30_000);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
       bench().advance(31_000);
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("is separate for each account", async () => {
       const setup = newDesk();
-      await setup.create("refused", { maxCreates: 1 });
-      expect(reasonOf(await setup.neighbour().ask({ maxCreates: 1 }))).toBe("admitted");
+      await setup.create("refused", { maxSubmissions: 1 });
+      expect(reasonOf(await setup.neighbour().ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("is never exceeded by simultaneous requests", async () => {
       const setup = newDesk();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, at) =>
-          setup.ask({ maxCreates: 6 }, { processId: `holder ${at % 3}` }),
+          setup.ask({ maxSubmissions: 6 }, { processId: `holder ${at % 3}` }),
         ),
       );
       expect(answers.filter((answer) => reasonOf(answer) === "admitted")).toHaveLength(6);
@@ -134,7 +134,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const late = await setup.ask({}, { record: renamed });
       expect(late.admission).toEqual({ kind: "conflict", recordJson, isLeaseLost: true });
       // None of them took a rate slot or a concurrency slot.
-      expect(reasonOf(await setup.ask({ maxCreates: 1, maxConcurrentTasks: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1, maxConcurrentTasks: 1 }))).toBe("admitted");
     });
 
     it("stores the record, and keeps its lease", async () => {
@@ -150,8 +150,8 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const setup = newDesk();
       const record = setup.record();
       await setup.claim(record);
-      expect(reasonOf(await setup.ask({ maxCreates: 1, maxConcurrentTasks: 1 }))).toBe("admitted");
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }, { record }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1, maxConcurrentTasks: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }, { record }))).toBe("rate");
       expect(reasonOf(await setup.ask({ maxConcurrentTasks: 1 }, { record }))).toBe("concurrency");
       expect(await setup.stored(record)).toEqual(record);
     });
@@ -161,23 +161,23 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const record = setup.record();
       await setup.claim(record);
       const sendId = randomUUID();
-      const most: Partial<AdmissionRequest> = { sendId, maxCreates: 1, maxConcurrentTasks: 1 };
+      const most: Partial<AdmissionRequest> = { sendId, maxSubmissions: 1, maxConcurrentTasks: 1 };
       expect(reasonOf(await setup.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await setup.ask(most, { record })));
       // Releasing it needs only the slot's name.
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "unsent" });
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("admitted");
-      expect(reasonOf(await setup.ask({ maxCreates: 1 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
     });
 
     it("repeated in a newer revision keeps its slot", async () => {
       const setup = newDesk();
       const sendId = randomUUID();
-      const first = await setup.ask({ sendId, maxCreates: 1 });
-      const again = await setup.ask({ sendId, maxCreates: 1 }, { record: first.record });
+      const first = await setup.ask({ sendId, maxSubmissions: 1 });
+      const again = await setup.ask({ sendId, maxSubmissions: 1 }, { record: first.record });
       expect(reasonOf(again)).toBe("admitted");
-      expect(reasonOf(await setup.ask({ maxCreates: 2 }))).toBe("admitted");
-      expect(reasonOf(await setup.ask({ maxCreates: 2 }))).toBe("rate");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 2 }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ maxSubmissions: 2 }))).toBe("rate");
     });
   });
 
@@ -209,7 +209,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
   it("is checked in one order: record, budget, pause, rate, concurrency slots", async () => {
     const setup = newDesk();
     const budget = { credits: 150, windowMs: 24 * 60 * MINUTE_MS };
-    const most = { budget, maxCreates: 1, maxConcurrentTasks: 1 };
+    const most = { budget, maxSubmissions: 1, maxConcurrentTasks: 1 };
     await setup.create("accepted", most);
     await setup.store().admissions.startCooldown(10_000);
     const record = setup.record();

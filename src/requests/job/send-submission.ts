@@ -1,27 +1,27 @@
 /**
- * Sends the create of a record, and repeats it under the same key until the record has a task id. Before each send,
- * limits/create-queue.ts waits for admission, which ledger/store/admission-store.ts grants if ledger/rules/admission.ts
- * allows it.
+ * Sends the submission of a record, and repeats it under the same key until the record has a task id. Before each send,
+ * limits/submission-queue.ts waits for admission, which ledger/store/admission-store.ts grants if
+ * ledger/rules/admission.ts allows it.
  */
 import type { ObservedTask } from "../../api/parse-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
-import type { CreateOutcome, QueuedCreate } from "../../limits/create-queue.ts";
+import type { QueuedSubmission, SubmissionOutcome } from "../../limits/submission-queue.ts";
 import type { RequestDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
-import { type AdmittedCreate, recordFailureAndAwaitResend } from "./failed-create.ts";
+import { type AdmittedSubmission, recordFailureAndAwaitResend } from "./failed-submission.ts";
 import { type Job, NotWantedError } from "./job.ts";
 
 /**
- * Sends the create until the service accepts or refuses it, or the recovery timeout passes.
+ * Sends the submission until the service accepts or refuses it, or the recovery timeout passes.
  *
  * @param onConcurrencySlotsFull called while both concurrency slots are taken. The listener resumes tasks that a dead
  *   process left running
- * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
+ * @returns `answered` if this job's submission got a response, `elsewhere` if another process created the task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
-export async function sendCreateUntilAnswered(
+export async function sendUntilAnswered(
   job: Job,
   deps: RequestDeps,
   onConcurrencySlotsFull: () => void,
@@ -58,7 +58,7 @@ async function waitForAdmissionUntilRecoveryTimeout(
   { limits, clock }: RequestDeps,
   deadline: Deadline,
   onConcurrencySlotsFull: () => void,
-): Promise<CreateOutcome | null> {
+): Promise<SubmissionOutcome | null> {
   const expiry = new AbortController();
   const timer = new AbortController();
   deadline.waitUntilPassed(timer.signal).then(
@@ -67,20 +67,20 @@ async function waitForAdmissionUntilRecoveryTimeout(
   );
   const signal = AbortSignal.any([job.signal, expiry.signal]);
   try {
-    const create: QueuedCreate = {
+    const submission: QueuedSubmission = {
       record: job.record,
-      // Skip the narration's checks for a create that may have arrived. Such a create is always sent again, because its
-      // credits may already be reserved.
-      narrationId: () => (job.hasUnresolvedCreate ? null : job.narrationId),
+      // Skip the narration's checks for a submission that may have arrived. Such a submission is always sent again,
+      // because its credits may already be reserved.
+      narrationId: () => (job.hasUnresolvedSubmission ? null : job.narrationId),
       isForMcpTasks: () => job.isForMcpTasks,
       onWaiting: (reason, waitMs) => {
         job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
         if (reason === "concurrency") onConcurrencySlotsFull();
       },
     };
-    const outcome = await limits.creates.waitForAdmission(create, signal);
+    const outcome = await limits.submissions.waitForAdmission(submission, signal);
     // Release the admission if the job was cancelled while the ledger was writing, because nothing has been sent yet.
-    if (job.signal.aborted) await limits.creates.releaseUnused(outcome);
+    if (job.signal.aborted) await limits.submissions.releaseUnused(outcome);
     job.signal.throwIfAborted();
     return outcome;
   } catch (error) {
@@ -95,9 +95,9 @@ async function waitForAdmissionUntilRecoveryTimeout(
 async function reloadRecord(
   job: Job,
   { ledger }: RequestDeps,
-  outcome: Exclude<CreateOutcome, AdmittedCreate>,
+  outcome: Exclude<SubmissionOutcome, AdmittedSubmission>,
 ): Promise<void> {
-  if (outcome.kind === "not_wanted") throw new NotWantedError("nobody wants the create any more");
+  if (outcome.kind === "not_wanted") throw new NotWantedError("nobody wants the submission any more");
   if (outcome.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
   if (outcome.record === null) {
@@ -111,42 +111,42 @@ async function reloadRecord(
 }
 
 /**
- * Sends the create once. After a success, the record has its task id. After a failure, returns only when the next send
- * is due.
+ * Sends the submission once. After a success, the record has its task id. After a failure, returns only when the next
+ * send is due.
  *
  * @returns the error to throw if no time is left for another send; `null` after a success, a 429 or a 503
  */
 async function send(
   job: Job,
   deps: RequestDeps,
-  admitted: AdmittedCreate,
+  admitted: AdmittedSubmission,
   tries: number,
 ): Promise<AudioError | null> {
   const { service, limits, clock } = deps;
   job.record = admitted.record;
   const { input, idempotencyKey, attempt } = admitted.record;
   if (input === null || idempotencyKey === null) {
-    await limits.creates.releaseUnused(admitted);
+    await limits.submissions.releaseUnused(admitted);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
-  const hadUnresolvedCreate = job.hasUnresolvedCreate;
-  job.hasUnresolvedCreate = true;
+  const hadUnresolvedSubmission = job.hasUnresolvedSubmission;
+  job.hasUnresolvedSubmission = true;
   // Do not await anything between here and the request, so that a cancellation comes either before the send or after
   // it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
   const sendOutcome: SendOutcome = { sendId: admitted.sendId, outcome: "sent" };
   let task: ObservedTask;
   try {
-    task = await service.create(input, idempotencyKey, job.sendSignal);
+    task = await service.submit(input, idempotencyKey, job.sendSignal);
   } catch (error) {
     limits.heartbeats.clearPending(admitted.sendId);
     if (!(error instanceof AudioError)) {
-      await limits.pendingWrites.writeNowOrLater("the end of a create", () =>
+      await limits.pendingWrites.writeNowOrLater("the end of a submission", () =>
         deps.ledger.store.admissions.recordSendOutcome(sendOutcome),
       );
       throw error;
     }
-    return await recordFailureAndAwaitResend(job, deps, admitted, error, tries, hadUnresolvedCreate);
+    return await recordFailureAndAwaitResend(job, deps, admitted, error, tries, hadUnresolvedSubmission);
   }
   limits.heartbeats.clearPending(admitted.sendId);
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
@@ -160,7 +160,7 @@ async function send(
     { kind: "observed", attempt, task, atMs: clock.wallMs() },
     { sendOutcome },
   );
-  job.hasUnresolvedCreate = false;
+  job.hasUnresolvedSubmission = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }

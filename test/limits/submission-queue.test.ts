@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../api/failure.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
-import { type AdmittedCreate, startLimits, WINDOW_MS } from "./limits-under-test.ts";
+import { type AdmittedSubmission, startLimits, WINDOW_MS } from "./limits-under-test.ts";
 
-describe("creates", () => {
+describe("submissions", () => {
   it("are admitted first come, first served, six in any 60 s", async () => {
     const subject = startLimits();
     const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -43,7 +43,7 @@ describe("creates", () => {
     await fourth;
   });
 
-  it("of narrations yield to the creates of direct requests", async () => {
+  it("of narrations yield to the submissions of direct requests", async () => {
     const subject = startLimits();
     const state = JSON.stringify({ status: "running", maxCredits: 1000 });
     const narration = { narrationId: "nar_1", plan: "{}", state, createdAtMs: 1 };
@@ -88,7 +88,7 @@ describe("creates", () => {
 
   it("report the reason for waiting to later callers, too", async () => {
     const subject = startLimits();
-    await subject.limits.startCooldown("creates", 40);
+    await subject.limits.startCooldown("submissions", 40);
     void subject.ask("a").catch(() => {});
     await drainEventLoop();
     void subject.ask("b").catch(() => {});
@@ -98,7 +98,7 @@ describe("creates", () => {
 
   it("leave the queue when they are cancelled, at its head and behind it", async () => {
     const subject = startLimits();
-    await subject.limits.startCooldown("creates", 40);
+    await subject.limits.startCooldown("submissions", 40);
     const head = new AbortController();
     const middle = new AbortController();
     const asks = [subject.ask("a", head.signal), subject.ask("b", middle.signal), subject.ask("c")];
@@ -134,7 +134,7 @@ describe("creates", () => {
   it("release an unused admission with its concurrency slot and its reservation", async () => {
     const subject = startLimits({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
-      await subject.limits.creates.releaseUnused(await subject.ask(name));
+      await subject.limits.submissions.releaseUnused(await subject.ask(name));
       expect(await subject.ledger.get(name)).toMatchObject({ status: "waiting", sendId: null, spend: null });
     }
     expect(await subject.spent()).toBe(0);
@@ -142,7 +142,7 @@ describe("creates", () => {
 
   it("repeat an unresolved send before others that wait for its concurrency slot", async () => {
     const subject = startLimits();
-    const sent: AdmittedCreate[] = [await subject.ask("a"), await subject.ask("b")];
+    const sent: AdmittedSubmission[] = [await subject.ask("a"), await subject.ask("b")];
     for (const grant of sent) await subject.leaveUnresolved(grant);
     const third = subject.ask("c");
     await drainEventLoop();
@@ -200,7 +200,7 @@ describe("the budget", () => {
     expect(failure.message).toContain("300");
     await subject.end(first, 12);
     const poorer = subject.another({ creditBudget: 330 });
-    await poorer.limits.startCooldown("creates", 40);
+    await poorer.limits.startCooldown("submissions", 40);
     void poorer.ask("d").catch(() => {});
     await drainEventLoop();
     expect(poorer.waiting).toEqual(["d cooldown"]);
@@ -211,19 +211,19 @@ describe("the budget", () => {
     });
     expect(fuller.status).toBe("queued");
     expect((await failureOf(poorer.ask("f"))).code).toBe("budget_exceeded");
-    // The create at the head of the queue is judged when its turn comes.
+    // The submission at the head of the queue is judged when its turn comes.
     expect(poorer.admitted).toEqual([]);
   });
 
-  it("and the concurrency slots are available for the next create after a refusal", async () => {
+  it("and the concurrency slots are available for the next submission after a refusal", async () => {
     const subject = startLimits({ creditBudget: 150 });
     await subject.refuse(await subject.ask("a"));
     expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
-    await subject.limits.creates.releaseUnused(await subject.ask("b"));
+    await subject.limits.submissions.releaseUnused(await subject.ask("b"));
     await subject.ask("c");
   });
 
-  it("does not count the reservation of an unresolved create twice when it is repeated", async () => {
+  it("does not count the reservation of an unresolved submission twice when it is repeated", async () => {
     const subject = startLimits({ creditBudget: 150 });
     const grant = await subject.ask("a");
     await subject.leaveUnresolved(grant);
@@ -233,14 +233,14 @@ describe("the budget", () => {
 });
 
 describe("while the store is unreachable", () => {
-  it("creates are refused, even those that wait", async () => {
+  it("submissions are refused, even those that wait", async () => {
     const subject = startLimits();
     const [first, second, third] = [
       await subject.claim("a"),
       await subject.claim("b"),
       await subject.claim("c"),
     ];
-    await subject.limits.startCooldown("creates", 40);
+    await subject.limits.startCooldown("submissions", 40);
     const waits = failureOf(subject.order(first));
     await drainEventLoop();
     subject.trouble = "away";
@@ -251,7 +251,7 @@ describe("while the store is unreachable", () => {
     expect(await subject.order(third)).toMatchObject({ kind: "admitted" });
   });
 
-  it("the ends of creates are written later", async () => {
+  it("the ends of submissions are written later", async () => {
     const subject = startLimits();
     const first = await subject.ask("a");
     const second = await subject.ask("b");
@@ -339,9 +339,9 @@ describe("leases", () => {
   });
 });
 
-it("waiting creates are rejected when the limits close", async () => {
+it("waiting submissions are rejected when the limits close", async () => {
   const subject = startLimits();
-  await subject.limits.startCooldown("creates", 40);
+  await subject.limits.startCooldown("submissions", 40);
   const waits = failureOf(subject.ask("a"));
   await drainEventLoop();
   await subject.limits.close();
@@ -356,7 +356,7 @@ it("a time scale shortens windows and pauses alike", async () => {
   expect(subject.admitted).toHaveLength(6);
   await subject.clock.advance(10);
   await subject.accept(await seventh);
-  await subject.limits.startCooldown("creates", 60);
+  await subject.limits.startCooldown("submissions", 60);
   const eighth = subject.ask("h");
   await subject.clock.advance(599);
   expect(subject.admitted).toHaveLength(7);

@@ -1,11 +1,11 @@
 /**
- * Queues the creates of this process by rank, and within a rank by arrival. Only the first create in the queue
- * requests admission. A create that has to queue is only compared with the budget, so that it is refused at once.
+ * Queues the submissions of this process by rank, and within a rank by arrival. Only the first submission in the queue
+ * requests admission. A submission that has to queue is only compared with the budget, so that it is refused at once.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { CREATES_PER_WINDOW, MAX_CONCURRENT_TASKS } from "../contract/service-limits.ts";
+import { MAX_CONCURRENT_TASKS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
 import type { AdmissionOutcome, Ledger } from "../ledger/ledger.ts";
 import type { RequestRecord } from "../ledger/record.ts";
@@ -16,17 +16,17 @@ import type { PendingWrites } from "./pending-writes.ts";
 import { PriorityQueue, type QueueDecision } from "./priority-queue.ts";
 import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
 
-export interface QueuedCreate {
-  /** The record as last read. Its status is `waiting`, or `unresolved` if an earlier create is to be sent again. */
+export interface QueuedSubmission {
+  /** The record as last read. Its status is `waiting`, or `unresolved` if an earlier submission is to be sent again. */
   readonly record: RequestRecord;
   /**
-   * Returns the narration that the create is sent for; `null` for a direct request. The returned value can change while
-   * the create waits. Direct requests go before narrations. The ledger checks the narration's `max_credits` when it
-   * admits the create.
+   * Returns the narration that the submission is sent for; `null` for a direct request. The returned value can change
+   * while the submission waits. Direct requests go before narrations. The ledger checks the narration's `max_credits`
+   * when it admits the submission.
    */
   narrationId?(): string | null;
   /**
-   * Whether all callers of the create have MCP tasks. Such a create is not sent if all these MCP tasks are
+   * Whether all callers of the submission have MCP tasks. Such a submission is not sent if all these MCP tasks are
    * cancelled.
    */
   isForMcpTasks?(): boolean;
@@ -34,15 +34,15 @@ export interface QueuedCreate {
 }
 
 /**
- * The outcomes that a waiting create can get. The other outcomes of an admission do not reach it: the queue throws an
- * error if a limit is exceeded, and asks again while the create is held.
+ * The outcomes that a waiting submission can get. The other outcomes of an admission do not reach it: the queue throws
+ * an error if a limit is exceeded, and asks again while the submission is held.
  */
-export type CreateOutcome = Exclude<
+export type SubmissionOutcome = Exclude<
   AdmissionOutcome,
   { readonly kind: "over_limit" | "over_budget" | "held" }
 >;
 
-export interface CreateQueueOptions {
+export interface SubmissionQueueOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly creditBudget: number | null;
@@ -52,62 +52,64 @@ export interface CreateQueueOptions {
   readonly pendingWrites: PendingWrites;
 }
 
-/** Codes of refusals that apply to one create only. The creates behind it keep waiting. */
-const REFUSES_ONE_CREATE_ONLY: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
+/** Codes of refusals that apply to one submission only. The submissions behind it keep waiting. */
+const REFUSES_ONE_SUBMISSION_ONLY: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
 
-export class CreateQueue {
-  readonly #options: CreateQueueOptions;
-  readonly #queue: PriorityQueue<QueuedCreate, CreateOutcome, AdmissionHold>;
+export class SubmissionQueue {
+  readonly #options: SubmissionQueueOptions;
+  readonly #queue: PriorityQueue<QueuedSubmission, SubmissionOutcome, AdmissionHold>;
 
-  constructor(options: CreateQueueOptions) {
+  constructor(options: SubmissionQueueOptions) {
     this.#options = options;
     this.#queue = new PriorityQueue({
       clock: options.clock,
-      tryAdmit: (create) => this.#tryAdmit(create),
-      failsAll: (error) => !(error instanceof AudioError && REFUSES_ONE_CREATE_ONLY.has(error.code)),
+      tryAdmit: (submission) => this.#tryAdmit(submission),
+      failsAll: (error) => !(error instanceof AudioError && REFUSES_ONE_SUBMISSION_ONLY.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
-      // A repeated send goes first, because it already has a concurrency slot. If it queued behind a create that needs
-      // this concurrency slot, both would wait forever.
+      // A repeated send goes first, because it already has a concurrency slot. If it queued behind a submission that
+      // needs this concurrency slot, both would wait forever.
       rankOf: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
       },
-      onWaiting: (create, reason, waitMs) => create.onWaiting(reason, waitMs),
+      onWaiting: (submission, reason, waitMs) => submission.onWaiting(reason, waitMs),
     });
   }
 
   /**
-   * Waits until one create may be sent. In this process, repeats of unresolved sends go first, then direct requests,
-   * then narrations. Each of these groups is served in the order of arrival. Calls `onWaiting` with each reason for
-   * waiting and the milliseconds until the next try. If the create is admitted, the returned record is already
-   * `unresolved`.
+   * Waits until one submission may be sent. In this process, repeats of unresolved sends go first, then direct
+   * requests, then narrations. Each of these groups is served in the order of arrival. Calls `onWaiting` with each
+   * reason for waiting and the milliseconds until the next try. If the submission is admitted, the returned record is
+   * already `unresolved`.
    *
    * @throws AudioError `budget_exceeded` without waiting; `max_credits_reached`; `store_unavailable` if the store is
-   *   lost, which fails all waiting creates
-   * @throws the signal's reason if the signal aborts. The create leaves the queue, and an admission that has just been
-   *   made is released
+   *   lost, which fails all waiting submissions
+   * @throws the signal's reason if the signal aborts. The submission leaves the queue, and an admission that has just
+   *   been made is released
    */
-  async waitForAdmission(create: QueuedCreate, signal: AbortSignal): Promise<CreateOutcome> {
-    if (this.#queue.length > 0) await this.#refuseOverBudget(create);
-    return await this.#queue.enqueue(create, signal);
+  async waitForAdmission(submission: QueuedSubmission, signal: AbortSignal): Promise<SubmissionOutcome> {
+    if (this.#queue.length > 0) await this.#refuseOverBudget(submission);
+    return await this.#queue.enqueue(submission, signal);
   }
 
   /**
-   * Requests admission again for the create at the head of the queue. Call this when a concurrency slot may have become
-   * free.
+   * Requests admission again for the submission at the head of the queue. Call this when a concurrency slot may have
+   * become free.
    */
   wake(): void {
     this.#queue.wake();
   }
 
-  /** Rejects all waiting creates. If an admission is being requested, resolves only after the admission is released. */
+  /**
+   * Rejects all waiting submissions. If an admission is being requested, resolves only after the admission is released.
+   */
   async close(error: unknown): Promise<void> {
     this.#queue.rejectAll(error);
     await this.#queue.onIdle();
   }
 
   /** Releases an unused admission. Never rejects: if the store cannot be reached now, the release is retried later. */
-  async releaseUnused(outcome: CreateOutcome): Promise<void> {
+  async releaseUnused(outcome: SubmissionOutcome): Promise<void> {
     if (outcome.kind === "admitted") await this.#releaseAdmission(outcome.record, outcome.sendId);
   }
 
@@ -119,10 +121,10 @@ export class CreateQueue {
   }
 
   /**
-   * Refuses a create that exceeds the budget. Without this check, the ledger would refuse the create only at the head
-   * of the queue.
+   * Refuses a submission that exceeds the budget. Without this check, the ledger would refuse the submission only at
+   * the head of the queue.
    */
-  async #refuseOverBudget({ record }: QueuedCreate): Promise<void> {
+  async #refuseOverBudget({ record }: QueuedSubmission): Promise<void> {
     const { creditBudget, ledger } = this.#options;
     if (creditBudget === null || record.status === "unresolved") return;
     const spent = await ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
@@ -133,9 +135,9 @@ export class CreateQueue {
     record,
     narrationId,
     isForMcpTasks,
-  }: QueuedCreate): Promise<QueueDecision<CreateOutcome, AdmissionHold>> {
+  }: QueuedSubmission): Promise<QueueDecision<SubmissionOutcome, AdmissionHold>> {
     const { ledger, creditBudget, timing, cooldowns, heartbeats } = this.#options;
-    const cooldownMs = cooldowns.remainingMs("creates");
+    const cooldownMs = cooldowns.remainingMs("submissions");
     if (cooldownMs > 0) return { waitFor: "cooldown", waitMs: Math.ceil(cooldownMs) };
     const sendId = randomUUID();
     const admission = await ledger
@@ -143,7 +145,7 @@ export class CreateQueue {
         record,
         sendId,
         {
-          maxCreates: CREATES_PER_WINDOW,
+          maxSubmissions: SUBMISSIONS_PER_WINDOW,
           limitWindowMs: timing.limitWindowMs,
           maxConcurrentTasks: MAX_CONCURRENT_TASKS,
           unresolvedSlotTtlMs: timing.unresolvedSlotTtlMs,

@@ -1,4 +1,4 @@
-/** A create fails on its way: there is one task and one charge, whatever breaks. */
+/** A submission fails on its way: there is one task and one charge, whatever breaks. */
 import type { ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -23,15 +23,15 @@ import {
 
 closeAfterEach();
 
-/** Every broken answer to a create must lead to a repeat with the same key and bytes, and to one task. */
+/** Every broken answer to a submission must lead to a repeat with the same key and bytes, and to one task. */
 async function expectOneTask(setup: FaultSetup, prompt: string): Promise<void> {
   const task = taskOf(await setup.server.call("generate_audio", { prompt }));
   expect(task.status).toBe("succeeded");
   expect(setup.service.tasks.size).toBe(1);
-  const creates = setup.service.exchanges.filter(({ kind }) => kind === "create");
-  expect(creates.length).toBe(2);
-  expect(new Set(creates.map(({ key }) => key)).size).toBe(1);
-  expect(new Set(creates.map(({ body }) => body)).size).toBe(1);
+  const submissions = setup.service.exchanges.filter(({ kind }) => kind === "create");
+  expect(submissions.length).toBe(2);
+  expect(new Set(submissions.map(({ key }) => key)).size).toBe(1);
+  expect(new Set(submissions.map(({ body }) => body)).size).toBe(1);
   expect(task.billing).toMatchObject({ reserved_credits: 150, charged_credits: 10 });
 }
 

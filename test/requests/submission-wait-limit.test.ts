@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 it("a job without a free rate slot gives up after 65 minutes, unsent and retryable", async () => {
   const { clock, deps } = await makeDeps(silentService);
   let isLeft = false;
-  vi.spyOn(deps.limits.creates, "waitForAdmission").mockImplementation(
+  vi.spyOn(deps.limits.submissions, "waitForAdmission").mockImplementation(
     (_create, signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener("abort", () => {

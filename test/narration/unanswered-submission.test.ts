@@ -1,6 +1,6 @@
 /**
- * A create that the service accepted, but whose answer nobody received: its credits are reserved, and counted before
- * any other part is made.
+ * A submission that the service accepted, but whose answer nobody received: its credits are reserved, and counted
+ * before any other part is made.
  */
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -16,7 +16,7 @@ const MAX_CREDITS = 290;
 
 const billed = z.object({ billing: z.object({ charged_credits: z.number().nullable() }) });
 
-it("a limit is kept although a killed process has left a create without a response", async () => {
+it("a limit is kept although a killed process has left a submission without a response", async () => {
   const service = await CountingService.start({
     processingMs: 200,
     audioBytes: 4 * 24_000 * 2,
