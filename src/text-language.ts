@@ -97,11 +97,6 @@ export function guessTextLanguage(text: string): TextLanguage | null {
   return code === null ? null : { code: served, name: NAMES[code] ?? code };
 }
 
-const NOTE_BEGINS = "The text seems to be in ";
-
-/** Whether {@link describeLanguageMismatch} wrote the sentence. */
-export const isLanguageNote = (sentence: string): boolean => sentence.startsWith(NOTE_BEGINS);
-
 /**
  * Returns a note if the given voice does not speak the language of the text, or if no voice of the service speaks it.
  *
@@ -111,9 +106,9 @@ export function describeLanguageMismatch(text: string, voice: string): string[] 
   const language = guessTextLanguage(text);
   if (language === null) return [];
   if (language.code === null) {
-    return [`${NOTE_BEGINS}${language.name}, which no voice of the service speaks.`];
+    return [`The text seems to be in ${language.name}, which no voice of the service speaks.`];
   }
   const preset = VOICES.find(({ id }) => id === voice);
   const speaks = preset === undefined || preset.languages.some((code) => code === language.code);
-  return speaks ? [] : [`${NOTE_BEGINS}${language.name}, which the voice ${voice} does not speak.`];
+  return speaks ? [] : [`The text seems to be in ${language.name}, which the voice ${voice} does not speak.`];
 }

@@ -12,7 +12,6 @@ import type { Call } from "../requests/call.ts";
 import { findNameOwner } from "../requests/file-names/name-owner.ts";
 import type { McpTaskOperations, StatusOrView } from "../requests/mcp-tasks/mcp-task-status.ts";
 import type { PartOperations } from "../requests/use-cases/generate-part.ts";
-import { isLanguageNote } from "../text-language.ts";
 import { NarrationDrivers } from "./driving/narration-drivers.ts";
 import { createFileJoiner, type ServerSavedFile } from "./files/joined-files.ts";
 import { NarrationMcpTasks } from "./narration-mcp-tasks.ts";
@@ -45,6 +44,7 @@ import {
 import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
 import { buildPartRequest, findChosenTake } from "./state/part-request.ts";
 import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
+import { toRemarks } from "./state/remark.ts";
 import { isQuoteOnlyRetake } from "./state/retakes.ts";
 import { estimateLateRemarks } from "./timeline/late-cues.ts";
 import { type ListedNarration, listNarrations, MAX_SEARCHED_NARRATIONS } from "./views/listed-narrations.ts";
@@ -290,7 +290,10 @@ class NarrationOperations implements Narrations {
         ...(state === stored.state ? [] : ["the same retakes"]),
         ...(changes.mayReplace ? ["replace true"] : []),
       ],
-      remarks: [...currentView.remarks, ...lateRemarks, ...(respelled === null ? [] : [respelled])],
+      remarks: [
+        ...currentView.remarks,
+        ...toRemarks("text", [...lateRemarks, ...(respelled === null ? [] : [respelled])]),
+      ],
     };
   }
 
@@ -314,7 +317,8 @@ class NarrationOperations implements Narrations {
     if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
     if (narration.isNew !== true) return null;
     const needsConsent =
-      view.remarks.some(isLanguageNote) || (await this.#changedPronunciationRemark(narration)) !== null;
+      view.remarks.some(({ about }) => about === "language") ||
+      (await this.#changedPronunciationRemark(narration)) !== null;
     return needsConsent ? view : null;
   }
 

@@ -9,7 +9,7 @@ const remarks = (text: string, voice?: string): string[] =>
   buildPlanRemarks(
     planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6, speakers: { Anna: "felix_zh" } }),
     voice,
-  );
+  ).map(({ sentence }) => sentence);
 
 it.each([
   [
@@ -67,7 +67,7 @@ it("a plan says how much each speaker speaks", () => {
 
 it("a plan says how the text begins and ends", () => {
   const edges = (text: string): string =>
-    buildEdgesRemark(planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }));
+    buildEdgesRemark(planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 })).sentence;
   expect(edges("It was late.")).toBe('It begins "It was late." and ends "It was late.".');
   expect(edges(`${EN}\n\nThey walked on through the long night, and in the morning the sea was there.`)).toBe(
     'It begins "It was the best of times and the worst of times, and they ha…" and ends "…the long night, and in the morning the sea was there.".',

@@ -13,7 +13,7 @@ async function notUsedIn(
 ): Promise<string[]> {
   const options = { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" as const, ...more };
   const { remarks } = await planByKind({ text, format }, options);
-  return remarks.filter((remark) => remark.startsWith("Not used:"));
+  return remarks.map(({ sentence }) => sentence).filter((sentence) => sentence.startsWith("Not used:"));
 }
 
 it("settings without effect are reported in subtitles, even pasted ones, and in sheets", async () => {

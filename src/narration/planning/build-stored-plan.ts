@@ -1,10 +1,12 @@
 /** Makes the plan of a request: parts, settings, and remarks about what will not be spoken. */
+
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import { INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { TextFormat } from "../../files/input-format.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
+import { type Remark, toRemarks } from "../state/remark.ts";
 import type { ParsedText, SkippedList } from "../text/blocks.ts";
 import { selectChapters } from "../text/chapters/chosen-chapters.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
@@ -61,19 +63,18 @@ function assertFewHeadings(text: string, format: TextFormat): void {
 const MIN_REPORTED_SHORT_PARTS = 3;
 const MAX_VOICELESS = 5;
 
-/**
- * Reports short parts, such as turns of a dialogue, because each costs the minimum charge. `WHOLE_TEXT_REMARKS` in
- * plan-remarks.ts recognises the sentence.
- */
+/** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
 export function buildShortPartsRemarks({
   parts,
 }: {
   readonly parts: ReadonlyArray<{ readonly estimatedSeconds: number }>;
-}): string[] {
+}): Remark[] {
   const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
   if (count < MIN_REPORTED_SHORT_PARTS) return [];
   const rule = `${MINIMUM_CHARGE_CREDITS} credits, the least that is charged`;
-  return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
+  return toRemarks("whole_text", [
+    `${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`,
+  ]);
 }
 
 /**
@@ -84,30 +85,27 @@ function buildPauseRemarks(
   { parts, hasWrittenPauses }: NarrationPlan,
   { parts: unbroken }: NarrationPlan,
   pausesAfterParagraphs: boolean,
-): string[] {
-  return [
-    ...(hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : []),
-    ...buildPauseCostRemarks(parts, unbroken, pausesAfterParagraphs),
-  ];
+): Remark[] {
+  const written = hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : [];
+  return [...toRemarks("text", written), ...buildPauseCostRemarks(parts, unbroken, pausesAfterParagraphs)];
 }
 
-/** `WHOLE_TEXT_REMARKS` in plan-remarks.ts recognises the second sentence. */
 function buildPauseCostRemarks(
   parts: readonly PlannedPart[],
   unbroken: readonly PlannedPart[],
   pausesAfterParagraphs: boolean,
-): string[] {
+): Remark[] {
   if (pausesAfterParagraphs && parts.length === 1) {
-    return [
+    return toRemarks("text", [
       "pause_seconds makes no pause: the text is one paragraph. A blank line between two divides them.",
-    ];
+    ]);
   }
   if (parts.length === unbroken.length) return [];
   const sum = (all: readonly PlannedPart[]): number =>
     all.reduce((credits, { estimatedCredits }) => credits + estimatedCredits, 0);
-  return [
+  return toRemarks("whole_text", [
     `${parts.length} parts instead of ${unbroken.length}: about ${Math.round(sum(parts))} credits instead of ${Math.round(sum(unbroken))}, because a pause is silence between parts.`,
-  ];
+  ]);
 }
 
 const buildVoiceSettingsKey = ({ voice, speed, pitch, volume }: Speaker): string =>
@@ -219,14 +217,13 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
     parts,
     ...buildPronunciationsField(options),
     remarks: [
-      ...remarks,
+      ...toRemarks("text", remarks),
       ...buildChosenRemarks(plan),
       buildEdgesRemark(plan),
       ...buildPauseRemarks(plan, unbroken, options.pausesAfterParagraphs === true),
-      ...describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))]),
+      ...toRemarks("text", describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))])),
       ...buildPlanRemarks(plan, settings.voice),
-      ...silent,
-      ...voiceless,
+      ...toRemarks("text", [...silent, ...voiceless]),
       ...buildShortPartsRemarks(plan),
     ],
     unspoken: plan.skipped

@@ -1,9 +1,11 @@
 /** Changes single passages of a planned text, so that only the parts that contain them are made again. */
+
 import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { countCodePoints } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
+import { type Remark, toRemarks } from "../state/remark.ts";
 import { hasWords } from "../text/characters.ts";
 import { MAX_PART_SECONDS, splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
@@ -114,7 +116,6 @@ function updateTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["c
 
 const BRACKETS = /[[(（［][^[\]()（）［］]{1,60}[\])）］]/u;
 
-const CHANGED = "It says now: ";
 const EDITS_SHOWN = 3;
 const CONTEXT_CODE_UNITS = 20;
 
@@ -129,7 +130,7 @@ function describeChangedWords(parts: readonly StoredPart[], replacement: string)
   const at = text.indexOf(words);
   const [from, to] = [Math.max(0, at - CONTEXT_CODE_UNITS), at + words.length + CONTEXT_CODE_UNITS];
   const shownWords = shortenExcerpt(text.slice(from, to).toWellFormed());
-  return [`${CHANGED}${from === 0 ? "" : "…"}${JSON.stringify(shownWords)}.`];
+  return [`It says now: ${from === 0 ? "" : "…"}${JSON.stringify(shownWords)}.`];
 }
 
 /**
@@ -137,21 +138,25 @@ function describeChangedWords(parts: readonly StoredPart[], replacement: string)
  * report short parts and brackets in replacements.
  */
 function updateRemarks(
-  remarks: readonly string[],
+  remarks: readonly Remark[],
   parts: readonly StoredPart[],
   edits: readonly Edit[],
-): string[] {
+): Remark[] {
   const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
   return [
-    ...edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => describeChangedWords(parts, replacement)),
+    ...toRemarks(
+      "edit",
+      edits.slice(0, EDITS_SHOWN).flatMap(({ replacement }) => describeChangedWords(parts, replacement)),
+    ),
     ...buildInheritedRemarks(
-      remarks.filter((remark) => !remark.startsWith(CHANGED)),
+      remarks.filter(({ about }) => about !== "edit"),
       { parts },
     ),
     ...buildShortPartsRemarks({ parts }),
-    ...(brackets.length === 0
-      ? []
-      : [`Brackets in a replacement are spoken: ${JSON.stringify(brackets[0])}.`]),
+    ...toRemarks(
+      "text",
+      brackets.length === 0 ? [] : [`Brackets in a replacement are spoken: ${JSON.stringify(brackets[0])}.`],
+    ),
   ];
 }
 

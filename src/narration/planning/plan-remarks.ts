@@ -3,6 +3,7 @@
  * says.
  */
 import { describeLanguageMismatch } from "../../text-language.ts";
+import { type Remark, toRemarks } from "../state/remark.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
 import { describeChapter } from "../text/chapters/chosen-chapters.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
@@ -35,12 +36,13 @@ export function buildChosenTitle(
 export function buildChosenRemarks({
   chapters,
   chosen,
-}: Pick<NarrationPlan, "chapters" | "chosen">): string[] {
+}: Pick<NarrationPlan, "chapters" | "chosen">): Remark[] {
   if (chosen === undefined) return [];
   const count = chapters.filter(({ title }) => title !== null).length;
   const chapterNames = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => describeChapter(chapters, index));
   const rest = chosen.length - chapterNames.length;
-  return [`Of ${count} chapters: ${chapterNames.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
+  const named = `${chapterNames.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return toRemarks("whole_text", [`Of ${count} chapters: ${named}.`]);
 }
 
 function buildLanguageRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {
@@ -67,44 +69,33 @@ function buildVoicesRemarks({ parts }: NarrationPlan, voice: string | undefined)
   return [`Spoken by ${shares.join(", ")}.`];
 }
 
-/** The beginning of every remark of {@link buildEdgesRemark}. */
-const EDGES_BEGIN = "It begins ";
-
 /** Shows how the text begins and ends, so that a truncated or wrong file is noticed before it is paid for. */
 export function buildEdgesRemark({
   parts,
 }: {
   readonly parts: readonly { readonly text: string }[];
-}): string {
+}): Remark {
   const flat = parts.map(({ text }) => text.replace(/\s+/g, " "));
   const last = flat.at(-1) ?? "";
   const [end = last] = /(?<= |^).{1,60}$/u.exec(last) ?? [];
   const ending = end === last ? end : `…${end}`;
-  return `${EDGES_BEGIN}${JSON.stringify(shortenExcerpt(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
+  return {
+    about: "edges",
+    sentence: `It begins ${JSON.stringify(shortenExcerpt(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`,
+  };
 }
-
-const FRONT_BEGIN = "Before the first chapter, ";
-
-/**
- * Matches remarks that are true only of the whole text, because they state amounts such as credits or the number of
- * parts. A plan that is derived from the plan of the whole text does not keep these remarks. The functions that write
- * these remarks refer to this pattern, because both must change together.
- */
-const WHOLE_TEXT_REMARKS =
-  /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: |^Before the first chapter, /;
 
 /**
  * Returns the remarks for a plan that was made from another plan: the remarks of the other plan that are true of both,
  * and one that shows how the text of the new plan begins and ends.
  */
 export function buildInheritedRemarks(
-  remarks: readonly string[],
+  remarks: readonly Remark[],
   plan: { readonly parts: readonly { readonly text: string }[] },
-): string[] {
-  const edges = buildEdgesRemark(plan);
+): Remark[] {
   return remarks
-    .filter((remark) => !WHOLE_TEXT_REMARKS.test(remark))
-    .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark));
+    .filter(({ about }) => about !== "whole_text")
+    .map((remark) => (remark.about === "edges" ? buildEdgesRemark(plan) : remark));
 }
 
 /**
@@ -123,7 +114,7 @@ function buildFrontRemarks({ parts, chapters, chosen }: NarrationPlan): string[]
   if (seconds < FRONT_SECONDS) return [];
   const length = `about ${Math.round(seconds / 60)} min`;
   return [
-    `${FRONT_BEGIN}${length} are spoken, such as a title page or a table of contents; chapters "1-last" leaves them out.`,
+    `Before the first chapter, ${length} are spoken, such as a title page or a table of contents; chapters "1-last" leaves them out.`,
   ];
 }
 
@@ -132,8 +123,7 @@ function buildFrontRemarks({ parts, chapters, chosen }: NarrationPlan): string[]
  *
  * @param voice of the narration; absent for the service's default
  */
-export const buildPlanRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
-  ...buildLanguageRemarks(plan, voice),
-  ...buildFrontRemarks(plan),
-  ...buildVoicesRemarks(plan, voice),
+export const buildPlanRemarks = (plan: NarrationPlan, voice: string | undefined): Remark[] => [
+  ...toRemarks("language", buildLanguageRemarks(plan, voice)),
+  ...toRemarks("whole_text", [...buildFrontRemarks(plan), ...buildVoicesRemarks(plan, voice)]),
 ];

@@ -2,6 +2,7 @@
  * Plans a sheet: each row is one part and one file. A sheet with invalid rows is refused before anything is paid. The
  * error lists the issues with their row numbers.
  */
+
 import { z } from "zod";
 import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
@@ -14,6 +15,7 @@ import { AudioError } from "../../errors.ts";
 import { buildRequestedName, findFileNameIssue } from "../../files/file-name.ts";
 import { describeRespelledWords } from "../../pronunciation.ts";
 import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
+import { toRemarks } from "../state/remark.ts";
 import { hasWords } from "../text/characters.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
@@ -288,16 +290,21 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     parts,
     ...buildPronunciationsField(options),
     remarks: [
-      buildFilesRemarks(sheet, rows, voices),
+      ...toRemarks("text", [buildFilesRemarks(sheet, rows, voices)]),
       buildEdgesRemark(plan),
-      ...describeRespelledWords([...new Set(planned.flatMap(({ respelled }) => respelled.words))]),
+      ...toRemarks(
+        "text",
+        describeRespelledWords([...new Set(planned.flatMap(({ respelled }) => respelled.words))]),
+      ),
       ...buildPlanRemarks(plan, settings.voice),
-      ...buildColumnsRemarks(sheet),
-      ...buildUnusedSettingsRemarks(options, "each row is a file"),
-      ...buildSilentRemarks(rows, options),
-      ...buildLineRemarks(rows),
-      ...buildEndingRemarks(rows, format),
-      ...buildLongRemarks(planned),
+      ...toRemarks("text", [
+        ...buildColumnsRemarks(sheet),
+        ...buildUnusedSettingsRemarks(options, "each row is a file"),
+        ...buildSilentRemarks(rows, options),
+        ...buildLineRemarks(rows),
+        ...buildEndingRemarks(rows, format),
+        ...buildLongRemarks(planned),
+      ]),
       ...buildShortPartsRemarks(plan),
     ],
     unspoken:

@@ -1,9 +1,11 @@
 /** The stored form of a narration: the plan, which never changes, and the state, which does. */
+
 import { z } from "zod";
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import { NARRATION_SETTING_NAMES, pickSchemas, REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { LANGUAGES } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
+import { remarkSchema } from "./remark.ts";
 
 /** Version of the stored form. It increases if an older program would misread what a newer one stores. */
 const STORED_PLAN_VERSION = 1;
@@ -30,11 +32,10 @@ const storedPartSchema = z.object({
   estimatedCredits: z.number().nonnegative(),
 });
 
-/** Remarks on a text, in whole sentences. */
 const remarksSchema = z.object({
   /** Remarks that are shown before anything is paid. */
-  remarks: z.array(z.string()),
-  /** Remarks on what is not spoken. These remarks are also reported with the finished files. */
+  remarks: z.array(remarkSchema),
+  /** Sentences on what is not spoken. They are also reported with the finished files. */
   unspoken: z.array(z.string()),
 });
 

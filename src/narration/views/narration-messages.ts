@@ -280,7 +280,7 @@ export function describeNarration(view: NarrationView, saved = describeFiles(vie
   const { status, remarks, unspoken } = view;
   const ofText =
     status === "planned"
-      ? [summarizeChapters(view), ...remarks, ...unspoken]
+      ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence), ...unspoken]
       : status === "running"
         ? []
         : unspoken;

@@ -1,4 +1,5 @@
 /** Builds what a caller gets about a narration (`NarrationView`): totals, files and problems. */
+
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../../contract/service-limits.ts";
@@ -16,6 +17,7 @@ import {
   type StoredPlan,
 } from "../state/narration-state.ts";
 import type { PartSummary } from "../state/part-summary.ts";
+import type { Remark } from "../state/remark.ts";
 
 export type NarrationStatus = NarrationState["status"];
 
@@ -33,7 +35,7 @@ export interface NarrationView extends NarrationTotals {
   >;
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
   /** Remarks on the plan, in whole sentences. */
-  readonly remarks: readonly string[];
+  readonly remarks: readonly Remark[];
   /** Complete sentences about what is not spoken. */
   readonly unspoken: readonly string[];
   /** Indexes of parts that no file contains; empty if there are no files. */

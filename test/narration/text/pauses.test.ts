@@ -11,6 +11,8 @@ const planned = (text: string, pausesAfterParagraphs = false, pauseSeconds = 0.6
 const shape = (plan: ReturnType<typeof planned>) =>
   plan.parts.map(({ text, pauseAfterSeconds }) => [text, pauseAfterSeconds]);
 
+const sentencesOf = ({ remarks }: ReturnType<typeof planned>) => remarks.map(({ sentence }) => sentence);
+
 describe("pause_seconds from 1", () => {
   it("makes each paragraph a part, with that pause, and says what it costs", () => {
     const plan = planned(TEXT, true, 1.5);
@@ -19,7 +21,7 @@ describe("pause_seconds from 1", () => {
       ["Two came later.", 1.5],
       ["Three came last.", 0],
     ]);
-    expect(plan.remarks).toContain(
+    expect(sentencesOf(plan)).toContain(
       "3 parts instead of 1: about 30 credits instead of 10, because a pause is silence between parts.",
     );
   });
@@ -29,11 +31,11 @@ describe("pause_seconds from 1", () => {
       ["Title\n\nOne.", 2],
       ["Two.", 0],
     ]);
-    expect(planned("One alone.", true, 2).remarks.join()).not.toContain("instead of");
+    expect(sentencesOf(planned("One alone.", true, 2)).join()).not.toContain("instead of");
   });
 
   it("reports that it has no effect in a single paragraph", () => {
-    expect(planned("One came first.\nTwo came later.", true, 4).remarks.join()).toContain(
+    expect(sentencesOf(planned("One came first.\nTwo came later.", true, 4)).join()).toContain(
       "pause_seconds makes no pause: the text is one paragraph.",
     );
   });
@@ -86,7 +88,7 @@ describe("a line [pause 2s]", () => {
       ["One came first.", 2],
       ["Two came later.", 0],
     ]);
-    expect(plan.remarks).toContain("Written pauses such as [pause 2s] are kept as silence.");
+    expect(sentencesOf(plan)).toContain("Written pauses such as [pause 2s] are kept as silence.");
   });
 
   it("inside a turn leaves the rest of the turn to its speaker", () => {
