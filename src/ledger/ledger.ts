@@ -38,7 +38,7 @@ export interface ChangeOptions {
   readonly lease?: "renew" | "release";
 }
 
-export type AdmissionOutcome =
+export type AdmissionResult =
   /** The submission may be sent, and its record is already `unresolved`. */
   | { readonly kind: "admitted"; readonly record: RequestRecord; readonly sendId: string }
   /** Another process has changed or removed the record, or drives it now. */
@@ -220,7 +220,7 @@ export class Ledger {
     sendId: string,
     limits: AdmissionLimits,
     wantedBy: Pick<AdmissionRequest, "narrationId" | "isForMcpTasks"> = { narrationId: null },
-  ): Promise<AdmissionOutcome> {
+  ): Promise<AdmissionResult> {
     let current = knownRecord;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = current;

@@ -7,9 +7,9 @@ import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { MAX_CONCURRENT_TASKS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
-import type { AdmissionOutcome, Ledger } from "../ledger/ledger.ts";
+import type { AdmissionResult, Ledger } from "../ledger/ledger.ts";
 import type { RequestRecord } from "../ledger/record.ts";
-import type { AdmissionHold } from "../ledger/rules/admission.ts";
+import type { AdmissionWaitReason } from "../ledger/rules/admission.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import type { LocalCooldowns } from "./local-cooldowns.ts";
 import type { PendingWrites } from "./pending-writes.ts";
@@ -30,15 +30,15 @@ export interface QueuedSubmission {
    * cancelled.
    */
   isForMcpTasks?(): boolean;
-  onWaiting(reason: AdmissionHold, waitMs: number): void;
+  onWaiting(reason: AdmissionWaitReason, waitMs: number): void;
 }
 
 /**
  * The outcomes that a waiting submission can get. The other outcomes of an admission do not reach it: the queue throws
  * an error if a limit is exceeded, and asks again while the submission is held.
  */
-export type SubmissionOutcome = Exclude<
-  AdmissionOutcome,
+export type AdmissionWaitResult = Exclude<
+  AdmissionResult,
   { readonly kind: "over_limit" | "over_budget" | "held" }
 >;
 
@@ -57,7 +57,7 @@ const REFUSES_ONE_SUBMISSION_ONLY: ReadonlySet<string> = new Set(["budget_exceed
 
 export class SubmissionQueue {
   readonly #options: SubmissionQueueOptions;
-  readonly #queue: PriorityQueue<QueuedSubmission, SubmissionOutcome, AdmissionHold>;
+  readonly #queue: PriorityQueue<QueuedSubmission, AdmissionWaitResult, AdmissionWaitReason>;
 
   constructor(options: SubmissionQueueOptions) {
     this.#options = options;
@@ -87,7 +87,7 @@ export class SubmissionQueue {
    * @throws the signal's reason if the signal aborts. The submission leaves the queue, and an admission that has just
    *   been made is released
    */
-  async waitForAdmission(submission: QueuedSubmission, signal: AbortSignal): Promise<SubmissionOutcome> {
+  async waitForAdmission(submission: QueuedSubmission, signal: AbortSignal): Promise<AdmissionWaitResult> {
     if (this.#queue.length > 0) await this.#refuseOverBudget(submission);
     return await this.#queue.enqueue(submission, signal);
   }
@@ -109,7 +109,7 @@ export class SubmissionQueue {
   }
 
   /** Releases an unused admission. Never rejects: if the store cannot be reached now, the release is retried later. */
-  async releaseUnused(outcome: SubmissionOutcome): Promise<void> {
+  async releaseUnused(outcome: AdmissionWaitResult): Promise<void> {
     if (outcome.kind === "admitted") await this.#releaseAdmission(outcome.record, outcome.sendId);
   }
 
@@ -135,7 +135,7 @@ export class SubmissionQueue {
     record,
     narrationId,
     isForMcpTasks,
-  }: QueuedSubmission): Promise<QueueDecision<SubmissionOutcome, AdmissionHold>> {
+  }: QueuedSubmission): Promise<QueueDecision<AdmissionWaitResult, AdmissionWaitReason>> {
     const { ledger, creditBudget, timing, cooldowns, heartbeats } = this.#options;
     const cooldownMs = cooldowns.remainingMs("submissions");
     if (cooldownMs > 0) return { waitFor: "cooldown", waitMs: Math.ceil(cooldownMs) };

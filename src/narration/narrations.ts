@@ -23,7 +23,7 @@ import {
   type NarrateSource,
 } from "./planning/load-or-plan-narration.ts";
 import {
-  reuseOrCreateMcpTask,
+  reuseOrOpenNarrationMcpTask,
   withCaller,
   withCancelledCall,
   withoutEndedProcesses,
@@ -47,7 +47,7 @@ import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
 import { toRemarks } from "./state/remark.ts";
 import { isQuoteOnlyRetake } from "./state/retakes.ts";
 import { estimateLateRemarks } from "./timeline/late-cues.ts";
-import { type ListedNarration, listNarrations, MAX_SEARCHED_NARRATIONS } from "./views/listed-narrations.ts";
+import { type ListedNarration, listNarrations, MAX_NARRATIONS_SEARCHED } from "./views/listed-narrations.ts";
 import {
   buildNarrationView,
   deriveNarrationStatus,
@@ -227,7 +227,7 @@ class NarrationOperations implements Narrations {
   }
 
   async findFileAt(path: string): Promise<NarrationFile | null> {
-    const all = await this.#repository.listNewest(MAX_SEARCHED_NARRATIONS);
+    const all = await this.#repository.listNewest(MAX_NARRATIONS_SEARCHED);
     return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
   }
 
@@ -336,7 +336,7 @@ class NarrationOperations implements Narrations {
     const { processId } = this.#deps.ledger.identity;
     const changed = await this.#repository.changeWithMcpTask(narrationId, (current, open) => ({
       state: change(isUndriven ? withoutEndedProcesses(current, processId) : current),
-      mcpTask: draft === null ? null : reuseOrCreateMcpTask(open, draft),
+      mcpTask: draft === null ? null : reuseOrOpenNarrationMcpTask(open, draft),
     }));
     this.#drivers.refresh(narrationId, changed.state);
     if (isUndriven || changed.state.status === "running") this.#drivers.start(narrationId);

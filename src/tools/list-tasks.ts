@@ -5,7 +5,7 @@ import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { formatThousands } from "../contract/thousands.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
-import { type ListedNarration, MAX_SEARCHED_NARRATIONS } from "../narration/views/listed-narrations.ts";
+import { type ListedNarration, MAX_NARRATIONS_SEARCHED } from "../narration/views/listed-narrations.ts";
 import type { ListedRequest, RequestListQuery } from "../requests/use-cases/list-recorded-requests.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";
@@ -206,7 +206,7 @@ async function listEntries(
   const tasks = (await Promise.all(lists)).flat();
   // A narration's status is known only after the narration was read. So with a filter, read more narrations than are
   // shown.
-  const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED_NARRATIONS);
+  const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_NARRATIONS_SEARCHED);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [
     ...tasks.map((task) => ({

@@ -5,10 +5,10 @@ import {
   cancelMcpTask,
   endMcpTask,
   endMcpTasksOfRequeuedRecord,
-  getOrCreateMcpTask,
   type McpTask,
   type McpTaskTarget,
   parseMcpTaskTarget,
+  reuseOrOpenRequestMcpTask,
 } from "../../src/ledger/rules/mcp-task.ts";
 import type { SaveOptions } from "../../src/ledger/rules/save-options.ts";
 import { sampleRecord } from "./sample-record.ts";
@@ -27,7 +27,7 @@ function open(
   }: { mcpTask?: string; target?: McpTaskTarget; saveOptions?: SaveOptions } = {},
 ): McpTask {
   const draft = { mcpTaskId: mcpTask, apiKeyId: "account", targetId: "record", openedAtMs: 10 };
-  return getOrCreateMcpTask(mcpTasks, target, draft, saveOptions);
+  return reuseOrOpenRequestMcpTask(mcpTasks, target, draft, saveOptions);
 }
 
 const only = open([], { mcpTask: "one" });

@@ -12,7 +12,7 @@ import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import type { RequestRecord } from "../../src/ledger/record.ts";
 import { Limits } from "../../src/limits/limits.ts";
-import type { SubmissionOutcome } from "../../src/limits/submission-queue.ts";
+import type { AdmissionWaitResult } from "../../src/limits/submission-queue.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { sampleRecord } from "./sample-record.ts";
@@ -57,7 +57,7 @@ async function claim(at: number): Promise<RequestRecord> {
   return (await ledger.acquireLease(draft)).record;
 }
 
-async function admit(at: number): Promise<Extract<SubmissionOutcome, { kind: "admitted" }>> {
+async function admit(at: number): Promise<Extract<AdmissionWaitResult, { kind: "admitted" }>> {
   const grant = await limits.submissions.waitForAdmission(
     { record: await claim(at), onWaiting: () => {} },
     signal,

@@ -9,7 +9,7 @@ import type { RequestEvent } from "../../src/ledger/lifecycle.ts";
 import type { RequestRecord } from "../../src/ledger/record.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/store/ledger-store.ts";
 import { Limits, type LimitsOptions } from "../../src/limits/limits.ts";
-import type { SubmissionOutcome } from "../../src/limits/submission-queue.ts";
+import type { AdmissionWaitResult } from "../../src/limits/submission-queue.ts";
 import { BUDGET_WINDOW_MS, buildLimitTiming } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { sampleRecord } from "../ledger/sample-record.ts";
@@ -22,7 +22,7 @@ export const never = new AbortController().signal;
 export const { limitWindowMs: WINDOW_MS } = buildLimitTiming(1);
 const BASE_URL = "https://service.example";
 
-export type AdmittedSubmission = Extract<SubmissionOutcome, { kind: "admitted" }>;
+export type AdmittedSubmission = Extract<AdmissionWaitResult, { kind: "admitted" }>;
 type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
 
 /** `away`: no operation arrives. `answers_lost`: every operation arrives, but no answer returns. */
@@ -89,7 +89,7 @@ export class Process {
     record: RequestRecord,
     signal: AbortSignal = never,
     narrationId: () => string | null = () => null,
-  ): Promise<SubmissionOutcome> {
+  ): Promise<AdmissionWaitResult> {
     const name = record.recordId;
     const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
     const grant = await this.limits.submissions.waitForAdmission({ record, narrationId, onWaiting }, signal);

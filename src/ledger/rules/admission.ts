@@ -28,7 +28,7 @@ export interface NarrationFacts {
   readonly billedCredits: number;
 }
 
-export interface RequestedAdmission {
+export interface SubmissionToAdmit {
   readonly sendId: string;
   readonly owner: ProcessId;
   readonly expectedRevision: number;
@@ -54,7 +54,7 @@ export interface AdmissionFacts {
   readonly narration: NarrationFacts | null;
 }
 
-export type AdmissionHold = "cooldown" | "rate" | "concurrency";
+export type AdmissionWaitReason = "cooldown" | "rate" | "concurrency";
 
 export type AdmissionDecision =
   | { readonly kind: "admitted" }
@@ -68,11 +68,11 @@ export type AdmissionDecision =
    * `waitMs`: milliseconds until the next request for admission. For `concurrency` this is a maximum, because a task
    * may end earlier.
    */
-  | { readonly kind: "held"; readonly reason: AdmissionHold; readonly waitMs: number };
+  | { readonly kind: "held"; readonly reason: AdmissionWaitReason; readonly waitMs: number };
 
 /** Whether this admission is already committed, and only its answer was lost. */
 export function isRepeatedAdmission(
-  { sendId, admittedRecord }: RequestedAdmission,
+  { sendId, admittedRecord }: SubmissionToAdmit,
   { record, state }: AdmissionFacts,
 ): boolean {
   return record?.recordJson === admittedRecord.recordJson && isRateSlotPending(state, sendId);
@@ -84,7 +84,7 @@ export function isRepeatedAdmission(
  * send the submission should get this time.
  */
 export function decideAdmission(
-  request: RequestedAdmission,
+  request: SubmissionToAdmit,
   facts: AdmissionFacts,
   nowSteadyMs: number,
 ): AdmissionDecision {

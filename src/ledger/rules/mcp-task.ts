@@ -66,7 +66,7 @@ export const isMcpTaskWanted = ({ endedAtMs, cancelRequestedAtMs }: McpTask): bo
 export type McpTaskDraft = Pick<McpTask, "mcpTaskId" | "apiKeyId" | "targetId" | "openedAtMs">;
 
 /** Returns the open MCP task with the same options. If there is none, returns a new MCP task. */
-export function getOrCreateMcpTask(
+export function reuseOrOpenRequestMcpTask(
   open: readonly McpTask[],
   { status, attempt, taskId }: McpTaskTarget,
   draft: McpTaskDraft,

@@ -4,15 +4,15 @@ import type { RecordRow } from "../record.ts";
 import type { BillLine } from "../rules/bill.ts";
 import type { McpTask } from "../rules/mcp-task.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
-import { parseMcpTaskRows, selectOpenMcpTasks } from "./mcp-task-rows.ts";
-import { parseBillLines, selectBill } from "./narration-rows.ts";
+import { parseMcpTaskRows, selectOpenMcpTasksStatement } from "./mcp-task-rows.ts";
+import { parseBillLines, selectBillStatement } from "./narration-rows.ts";
 import {
   type LoadedRecord,
   type OtherConcurrencySlot,
   parseLoadedRecord,
   parseOtherConcurrencySlots,
   RECORD_RESULT_COUNT,
-  selectRow,
+  selectRecordStatements,
 } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
@@ -32,21 +32,21 @@ export interface LoadedAdmission {
  *
  * @param lastBucket the newest quarter of an hour that the budget does not count
  */
-export const selectAdmission = (
+export const selectAdmissionStatements = (
   scope: LedgerScope,
   { apiKeyId, recordId, lookupKeys }: RecordRow,
   narrationId: string | null,
   lastBucket: number,
 ): Statement[] => [
-  ...selectRow({ apiKeyId, recordId }, lookupKeys),
+  ...selectRecordStatements({ apiKeyId, recordId }, lookupKeys),
   sql(
     `SELECT record_id, concurrency_slot_state, concurrency_slot_since_steady_ms, concurrency_slot_owner FROM agm_records
      WHERE api_key_id = ? AND concurrency_slot_state IS NOT NULL`,
     apiKeyId,
   ),
-  selectSpentCredits(scope.baseUrl, lastBucket),
-  selectOpenMcpTasks(scope, recordId),
-  ...(narrationId === null ? [] : [selectBill(scope, narrationId)]),
+  selectSpentCreditsStatement(scope.baseUrl, lastBucket),
+  selectOpenMcpTasksStatement(scope, recordId),
+  ...(narrationId === null ? [] : [selectBillStatement(scope, narrationId)]),
 ];
 
 export function parseLoadedAdmission(
@@ -67,7 +67,7 @@ export function parseLoadedAdmission(
   };
 }
 
-export const selectSpentCredits = (baseUrl: string, lastBucket: number): Statement =>
+export const selectSpentCreditsStatement = (baseUrl: string, lastBucket: number): Statement =>
   sql("SELECT sum(credits) AS credits FROM agm_spend WHERE base_url = ? AND bucket > ?", baseUrl, lastBucket);
 
 const sumRowSchema = z.object({ credits: z.number().nullable() });

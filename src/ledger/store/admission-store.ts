@@ -30,13 +30,13 @@ import {
   freeConcurrencySlotStatement,
   parseLoadedAdmission,
   parseSpentCredits,
-  selectAdmission,
-  selectSpentCredits,
+  selectAdmissionStatements,
+  selectSpentCreditsStatement,
 } from "./admission-rows.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
 import { addToBillStatement, parseAdmissionFields } from "./narration-rows.ts";
-import { deleteRefusedStatements, saveRowStatements } from "./record-rows.ts";
+import { deleteRefusedStatements, saveRecordStatements } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
 
 export interface AdmissionRequest extends AdmissionLimits {
@@ -99,7 +99,7 @@ export class AdmissionStore {
       durability: "survives_power_cut",
       mustLockService: budget !== null,
       narrationId,
-      load: selectAdmission(scope, admittedRow, narrationId, lastBucket),
+      load: selectAdmissionStatements(scope, admittedRow, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
         const { loaded, otherConcurrencySlots, countedCredits, openMcpTasks, bill } = parseLoadedAdmission(
           rows,
@@ -148,7 +148,7 @@ export class AdmissionStore {
           result,
           state: withRateSlot(state, { sendId, owner: processId }, nowSteadyMs),
           save: [
-            ...saveRowStatements(loaded, admittedRow, {
+            ...saveRecordStatements(loaded, admittedRow, {
               // Each send restarts the time of the concurrency slot.
               concurrencySlot: {
                 state: admittedRow.concurrencySlotState,
@@ -174,7 +174,7 @@ export class AdmissionStore {
   async sumSpentCredits(windowMs: number): Promise<number> {
     const { engine, scope, wallMs } = this.#options;
     const lastBucket = lastBucketBefore(wallMs(), windowMs);
-    const [rows = []] = await engine.read([selectSpentCredits(scope.baseUrl, lastBucket)]);
+    const [rows = []] = await engine.read([selectSpentCreditsStatement(scope.baseUrl, lastBucket)]);
     return parseSpentCredits(rows);
   }
 

@@ -50,7 +50,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
   }
 
   async getMany<Value>(keys: string[]): Promise<Array<Value | undefined>> {
-    const found = await this.#engine.read(keys.map(selectDocument));
+    const found = await this.#engine.read(keys.map(selectDocumentStatement));
     // Keyv's interface lets the caller name the type of the value; here the value is always text.
     return found.map(([row]) => (row === undefined ? undefined : (documentRow.parse(row).value as Value)));
   }
@@ -83,7 +83,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
     return this.#engine.transact({
       durability: "survives_power_cut",
       locks: [],
-      load: keys.map(selectDocument),
+      load: keys.map(selectDocumentStatement),
       decide: ({ loaded }) => ({
         result: loaded.some((rows) => rows.length > 0),
         save: keys.map((key) => sql("DELETE FROM agm_documents WHERE name = ?", key)),
@@ -131,7 +131,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
   }
 }
 
-const selectDocument = (key: string): Statement =>
+const selectDocumentStatement = (key: string): Statement =>
   sql("SELECT name, value FROM agm_documents WHERE name = ?", key);
 
 /**

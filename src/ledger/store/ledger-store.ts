@@ -13,19 +13,19 @@ import { AdmissionStore } from "./admission-store.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./keyv-documents.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
 import { LedgerTransactions } from "./ledger-transactions.ts";
-import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasks } from "./mcp-task-rows.ts";
+import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasksStatement } from "./mcp-task-rows.ts";
 import { McpTaskStore } from "./mcp-task-store.ts";
 import { NarrationStore } from "./narration-store.ts";
 import {
-  deleteRowStatements,
+  deleteRecordStatements,
   leaseRowSchema,
   parseLoadedRecord,
   parseRecordJsonRows,
   RECORD_RESULT_COUNT,
   type RecordKey,
   saveLeaseStatement,
-  saveRowStatements,
-  selectRow,
+  saveRecordStatements,
+  selectRecordStatements,
 } from "./record-rows.ts";
 import { RecordSearch } from "./record-search.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
@@ -151,7 +151,7 @@ export class LedgerStore {
       // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can write it again.
       durability: row.status === "waiting" ? "survives_process_kill" : "survives_power_cut",
       mustLockService: row.lookupKeys.some(isTaskLookupKey),
-      load: selectRow(row, row.lookupKeys),
+      load: selectRecordStatements(row, row.lookupKeys),
       decide: (rows, _state, nowSteadyMs) => {
         const loaded = parseLoadedRecord(rows);
         const { stored } = loaded;
@@ -168,7 +168,7 @@ export class LedgerStore {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
-        return { result, save: saveRowStatements(loaded, row, { concurrencySlot, lease }) };
+        return { result, save: saveRecordStatements(loaded, row, { concurrencySlot, lease }) };
       },
     });
   }
@@ -179,7 +179,7 @@ export class LedgerStore {
     const recordKey = { apiKeyId, recordId };
     return this.#transactions.run({
       durability: "survives_process_kill",
-      load: selectRow(recordKey),
+      load: selectRecordStatements(recordKey),
       decide: (rows) => {
         const lease = parseLoadedRecord(rows).stored?.lease ?? null;
         const save =
@@ -209,8 +209,8 @@ export class LedgerStore {
       durability,
       mustLockService: write.shouldKeepSpend !== true,
       load: [
-        ...selectRow(write, newRow?.lookupKeys),
-        ...(isWaiting ? [selectOpenMcpTasks(this.#scope, write.recordId)] : []),
+        ...selectRecordStatements(write, newRow?.lookupKeys),
+        ...(isWaiting ? [selectOpenMcpTasksStatement(this.#scope, write.recordId)] : []),
       ],
       decide: (rows, before, nowSteadyMs) => {
         const state = sendOutcome === undefined ? before : withSendOutcome(before, sendOutcome, nowSteadyMs);
@@ -227,7 +227,7 @@ export class LedgerStore {
           return {
             state,
             result: written,
-            save: deleteRowStatements(write, loaded, false),
+            save: deleteRecordStatements(write, loaded, false),
           };
         }
         const current = stored?.lease ?? null;
@@ -246,7 +246,7 @@ export class LedgerStore {
           state,
           result: written,
           save: [
-            ...saveRowStatements(loaded, newRow, { concurrencySlot, lease: newLease }),
+            ...saveRecordStatements(loaded, newRow, { concurrencySlot, lease: newLease }),
             ...ended.map(saveMcpTaskStatement),
           ],
         };
@@ -291,11 +291,11 @@ export class LedgerStore {
   discard(recordKey: RecordKey): Promise<void> {
     return this.#transactions.run({
       durability: "survives_power_cut",
-      load: selectRow(recordKey),
+      load: selectRecordStatements(recordKey),
       mustLockService: true,
       decide: (rows) => ({
         result: undefined,
-        save: deleteRowStatements(recordKey, parseLoadedRecord(rows), true),
+        save: deleteRecordStatements(recordKey, parseLoadedRecord(rows), true),
       }),
     });
   }

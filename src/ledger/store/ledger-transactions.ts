@@ -4,7 +4,7 @@ import { AudioError } from "../../errors.ts";
 import { type ApiKeyState, parseApiKeyState } from "../rules/api-key-state.ts";
 import type { Durability } from "../rules/durability.ts";
 import { type LedgerScope, saveMachineKeyStatement } from "./ledger-scope.ts";
-import { type NarrationRow, selectNarration, toNarrationRow } from "./narration-rows.ts";
+import { type NarrationRow, selectNarrationStatement, toNarrationRow } from "./narration-rows.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 export interface LedgerTransaction<T> {
@@ -72,7 +72,7 @@ export class LedgerTransactions {
       locks: [
         ...(mustLockService ? [serviceLock] : []),
         keyLock,
-        ...(narrationId === null ? [] : [selectNarration(this.#scope, narrationId, forUpdate)]),
+        ...(narrationId === null ? [] : [selectNarrationStatement(this.#scope, narrationId, forUpdate)]),
       ],
       load,
       decide: ({ locked, loaded, steadyMs }) => {

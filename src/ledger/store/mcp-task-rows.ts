@@ -45,11 +45,17 @@ const mcpTaskRowSchema = z
 export const parseMcpTaskRows = (rows: Rows = []): McpTask[] => parseReadableRows(mcpTaskRowSchema, rows);
 
 /** Selects an MCP task of this API key. */
-export const selectMcpTask = ({ apiKeyId }: Pick<LedgerScope, "apiKeyId">, mcpTaskId: string): Statement =>
+export const selectMcpTaskStatement = (
+  { apiKeyId }: Pick<LedgerScope, "apiKeyId">,
+  mcpTaskId: string,
+): Statement =>
   sql("SELECT * FROM agm_mcp_tasks WHERE mcp_task_id = ? AND api_key_id = ?", mcpTaskId, apiKeyId);
 
 /** Selects all MCP tasks of one record or narration, oldest first, except those that have ended. */
-export const selectOpenMcpTasks = ({ apiKeyId, machineId }: LedgerScope, targetId: string): Statement =>
+export const selectOpenMcpTasksStatement = (
+  { apiKeyId, machineId }: LedgerScope,
+  targetId: string,
+): Statement =>
   sql(
     `SELECT * FROM agm_mcp_tasks WHERE target_id = ? AND ended_at_ms IS NULL AND ${buildVisibleCondition("agm_mcp_tasks")}
      ORDER BY opened_at_ms, mcp_task_id`,

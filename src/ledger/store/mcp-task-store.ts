@@ -2,12 +2,12 @@
 import {
   cancelMcpTask,
   endMcpTask,
-  getOrCreateMcpTask,
   isMcpTaskWanted,
   type McpTask,
   type McpTaskDraft,
   type McpTaskEnd,
   parseMcpTaskTarget,
+  reuseOrOpenRequestMcpTask,
 } from "../rules/mcp-task.ts";
 import type { SaveOptions } from "../rules/save-options.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
@@ -15,10 +15,10 @@ import type { LedgerTransactions } from "./ledger-transactions.ts";
 import {
   parseMcpTaskRows,
   saveMcpTaskStatement,
-  selectMcpTask,
-  selectOpenMcpTasks,
+  selectMcpTaskStatement,
+  selectOpenMcpTasksStatement,
 } from "./mcp-task-rows.ts";
-import { parseLoadedRecord, RECORD_RESULT_COUNT, selectRow } from "./record-rows.ts";
+import { parseLoadedRecord, RECORD_RESULT_COUNT, selectRecordStatements } from "./record-rows.ts";
 import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
 
 export interface McpTaskStoreOptions {
@@ -37,14 +37,14 @@ export class McpTaskStore {
   /** Returns an MCP task of this API key; `null` if there is none. */
   async find(mcpTaskId: string): Promise<McpTask | null> {
     const { engine, scope } = this.#options;
-    const [rows] = await engine.read([selectMcpTask(scope, mcpTaskId)]);
+    const [rows] = await engine.read([selectMcpTaskStatement(scope, mcpTaskId)]);
     return parseMcpTaskRows(rows)[0] ?? null;
   }
 
   /** Whether the record has an open MCP task that was not cancelled. */
   async hasWanted(recordId: string): Promise<boolean> {
     const { engine, scope } = this.#options;
-    const [rows] = await engine.read([selectOpenMcpTasks(scope, recordId)]);
+    const [rows] = await engine.read([selectOpenMcpTasksStatement(scope, recordId)]);
     return parseMcpTaskRows(rows).some(isMcpTaskWanted);
   }
 
@@ -56,11 +56,14 @@ export class McpTaskStore {
     const { apiKeyId, targetId } = draft;
     return transactions.run<McpTask | null>({
       durability: "survives_power_cut",
-      load: [...selectRow({ apiKeyId, recordId: targetId }), selectOpenMcpTasks(scope, targetId)],
+      load: [
+        ...selectRecordStatements({ apiKeyId, recordId: targetId }),
+        selectOpenMcpTasksStatement(scope, targetId),
+      ],
       decide: (rows) => {
         const target = parseMcpTaskTarget(parseLoadedRecord(rows).stored?.recordJson);
         if (target === null) return { result: null };
-        const result = getOrCreateMcpTask(
+        const result = reuseOrOpenRequestMcpTask(
           parseMcpTaskRows(rows[RECORD_RESULT_COUNT]),
           target,
           draft,
@@ -78,7 +81,7 @@ export class McpTaskStore {
    */
   cancel(mcpTask: McpTask, atMs: number): Promise<McpTask> {
     const { apiKeyId, targetId } = mcpTask;
-    return this.#change(mcpTask, selectRow({ apiKeyId, recordId: targetId }), (stored, rows) =>
+    return this.#change(mcpTask, selectRecordStatements({ apiKeyId, recordId: targetId }), (stored, rows) =>
       cancelMcpTask(stored, parseMcpTaskTarget(parseLoadedRecord(rows).stored?.recordJson), atMs),
     );
   }
@@ -100,7 +103,7 @@ export class McpTaskStore {
     const { transactions, scope } = this.#options;
     return transactions.run({
       durability: "survives_power_cut",
-      load: [...load, selectMcpTask(scope, knownMcpTask.mcpTaskId)],
+      load: [...load, selectMcpTaskStatement(scope, knownMcpTask.mcpTaskId)],
       decide: (rows) => {
         const [stored] = parseMcpTaskRows(rows.at(-1));
         if (stored === undefined) return { result: knownMcpTask };

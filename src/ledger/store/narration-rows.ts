@@ -52,7 +52,7 @@ export function parseAdmissionFields(state: string): {
  * Selects at most one narration with this id: that of the scope's own API key or, if there is none, the oldest visible
  * one of the other keys.
  */
-export const selectNarration = (
+export const selectNarrationStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,
   narrationId: string,
   lock: "" | " FOR UPDATE",
@@ -67,7 +67,7 @@ export const selectNarration = (
     apiKeyId,
   );
 
-export const selectNewestNarrations = (
+export const selectNewestNarrationsStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,
   limit: number,
 ): Statement =>
@@ -84,7 +84,10 @@ export const selectNewestNarrations = (
  * Selects all visible records of the requests on the bill. One task may have several of these records, under different
  * API keys.
  */
-export const selectBill = ({ baseUrl, apiKeyId, machineId }: LedgerScope, narrationId: string): Statement =>
+export const selectBillStatement = (
+  { baseUrl, apiKeyId, machineId }: LedgerScope,
+  narrationId: string,
+): Statement =>
   sql(
     `SELECT t.request_lookup_key, r.api_key_id, r.spend_credits, r.concurrency_slot_state
      FROM agm_narration_requests t

@@ -9,14 +9,14 @@ import { type BillLine, selectLinePerRequest } from "../rules/bill.ts";
 import { acquireLease, findLeaseOwner } from "../rules/lease.ts";
 import type { McpTask } from "../rules/mcp-task.ts";
 import { type LedgerScope, saveMachineKeyStatement } from "./ledger-scope.ts";
-import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasks } from "./mcp-task-rows.ts";
+import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasksStatement } from "./mcp-task-rows.ts";
 import {
   type NarrationRow,
   parseBillLines,
   saveNarrationLeaseStatement,
-  selectBill,
-  selectNarration,
-  selectNewestNarrations,
+  selectBillStatement,
+  selectNarrationStatement,
+  selectNewestNarrationsStatement,
   toNarrationRow,
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
@@ -168,7 +168,7 @@ export class NarrationStore {
    */
   async getBill(narrationId: string): Promise<BillLine[]> {
     const { engine, scope } = this.#options;
-    const [rows = []] = await engine.read([selectBill(scope, narrationId)]);
+    const [rows = []] = await engine.read([selectBillStatement(scope, narrationId)]);
     return selectLinePerRequest(parseBillLines(rows), scope.apiKeyId);
   }
 
@@ -178,7 +178,7 @@ export class NarrationStore {
     return engine.transact({
       durability: "survives_process_kill",
       locks: [],
-      load: [selectNewestNarrations(scope, limit)],
+      load: [selectNewestNarrationsStatement(scope, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
         result: rows.map((row) => toStoredNarration(toNarrationRow(row), steadyMs)),
         save: [],
@@ -188,7 +188,7 @@ export class NarrationStore {
 
   async #find(narrationId: string): Promise<NarrationRow | undefined> {
     const { engine, scope } = this.#options;
-    const [rows = []] = await engine.read([selectNarration(scope, narrationId, "")]);
+    const [rows = []] = await engine.read([selectNarrationStatement(scope, narrationId, "")]);
     return rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
   }
 
@@ -204,8 +204,8 @@ export class NarrationStore {
     const { engine, scope } = this.#options;
     return engine.transact({
       durability,
-      locks: [selectNarration(scope, narrationId, engine.forUpdate)],
-      load: [selectOpenMcpTasks(scope, narrationId)],
+      locks: [selectNarrationStatement(scope, narrationId, engine.forUpdate)],
+      load: [selectOpenMcpTasksStatement(scope, narrationId)],
       decide: ({ locked: [rows = []], loaded: [mcpTasks], steadyMs }) => {
         const row = rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
         const { result, save = [] } = decide(row, steadyMs, parseMcpTaskRows(mcpTasks));

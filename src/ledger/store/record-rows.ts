@@ -120,7 +120,7 @@ export const RECORD_RESULT_COUNT = 3;
  *
  * @param lookupKeys the lookup keys that the record will have. They are used to find other records of the same task
  */
-export function selectRow(
+export function selectRecordStatements(
   { apiKeyId, recordId }: RecordKey,
   lookupKeys: readonly string[] = [],
 ): Statement[] {
@@ -157,7 +157,7 @@ export function parseLoadedRecord([
 }
 
 /** Statements that write a row over the stored one. */
-export function saveRowStatements(
+export function saveRecordStatements(
   loaded: LoadedRecord,
   row: RecordRow,
   { concurrencySlot, lease }: { readonly concurrencySlot: ConcurrencySlot; readonly lease: Lease | null },
@@ -212,7 +212,7 @@ export function saveRowStatements(
  * @param shouldKeepSpend whether the sums still count the spend of the removed record; true for a damaged record,
  *   because its removal does not return its credits
  */
-export function deleteRowStatements(
+export function deleteRecordStatements(
   key: RecordKey,
   loaded: LoadedRecord,
   shouldKeepSpend: boolean,

@@ -57,7 +57,7 @@ export type DriverStep =
   | { readonly kind: "end"; readonly isComplete: boolean };
 
 /** The service runs two tasks at a time; a third part is ready for the next free concurrency slot. */
-const MAX_CONCURRENT_PARTS = 3;
+const MAX_PARTS_IN_PROGRESS = 3;
 
 /**
  * Decides what the driver does next. Parts whose submissions were sent come first, because their credits are reserved.
@@ -67,7 +67,7 @@ const MAX_CONCURRENT_PARTS = 3;
 export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
   const workingParts = partStates.filter((state) => state === "working").length;
-  const part = workingParts < MAX_CONCURRENT_PARTS ? findNextPart(progress) : -1;
+  const part = workingParts < MAX_PARTS_IN_PROGRESS ? findNextPart(progress) : -1;
   if (part !== -1) return { kind: "run_part", partIndex: part };
   const completeFile = files.findIndex(
     ({ joinResult, ...file }) =>

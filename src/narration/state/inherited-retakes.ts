@@ -8,7 +8,7 @@ import { buildPartInput } from "./part-input.ts";
  * Number of newest narrations that are searched. A small number suffices, because a text is usually edited soon after
  * its narration.
  */
-const MAX_SEARCHED_NARRATIONS = 20;
+const MAX_NARRATIONS_SEARCHED_FOR_RETAKES = 20;
 
 /** Returns two strings by which equal parts are found: the input of the part, and the input with the start time. */
 function deriveKeys(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
@@ -22,7 +22,7 @@ export async function findInheritedRetakes(
   plan: StoredPlan,
 ): Promise<NarrationState["retakes"]> {
   const choicesByKey = new Map<string, Pick<NarrationState["retakes"][number], "take" | "speed">>();
-  for (const { narrationId, state } of await repository.listNewest(MAX_SEARCHED_NARRATIONS)) {
+  for (const { narrationId, state } of await repository.listNewest(MAX_NARRATIONS_SEARCHED_FOR_RETAKES)) {
     // Skip narrations that were only planned, because nobody agreed to their retakes.
     if (state.retakes.length === 0 || state.status === "planned") continue;
     const { plan: other } = await repository.get(narrationId);

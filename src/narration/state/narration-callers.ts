@@ -13,7 +13,7 @@ const CANCELLED = {
  * Returns the open MCP task of the draft's API key. All callers with that key share this MCP task while the
  * narration runs. If the key has no open MCP task, returns a new one.
  */
-export function reuseOrCreateMcpTask(open: readonly McpTask[], draft: McpTaskDraft): McpTask {
+export function reuseOrOpenNarrationMcpTask(open: readonly McpTask[], draft: McpTaskDraft): McpTask {
   const shared = open.find((mcpTask) => isMcpTaskWanted(mcpTask) && mcpTask.apiKeyId === draft.apiKeyId);
   if (shared !== undefined) return shared;
   const saveOptions = { fileName: null, mayReplace: false, replayed: false };

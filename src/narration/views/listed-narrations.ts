@@ -65,8 +65,8 @@ export async function buildListedNarration(
   };
 }
 
-/** Maximum number of narrations that a query searches. */
-export const MAX_SEARCHED_NARRATIONS = 500;
+/** Maximum number of narrations that a list or a search reads. */
+export const MAX_NARRATIONS_SEARCHED = 500;
 
 /** Lists narrations that contain every word of the query, newest first. */
 export async function listNarrations(
@@ -76,7 +76,7 @@ export async function listNarrations(
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<ListedNarration[]> {
   const found: ListedNarration[] = [];
-  for (const entry of await repository.listNewest(query === null ? limit : MAX_SEARCHED_NARRATIONS)) {
+  for (const entry of await repository.listNewest(query === null ? limit : MAX_NARRATIONS_SEARCHED)) {
     if (found.length === limit) break;
     if (
       query !== null &&

@@ -3,13 +3,13 @@ import { decideAfterFailedSubmission, mayHaveCreatedTask, wasNeverSent } from ".
 import { AudioError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
-import type { SubmissionOutcome } from "../../limits/submission-queue.ts";
+import type { AdmissionWaitResult } from "../../limits/submission-queue.ts";
 import type { RequestDeps } from "../deps.ts";
 import { requestHandleOf } from "../records/request-handle.ts";
 import { findCreditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
-export type AdmittedSubmission = Extract<SubmissionOutcome, { kind: "admitted" }>;
+export type AdmittedSubmission = Extract<AdmissionWaitResult, { kind: "admitted" }>;
 
 /** A 404 in response to a submission means a wrong address, because no task exists yet. */
 const noSuchServiceError = (error: AudioError): AudioError =>

@@ -3,7 +3,7 @@ import { quoteServiceText } from "../../api/service-text.ts";
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import type { AdmissionHold } from "../../ledger/rules/admission.ts";
+import type { AdmissionWaitReason } from "../../ledger/rules/admission.ts";
 import type { ReadWaitReason } from "../../limits/read-queue.ts";
 
 /** `untilMs` and `sinceMs` are times of the steady clock. */
@@ -32,7 +32,7 @@ export type Phase =
   | { readonly kind: "saving"; readonly lastError: AudioError | null };
 
 /** Reasons that begin with `reads_` delay a query or a download, and not a submission. */
-export type HoldReason = AdmissionHold | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
+export type HoldReason = AdmissionWaitReason | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
 /**
  * The sentence for each reason. Where the remaining time is unknown, the sentence gives the elapsed time, so that two

@@ -7,7 +7,7 @@ import type { ObservedTask } from "../../api/parse-task.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
-import type { QueuedSubmission, SubmissionOutcome } from "../../limits/submission-queue.ts";
+import type { AdmissionWaitResult, QueuedSubmission } from "../../limits/submission-queue.ts";
 import type { RequestDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import { type AdmittedSubmission, recordFailureAndAwaitResend } from "./failed-submission.ts";
@@ -58,7 +58,7 @@ async function waitForAdmissionUntilRecoveryTimeout(
   { limits, clock }: RequestDeps,
   deadline: Deadline,
   onConcurrencySlotsFull: () => void,
-): Promise<SubmissionOutcome | null> {
+): Promise<AdmissionWaitResult | null> {
   const expiry = new AbortController();
   const timer = new AbortController();
   deadline.waitUntilPassed(timer.signal).then(
@@ -95,7 +95,7 @@ async function waitForAdmissionUntilRecoveryTimeout(
 async function reloadRecord(
   job: Job,
   { ledger }: RequestDeps,
-  outcome: Exclude<SubmissionOutcome, AdmittedSubmission>,
+  outcome: Exclude<AdmissionWaitResult, AdmittedSubmission>,
 ): Promise<void> {
   if (outcome.kind === "not_wanted") throw new NotWantedError("nobody wants the submission any more");
   if (outcome.isLeaseLost) job.stop();

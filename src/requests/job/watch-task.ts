@@ -6,9 +6,9 @@ import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { RequestDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
+import { fetchTask } from "./fetch-task.ts";
 import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, recordGoneAndBuildError } from "./missing-task.ts";
-import { queryService } from "./query-service.ts";
 
 /**
  * Polls until the task has ended. Gives up after a 401, after two 404s without a success in between, at the end of the
@@ -41,7 +41,7 @@ export async function watchTask(job: Job, deps: RequestDeps): Promise<void> {
       failures += 1;
       const decision = decideAfterFailedRead(error, failures, deps.random);
       // Between two tries the job waits for the poll interval, or for the backoff if that is longer. After a 429,
-      // queryService has already started a cooldown of the reads of this process.
+      // fetchTask has already started a cooldown of the reads of this process.
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
@@ -67,7 +67,7 @@ async function poll(job: Job, deps: RequestDeps): Promise<ObservedTask> {
   const { clock } = deps;
   const { taskId, attempt } = job.record;
   if (taskId === null) throw new AudioError("not_found", "The record of this task holds no id.");
-  const task = await queryService(deps, taskId, job.signal, {
+  const task = await fetchTask(deps, taskId, job.signal, {
     isPoll: true,
     onWaiting: (reason, waitMs) =>
       job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),

@@ -7,7 +7,7 @@ import { deriveIdempotencyKey, deriveRecordId, deriveRequestFingerprint } from "
 import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { deriveConcurrencySlotState, type RequestRecord } from "../../ledger/record.ts";
 import type { RequestDeps } from "../deps.ts";
-import { queryService } from "../job/query-service.ts";
+import { fetchTask } from "../job/fetch-task.ts";
 import { findSaved } from "./find-saved.ts";
 import { recordIdOfRequestHandle } from "./request-handle.ts";
 
@@ -155,7 +155,7 @@ async function adoptTask(
 ): Promise<RequestRecord> {
   const { ledger, clock } = deps;
   const options = deadline === undefined ? {} : { deadline };
-  const task = await queryService(deps, taskId, signal, options);
+  const task = await fetchTask(deps, taskId, signal, options);
   const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
   const { apiKeyId } = ledger.identity;
   const copy = {

@@ -16,8 +16,8 @@ import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import type { RequestDeps } from "../deps.ts";
 import { chooseFileName } from "../file-names/choose-file-name.ts";
 import { saveUnderName } from "../file-names/file-name-conflicts.ts";
+import { fetchTask } from "../job/fetch-task.ts";
 import type { Jobs } from "../job/jobs.ts";
-import { queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../records/find-saved.ts";
 import { requestHandleOf } from "../records/request-handle.ts";
@@ -133,7 +133,7 @@ async function draftExternalTaskRecord(
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<RequestRecord> {
-  const task = await queryService(deps, taskId, signal, { deadline });
+  const task = await fetchTask(deps, taskId, signal, { deadline });
   const empty = buildEmptyRecord(deps, {
     requestFingerprint: deriveExternalTaskFingerprint(deps.ledger.identity.baseUrl, taskId),
     input: null,

@@ -9,10 +9,10 @@ import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { ReadWaitReason } from "../../limits/read-queue.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import type { RequestDeps } from "../deps.ts";
+import { fetchTask, type QueryOptions } from "../job/fetch-task.ts";
 import type { Job, JobOutcome } from "../job/job.ts";
 import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
 import { describePhase } from "../job/phase.ts";
-import { type QueryOptions, queryService } from "../job/query-service.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../records/find-saved.ts";
 import { buildRequestView, type RequestView } from "../records/request-view.ts";
@@ -190,7 +190,7 @@ async function pollExternalTask(
     const options: QueryOptions = { isPoll: task !== null, onWaiting, deadline: call.deadline };
     try {
       const observed: ObservedTask = await runWithinDeadline(deps, call, taskId, async (signal) => {
-        return await queryService(deps, taskId, signal, options);
+        return await fetchTask(deps, taskId, signal, options);
       });
       task = observed;
       activity = null;

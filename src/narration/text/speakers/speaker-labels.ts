@@ -41,8 +41,8 @@ const LINE_STARTS = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
 const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
 const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
 
-const IN_BRACKETS = /^\s*\[[^[\]]+\][.]?\s*$/;
-const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
+const BRACKETED_LINE = /^\s*\[[^[\]]+\][.]?\s*$/;
+const PARENTHESISED_LINE = /^\s*\([^()]+\)[.]?\s*$/;
 
 /**
  * A control character that this program puts before parentheses in italics. No text contains this character, because
@@ -60,10 +60,13 @@ const DIRECTION_BEFORE_WORDS =
 /** Lookbehind and lookahead that place a stage direction between two sentences. */
 const AFTER_SENTENCE_END = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
 const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
-const INSIDE_BRACKETS = new RegExp(`${AFTER_SENTENCE_END}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`, "gu");
-const INSIDE_ITALICS = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
+const BRACKETED_BETWEEN_SENTENCES = new RegExp(
+  `${AFTER_SENTENCE_END}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`,
+  "gu",
+);
+const ITALIC_PARENTHESES = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
 /** Counts the same words as {@link DIRECTION_BEFORE_WORDS}. */
-const INSIDE_PARENTHESES = new RegExp(
+const PARENTHESISED_BETWEEN_SENTENCES = new RegExp(
   `${AFTER_SENTENCE_END}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
   "gu",
 );
@@ -93,10 +96,10 @@ const buildPlainLabelKey = (key: string): string =>
     .normalize("NFC");
 
 /** A direction in brackets before the first word, on the line below a label that stands alone. */
-const FIRST_IN_BRACKETS = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
+const BRACKETED_START = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
 
 function withoutFirstDirection(text: string, skipped: SkippedList): string {
-  const [direction = ""] = FIRST_IN_BRACKETS.exec(text) ?? [];
+  const [direction = ""] = BRACKETED_START.exec(text) ?? [];
   const words = text.slice(direction.length);
   if (direction === "" || !hasWords(words)) return text;
   skipped.add("direction", direction.trim());
@@ -203,7 +206,7 @@ export class SpeakerLabels {
     let labelled = 0;
     let all = 0;
     for (const text of paragraphs) {
-      if (IN_BRACKETS.test(text) || IN_PARENTHESES.test(text)) continue;
+      if (BRACKETED_LINE.test(text) || PARENTHESISED_LINE.test(text)) continue;
       const { length } = this.#labelOf(text, true)?.label ?? "";
       if (length > 0 || OTHER_LABEL.test(text)) labelled += 1;
       // Do not count a paragraph that is only a label, because it belongs to the paragraph below.
@@ -258,7 +261,11 @@ export class SpeakerLabels {
 
   /** Removes directions from the words of a speaker. */
   #withoutDirections(text: string, skipped: SkippedList): string {
-    const forms = [INSIDE_BRACKETS, INSIDE_ITALICS, ...(this.#turnsContinue ? [INSIDE_PARENTHESES] : [])];
+    const forms = [
+      BRACKETED_BETWEEN_SENTENCES,
+      ITALIC_PARENTHESES,
+      ...(this.#turnsContinue ? [PARENTHESISED_BETWEEN_SENTENCES] : []),
+    ];
     return forms.reduce(
       (words, form) =>
         words.replace(form, (direction, at: number) => {
@@ -285,9 +292,9 @@ export class SpeakerLabels {
   }
 
   #isDirection(line: string): boolean {
-    if (IN_BRACKETS.test(line)) return true;
+    if (BRACKETED_LINE.test(line)) return true;
     const words = line.replace(ITALIC_MARK, "");
-    return IN_PARENTHESES.test(words) && (this.#turnsContinue || line.includes(ITALIC_MARK));
+    return PARENTHESISED_LINE.test(words) && (this.#turnsContinue || line.includes(ITALIC_MARK));
   }
 
   /**

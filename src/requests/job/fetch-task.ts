@@ -25,7 +25,7 @@ function readLimitError(reason: ReadWaitReason, waitMs: number): AudioError {
  *
  * @throws AudioError with the task id; `rate_limit` at once if the read limit would delay the query beyond the deadline
  */
-export async function queryService(
+export async function fetchTask(
   deps: Pick<RequestDeps, "service" | "limits" | "log" | "random">,
   taskId: string,
   signal: AbortSignal,
