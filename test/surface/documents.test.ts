@@ -97,7 +97,7 @@ describe("the documents", () => {
 
   it("define each term once", () => {
     const terms = termsOf(read(GLOSSARY));
-    expect(terms.length).toBeGreaterThan(60);
+    expect(terms.length).toBeGreaterThan(40);
     expect(repeated(terms)).toEqual([]);
     for (const table of termTables(read(GLOSSARY)))
       expect(table).toEqual(table.toSorted((one, other) => one.localeCompare(other, "en")));
