@@ -53,7 +53,7 @@ export interface ServiceOptions {
 }
 
 /** Statuses of an accepted submission. The contract allows only 202. */
-const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
+const ACCEPTED_STATUSES: ReadonlySet<number> = new Set([200, 201, 202]);
 
 /**
  * Creates the client of one service address. Before the first request, the client loads no HTTP library, resolves no
@@ -111,11 +111,12 @@ class HttpService implements ServiceClient {
         [IDEMPOTENCY_KEY_HEADER]: idempotencyKey,
       },
       body,
-      timeoutMs: this.#timeouts.createMs,
+      timeoutMs: this.#timeouts.submitMs,
       signal,
     } as const;
     return await this.#transport.exchange(request, async (response) => {
-      if (!CREATED.has(response.status)) throw await this.#readServiceError(response, signal, "create");
+      if (!ACCEPTED_STATUSES.has(response.status))
+        throw await this.#readServiceError(response, signal, "create");
       const task = await this.#readTask(response);
       if (response.status === 202) return task;
       return { ...task, deviations: [...task.deviations, `HTTP ${response.status} in place of 202`] };

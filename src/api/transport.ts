@@ -17,7 +17,7 @@ export interface RequestTimeouts {
   /** Limit for connecting, including TLS and proxy. */
   readonly connectMs: number;
   /** Limit for a whole submission, from the call to the parsed answer. */
-  readonly createMs: number;
+  readonly submitMs: number;
   /** Limit for a whole query. */
   readonly queryMs: number;
   /** Limit for a content request, up to the response's headers. */
@@ -30,7 +30,7 @@ export interface RequestTimeouts {
 
 export const REQUEST_TIMEOUTS: RequestTimeouts = {
   connectMs: 10_000,
-  createMs: 60_000,
+  submitMs: 60_000,
   queryMs: 30_000,
   contentHeadersMs: 30_000,
   idleBodyMs: 30_000,

@@ -213,13 +213,13 @@ export class Ledger {
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
    * @param wantedBy `narrationId`: the narration that pays for the submission; `null` for a direct request.
-   *   `isForMcpTasks`: whether all callers have MCP tasks
+   *   `hasOnlyMcpTaskCallers`: whether all callers have MCP tasks
    */
   async requestAdmission(
     knownRecord: RequestRecord,
     sendId: string,
     limits: AdmissionLimits,
-    wantedBy: Pick<AdmissionRequest, "narrationId" | "isForMcpTasks"> = { narrationId: null },
+    wantedBy: Pick<AdmissionRequest, "narrationId" | "hasOnlyMcpTaskCallers"> = { narrationId: null },
   ): Promise<AdmissionResult> {
     let current = knownRecord;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {

@@ -29,7 +29,7 @@ export interface QueuedSubmission {
    * Whether all callers of the submission have MCP tasks. Such a submission is not sent if all these MCP tasks are
    * cancelled.
    */
-  isForMcpTasks?(): boolean;
+  hasOnlyMcpTaskCallers?(): boolean;
   onWaiting(reason: AdmissionWaitReason, waitMs: number): void;
 }
 
@@ -134,7 +134,7 @@ export class SubmissionQueue {
   async #tryAdmit({
     record,
     narrationId,
-    isForMcpTasks,
+    hasOnlyMcpTaskCallers,
   }: QueuedSubmission): Promise<QueueDecision<AdmissionWaitResult, AdmissionWaitReason>> {
     const { ledger, creditBudget, timing, cooldowns, heartbeats } = this.#options;
     const cooldownMs = cooldowns.remainingMs("submissions");
@@ -151,7 +151,7 @@ export class SubmissionQueue {
           unresolvedSlotTtlMs: timing.unresolvedSlotTtlMs,
           budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
         },
-        { narrationId: narrationId?.() ?? null, isForMcpTasks: isForMcpTasks?.() ?? false },
+        { narrationId: narrationId?.() ?? null, hasOnlyMcpTaskCallers: hasOnlyMcpTaskCallers?.() ?? false },
       )
       .catch((error: unknown) => {
         // Release the admission, because the store may have committed it although the answer was lost. An unused

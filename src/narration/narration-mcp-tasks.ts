@@ -12,7 +12,7 @@ import {
   mcpTaskStatus,
   type WorkingStatus,
 } from "../requests/mcp-tasks/mcp-task-status.ts";
-import type { NarrationDrivers } from "./driving/narration-drivers.ts";
+import type { DriverRegistry } from "./driving/driver-registry.ts";
 import { withCancelledMcpTask, withoutEndedProcesses } from "./state/narration-callers.ts";
 import type { ComputeTotals, NarrationRepository } from "./state/narration-repository.ts";
 import { type NarrationState, narrationMcpTaskEndSchema } from "./state/narration-state.ts";
@@ -25,7 +25,7 @@ export interface NarrationMcpTasksDeps {
   readonly clock: Pick<Clock, "wallMs">;
   readonly mcpTasks: Pick<McpTaskStore, "find">;
   readonly processId: ProcessId;
-  readonly drivers: Pick<NarrationDrivers, "has" | "start" | "refresh">;
+  readonly drivers: Pick<DriverRegistry, "has" | "start" | "refresh">;
 }
 
 export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {

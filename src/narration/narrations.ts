@@ -12,7 +12,7 @@ import type { Call } from "../requests/call.ts";
 import { findNameOwner } from "../requests/file-names/name-owner.ts";
 import type { McpTaskOperations, StatusOrView } from "../requests/mcp-tasks/mcp-task-status.ts";
 import type { PartOperations } from "../requests/use-cases/generate-part.ts";
-import { NarrationDrivers } from "./driving/narration-drivers.ts";
+import { DriverRegistry } from "./driving/driver-registry.ts";
 import { createFileJoiner, type ServerSavedFile } from "./files/joined-files.ts";
 import { NarrationMcpTasks } from "./narration-mcp-tasks.ts";
 import {
@@ -107,7 +107,7 @@ class NarrationOperations implements Narrations {
   readonly mcpTaskOperations: NarrationMcpTasks;
   readonly #deps: NarrationsDeps;
   readonly #repository: NarrationRepository;
-  readonly #drivers: NarrationDrivers;
+  readonly #drivers: DriverRegistry;
   readonly #loadDeps: LoadNarrationDeps;
 
   constructor(deps: NarrationsDeps) {
@@ -120,7 +120,7 @@ class NarrationOperations implements Narrations {
       this.#findServerSavedFile(name);
     const fileJoiner = createFileJoiner({ folder, findServerSavedFile, clock, captionFiles });
     const { leaseTtlMs } = ledger;
-    const drivers = new NarrationDrivers({
+    const drivers = new DriverRegistry({
       repository,
       partOperations,
       fileJoiner,

@@ -8,7 +8,7 @@ import type { Spending } from "../limits/limits.ts";
 import type { Call } from "./call.ts";
 import type { RequestDeps } from "./deps.ts";
 import { readCalibration } from "./estimate-calibration.ts";
-import { Jobs } from "./job/jobs.ts";
+import { JobRunner } from "./job/job-runner.ts";
 import type { McpTaskOperations, StatusOrView } from "./mcp-tasks/mcp-task-status.ts";
 import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
 import { findNearDuplicate } from "./records/near-duplicate.ts";
@@ -77,7 +77,7 @@ export interface Requests {
 }
 
 export function createRequests(deps: RequestDeps): Requests {
-  const jobs = new Jobs(deps);
+  const jobs = new JobRunner(deps);
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
   jobs.setConcurrencySlotsFullListener(() => resumer.schedule());

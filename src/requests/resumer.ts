@@ -1,6 +1,6 @@
 /** Resumes accepted tasks whose audio was never saved. Never sends a submission, and never runs at start-up. */
 import type { RequestDeps } from "./deps.ts";
-import type { Jobs } from "./job/jobs.ts";
+import type { JobRunner } from "./job/job-runner.ts";
 
 /** Maximum number of tasks that one round resumes. Later rounds resume the rest. */
 const MAX_PER_ROUND = 50;
@@ -8,11 +8,11 @@ const MIN_INTERVAL_MS = 2000;
 
 export class Resumer {
   readonly #deps: RequestDeps;
-  readonly #jobs: Jobs;
+  readonly #jobs: JobRunner;
   #lastMs = Number.NEGATIVE_INFINITY;
   #round: Promise<void> = Promise.resolve();
 
-  constructor(deps: RequestDeps, jobs: Jobs) {
+  constructor(deps: RequestDeps, jobs: JobRunner) {
     this.#deps = deps;
     this.#jobs = jobs;
   }

@@ -50,7 +50,7 @@ export interface ServerDeps {
   readonly containsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
   /** Returns an additional sentence for the next result, or `null`. */
-  readonly claimNote: () => string | null;
+  readonly takeNoteForNextResult: () => string | null;
   readonly log: Log;
 }
 
@@ -204,7 +204,7 @@ export async function runTool(
     if (elicitation?.kind === "answered" && question !== undefined) {
       started = await runWithArguments({ ...args, [question.argument]: elicitation.value });
     }
-    const note = tool.annotations.openWorldHint ? deps.claimNote : () => null;
+    const note = tool.annotations.openWorldHint ? deps.takeNoteForNextResult : () => null;
     return "view" in started
       ? await toCallResult(withNote(started.view, note()), detectClientTraits(deps, context, client))
       : buildMcpTaskResult(started.working, deps.redact);

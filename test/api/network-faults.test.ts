@@ -21,7 +21,7 @@ import {
 
 afterEach(closeAll);
 
-const SHORT = { createMs: 200, queryMs: 200, contentHeadersMs: 200, idleBodyMs: 200, connectMs: 200 };
+const SHORT = { submitMs: 200, queryMs: 200, contentHeadersMs: 200, idleBodyMs: 200, connectMs: 200 };
 
 /** Time limit for a body that stops after its headers. It is long, because the machine may be busy. */
 const SHORT_BODY = { ...SHORT, contentHeadersMs: 5000 };

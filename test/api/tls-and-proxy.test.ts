@@ -154,7 +154,7 @@ describe("a proxy that refuses the connection", () => {
     const proxy = await rawServer(() => {});
     const client = clientOf("https://audio.example", {
       proxy: { httpsProxy: proxy.url, noProxy: undefined },
-      timeouts: { createMs: 200 },
+      timeouts: { submitMs: 200 },
     });
     const failure = await failureOf(client.submit("{}", "k", never()));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });

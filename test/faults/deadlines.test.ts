@@ -16,7 +16,7 @@ import { type Misbehaviour, next } from "./wire.ts";
 /** The usual durations divided by about two hundred. The program is the built one, composed with other numbers. */
 const SHORT: RequestTimeouts = {
   connectMs: 300,
-  createMs: 300,
+  submitMs: 300,
   queryMs: 300,
   contentHeadersMs: 300,
   idleBodyMs: 300,

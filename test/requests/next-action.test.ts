@@ -19,7 +19,7 @@ const answers = fc.array(
 );
 
 const wishes = fc.record({
-  mayCreate: fc.boolean(),
+  maySubmit: fc.boolean(),
   isOfNarration: fc.boolean(),
   mayReplaceFailedTask: fc.boolean(),
   wasFailed: fc.boolean(),
@@ -50,7 +50,7 @@ function brokenRule(
   let isPaidFailureSeen = false;
   for (let steps = 0; steps < 60; steps += 1) {
     const action: JobAction = next(record, { ...wish, ...facts, hadFailed: wish.wasFailed });
-    if ((action.kind === "send" || action.kind === "new_attempt") && !wish.mayCreate)
+    if ((action.kind === "send" || action.kind === "new_attempt") && !wish.maySubmit)
       return "a submission without leave";
     if (action.kind === "new_attempt") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
@@ -90,7 +90,7 @@ const planted: readonly (readonly [string, string, Next])[] = [
   [
     "leave is not asked for",
     "a submission without leave",
-    (record, facts) => decideNextAction(record, { ...facts, mayCreate: true }),
+    (record, facts) => decideNextAction(record, { ...facts, maySubmit: true }),
   ],
   [
     "new tasks are not counted",

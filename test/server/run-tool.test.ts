@@ -43,7 +43,7 @@ async function call(
     },
     openLocalRequests: () => Promise.resolve(null),
     instructions: "",
-    claimNote: () => null,
+    takeNoteForNextResult: () => null,
     resourceLinks: "auto",
     redact: (text) => text,
     containsSecret: () => false,

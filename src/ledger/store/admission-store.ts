@@ -53,7 +53,7 @@ export interface AdmissionRequest extends AdmissionLimits {
    * Whether every caller that waits has an MCP task. If so, the submission is no longer wanted as soon as all MCP
    * tasks of its record are cancelled.
    */
-  readonly isForMcpTasks?: boolean;
+  readonly hasOnlyMcpTaskCallers?: boolean;
 }
 
 export interface AdmissionStoreOptions {
@@ -90,7 +90,7 @@ export class AdmissionStore {
       budget,
       limitWindowMs,
       narrationId,
-      isForMcpTasks = false,
+      hasOnlyMcpTaskCallers = false,
     } = request;
     const { apiKeyId, recordId, requestFingerprint } = admittedRow;
     const wallMs = this.#options.wallMs();
@@ -114,7 +114,8 @@ export class AdmissionStore {
           otherConcurrencySlots: otherConcurrencySlots.map(({ concurrencySlot }) => concurrencySlot),
           countedCredits,
           // A submission that may have reached the service stays wanted, even if every caller cancels.
-          isWanted: !isForMcpTasks || stored?.status !== "waiting" || openMcpTasks.some(isMcpTaskWanted),
+          isWanted:
+            !hasOnlyMcpTaskCallers || stored?.status !== "waiting" || openMcpTasks.some(isMcpTaskWanted),
           narration:
             narrationId === null
               ? null

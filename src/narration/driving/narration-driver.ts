@@ -92,7 +92,7 @@ export class NarrationDriver {
       await this.#runSteps();
     } catch (error) {
       if (this.#leaving.signal.aborted) return;
-      this.#stopCreating(error);
+      this.#stopSubmitting(error);
       await this.#storeEnd(false);
     } finally {
       this.#runningParts.abortAll();
@@ -198,7 +198,7 @@ export class NarrationDriver {
   }
 
   async #endPart(running: RunningPart, outcome: PartOutcome): Promise<void> {
-    if (outcome.kind === "blocked") this.#stopCreating(outcome.error);
+    if (outcome.kind === "blocked") this.#stopSubmitting(outcome.error);
     // Ignore the outcome of an old take, if another take was chosen meanwhile.
     if (!this.#runningParts.end(running)) return;
     this.#isOutOfCredits = outcome.kind === "out_of_credits" && this.#runningParts.count > 0;
@@ -265,12 +265,12 @@ export class NarrationDriver {
         for (const problem of outcome.problems) this.#partTable.fail(problem);
         return;
       case "failed":
-        this.#stopCreating(outcome.error);
+        this.#stopSubmitting(outcome.error);
     }
   }
 
   /** Stops sending submissions, and keeps the first error as the reason. Accepted tasks are still completed. */
-  #stopCreating(error: unknown): void {
+  #stopSubmitting(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
     this.#blockingProblem ??= buildProblem(error instanceof AudioError ? error : internalError(error), null);
     this.#runningParts.abortAll();

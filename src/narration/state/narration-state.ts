@@ -8,7 +8,7 @@ import { AudioError } from "../../errors.ts";
 import { remarkSchema } from "./remark.ts";
 
 /** Version of the stored form. It increases if an older program would misread what a newer one stores. */
-const STORED_PLAN_VERSION = 1;
+const STORED_NARRATION_VERSION = 1;
 
 /** Settings that all parts share. Each part adds its text and its speaker's voice. */
 export const narrationSettingsSchema = z.object(pickSchemas(NARRATION_SETTING_NAMES)).partial();
@@ -46,7 +46,7 @@ const pronunciationSchema = z.object({
 });
 
 export const storedPlanSchema = z.object({
-  version: z.literal(STORED_PLAN_VERSION),
+  version: z.literal(STORED_NARRATION_VERSION),
   /**
    * Unknown settings are errors, because a newer version of this program may have stored them. An older version that
    * ignored them would pay for wrong parts.
@@ -194,7 +194,7 @@ const retakeSchema = z.object({
 export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] as const;
 
 export const narrationStateSchema = z.object({
-  version: z.literal(STORED_PLAN_VERSION),
+  version: z.literal(STORED_NARRATION_VERSION),
   status: z.enum(NARRATION_STATUSES),
   /** Maximum cost of the narration; `null` until a call gives a limit. */
   maxCredits: z.number().nonnegative().nullable(),
@@ -245,7 +245,7 @@ export const buildNewState = (
   { title, parts, remarks, unspoken }: StoredPlan,
   createdAtMs: number,
 ): NarrationState => ({
-  version: STORED_PLAN_VERSION,
+  version: STORED_NARRATION_VERSION,
   status: "planned",
   maxCredits: null,
   retakes: [],
@@ -295,7 +295,8 @@ export function parseStored<T>(schema: z.ZodType<T>, text: string, narrationId: 
   if (parsed.success) return parsed.data;
   const version = z.looseObject({ version: z.number() }).safeParse(value).data?.version ?? 0;
   const isNewer =
-    version > STORED_PLAN_VERSION || parsed.error.issues.some(({ code }) => code === "unrecognized_keys");
+    version > STORED_NARRATION_VERSION ||
+    parsed.error.issues.some(({ code }) => code === "unrecognized_keys");
   throw new AudioError(
     "store_unavailable",
     `What the ledger holds of ${narrationId} ${isNewer ? "was written by a newer version of this server" : "is damaged"}.`,

@@ -110,7 +110,7 @@ export class Job {
    * Whether only callers with MCP tasks want the job. If so, the ledger knows whether the job is still wanted,
    * because it stores which MCP tasks were cancelled.
    */
-  get isForMcpTasks(): boolean {
+  get hasOnlyMcpTaskCallers(): boolean {
     return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withMcpTask > 0;
   }
 

@@ -29,7 +29,7 @@ export type FailureTiming =
 
 export interface JobFacts {
   /** Whether the job may send submissions and a caller still wants the task. */
-  readonly mayCreate: boolean;
+  readonly maySubmit: boolean;
   /** Whether the job makes a part of a narration. If so, the narration checks its own credit limit for each attempt. */
   readonly isOfNarration: boolean;
   /**
@@ -59,7 +59,7 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
   switch (record.status) {
     case "waiting":
     case "unresolved":
-      return facts.mayCreate ? { kind: "send" } : { kind: "end", as: "unsent" };
+      return facts.maySubmit ? { kind: "send" } : { kind: "end", as: "unsent" };
     case "queued":
     case "processing":
       return { kind: "watch" };
@@ -78,7 +78,7 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
  * failed task was refunded. A task that this job created is repeated only once.
  */
 function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
-  if (!facts.mayCreate) return false;
+  if (!facts.maySubmit) return false;
   switch (facts.failureTiming) {
     case "before":
       return true;

@@ -72,7 +72,7 @@ async function waitForAdmissionUntilRecoveryTimeout(
       // Skip the narration's checks for a submission that may have arrived. Such a submission is always sent again,
       // because its credits may already be reserved.
       narrationId: () => (job.hasUnresolvedSubmission ? null : job.narrationId),
-      isForMcpTasks: () => job.isForMcpTasks,
+      hasOnlyMcpTaskCallers: () => job.hasOnlyMcpTaskCallers,
       onWaiting: (reason, waitMs) => {
         job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
         if (reason === "concurrency") onConcurrencySlotsFull();

@@ -5,7 +5,7 @@ import { buildPartsPath } from "../../files/output-folder.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { McpTask } from "../../ledger/rules/mcp-task.ts";
 import type { RequestDeps } from "../deps.ts";
-import type { Jobs } from "../job/jobs.ts";
+import type { JobRunner } from "../job/job-runner.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../records/find-saved.ts";
 import { buildRequestView, type RequestView } from "../records/request-view.ts";
@@ -25,7 +25,7 @@ const FETCH_WITHIN_MS = 5000;
  */
 export async function fetchFinishedView(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   record: RequestRecord,
   saveOptions: McpTask["saveOptions"],
 ): Promise<RequestView> {

@@ -13,7 +13,7 @@ import type { SaveOptions } from "../../ledger/rules/save-options.ts";
 import { fromStoredError, toStoredError } from "../../ledger/stored-error.ts";
 import type { Call } from "../call.ts";
 import type { RequestDeps } from "../deps.ts";
-import type { Jobs } from "../job/jobs.ts";
+import type { JobRunner } from "../job/job-runner.ts";
 import { describePhase } from "../job/phase.ts";
 import type { RequestView } from "../records/request-view.ts";
 import type { PreparedRequest } from "../records/resolve-record.ts";
@@ -47,7 +47,7 @@ interface Running {
 
 export class McpTasks implements McpTaskOperations<RequestView> {
   readonly #deps: RequestDeps;
-  readonly #jobs: Jobs;
+  readonly #jobs: JobRunner;
   /**
    * The requests that this process runs in the background, by the id of their MCP task. An entry is removed when its
    * request ends.
@@ -55,7 +55,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
   readonly #running = new Map<string, Running>();
   #isClosed = false;
 
-  constructor(deps: RequestDeps, jobs: Jobs) {
+  constructor(deps: RequestDeps, jobs: JobRunner) {
     this.#deps = deps;
     this.#jobs = jobs;
   }

@@ -17,7 +17,7 @@ import type { RequestDeps } from "../deps.ts";
 import { chooseFileName } from "../file-names/choose-file-name.ts";
 import { saveUnderName } from "../file-names/file-name-conflicts.ts";
 import { fetchTask } from "../job/fetch-task.ts";
-import type { Jobs } from "../job/jobs.ts";
+import type { JobRunner } from "../job/job-runner.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../records/find-saved.ts";
 import { requestHandleOf } from "../records/request-handle.ts";
@@ -43,7 +43,7 @@ export interface DownloadRequest {
  */
 export async function downloadTask(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   request: DownloadRequest,
   givenCall: Call,
 ): Promise<RequestView> {
@@ -88,7 +88,7 @@ function notReadyError(record: Pick<RequestRecord, "taskId" | "status" | "record
  * sends it.
  */
 async function resendUnresolved(
-  jobs: Jobs,
+  jobs: JobRunner,
   record: RequestRecord,
   call: CallWithDeadline,
 ): Promise<RequestRecord> {
@@ -109,7 +109,7 @@ async function resendUnresolved(
 /** Refreshes the status of an unfinished task: waits for one response of the service. */
 async function refresh(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   record: RequestRecord,
   call: CallWithDeadline,
 ): Promise<RequestRecord> {
@@ -151,7 +151,7 @@ async function draftExternalTaskRecord(
 /** Sets the wanted name on the record, so that the audio is saved under it directly. */
 async function setFileName(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   record: RequestRecord,
   fileName: string | null,
 ): Promise<RequestRecord> {
@@ -163,7 +163,7 @@ async function setFileName(
 
 async function downloadAudio(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   record: RequestRecord,
   fileName: string | null,
   call: CallWithDeadline,

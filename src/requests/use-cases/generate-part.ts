@@ -11,7 +11,7 @@ import type { CallWithDeadline } from "../call.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { RequestDeps } from "../deps.ts";
 import { NotWantedError } from "../job/job.ts";
-import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
+import { type JobRunner, MAX_JOB_STARTS } from "../job/job-runner.ts";
 import { describePhase } from "../job/phase.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../records/find-saved.ts";
@@ -69,7 +69,7 @@ export interface PartCall {
  */
 export async function awaitSentPart(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   request: PartRequest,
   { signal }: Pick<PartCall, "signal">,
 ): Promise<void> {
@@ -149,7 +149,7 @@ const wasSent = ({ status, attempt }: RequestRecord): boolean => status !== "wai
  */
 export async function generatePart(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   { input, originalPrompt = null, take }: PartRequest,
   { signal, narrationId, onSent, onUnknownStatus, mustDownload = false }: PartCall,
 ): Promise<SavedPart> {

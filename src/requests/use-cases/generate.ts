@@ -14,7 +14,7 @@ import type { RequestDeps } from "../deps.ts";
 import { readCalibration } from "../estimate-calibration.ts";
 import { chooseNameAndReplacement, saveUnderName } from "../file-names/file-name-conflicts.ts";
 import type { Job, JobOutcome } from "../job/job.ts";
-import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
+import { type JobRunner, MAX_JOB_STARTS } from "../job/job-runner.ts";
 import { describePhase } from "../job/phase.ts";
 import { canReturnWithoutAudio, throwIfUnreachable, waitForJob } from "../job/wait-for-job.ts";
 import { explainCredits, isUnexplainedCreditError } from "../records/explain-credits.ts";
@@ -74,7 +74,7 @@ const REPEAT_WAIT_MS = 1500;
  */
 export async function runRequest(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   prepared: PreparedRequest,
   saveOptions: SaveOptions,
   givenCall: Call,
@@ -138,7 +138,7 @@ export function callTimedOutError(
  */
 async function runRecord(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   saveOptions: SaveOptions,
   { record, file: saved, notes }: ResolvedRecord,
   call: CallWithDeadline,

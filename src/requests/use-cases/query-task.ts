@@ -11,7 +11,7 @@ import { type Call, type CallWithDeadline, startDeadline } from "../call.ts";
 import type { RequestDeps } from "../deps.ts";
 import { fetchTask, type QueryOptions } from "../job/fetch-task.ts";
 import type { Job, JobOutcome } from "../job/job.ts";
-import { type Jobs, MAX_JOB_STARTS } from "../job/jobs.ts";
+import { type JobRunner, MAX_JOB_STARTS } from "../job/job-runner.ts";
 import { describePhase } from "../job/phase.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../records/find-saved.ts";
@@ -26,7 +26,7 @@ import { callTimedOutError, describeActivity } from "./generate.ts";
  */
 export async function queryTask(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   taskIdOrHandle: string,
   givenCall: Call,
 ): Promise<RequestView> {
@@ -42,7 +42,7 @@ export async function queryTask(
 
 async function reportRecordedTask(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   record: RequestRecord,
   call: CallWithDeadline,
 ): Promise<RequestView> {
@@ -75,7 +75,7 @@ async function reportRecordedTask(
  *
  * @throws AudioError the refusal, with its remedy
  */
-function throwIfRefused(jobs: Jobs, { recordId, refusal }: RequestRecord): void {
+function throwIfRefused(jobs: JobRunner, { recordId, refusal }: RequestRecord): void {
   if (refusal !== null && jobs.findRunning(recordId) === undefined) throw fromStoredError(refusal.error);
 }
 
@@ -88,7 +88,7 @@ const MAX_LEASE_WAIT_MS = 1000;
 /** Reports what is being done for a request without a task id. Sends nothing. */
 async function resumeUnacceptedAndReport(
   deps: RequestDeps,
-  jobs: Jobs,
+  jobs: JobRunner,
   record: RequestRecord,
   call: CallWithDeadline,
 ): Promise<RequestView> {
@@ -116,7 +116,7 @@ function isFresh({ polledAtMs, isGone }: RequestRecord, call: Call, { clock, tim
  * of the service. Sends no submission.
  */
 export async function runResumeJob(
-  jobs: Jobs,
+  jobs: JobRunner,
   clock: Pick<Clock, "steadyMs">,
   record: RequestRecord,
   call: CallWithDeadline,

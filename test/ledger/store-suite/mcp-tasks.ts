@@ -55,11 +55,11 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
         end: { kind: "cancelled" },
         endedAtMs: 20,
       });
-      expect(reasonOf(await setup.ask({ isForMcpTasks: true }, { record }))).toBe("not_wanted");
+      expect(reasonOf(await setup.ask({ hasOnlyMcpTaskCallers: true }, { record }))).toBe("not_wanted");
       expect(await setup.store().mcpTasks.hasWanted(record.recordId)).toBe(false);
       await opened(setup, record, { ...SAVE_OPTIONS, fileName: "a" });
       expect(await setup.store().mcpTasks.hasWanted(record.recordId)).toBe(true);
-      expect(reasonOf(await setup.ask({ isForMcpTasks: true }, { record }))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ hasOnlyMcpTaskCallers: true }, { record }))).toBe("admitted");
       const plain = await waiting(setup);
       await setup.store().mcpTasks.cancel(await opened(setup, plain), 20);
       expect(reasonOf(await setup.ask({}, { record: plain }))).toBe("admitted");
@@ -69,12 +69,12 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
       const setup = newDesk();
       const record = await waiting(setup);
       const mcpTask = await opened(setup, record);
-      const sent = await setup.ask({ isForMcpTasks: true }, { record });
+      const sent = await setup.ask({ hasOnlyMcpTaskCallers: true }, { record });
       const asked = await setup.store().mcpTasks.cancel(mcpTask, 20);
       expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 20 });
       // A submission that may have arrived is completed.
       const repeat = { record: sent.record };
-      expect(reasonOf(await setup.ask({ isForMcpTasks: true }, repeat))).toBe("admitted");
+      expect(reasonOf(await setup.ask({ hasOnlyMcpTaskCallers: true }, repeat))).toBe("admitted");
       const unresolved = await setup.stored(record);
       if (unresolved === undefined) throw new Error("not stored");
       await setup.change(unresolved, { status: "waiting", spend: null });

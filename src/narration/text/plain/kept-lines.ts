@@ -64,10 +64,17 @@ const LIST_MARKER = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(
 const RARE_MARKS = [/^o\s+\S/, /^\d{1,3}(?:\.\d{1,3}){0,3}\s+\p{Lu}/u, /^\S{1,30}\s+[-–—]\s+\S/];
 const MIN_RARE_MARKS = 3;
 const MIN_LIST_MARKS = 2;
+/** Fewer lines may be a sentence that was wrapped once. */
 const MIN_VERSE_LINES = 3;
-const CAPITALS_SHARE = 0.8;
-const FREE_SHARE = 0.25;
-const CJK_FREE_SHARE = 0.75;
+/** Minimum share of lines after the first that begin with a capital. Lines of wrapped prose begin so only by chance. */
+const MIN_CAPITALS_SHARE = 0.8;
+/**
+ * Minimum share of line breaks that no wrap explains, because the next word would still have fitted. With a smaller
+ * share, the lines are prose.
+ */
+const MIN_FREE_BREAKS_SHARE = 0.25;
+/** The same for Chinese and Japanese, where a break at the end of a sentence counts as well. */
+const MIN_CJK_FREE_BREAKS_SHARE = 0.75;
 const CJK_ENDS = /[。！？；]$/;
 /** Lines of verse are shorter than this length. Lines of prose rarely are. */
 const NARROW_CODE_UNITS = 60;
@@ -122,10 +129,10 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   if (lines.length < MIN_VERSE_LINES) return false;
   const isNarrow = lines.every(({ length }) => length < NARROW_CODE_UNITS);
   if (isNarrow && capitals === 1 && lines.length > MIN_VERSE_LINES) return true;
-  const isFree = countFreeBreaks(lines) >= FREE_SHARE * further.length;
+  const isFree = countFreeBreaks(lines) >= MIN_FREE_BREAKS_SHARE * further.length;
   if (further.every((line) => isCjk(line.charAt(0))))
-    return countFreeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
-  return isFree && (capitals >= CAPITALS_SHARE || (isIndented && shareOfLines(lines, /.{60}/) === 0));
+    return countFreeBreaks(lines, CJK_ENDS) >= MIN_CJK_FREE_BREAKS_SHARE * further.length;
+  return isFree && (capitals >= MIN_CAPITALS_SHARE || (isIndented && shareOfLines(lines, /.{60}/) === 0));
 }
 
 const measureIndentation = (paragraph: string): number =>
@@ -145,9 +152,15 @@ const INDENTED_LINE = /^\u3000/;
  */
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
-const LINES_SHARE = 0.5;
-const ENDING_SHARE = 0.6;
-const MIN_LINES = 3;
+/**
+ * Minimum number of indented lines and speeches, as a share of the lines that end a sentence. With fewer, indentation
+ * does not begin paragraphs.
+ */
+const MIN_INDENTED_SHARE = 0.5;
+/** Minimum share of lines that end a sentence. With a smaller share, lines are wrapped and not paragraphs. */
+const MIN_ENDING_SHARE = 0.6;
+/** Fewer lines without blank lines are one paragraph. */
+const MIN_LINE_PARAGRAPHS = 3;
 
 /**
  * Matches a heading of a manual page. Such a heading has no small letters, and the lines below it are indented deeper.
@@ -194,15 +207,15 @@ function separateLineParagraphs(text: string): string {
   const spaced = filled.filter((line) => SPACED_LINE.test(line));
   const spacedEnding = spaced.filter((line) => ENDS_SENTENCE.test(line)).length;
   const begin =
-    spacedEnding > 0 && spacedEnding >= ENDING_SHARE * spaced.length ? SPACED_LINE : INDENTED_LINE;
+    spacedEnding > 0 && spacedEnding >= MIN_ENDING_SHARE * spaced.length ? SPACED_LINE : INDENTED_LINE;
   const indented = filled.filter((line) => begin.test(line)).length;
   const speeches = filled.filter((line) => SPEECH_LINE.test(line)).length;
-  if (indented > 1 && indented + speeches >= LINES_SHARE * ending) {
+  if (indented > 1 && indented + speeches >= MIN_INDENTED_SHARE * ending) {
     return lines.map((line) => (begin.test(line) || SPEECH_LINE.test(line) ? `\n${line}` : line)).join("\n");
   }
   const hasBlank = /\S[^\S\n]*\n[^\S\n]*\n\s*\S/.test(text);
-  if (hasBlank || filled.length < MIN_LINES) return text;
-  return ending >= ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
+  if (hasBlank || filled.length < MIN_LINE_PARAGRAPHS) return text;
+  return ending >= MIN_ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
 }
 
 /** Divides a text into paragraphs: at blank lines, or at line ends if the text has one paragraph per line. */
@@ -220,7 +233,7 @@ export const splitParagraphs = (text: string): readonly string[] =>
 function estimatePageWidth(paragraphs: readonly string[]): number {
   const widths = paragraphs
     .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
-    .filter(({ length }) => length >= MIN_LINES)
+    .filter(({ length }) => length >= MIN_LINE_PARAGRAPHS)
     .map((lines) => lines.reduce((max, line) => Math.max(max, line.trimEnd().length), 0))
     .sort((one, other) => one - other);
   return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
@@ -277,7 +290,7 @@ function isStanza(lines: readonly string[]): boolean {
 export function keepLines(paragraphs: readonly string[]): string[] {
   let pageWidth: number | undefined;
   const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
-  const isFilledTwo = (paragraph: string, lines: readonly string[]): boolean => {
+  const isWrappedPairOfLines = (paragraph: string, lines: readonly string[]): boolean => {
     if (lines.length !== 2) return false;
     pageWidth ??= estimatePageWidth(paragraphs);
     return isWrappedPair(paragraph, lines, pageWidth);
@@ -289,7 +302,7 @@ export function keepLines(paragraphs: readonly string[]): string[] {
     const items = joinListItems(lines);
     if (items !== null) return { kept: items.join(HARD_BREAK) };
     const isIndented = isAnyFlush && measureIndentation(paragraph) >= INDENTED_CODE_UNITS;
-    const isKept = isVerse(lines, isIndented) && !isFilledTwo(paragraph, lines);
+    const isKept = isVerse(lines, isIndented) && !isWrappedPairOfLines(paragraph, lines);
     return { kept: null, isVerse: isKept };
   });
   const several = kinds.filter(({ kept }) => kept === null);

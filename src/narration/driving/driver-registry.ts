@@ -9,7 +9,7 @@ import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts
 /** Interval at which a call reads a narration that another process drives. */
 const FOLLOW_MS = 1000;
 
-export class NarrationDrivers {
+export class DriverRegistry {
   readonly #deps: NarrationDriverDeps;
   readonly #drivers = new Map<string, NarrationDriver>();
   #isClosed = false;

@@ -43,7 +43,7 @@ interface Running {
  */
 export const MAX_JOB_STARTS = 3;
 
-export class Jobs {
+export class JobRunner {
   readonly #deps: RequestDeps;
   readonly #running = new Map<string, Running>();
   #onConcurrencySlotsFull: () => void = () => undefined;
@@ -153,7 +153,7 @@ export class Jobs {
     for (;;) {
       const { purpose, mayReplaceFailedTask, newTaskCount } = job;
       const action = decideNextAction(job.record, {
-        mayCreate:
+        maySubmit:
           purpose === "submit" && (failureTiming !== "meanwhile" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
         mayReplaceFailedTask,
@@ -204,8 +204,8 @@ export class Jobs {
   }
 
   /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
-  async #isRepeatWanted({ record, isForMcpTasks }: Job): Promise<boolean> {
-    if (!isForMcpTasks || record.status !== "failed") return true;
+  async #isRepeatWanted({ record, hasOnlyMcpTaskCallers }: Job): Promise<boolean> {
+    if (!hasOnlyMcpTaskCallers || record.status !== "failed") return true;
     return await this.#deps.ledger.store.mcpTasks.hasWanted(record.recordId).catch(() => true);
   }
 
