@@ -31,7 +31,7 @@ function findRequestBug({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
   if (!parts.every(({ pauseAfterSeconds }) => isPause(pauseAfterSeconds)))
-    return "a pause is no length of time";
+    return "a pause is not a number of seconds";
   if (!parts.every(({ startSeconds = 0 }) => isPause(startSeconds))) return "a start is no time";
   const firsts = chapters.map(({ firstPart }) => firstPart);
   const isRising = firsts.every((first, index) => first > (firsts[index - 1] ?? -1));

@@ -20,7 +20,7 @@ export function reportFieldIssues(input: AudioInput, context: z.RefinementCtx<un
     context.addIssue({ code: "custom", path: [field], message, input });
   const references = input.audio_references?.length ?? 0;
   if (input.voice !== undefined && references > MAX_AUDIO_REFERENCES_WITH_VOICE) {
-    const rule = `must hold at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} URLs when voice is given`;
+    const rule = `must contain at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} URLs when voice is given`;
     reportIssue("audio_references", `${rule} (a voice counts as one of them)`);
   }
   if (input.image_url === undefined) return;

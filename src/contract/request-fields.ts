@@ -84,7 +84,7 @@ export const REQUEST_FIELDS = {
   audio_references: {
     schema: z
       .array(publicUrl, "must be a list of URLs")
-      .max(MAX_AUDIO_REFERENCES, `must hold at most ${MAX_AUDIO_REFERENCES} URLs`)
+      .max(MAX_AUDIO_REFERENCES, `must contain at most ${MAX_AUDIO_REFERENCES} URLs`)
       .describe(
         `At most ${MAX_AUDIO_REFERENCES} public https URLs of audio, @Audio1 to @Audio3 in the prompt; at most ${MAX_AUDIO_REFERENCES_WITH_VOICE} with a voice`,
       ),

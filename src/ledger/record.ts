@@ -34,7 +34,7 @@ const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   matchesFormat: z.boolean(),
 });
 
-const replacedSchema: z.ZodType<FileToReplace> = z.looseObject({
+const fileToReplaceSchema: z.ZodType<FileToReplace> = z.looseObject({
   sizeBytes: z.int().nonnegative(),
   sha256: z.string(),
   name: z.string(),
@@ -89,7 +89,7 @@ export const requestRecordSchema = z.looseObject({
   /** Whether lists show the record. They omit a part of a narration until a user requests the part directly. */
   isListed: z.boolean().default(true),
   /** The existing file that this audio is to replace; `null` if there is none, or once this audio is saved. */
-  fileToReplace: replacedSchema.nullable().default(null),
+  fileToReplace: fileToReplaceSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
   sentAtMs: z.number().nullable(),

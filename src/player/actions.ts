@@ -26,18 +26,18 @@ async function toBase64({ uri, sizeBytes }: AudioFile): Promise<string> {
 /** The sound that is shown. Outcomes of saving other sounds are not reported. */
 let current: AudioFile | undefined;
 
-async function save(sound: AudioFile): Promise<void> {
-  const { path, format, sizeBytes } = sound;
+async function save(audioFile: AudioFile): Promise<void> {
+  const { path, format, sizeBytes } = audioFile;
   const saveButton = getButton("#save");
   saveButton.disabled = true;
   const report = (sentence: string, isBad = false): void => {
-    if (sound === current) showStatus(sentence, isBad);
+    if (audioFile === current) showStatus(sentence, isBad);
   };
   try {
     if (sizeBytes > MAX_SAVED_BYTES) throw new HostError("The file is too large to be handed over here.");
     const uri = `file:///${encodeURIComponent(nameOf(path))}`;
     const mimeType = format === "pcm" ? "application/octet-stream" : MIME_TYPES[format];
-    const resource = { uri, mimeType, blob: await toBase64(sound) };
+    const resource = { uri, mimeType, blob: await toBase64(audioFile) };
     const answer = await requestHost(
       "ui/download-file",
       { contents: [{ type: "resource", resource }] },
@@ -50,7 +50,7 @@ async function save(sound: AudioFile): Promise<void> {
       true,
     );
   } finally {
-    if (sound === current) saveButton.disabled = false;
+    if (audioFile === current) saveButton.disabled = false;
   }
 }
 
@@ -65,14 +65,18 @@ export async function askAssistant(sentence: string): Promise<void> {
 }
 
 /** Shows the buttons for a sound. @param highestTake the highest known take; "Another take" asks for the next one */
-export function connectActions(shown: ShownResult, sound: AudioFile | undefined, highestTake: number): void {
-  const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
+export function connectActions(
+  shown: ShownResult,
+  audioFile: AudioFile | undefined,
+  highestTake: number,
+): void {
+  const isSaved = shown.kind === "task" && shown.status === "succeeded" && audioFile !== undefined;
   const [again, next, saveButton] = [getButton("#again"), getButton("#next"), getButton("#save")];
   saveButton.hidden =
-    sound === undefined || !isSupported("ui/download-file") || !isSupported("resources/read");
-  if (sound !== current) saveButton.disabled = false;
-  current = sound;
-  if (sound !== undefined) saveButton.onclick = () => void save(sound);
+    audioFile === undefined || !isSupported("ui/download-file") || !isSupported("resources/read");
+  if (audioFile !== current) saveButton.disabled = false;
+  current = audioFile;
+  if (audioFile !== undefined) saveButton.onclick = () => void save(audioFile);
   again.hidden = next.hidden = !(isSaved && isSupported("ui/message"));
   again.title = "Asks the assistant; it costs credits";
   again.onclick = () =>

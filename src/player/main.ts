@@ -77,18 +77,18 @@ function offerFetch(act: () => Promise<void>): void {
 }
 
 /** Opens a sound and shows the player. @param position where to start, in seconds */
-async function open(sound: AudioFile, readers: Map<string, SegmentReader>, position = 0): Promise<void> {
+async function open(audioFile: AudioFile, readers: Map<string, SegmentReader>, position = 0): Promise<void> {
   // Make earlier choices obsolete, so that their late results are dropped.
   changeCount += 1;
   const countAtStart = changeCount;
-  const { path, uri, companions } = sound;
+  const { path, uri, companions } = audioFile;
   getElement("#fetch").hidden = true;
   getElement("#path").hidden = path === "";
   getElement("#path code").textContent = path;
   if (position === 0) showStatus("Reading the sound…");
   wave.clear();
   try {
-    const reader = readers.get(uri) ?? (await openAudioFile(sound));
+    const reader = readers.get(uri) ?? (await openAudioFile(audioFile));
     readers.set(uri, reader);
     if (countAtStart !== changeCount) return;
     getElement("#player").hidden = false;
@@ -102,21 +102,21 @@ async function open(sound: AudioFile, readers: Map<string, SegmentReader>, posit
 }
 
 function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): void {
-  const buttons = result.sounds.map((sound) => {
-    const length = makeElement("span", sound.seconds === null ? "" : formatClock(sound.seconds));
+  const buttons = result.audioFiles.map((audioFile) => {
+    const length = makeElement("span", audioFile.seconds === null ? "" : formatClock(audioFile.seconds));
     const fileButton = makeElement(
       "button",
       "",
       length,
-      makeElement("bdi", sound.chapter || nameOf(sound.path)),
+      makeElement("bdi", audioFile.chapter || nameOf(audioFile.path)),
     );
     fileButton.onclick = () => {
       player.close();
       marks.clear();
       choose(fileButton);
-      showHeading(result, sound);
-      connectActions(result, sound, 1);
-      void open(sound, readers);
+      showHeading(result, audioFile);
+      connectActions(result, audioFile, 1);
+      void open(audioFile, readers);
     };
     return fileButton;
   });
@@ -130,27 +130,27 @@ function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): vo
 
 async function findTakes(
   result: ShownResult,
-  sound: AudioFile,
+  audioFile: AudioFile,
   readers: Map<string, SegmentReader>,
 ): Promise<void> {
   const countAtStart = changeCount;
-  const takes = await loadTakes(result, sound).catch((): Take[] => []);
+  const takes = await loadTakes(result, audioFile).catch((): Take[] => []);
   if (countAtStart !== changeCount) return;
   const max = Math.max(result.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
-  connectActions(result, sound, max);
-  showTakes(takes, sound, readers, (take) => {
+  connectActions(result, audioFile, max);
+  showTakes(takes, audioFile, readers, (take) => {
     const at = player.seconds > 0 ? player.position : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
     shownResult = take.shown;
-    showHeading(take.shown, take.sound);
-    connectActions(take.shown, take.sound, max);
-    void open(take.sound, readers, at);
+    showHeading(take.shown, take.audioFile);
+    connectActions(take.shown, take.audioFile, max);
+    void open(take.audioFile, readers, at);
   });
 }
 
-function showHeading(result: ShownResult, sound: AudioFile | undefined): void {
-  const name = sound === undefined ? "" : nameOf(sound.path);
-  const chapter = result.sounds.length > 1 && sound?.chapter ? `: ${sound.chapter}` : "";
+function showHeading(result: ShownResult, audioFile: AudioFile | undefined): void {
+  const name = audioFile === undefined ? "" : nameOf(audioFile.path);
+  const chapter = result.audioFiles.length > 1 && audioFile?.chapter ? `: ${audioFile.chapter}` : "";
   const title = result.title === "" ? name : `${result.title}${chapter}`;
   if (title !== "") getElement("#title").textContent = title;
   const take = result.take === null || result.take === 1 ? [] : [`take ${result.take}`];
@@ -159,30 +159,30 @@ function showHeading(result: ShownResult, sound: AudioFile | undefined): void {
 
 /** Shows a result. A result that is only text does not replace a task or a narration. */
 function show(result: ShownResult): void {
-  if (result.kind === "words" && shownResult !== null && shownResult.kind !== "words") return;
+  if (result.kind === "text" && shownResult !== null && shownResult.kind !== "text") return;
   // Ignore a repeated result, because showing it again would stop playing.
   if (JSON.stringify(result) === shownResultJson && !getElement("#player").hidden) return;
   shownResultJson = JSON.stringify(result);
   changeCount += 1;
   const countAtStart = changeCount;
   shownResult = result;
-  const [sound] = result.sounds;
+  const [audioFile] = result.audioFiles;
   player.close();
   marks.clear();
   for (const selector of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
     getElement(selector).hidden = true;
-  showHeading(result, sound);
-  connectActions(result, sound, result.take ?? 1);
+  showHeading(result, audioFile);
+  connectActions(result, audioFile, result.take ?? 1);
   const isFailed = result.isError || result.status === "failed";
   showStatus(result.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
   // Some hosts pass on only the text of a result. From the text, the page knows only the id, and it polls to get the
   // rest.
-  const isBare = result.kind !== "words" && result.status === "" && !result.isError;
+  const isBare = result.kind !== "text" && result.status === "" && !result.isError;
   if (isRunning(result) || isBare) {
     void pollUntilEnded(result, () => countAtStart === changeCount, show);
     return;
   }
-  if (sound === undefined) {
+  if (audioFile === undefined) {
     if (result.kind !== "task" || result.status !== "succeeded") return;
     if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, countAtStart));
     else offerMessage(result);
@@ -190,8 +190,8 @@ function show(result: ShownResult): void {
   }
   const readers = new Map<string, SegmentReader>();
   showFiles(result, readers);
-  void open(sound, readers);
-  if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, sound, readers);
+  void open(audioFile, readers);
+  if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, audioFile, readers);
 }
 
 async function fetchAudio(shownTask: ShownResult, countAtStart: number): Promise<void> {
@@ -203,15 +203,15 @@ async function fetchAudio(shownTask: ShownResult, countAtStart: number): Promise
   }
 }
 
-let size = "";
-let timer: ReturnType<typeof setTimeout> | undefined;
+let reportedSizeJson = "";
+let resizeTimer: ReturnType<typeof setTimeout> | undefined;
 new ResizeObserver(() => {
-  clearTimeout(timer);
-  timer = setTimeout(() => {
+  clearTimeout(resizeTimer);
+  resizeTimer = setTimeout(() => {
     const { width, height } = getElementOfType("main", HTMLElement).getBoundingClientRect();
     const newSize = { width: Math.ceil(width), height: Math.ceil(height) };
-    if (JSON.stringify(newSize) !== size) notify("ui/notifications/size-changed", newSize);
-    size = JSON.stringify(newSize);
+    if (JSON.stringify(newSize) !== reportedSizeJson) notify("ui/notifications/size-changed", newSize);
+    reportedSizeJson = JSON.stringify(newSize);
   }, 50);
 }).observe(getElementOfType("main", HTMLElement));
 

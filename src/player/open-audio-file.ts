@@ -17,9 +17,9 @@ import { buildPcmLayout, buildWav, createSamplesCutter, createWavCutter } from "
 const HEAD_BYTES = 512 * 1024;
 
 /** Creates the cutter for a sound's format from its first bytes. @throws HostError, DamagedError */
-export async function loadCutter(sound: AudioFile, pieces: PieceLoader): Promise<Cutter> {
-  const { format, sizeBytes, seconds } = sound;
-  if (format === "pcm") return createSamplesCutter(buildPcmLayout(sound.sampleRateHz), 0, sizeBytes);
+export async function loadCutter(audioFile: AudioFile, pieces: PieceLoader): Promise<Cutter> {
+  const { format, sizeBytes, seconds } = audioFile;
+  if (format === "pcm") return createSamplesCutter(buildPcmLayout(audioFile.sampleRateHz), 0, sizeBytes);
   const head = await pieces.read(0, HEAD_BYTES);
   if (format === "wav") return createWavCutter(head, sizeBytes);
   return format === "ogg" ? createOggCutter(head, sizeBytes, seconds) : createMp3Cutter(head, sizeBytes);
@@ -33,11 +33,11 @@ const looksRight: Readonly<Record<AudioFile["format"], (head: string) => boolean
 };
 
 /** Opens a sound. @throws HostError, DamagedError */
-export async function openAudioFile(sound: AudioFile): Promise<SegmentReader> {
-  const { format, sizeBytes, seconds } = sound;
-  const pieces = createPieceLoader(sound.uri, sizeBytes);
+export async function openAudioFile(audioFile: AudioFile): Promise<SegmentReader> {
+  const { format, sizeBytes, seconds } = audioFile;
+  const pieces = createPieceLoader(audioFile.uri, sizeBytes);
   if (sizeBytes > MAX_WHOLE_BYTES || (seconds ?? 0) > MAX_WHOLE_SECONDS)
-    return createSegmentReader(pieces, await loadCutter(sound, pieces), seconds);
+    return createSegmentReader(pieces, await loadCutter(audioFile, pieces), seconds);
   const bytes = await pieces.read(0, sizeBytes);
   if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();
   const segment: Segment = {
@@ -46,7 +46,7 @@ export async function openAudioFile(sound: AudioFile): Promise<SegmentReader> {
     endSeconds: Number.POSITIVE_INFINITY,
     leadInSeconds: 0,
     isLast: true,
-    bytes: format === "pcm" ? buildWav(buildPcmLayout(sound.sampleRateHz), bytes) : bytes,
+    bytes: format === "pcm" ? buildWav(buildPcmLayout(audioFile.sampleRateHz), bytes) : bytes,
     mimeType: MIME_TYPES[format],
   };
   return { durationSeconds: Number.POSITIVE_INFINITY, readAt: async () => segment };

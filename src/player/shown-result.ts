@@ -28,7 +28,7 @@ export interface AudioFile {
 }
 
 export interface ShownResult {
-  readonly kind: "task" | "narration" | "words";
+  readonly kind: "task" | "narration" | "text";
   readonly id: string;
   /** The narration's title; if empty, the file's name is shown. */
   readonly title: string;
@@ -38,7 +38,7 @@ export interface ShownResult {
   /** Facts to show with the title, such as format, duration and credits. */
   readonly facts: readonly string[];
   readonly take: number | null;
-  readonly sounds: readonly AudioFile[];
+  readonly audioFiles: readonly AudioFile[];
   /** Number of saved parts and of all parts; null if the result states none. */
   readonly parts: { readonly saved: number; readonly total: number } | null;
   /** The text to show once the sound is open; may be empty. */
@@ -72,7 +72,7 @@ export const formatClock = (seconds: number): string => {
 /** One day in seconds. A longer duration is considered an error and ignored. */
 const MAX_SHOWN_SECONDS = 86_400;
 
-function parseSound(
+function parseAudioFile(
   file: Fields,
   uri: string,
   secondsTold: unknown,
@@ -99,7 +99,7 @@ const formatCredits = (value: unknown): string[] => {
 function parseTask(facts: Fields, taskId: string, resultText: string, isError: boolean): ShownResult {
   const audio = parseFields(facts["audio"]);
   const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
-  const sound = parseSound(audio, uri, facts["audio_seconds"], null);
+  const audioFile = parseAudioFile(audio, uri, facts["audio_seconds"], null);
   const take = parseNumber(facts["take"], 999);
   const rate = parseNumber(audio["sample_rate"]);
   const voice = parseText(facts["voice"], 100);
@@ -111,14 +111,14 @@ function parseTask(facts: Fields, taskId: string, resultText: string, isError: b
     message: parseText(facts["message"]) || resultText,
     isError,
     facts: [
-      ...(sound === null ? [] : [sound.format]),
+      ...(audioFile === null ? [] : [audioFile.format]),
       ...(rate === null ? [] : [`${rate / 1000} kHz`]),
-      ...(sound?.seconds == null ? [] : [formatClock(sound.seconds)]),
+      ...(audioFile?.seconds == null ? [] : [formatClock(audioFile.seconds)]),
       ...formatCredits(parseFields(facts["billing"])["charged_credits"]),
       ...(voice === "" ? [] : [voice]),
     ],
     take,
-    sounds: sound === null ? [] : [sound],
+    audioFiles: audioFile === null ? [] : [audioFile],
     parts: null,
     note: "",
   };
@@ -133,13 +133,13 @@ function parseNarration(
   const parts = parseFields(facts["parts"]);
   const total = parseNumber(parts["total"], 1e6);
   const base = `audio://narrations/${narrationId}/files/`;
-  const sounds = parseEntries(facts["files"], 200).flatMap((entry, index) => {
+  const audioFiles = parseEntries(facts["files"], 200).flatMap((entry, index) => {
     const file = parseFields(entry);
     const uri = `${base}${index + 1}`;
-    const sound = parseSound(file, uri, file["duration_seconds"], uri);
-    return sound === null ? [] : [sound];
+    const audioFile = parseAudioFile(file, uri, file["duration_seconds"], uri);
+    return audioFile === null ? [] : [audioFile];
   });
-  const seconds = sounds.reduce((sum, sound) => sum + (sound.seconds ?? 0), 0);
+  const seconds = audioFiles.reduce((sum, audioFile) => sum + (audioFile.seconds ?? 0), 0);
   return {
     kind: "narration",
     id: narrationId,
@@ -148,12 +148,12 @@ function parseNarration(
     message: parseText(facts["message"]) || said,
     isError,
     facts: [
-      ...(sounds[0] === undefined ? [] : [sounds[0].format, formatClock(seconds)]),
+      ...(audioFiles[0] === undefined ? [] : [audioFiles[0].format, formatClock(seconds)]),
       // Omit the credits while the narration is being made, because its message states the cost so far.
-      ...(sounds[0] === undefined ? [] : formatCredits(parseFields(facts["credits"])["charged"])),
+      ...(audioFiles[0] === undefined ? [] : formatCredits(parseFields(facts["credits"])["charged"])),
     ],
     take: null,
-    sounds,
+    audioFiles,
     parts: total === null ? null : { saved: parseNumber(parts["saved"], total) ?? 0, total },
     // If parts have problems, the message stays visible after the sound is open.
     note: parseEntries(facts["problems"]).length > 0 ? parseText(facts["message"]) : "",
@@ -177,7 +177,7 @@ export function parseShownResult(result: Fields): ShownResult {
   const taskId = parseId(facts["task_id"]) || (isError ? "" : parseId(inText?.replace(/[).,]+$/, "")));
   if (taskId !== "") return parseTask(facts, taskId, forPeople, isError);
   return {
-    kind: "words",
+    kind: "text",
     id: "",
     title: "",
     status: "",
@@ -185,7 +185,7 @@ export function parseShownResult(result: Fields): ShownResult {
     isError,
     facts: [],
     take: null,
-    sounds: [],
+    audioFiles: [],
     parts: null,
     note: "",
   };

@@ -11,7 +11,7 @@ const MAX_TAKES = 6;
 
 export interface Take {
   readonly shown: ShownResult;
-  readonly sound: AudioFile;
+  readonly audioFile: AudioFile;
 }
 
 /**
@@ -19,8 +19,8 @@ export interface Take {
  *
  * @throws HostError
  */
-export async function loadTakes(shown: ShownResult, sound: AudioFile): Promise<Take[]> {
-  const ownTake = { shown, sound };
+export async function loadTakes(shown: ShownResult, audioFile: AudioFile): Promise<Take[]> {
+  const ownTake = { shown, audioFile };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = parseEntries(parseFields(list["structuredContent"])["tasks"], 200).map(parseFields);
   // Compare hashes of requests, because the rows contain only excerpts of texts, which are often equal.
@@ -39,8 +39,8 @@ export async function loadTakes(shown: ShownResult, sound: AudioFile): Promise<T
   const found = await Promise.all(
     otherTakes.map(async ({ taskId }): Promise<Take[]> => {
       const otherTake = parseShownResult(await callTool("get_task", { task_id: taskId }));
-      const [saved] = otherTake.sounds;
-      return saved === undefined || otherTake.id !== taskId ? [] : [{ shown: otherTake, sound: saved }];
+      const [saved] = otherTake.audioFiles;
+      return saved === undefined || otherTake.id !== taskId ? [] : [{ shown: otherTake, audioFile: saved }];
     }),
   );
   return [ownTake, ...found.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
@@ -60,7 +60,7 @@ export function showTakes(
     return;
   }
   const buttons = takes.map((take) => {
-    const { shown, sound } = take;
+    const { shown, audioFile } = take;
     const canvas = makeElement("canvas");
     canvas.ariaHidden = "true";
     const facts = makeElement("small", shown.facts.filter((fact) => /:|credits/.test(fact)).join(" · "));
@@ -71,23 +71,27 @@ export function showTakes(
       facts,
       canvas,
     );
-    takeButton.ariaPressed = `${sound === current}`;
+    takeButton.ariaPressed = `${audioFile === current}`;
     takeButton.onclick = () => {
       for (const other of buttons) other.ariaPressed = `${other === takeButton}`;
       choose(take);
     };
     const wave = new Waveform(canvas, 48);
     // Read small takes immediately, so that they play without a wait.
-    if (sound.sizeBytes <= MAX_WHOLE_BYTES) void draw(sound, wave, readers);
+    if (audioFile.sizeBytes <= MAX_WHOLE_BYTES) void draw(audioFile, wave, readers);
     return takeButton;
   });
   box.replaceChildren(...buttons);
 }
 
-async function draw(sound: AudioFile, wave: Waveform, readers: Map<string, SegmentReader>): Promise<void> {
+async function draw(
+  audioFile: AudioFile,
+  wave: Waveform,
+  readers: Map<string, SegmentReader>,
+): Promise<void> {
   try {
-    const reader = readers.get(sound.uri) ?? (await openAudioFile(sound));
-    readers.set(sound.uri, reader);
+    const reader = readers.get(audioFile.uri) ?? (await openAudioFile(audioFile));
+    readers.set(audioFile.uri, reader);
     const segment = await reader.readAt(0);
     await wave.add(segment, reader.durationSeconds);
   } catch {

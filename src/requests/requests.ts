@@ -81,7 +81,7 @@ export function createRequests(deps: RequestDeps): Requests {
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
   jobs.setConcurrencySlotsFullListener(() => resumer.schedule());
-  let mcpTasks: Promise<McpTasks> | undefined;
+  let loadedMcpTasks: Promise<McpTasks> | undefined;
   return {
     generate: async (request, call) => {
       resumer.schedule();
@@ -98,17 +98,17 @@ export function createRequests(deps: RequestDeps): Requests {
     },
     loadMcpTaskOperations: async () => {
       resumer.schedule();
-      mcpTasks ??= import("./mcp-tasks/mcp-tasks.ts").then((module) => new module.McpTasks(deps, jobs));
-      const mcpTaskOperations = await mcpTasks;
+      loadedMcpTasks ??= import("./mcp-tasks/mcp-tasks.ts").then((module) => new module.McpTasks(deps, jobs));
+      const mcpTaskOperations = await loadedMcpTasks;
       return {
         start: (request, call) => mcpTaskOperations.start(prepareRequest(request), request, call),
         findMcpTask: (mcpTaskId) => deps.ledger.store.mcpTasks.find(mcpTaskId),
         mcpTaskOperations,
       };
     },
-    getTask: (taskId, call) => {
+    getTask: (taskIdOrHandle, call) => {
       resumer.schedule();
-      return queryTask(deps, jobs, taskId, call);
+      return queryTask(deps, jobs, taskIdOrHandle, call);
     },
     download: (request, call) => {
       resumer.schedule();
@@ -142,7 +142,7 @@ export function createRequests(deps: RequestDeps): Requests {
     },
     readVerifiedBytes: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
-      (await mcpTasks)?.close();
+      (await loadedMcpTasks)?.close();
       await resumer.close();
       await jobs.close();
       await deps.limits.close();

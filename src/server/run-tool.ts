@@ -143,22 +143,23 @@ export function detectClientTraits(deps: ServerDeps, context: ServerContext, cli
   };
 }
 
-/**
- * Shortens the default wait for a client that has given up a call before. If the client gives up this call, records how
- * long the client waited.
- */
-function capWaitAndTrackTimeout(
-  { toolDeps }: ServerDeps,
-  { timeout }: Client,
-  signal: AbortSignal,
-): ToolDeps {
-  if (timeout === undefined) return toolDeps;
+/** Shortens the default wait for a client that has given up a call before. */
+const capDefaultWait = ({ toolDeps }: ServerDeps, { timeout }: Client): ToolDeps =>
+  timeout === undefined
+    ? toolDeps
+    : { ...toolDeps, defaultWaitSeconds: timeout.capWaitSeconds(toolDeps.defaultWaitSeconds) };
+
+/** Records how long the client waited, if it gives up this call. */
+function recordGiveUp({ timeout }: Client, signal: AbortSignal): void {
+  if (timeout === undefined) return;
   const beganAtMs = systemClock.steadyMs();
-  const gaveUp = (): void => {
-    if (!isCancelledByCaller(signal.reason)) timeout.recordGiveUp(systemClock.steadyMs() - beganAtMs);
-  };
-  signal.addEventListener("abort", gaveUp, { once: true });
-  return { ...toolDeps, defaultWaitSeconds: timeout.capWaitSeconds(toolDeps.defaultWaitSeconds) };
+  signal.addEventListener(
+    "abort",
+    () => {
+      if (!isCancelledByCaller(signal.reason)) timeout.recordGiveUp(systemClock.steadyMs() - beganAtMs);
+    },
+    { once: true },
+  );
 }
 
 /**
@@ -177,7 +178,8 @@ export async function runTool(
   const { signal } = context.mcpReq;
   const send = createProgressSender(context, deps.log);
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
-  const toolDeps = capWaitAndTrackTimeout(deps, client, signal);
+  const toolDeps = capDefaultWait(deps, client);
+  recordGiveUp(client, signal);
   try {
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
     // Tools with `openWorldHint` use the service or its ledger, so they need valid settings. Report invalid settings
@@ -186,28 +188,28 @@ export async function runTool(
     const parsedArgs = coerceArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
-    const seconds = maxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
+    const maxSeconds = maxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
     const mayAnswerAsMcpTask = client.isModern === true && declaresMcpTasks(context);
-    const start =
+    const run =
       mayAnswerAsMcpTask && tool.runAsMcpTask !== undefined
         ? tool.runAsMcpTask
         : async (...rest: Parameters<Tool["run"]>) => ({ view: await tool.run(...rest) });
     const runWithArguments = async (toolArgs: unknown) =>
-      await runWithCallTimeout(seconds, signal, (ending) =>
-        start(toolArgs, toolDeps, { signal: ending, onProgress }),
+      await runWithCallTimeout(maxSeconds, signal, (ending) =>
+        run(toolArgs, toolDeps, { signal: ending, onProgress }),
       );
-    let started = await runWithArguments(args);
-    const question = "view" in started ? started.view.question : undefined;
+    let statusOrView = await runWithArguments(args);
+    const question = "view" in statusOrView ? statusOrView.view.question : undefined;
     const leftMs = endsAtMs - systemClock.steadyMs();
     const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
     if (elicitation?.kind === "ask") return elicitation.result;
     if (elicitation?.kind === "answered" && question !== undefined) {
-      started = await runWithArguments({ ...args, [question.argument]: elicitation.value });
+      statusOrView = await runWithArguments({ ...args, [question.argument]: elicitation.value });
     }
     const note = tool.annotations.openWorldHint ? deps.takeNoteForNextResult : () => null;
-    return "view" in started
-      ? await toCallResult(withNote(started.view, note()), detectClientTraits(deps, context, client))
-      : buildMcpTaskResult(started.working, deps.redact);
+    return "view" in statusOrView
+      ? await toCallResult(withNote(statusOrView.view, note()), detectClientTraits(deps, context, client))
+      : buildMcpTaskResult(statusOrView.working, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, listPublishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);

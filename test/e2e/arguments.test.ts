@@ -81,7 +81,7 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
   [
     "three references with a voice",
     { prompt: "x", voice: "kian_en_zh", audio_references: [url(30), url(31), url(32)] },
-    /audio_references must hold at most 2/,
+    /audio_references must contain at most 2/,
   ],
   [
     "a long reference",

@@ -7,7 +7,7 @@ const MAX_SILENCES = 150;
 const MAX_MISSING_SILENCES = 2;
 const MISSING_SILENCE_COST = 6;
 /**
- * Tolerated deviation of a stretch of speech from its expected length: this share of the expected length, plus
+ * Tolerated deviation of speech from its expected length: this share of the expected length, plus
  * `TOLERANCE_SECONDS`. A deviation as large as the tolerance costs 1.
  */
 const TOLERANCE_SHARE = 0.15;
@@ -26,7 +26,7 @@ interface Step {
   readonly cost: number;
   /** Index of the last sentence before the edge. */
   readonly sentence: number;
-  /** The end of the silence, where the next stretch of speech begins. */
+  /** The end of the silence, where speech begins again. */
   readonly endSeconds: number;
   readonly silence: Silence | undefined;
   readonly previous: Step | undefined;
@@ -40,71 +40,77 @@ const longestSilences = (silences: readonly Silence[], count: number): Silence[]
 const measureSilence = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
 
 /**
- * Returns the cost of a stretch of speech. The cost grows with the difference between its actual and expected duration.
+ * Returns the cost of the speech between two matched edges. The cost grows with the difference between its actual and expected duration.
  */
-function stretchCost(seconds: number, expected: number): number {
-  const tolerance = TOLERANCE_SECONDS + TOLERANCE_SHARE * expected;
-  return ((seconds - expected) / tolerance) ** 2;
+function speechCost(seconds: number, expectedSeconds: number): number {
+  const tolerance = TOLERANCE_SECONDS + TOLERANCE_SHARE * expectedSeconds;
+  return ((seconds - expectedSeconds) / tolerance) ** 2;
 }
 
 /**
  * Matches silences to the edges between sentences, in order, at the lowest total cost.
  *
- * @param weights the approximate speaking time of each sentence in seconds
+ * @param approximateSeconds the approximate speaking time of each sentence in seconds
  * @returns the silence of each edge, or undefined for an edge without one
  */
 export function matchSilences(
-  weights: readonly number[],
+  approximateSeconds: readonly number[],
   lengthSeconds: number,
-  all: readonly Silence[],
+  silences: readonly Silence[],
 ): (Silence | undefined)[] {
-  const edges = weights.length - 1;
-  const silences = longestSilences(all, MAX_SILENCES).sort(
+  const edges = approximateSeconds.length - 1;
+  const searched = longestSilences(silences, MAX_SILENCES).sort(
     (one, other) => one.startSeconds - other.startSeconds,
   );
-  if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
+  if (edges < 1 || searched.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
   // Assume that the longest silences lie between sentences, because pauses inside sentences are shorter.
-  const longest = longestSilences(silences, edges).map(measureSilence);
+  const longest = longestSilences(searched, edges).map(measureSilence);
   const medianSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
-  const spokenShare = (lengthSeconds - pausedSeconds) / weights.reduce((sum, weight) => sum + weight, 0);
-  const expected = weights.map((weight) => weight * spokenShare);
-  const silenceCosts = silences.map(
+  const spokenShare =
+    (lengthSeconds - pausedSeconds) / approximateSeconds.reduce((sum, seconds) => sum + seconds, 0);
+  const expectedSeconds = approximateSeconds.map((seconds) => seconds * spokenShare);
+  const silenceCosts = searched.map(
     (silence) => SHORTNESS_COST * Math.max(0, 1 - measureSilence(silence) / medianSeconds) ** 2,
   );
 
   const start: Step = { cost: 0, sentence: -1, endSeconds: 0, silence: undefined, previous: undefined };
   /** The matches of each edge, indexed by the sentence before the edge and sorted by the times of their silences. */
   const steps: Step[][] = [];
-  const cheapestTo = (sentence: number, endSeconds: number): { cost: number; previous: Step } | undefined => {
-    let found: { cost: number; previous: Step } | undefined;
-    let stretch = 0;
+  const findCheapestPath = (
+    sentence: number,
+    endSeconds: number,
+  ): { cost: number; previous: Step } | undefined => {
+    let cheapest: { cost: number; previous: Step } | undefined;
+    let expectedPathSeconds = 0;
     for (let from = sentence; from >= Math.max(0, sentence - MAX_MISSING_SILENCES); from -= 1) {
-      stretch += expected[from] ?? 0;
+      expectedPathSeconds += expectedSeconds[from] ?? 0;
       const missingSilences = sentence - from;
       for (const previous of from === 0 ? [start] : (steps[from - 1] ?? [])) {
         if (previous.endSeconds >= endSeconds) break;
         const spoken = endSeconds - previous.endSeconds;
         const pauses = missingSilences * medianSeconds;
         const cost =
-          previous.cost + missingSilences * MISSING_SILENCE_COST + stretchCost(spoken - pauses, stretch);
-        if (found === undefined || cost < found.cost) found = { cost, previous };
+          previous.cost +
+          missingSilences * MISSING_SILENCE_COST +
+          speechCost(spoken - pauses, expectedPathSeconds);
+        if (cheapest === undefined || cost < cheapest.cost) cheapest = { cost, previous };
       }
     }
-    return found;
+    return cheapest;
   };
   for (let sentence = 0; sentence < edges; sentence += 1) {
     steps.push(
-      silences.flatMap((silence, index) => {
-        const way = cheapestTo(sentence, silence.startSeconds);
-        if (way === undefined) return [];
-        const cost = way.cost + (silenceCosts[index] ?? 0);
-        return [{ cost, sentence, endSeconds: silence.endSeconds, silence, previous: way.previous }];
+      searched.flatMap((silence, index) => {
+        const cheapestPath = findCheapestPath(sentence, silence.startSeconds);
+        if (cheapestPath === undefined) return [];
+        const cost = cheapestPath.cost + (silenceCosts[index] ?? 0);
+        return [{ cost, sentence, endSeconds: silence.endSeconds, silence, previous: cheapestPath.previous }];
       }),
     );
   }
   const chosenSilences = Array<Silence | undefined>(edges).fill(undefined);
-  let step = cheapestTo(edges, lengthSeconds)?.previous;
+  let step = findCheapestPath(edges, lengthSeconds)?.previous;
   for (; step?.silence !== undefined; step = step.previous) chosenSilences[step.sentence] = step.silence;
   return chosenSilences;
 }

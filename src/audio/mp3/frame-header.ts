@@ -32,8 +32,8 @@ export interface FrameHeader {
   readonly hasCrc: boolean;
   /** Length of the whole frame including its header. */
   readonly frameBytes: number;
-  /** Number of samples: 1,152 in two granules (MPEG-1), or 576 in one granule. */
-  readonly samples: number;
+  /** Samples per channel in a frame: 1,152 in two granules (MPEG-1), or 576 in one granule. */
+  readonly samplesPerFrame: number;
   /** Offset of the side information in the frame. */
   readonly sideOffset: number;
   readonly sideBytes: number;
@@ -52,7 +52,7 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
   // Refuse reserved values too, because random bytes that resemble a header often contain one.
   if (sampleRateHz === undefined || kbps === undefined || kbps === 0 || (fourth & 3) === 2) return null;
   const channels = fourth >> 6 === MONO ? 1 : 2;
-  const samples = version === "1" ? 1152 : 576;
+  const samplesPerFrame = version === "1" ? 1152 : 576;
   const hasCrc = (second & 1) === 0;
   return {
     version,
@@ -60,8 +60,8 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
     channels,
     bitrateIndex,
     hasCrc,
-    frameBytes: Math.floor(((samples / 8) * kbps * 1000) / sampleRateHz) + ((third >> 1) & 1),
-    samples,
+    frameBytes: Math.floor(((samplesPerFrame / 8) * kbps * 1000) / sampleRateHz) + ((third >> 1) & 1),
+    samplesPerFrame,
     sideOffset: HEADER_BYTES + (hasCrc ? CRC_BYTES : 0),
     sideBytes: sideInformationBytes(version, channels),
   };

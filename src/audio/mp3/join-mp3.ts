@@ -27,16 +27,16 @@ interface PlacedPart {
 
 /** Counts the silent frames to insert so that a part's sound begins at a given time. */
 function silentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds: number): number {
-  const { samples, sampleRateHz } = part.header;
-  const start = (startSeconds * sampleRateHz - part.edges.leadingSamples) / samples;
+  const { samplesPerFrame, sampleRateHz } = part.header;
+  const start = (startSeconds * sampleRateHz - part.edges.leadingSamples) / samplesPerFrame;
   return Math.max(0, Math.round(start) - firstFrame);
 }
 
 function countSilentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSeconds: number): number {
-  const { samples, sampleRateHz } = part.header;
+  const { samplesPerFrame, sampleRateHz } = part.header;
   const present = part.edges.trailingSamples + (next?.edges.leadingSamples ?? 0);
-  const frames = Math.round((pauseSeconds * sampleRateHz - present) / samples);
-  return Math.max(frames, next === undefined ? 0 : FADING_SAMPLES / samples);
+  const frames = Math.round((pauseSeconds * sampleRateHz - present) / samplesPerFrame);
+  return Math.max(frames, next === undefined ? 0 : FADING_SAMPLES / samplesPerFrame);
 }
 
 function placeParts(
@@ -64,11 +64,11 @@ function placeParts(
 }
 
 function computeSpan({ part, firstFrame }: PlacedPart): Span {
-  const { samples, sampleRateHz } = part.header;
+  const { samplesPerFrame, sampleRateHz } = part.header;
   const { leadingSamples, trailingSamples } = part.edges;
   return {
-    startSeconds: (firstFrame * samples + leadingSamples) / sampleRateHz,
-    endSeconds: ((firstFrame + part.frameCount) * samples - trailingSamples) / sampleRateHz,
+    startSeconds: (firstFrame * samplesPerFrame + leadingSamples) / sampleRateHz,
+    endSeconds: ((firstFrame + part.frameCount) * samplesPerFrame - trailingSamples) / sampleRateHz,
   };
 }
 
@@ -118,7 +118,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   if (first === undefined) throw new RangeError("there is no part to join");
   const { placedParts, frames, bytes, framesBefore } = placeParts(parts, request);
   const spans = placedParts.map(computeSpan);
-  const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
+  const durationSeconds = (frames * first.header.samplesPerFrame) / first.header.sampleRateHz;
   const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   const information = buildInfoFrame({
     like: first.headerBytes,

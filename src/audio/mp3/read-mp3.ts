@@ -71,6 +71,6 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
     }
   }
   if (first === undefined) throw file.damagedPartError("it holds no sound");
-  const edges = edgeSilence(information, frames, frames * first.header.samples);
+  const edges = edgeSilence(information, frames, frames * first.header.samplesPerFrame);
   return { ...first, isConstant, frameCount: frames, audioBytes, framePositions: milestones, edges };
 }

@@ -32,7 +32,8 @@ export function parseMainDataBegin({ header, bytes }: Frame): number {
 }
 
 /** Returns the number of granules in a frame, multiplied by the number of channels. */
-const granuleChannelCount = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
+const granuleChannelCount = ({ samplesPerFrame, channels }: FrameHeader): number =>
+  (samplesPerFrame / 576) * channels;
 
 /**
  * Returns the bit at which the fields of one channel of one granule begin. `index` counts channels across the granules

@@ -11,6 +11,7 @@ import { MAX_PART_SECONDS, splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { parseReplacement } from "../text/plan-text.ts";
+import { quoteError } from "../text/quote-error.ts";
 import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildInheritedRemarks } from "./plan-remarks.ts";
 import { applyPronunciations } from "./respelled-part.ts";
@@ -26,7 +27,7 @@ export interface Edit {
  * Groups of equivalent punctuation marks. A mark in a quoted passage matches every mark of its group, because people
  * often type another form of the mark than the text has.
  */
-const SAME_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', "-‐‑–—−"];
+const EQUIVALENT_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', "-‐‑–—−"];
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
@@ -35,22 +36,18 @@ function quotePattern(quote: string): RegExp {
   const words = quote.normalize("NFC").trim().split(/\s+/);
   const forms = words.map((word) =>
     Array.from(word, (character) => {
-      const marks = SAME_MARKS.find((all) => all.includes(character));
+      const marks = EQUIVALENT_MARKS.find((group) => group.includes(character));
       return marks === undefined ? escaped(character) : `[${escaped(marks)}]`;
     }).join(""),
   );
   return new RegExp(forms.join("\\s+"), "gu");
 }
 
+const QUOTE_REMEDY =
+  "Quote some consecutive words that occur once in the text, as they are spoken, without Markdown; more words make a quote unique.";
+
 function refuse(quote: string, rule: string): never {
-  throw new AudioError(
-    "invalid_request",
-    `edits: the quote ${JSON.stringify(shortenExcerpt(quote))} ${rule}. Nothing was sent.`,
-    {
-      remedy:
-        "Quote some words in a row that stand once in the text, as they are spoken, without marks of Markdown; more words make a quote unique.",
-    },
-  );
+  throw quoteError("edits", quote, rule, QUOTE_REMEDY);
 }
 
 /**
@@ -65,14 +62,14 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
   if (replacement.length > MAX_REPLACEMENT_CODE_UNITS) {
     refuse(quote, `has a replacement of more than ${MAX_REPLACEMENT_CODE_UNITS} characters`);
   }
-  if (!hasWords(quote)) refuse(quote, "must hold a letter or a digit");
+  if (!hasWords(quote)) refuse(quote, "must contain a letter or a digit");
   const pattern = quotePattern(quote);
   const count = texts.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
   if (count === 0) {
     const isOverAnEnd = pattern.test(texts.join(PARAGRAPH_JOINT));
-    refuse(quote, isOverAnEnd ? "extends beyond the end of a part" : "stands nowhere in this narration");
+    refuse(quote, isOverAnEnd ? "extends beyond the end of a part" : "does not occur in this narration");
   }
-  if (count > 1) refuse(quote, `stands ${count} times in this narration, and must stand there once`);
+  if (count > 1) refuse(quote, `occurs ${count} times in this narration, and must occur once`);
   return texts.map((text) => text.replace(pattern, () => replacement));
 }
 
@@ -235,9 +232,9 @@ function divideEditedPart(
     return [whole];
   }
   const speed = part.settings?.speed ?? settings.speed ?? 1;
-  const stretches = splitIntoParts(part.text.split(PARAGRAPH_JOINT), speed);
-  return stretches.map(({ text, endsParagraph }, at) => {
-    const isLast = at === stretches.length - 1;
+  const partTexts = splitIntoParts(part.text.split(PARAGRAPH_JOINT), speed);
+  return partTexts.map(({ text, endsParagraph }, at) => {
+    const isLast = at === partTexts.length - 1;
     const pauseAfterSeconds = isLast ? part.pauseAfterSeconds : endsParagraph ? pauseSeconds : 0;
     const { startSeconds: _, cue: __, ...untimed } = part;
     return applyPronunciations({ ...(at === 0 ? part : untimed), text, pauseAfterSeconds }, options).part;

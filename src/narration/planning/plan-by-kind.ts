@@ -20,10 +20,10 @@ export async function planByKind(input: NarrationInput, options: PlanOptions): P
     return planSheet(input.text, options);
   }
   const { buildStoredPlan } = await import("./build-stored-plan.ts");
-  return buildStoredPlan(await toProseText(input), options);
+  return buildStoredPlan(await toPlanSource(input), options);
 }
 
-async function toProseText(input: Exclude<NarrationInput, { format: "sheet" }>): Promise<PlanSource> {
+async function toPlanSource(input: Exclude<NarrationInput, { format: "sheet" }>): Promise<PlanSource> {
   if (input.format === "html") {
     const { parseHtml } = await import("../books/parse-html.ts");
     return { read: (skipped) => parseHtml(input.text, skipped) };

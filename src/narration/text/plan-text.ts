@@ -164,11 +164,11 @@ function cutRunsIntoParts(
       ...(volume === undefined ? {} : { volume }),
     };
     const groups = pausesAfterParagraphs ? splitRunByParagraph(run) : [run.paragraphs];
-    const stretches = groups.flatMap((paragraphs) => splitIntoParts(paragraphs, speed));
-    for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
-      const isLast = at === stretches.length - 1;
+    const partTexts = groups.flatMap((paragraphs) => splitIntoParts(paragraphs, speed));
+    for (const [at, { text, speechMs, endsParagraph }] of partTexts.entries()) {
+      const isLast = at === partTexts.length - 1;
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
-      // Skip text without letters or digits, such as a stretch of a long row of symbols.
+      // Skip text without letters or digits, such as a part of a long row of symbols.
       if (!hasWords(text)) {
         skipped.add("no_words", text);
         continue;

@@ -1,8 +1,7 @@
 /** Finds a part by words quoted from it. A quote is needed because the number of a part may change with an edit. */
-import { AudioError } from "../../errors.ts";
 import { hasWords } from "./characters.ts";
-import { shortenExcerpt } from "./excerpt.ts";
 import { flowParagraph, normalizeLines } from "./normalize.ts";
+import { quoteError } from "./quote-error.ts";
 
 /** Maximum number of matches that the message about an ambiguous quote shows. */
 const SHOWN_MATCHES = 3;
@@ -12,7 +11,8 @@ const SHOWN_QUOTE_CODE_UNITS = 60;
 /** Normalises line breaks, white space and forms of accents for comparison. */
 const flatten = (text: string): string => flowParagraph(normalizeLines(text).replace(/[\n\u2028]+/g, "\n"));
 
-const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
+/** Replaces each mark by the form in which people type it. Applied in this order. */
+const TYPED_FORMS: ReadonlyArray<readonly [marks: RegExp, typed: string]> = [
   [/[‘’‚′`´]/g, "'"],
   [/[“”„«»″]/g, '"'],
   [/[‐‑–—−]+|--+/g, "-"],
@@ -22,13 +22,13 @@ const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
 
 /** Writes a text in the way that people type it: straight quotation marks, lower case, no Markdown. */
 const normaliseAsTyped = (text: string): string =>
-  SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
+  TYPED_FORMS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
+
+const QUOTE_REMEDY =
+  "Quote some consecutive words that occur in one part only; more words make a quote unique.";
 
 function refuse(quote: string, rule: string): never {
-  const shownQuote = JSON.stringify(shortenExcerpt(quote));
-  throw new AudioError("invalid_request", `retakes: the quote ${shownQuote} ${rule}. Nothing was sent.`, {
-    remedy: "Quote some words in a row that stand in one part alone; more words make a quote unique.",
-  });
+  throw quoteError("retakes", quote, rule, QUOTE_REMEDY);
 }
 
 /** Shows the quote with some words around it. */
@@ -52,7 +52,7 @@ export function findPartsByQuote(
   quote: string,
 ): number[] {
   const flatQuote = flatten(quote);
-  if (!hasWords(flatQuote)) refuse(quote, "must hold a letter or a digit");
+  if (!hasWords(flatQuote)) refuse(quote, "must contain a letter or a digit");
   const texts = parts.map(({ text }) => flatten(text));
   for (const form of [(text: string) => text, normaliseAsTyped]) {
     const forms = texts.map(form);
@@ -66,11 +66,11 @@ export function findPartsByQuote(
       .map((index) => `part ${index + 1}: ${quoteInContext(forms[index] ?? "", wantedForm)}`);
     refuse(
       quote,
-      `stands in ${found.length} different parts, and must stand in one (${shownMatches.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
+      `occurs in ${found.length} different parts, and must occur in one (${shownMatches.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
     );
   }
   if (normaliseAsTyped(texts.join(" ")).includes(normaliseAsTyped(flatQuote))) {
     refuse(quote, "extends beyond the end of a part; quote words of the one part that is meant");
   }
-  return refuse(quote, "stands in no part of this narration");
+  return refuse(quote, "occurs in no part of this narration");
 }

@@ -264,11 +264,11 @@ function buildParts({ cue, isFirst, speaker, text }: Sentence, narrationSpeed: n
     ...(volume === undefined ? {} : { volume }),
   };
   return splitIntoParts([text], speed)
-    .filter((stretch) => hasWords(stretch.text))
-    .map((stretch, at) => {
-      const estimatedSeconds = stretch.speechMs / 1000 / speed;
+    .filter((partText) => hasWords(partText.text))
+    .map((partText, at) => {
+      const estimatedSeconds = partText.speechMs / 1000 / speed;
       return {
-        text: stretch.text,
+        text: partText.text,
         ...(voice === undefined ? {} : { voice }),
         ...(Object.keys(settings).length === 0 ? {} : { settings }),
         chapterIndex: 0,

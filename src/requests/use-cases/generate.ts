@@ -82,12 +82,12 @@ export async function runRequest(
   const call = startDeadline(givenCall, deps.clock);
   const { idempotencyKey } = buildNewRecord(deps, prepared);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const foundDirectly = await findWithinWait(deps, prepared, call, idempotencyKey);
-    const found = (await findOtherPronunciation(deps, prepared, foundDirectly)) ?? {
-      ...foundDirectly,
-      notes: [...(prepared.notes ?? []), ...foundDirectly.notes],
+    const exactMatch = await findWithinWait(deps, prepared, call, idempotencyKey);
+    const resolved = (await findOtherPronunciation(deps, prepared, exactMatch)) ?? {
+      ...exactMatch,
+      notes: [...(prepared.notes ?? []), ...exactMatch.notes],
     };
-    const view = await runRecord(deps, jobs, saveOptions, found, call);
+    const view = await runRecord(deps, jobs, saveOptions, resolved, call);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -133,38 +133,24 @@ export function callTimedOutError(
 }
 
 /**
- * Runs the job of a record and waits for it. Returns `null` if the job ended without a result, so that the record
- * must be looked up again.
+ * Returns the saved audio of a record, or runs its job and waits for it. Returns `null` if the job ended without a
+ * result, so that the record must be looked up again.
  */
 async function runRecord(
   deps: RequestDeps,
   jobs: JobRunner,
   saveOptions: SaveOptions,
-  { record, file: saved, notes }: ResolvedRecord,
+  { record, file, notes }: ResolvedRecord,
   call: CallWithDeadline,
 ): Promise<RequestView | null> {
-  const wasKnown = record.taskId !== null && record.status !== "failed";
-  if (saved !== null) {
+  if (file !== null) {
     const listedRecord = await markListed(deps, record);
-    const namedFile = await saveUnderName(deps, listedRecord, saved, saveOptions);
+    const namedFile = await saveUnderName(deps, listedRecord, file, saveOptions);
     return await buildSavedView(deps, listedRecord, { replayed: true, file: namedFile, notes }, saveOptions);
   }
-  await deps.folder.ensureWritable();
-  const name = await chooseNameAndReplacement(deps, record, saveOptions);
-  call.signal.throwIfAborted();
-  const listedRecord = await markListed(deps, record);
-  const preparedRecord = { ...listedRecord, ...name };
-  const recordToStart = (await call.mcpTaskPreparation?.prepare(preparedRecord)) ?? preparedRecord;
-  const { job, isNew } = jobs.start(recordToStart, "submit", {
-    mayReplaceFailedTask: call.mcpTaskPreparation?.isResumed !== true,
-  });
-  const mayReturnEarly = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
-  // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
-  // again after the same time.
-  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
-  const waitingCall = isLikelyClientRetry ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
-  const outcome =
-    (await waitForJob(job, waitingCall, mayReturnEarly)) ?? (await waitUntilStored(job, call, deps));
+  const wasKnown = record.taskId !== null && record.status !== "failed";
+  const { job, isNew } = await startJob(deps, jobs, saveOptions, record, call);
+  const outcome = await waitForOutcome(deps, job, isNew, call);
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTaskCount === 0));
   switch (outcome?.kind) {
     case undefined:
@@ -183,6 +169,39 @@ async function runRecord(
     case "not_wanted":
       return null;
   }
+}
+
+/** Starts the job of a record, or joins the job that runs for it. Before that, checks that its audio can be saved. */
+async function startJob(
+  deps: RequestDeps,
+  jobs: JobRunner,
+  saveOptions: SaveOptions,
+  record: RequestRecord,
+  call: CallWithDeadline,
+): Promise<{ job: Job; isNew: boolean }> {
+  await deps.folder.ensureWritable();
+  const name = await chooseNameAndReplacement(deps, record, saveOptions);
+  call.signal.throwIfAborted();
+  const preparedRecord = { ...(await markListed(deps, record)), ...name };
+  const recordToStart = (await call.mcpTaskPreparation?.prepare(preparedRecord)) ?? preparedRecord;
+  return jobs.start(recordToStart, "submit", {
+    mayReplaceFailedTask: call.mcpTaskPreparation?.isResumed !== true,
+  });
+}
+
+/** Waits for a job as long as the call may. Returns `null` if the job then still runs. */
+async function waitForOutcome(
+  deps: RequestDeps,
+  job: Job,
+  isNew: boolean,
+  call: CallWithDeadline,
+): Promise<JobOutcome | null> {
+  const mayReturnEarly = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
+  // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
+  // again after the same time.
+  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
+  const waitingCall = isLikelyClientRetry ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
+  return (await waitForJob(job, waitingCall, mayReturnEarly)) ?? (await waitUntilStored(job, call, deps));
 }
 
 /** Maximum wait for the ledger. The ledger itself throws within 5 s, so its error arrives before this limit. */

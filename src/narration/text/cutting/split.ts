@@ -15,13 +15,13 @@ export const MAX_PART_SECONDS = 90;
 /** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
 const MAX_UNIT_SECONDS = 70;
 /** Minimum length on each side of a cut, if possible. Shorter parts would sound fragmented. */
-const MIN_SECONDS = 20;
+const PREFERRED_MIN_PART_SECONDS = 20;
 
 /**
- * A unit is ranked by this number of its first characters. Therefore, an edit in the rest of the unit does not move a
- * cut.
+ * Number of a unit's first characters that are hashed. An edit in the rest of the unit moves no cut, because its hash
+ * stays the same.
  */
-const RANKED_CHARACTERS = 32;
+const HASHED_CHARACTERS = 32;
 
 export interface PartText {
   readonly text: string;
@@ -92,11 +92,11 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
 
 /**
  * Chooses the cut of lowest cost with at least `minMs` of speech on both sides. Of cuts with equal cost, chooses the
- * one with the lowest rank. Of cuts with equal ranks, chooses the most central one.
+ * one with the lowest hash. Of cuts with equal hashes, chooses the most central one.
  */
 function chooseCut(
   sequence: UnitSequence,
-  ranks: UnitHashes,
+  unitHashes: UnitHashes,
   from: number,
   to: number,
   minMs: number,
@@ -112,32 +112,32 @@ function chooseCut(
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
     if (sequence.cutCosts[cut] !== lowestCost) continue;
-    const order = best === null ? -1 : ranks.compare(cut, best);
+    const order = best === null ? -1 : unitHashes.compare(cut, best);
     if (best === null || order < 0 || (order === 0 && imbalance(cut) < imbalance(best))) best = cut;
   }
   return best;
 }
 
 /**
- * Chooses a cut with at least 20 seconds of speech on both sides. If there is no such cut, requires only the seconds
+ * Chooses a cut with at least {@link PREFERRED_MIN_PART_SECONDS} of speech on both sides. If there is no such cut, requires only the seconds
  * that the minimum charge pays for. If there is still no cut, accepts any length.
  */
 function chooseCutRelaxingMinimum(
   sequence: UnitSequence,
-  ranks: UnitHashes,
+  unitHashes: UnitHashes,
   from: number,
   to: number,
   speed: number,
 ): number | null {
-  for (const seconds of [MIN_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
-    const cut = chooseCut(sequence, ranks, from, to, seconds * 1000 * speed);
+  for (const seconds of [PREFERRED_MIN_PART_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
+    const cut = chooseCut(sequence, unitHashes, from, to, seconds * 1000 * speed);
     if (cut !== null) return cut;
   }
   return null;
 }
 
 /** Computes the first unit of each part, in order. */
-function chooseCuts(sequence: UnitSequence, ranks: UnitHashes, speed: number): number[] {
+function chooseCuts(sequence: UnitSequence, unitHashes: UnitHashes, speed: number): number[] {
   const maxMs = MAX_PART_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // A stack of ranges to divide, leftmost on top. It replaces recursion, which a hostile text could make too deep.
@@ -146,7 +146,7 @@ function chooseCuts(sequence: UnitSequence, ranks: UnitHashes, speed: number): n
     const [from, to] = range;
     const fits =
       sequence.speechMs(from, to) <= maxMs && sequence.codePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
-    const cut = fits ? null : chooseCutRelaxingMinimum(sequence, ranks, from, to, speed);
+    const cut = fits ? null : chooseCutRelaxingMinimum(sequence, unitHashes, from, to, speed);
     if (cut === null) starts.push(from);
     else openRanges.push([cut, to], [from, cut]);
   }
@@ -168,8 +168,10 @@ export function splitIntoParts(paragraphs: readonly string[], speed: number): Pa
   const sequence = new UnitSequence(units, paragraphs);
   const textOf = (unit: Unit | undefined): string =>
     unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
-  const ranks = new UnitHashes(units.length, (index) => textOf(units[index]).slice(0, RANKED_CHARACTERS));
-  const starts = chooseCuts(sequence, ranks, speed);
+  const unitHashes = new UnitHashes(units.length, (index) =>
+    textOf(units[index]).slice(0, HASHED_CHARACTERS),
+  );
+  const starts = chooseCuts(sequence, unitHashes, speed);
   return starts.map((from, index) => {
     const to = starts[index + 1] ?? units.length;
     return {

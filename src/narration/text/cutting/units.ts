@@ -25,7 +25,7 @@ export const CUT_COST = {
 } as const;
 export type CutCost = (typeof CUT_COST)[keyof typeof CUT_COST];
 
-/** A stretch of a paragraph, without trailing white space. */
+/** A range of a paragraph, without trailing white space. */
 export interface Unit extends SpokenSize {
   /** Index of its paragraph. */
   readonly paragraph: number;
@@ -40,7 +40,7 @@ export const PARAGRAPH_JOINT = "\n\n";
 export const measureSpoken = (text: string, start = 0, end = text.length): SpokenSize =>
   measureSpokenSize(text.slice(start, end));
 
-/** Ways to divide a stretch that is too long, with the cost of their cuts. The cheapest ways are tried first. */
+/** Ways to divide a range that is too long, with the cost of their cuts. The cheapest ways are tried first. */
 const BREAKERS: ReadonlyArray<readonly [cost: CutCost, starts: (text: string) => number[]]> = [
   [CUT_COST.sentence, findSentenceStarts],
   [CUT_COST.clause, findClauseStarts],
@@ -66,7 +66,7 @@ function openQuotations(sentence: string): number {
   return depth;
 }
 
-/** Breaks paragraphs into ever smaller stretches until each fits. */
+/** Breaks paragraphs into ever smaller ranges until each fits. */
 class Breaker {
   readonly units: Unit[] = [];
   readonly #paragraphs: readonly string[];

@@ -62,12 +62,12 @@ const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...CHUNK_ENDS];
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
 /**
- * Divides a text into stretches that are parsed separately. Cuts between blocks. Cuts inside a block only if the block
+ * Divides a text into pieces that are parsed separately. Cuts between blocks. Cuts inside a block only if the block
  * is too long.
  */
-function splitStretches(source: string): string[] {
+function splitAtBlocks(source: string): string[] {
   if (source.length <= MAX_BLOCK_CODE_UNITS) return [source];
-  const stretches: string[] = [];
+  const pieces: string[] = [];
   let open: string[] = [];
   for (const block of source.split("\n\n")) {
     const isWhole = block.length <= MAX_BLOCK_CODE_UNITS || WHOLE.test(block);
@@ -76,24 +76,24 @@ function splitStretches(source: string): string[] {
       : [...splitIntoChunks(block, MAX_BLOCK_CODE_UNITS, BLOCK_ENDS)]
     ).entries()) {
       if (index > 0) {
-        stretches.push(open.join("\n\n"));
+        pieces.push(open.join("\n\n"));
         open = [];
       }
       open.push(chunk);
     }
   }
-  return [...stretches, open.join("\n\n")];
+  return [...pieces, open.join("\n\n")];
 }
 
 /**
- * Yields the tokens of a text, stretch by stretch.
+ * Yields the tokens of a text, piece by piece.
  *
  * @param source with `\n` for line ends
  * @throws AudioError `invalid_request` for a block that is too long or too deeply nested for the library
  */
 export function* lexMarkdown(source: string): Generator<readonly Token[]> {
   const text = source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1");
-  for (const stretch of splitStretches(text)) yield lexTokens(stretch);
+  for (const piece of splitAtBlocks(text)) yield lexTokens(piece);
 }
 
 function lexTokens(source: string): readonly Token[] {
