@@ -22,7 +22,7 @@ export function isFullyQualifiedPath(path: string, platform: NodeJS.Platform = p
   return /^[A-Za-z]:[\\/]|^[\\/]{2}[^\\/]+[\\/]+[^\\/]/.test(path);
 }
 
-const joinFor = (platform: NodeJS.Platform) => (platform === "win32" ? win32.join : posix.join);
+const getJoin = (platform: NodeJS.Platform) => (platform === "win32" ? win32.join : posix.join);
 
 /**
  * Returns the user's home folder. Returns `null` if the system has no entry for the user, as in many containers, or if
@@ -49,7 +49,7 @@ export function resolveAbsolutePath(
 ): string | null {
   const isBelowHome = text === "~" || /^~[/\\]/.test(text);
   if (isBelowHome && home === null) return null;
-  const expanded = isBelowHome ? joinFor(platform)(home ?? "", text.slice(1)) : text;
+  const expanded = isBelowHome ? getJoin(platform)(home ?? "", text.slice(1)) : text;
   if (!isFullyQualifiedPath(expanded, platform) || expanded.includes("\0")) return null;
   return platform === "win32" ? stripTrailingDotsAndSpaces(expanded) : expanded;
 }
@@ -68,7 +68,7 @@ export function defaultStateDir(
   const below = (parent: string | null, ...names: string[]): string | null =>
     parent === null || !isFullyQualifiedPath(parent, platform)
       ? null
-      : joinFor(platform)(parent, ...names, FOLDER_NAME);
+      : getJoin(platform)(parent, ...names, FOLDER_NAME);
   if (platform === "darwin") return below(home, "Library", "Application Support");
   if (platform === "win32") {
     const local = readVariable(env, "LOCALAPPDATA");

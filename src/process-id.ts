@@ -18,7 +18,7 @@ export function setMachineId(id: string): void {
  * Returns strings that identify this machine. On Linux, they also identify the boot and the namespace of process
  * numbers, so a container counts as another machine.
  */
-function machineIdentifiers(): string[] {
+function readMachineIdentifiers(): string[] {
   if (process.platform === "linux") {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
@@ -35,8 +35,11 @@ function machineIdentifiers(): string[] {
 
 let knownTag: string | undefined;
 
-function machineHash(): string {
-  knownTag ??= createHash("sha256").update(JSON.stringify(machineIdentifiers())).digest("hex").slice(0, 16);
+function getMachineHash(): string {
+  knownTag ??= createHash("sha256")
+    .update(JSON.stringify(readMachineIdentifiers()))
+    .digest("hex")
+    .slice(0, 16);
   return knownTag;
 }
 
@@ -48,7 +51,7 @@ export type ProcessId = string;
  * reused.
  */
 export function createProcessId(): ProcessId {
-  return `${machineHash()}.${process.pid}.${randomBytes(6).toString("hex")}`;
+  return `${getMachineHash()}.${process.pid}.${randomBytes(6).toString("hex")}`;
 }
 
 /**
@@ -62,7 +65,7 @@ export const isProcessHere = (processId: ProcessId): boolean => findProcessState
 
 function findProcessState(processId: ProcessId): "runs" | "ended" | "elsewhere" {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
-  if (match === null || match[1] !== machineHash()) return "elsewhere";
+  if (match === null || match[1] !== getMachineHash()) return "elsewhere";
   try {
     process.kill(Number(match[2]), 0);
     return "runs";

@@ -36,7 +36,7 @@ interface Candidate {
 const lower = (text: string): string => text.toLowerCase();
 
 /** Groups the rules by the lower-case first character of their word, longest word first. */
-function index(rules: readonly Pronunciation[]): ReadonlyMap<string, readonly Candidate[]> {
+function groupByFirstCharacter(rules: readonly Pronunciation[]): ReadonlyMap<string, readonly Candidate[]> {
   const candidates = rules.map(
     (rule): Candidate => ({
       rule,
@@ -67,7 +67,7 @@ function matches({ characters, ignoresCase }: Candidate, text: readonly string[]
  * whole words, by Unicode's letters, digits and marks.
  */
 export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
-  const byFirst = index(rules);
+  const byFirst = groupByFirstCharacter(rules);
   if (byFirst.size === 0) return { text, replacedWords: [] };
   const characters = Array.from(text);
   const replacedWords = new Set<string>();

@@ -18,7 +18,7 @@ const BEARER_TOKEN = /\bBearer\s+(?!\[redacted\])(?=[^\s"',;]*\d)[^\s"',;]+/gi;
  * Encodings in which a secret may appear: plain, percent-encoded, base64 (proxies, basic authentication),
  * JSON-escaped.
  */
-function spellings(secret: string): string[] {
+function listSpellings(secret: string): string[] {
   const all = [
     secret,
     encodeURIComponent(secret),
@@ -33,7 +33,7 @@ function spellings(secret: string): string[] {
  * Returns a pattern for a secret. A short secret matches only as a separate word, because otherwise parts of ordinary
  * words would be removed.
  */
-function matcher(needle: string): RegExp {
+function buildPattern(needle: string): RegExp {
   const literal = needle.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const isLongEnough = needle.length >= MIN_SECRET_LENGTH;
   return new RegExp(isLongEnough ? literal : `(?<![A-Za-z0-9_-])${literal}(?![A-Za-z0-9_-])`, "g");
@@ -45,7 +45,9 @@ function matcher(needle: string): RegExp {
  * @param secrets values that must never be printed; empty ones are ignored
  */
 export function createRedact(secrets: readonly (string | undefined)[]): Redact {
-  const needles = secrets.flatMap((secret) => (secret === undefined ? [] : spellings(secret))).map(matcher);
+  const needles = secrets
+    .flatMap((secret) => (secret === undefined ? [] : listSpellings(secret)))
+    .map(buildPattern);
   return (text) => {
     let clean = text;
     for (const needle of needles) clean = clean.replace(needle, MASK);
@@ -63,7 +65,7 @@ const toVisibleForm = (text: string): string =>
  */
 export function createDetector(secrets: readonly (string | undefined)[]): (text: string) => boolean {
   const needles = secrets.flatMap((secret) =>
-    secret === undefined || secret.length < MIN_SECRET_LENGTH ? [] : spellings(secret),
+    secret === undefined || secret.length < MIN_SECRET_LENGTH ? [] : listSpellings(secret),
   );
   return (text) => {
     const visibleText = toVisibleForm(text);

@@ -19,7 +19,8 @@ export interface ContentResponse {
   readonly body: AsyncIterable<Uint8Array>;
   /**
    * Whether the body may end before the audio ends. True for a 200 that has neither Content-Length nor chunked coding,
-   * because a broken connection then looks like the end. Also true for a 206 that does not state the total size.
+   * because a broken connection looks like the end of such a body. Also true for a 206 that does not state the total
+   * size, because more audio may follow its range.
    */
   readonly isEndUnmarked?: boolean;
   discard(): void;
@@ -77,10 +78,10 @@ const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
 const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
 
 /**
- * Refuses an answer that is compressed or not of an audio type. Otherwise a gateway's page with a 200 could be saved as
- * paid audio. Raw pcm has no signature, so nothing would reveal the mistake later.
+ * Refuses an answer that is compressed or not of an audio type. Otherwise an error page that a gateway sends with
+ * status 200 could be saved as paid audio. In raw pcm, which has no signature, nothing would reveal the mistake later.
  */
-function refuseForeign(response: HttpResponse): void {
+function assertIsAudio(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
   const isEncoded = encoding !== undefined && encoding.trim().toLowerCase() !== "identity";
   if (isEncoded || !PLAIN_CODINGS.test(response.header("transfer-encoding") ?? "")) {
@@ -112,11 +113,11 @@ async function* limitBytes(
  * Parses a 200 or a 206.
  *
  * @param fromByte the requested offset; 0 means that no Range was sent
- * @throws AudioError `unexpected_response`. The error's cause is {@link StaleBytesError} for a 206 with a wrong
- *   Content-Range: one that is unreadable, begins at another offset than `fromByte`, or contradicts Content-Length.
+ * @throws AudioError `unexpected_response`. If the Content-Range of a 206 is unreadable, begins at another offset than
+ *   `fromByte` or contradicts Content-Length, the cause of the error is {@link StaleBytesError}.
  */
 export function parseContent(response: HttpResponse, fromByte: number): ContentResponse {
-  refuseForeign(response);
+  assertIsAudio(response);
   const lengthBytes = parseContentLength(response.header("content-length"));
   const discard = (): void => response.discard();
   if (response.status === 200) {
@@ -125,11 +126,11 @@ export function parseContent(response: HttpResponse, fromByte: number): ContentR
     return { start: 0, totalBytes: lengthBytes, body: response.body, isEndUnmarked, discard };
   }
   const range = parseContentRange(response.header("content-range"));
-  const misfit = "The service sent another part of the audio than was asked for.";
+  const wrongRangeMessage = "The service sent another part of the audio than was asked for.";
   if (range === null || range.firstByte !== fromByte) {
     throw refusedContentError(
       response,
-      misfit,
+      wrongRangeMessage,
       new StaleBytesError("Content-Range does not fit the request"),
     );
   }
@@ -137,7 +138,7 @@ export function parseContent(response: HttpResponse, fromByte: number): ContentR
   if (lengthBytes !== null && lengthBytes !== rangeBytes) {
     throw refusedContentError(
       response,
-      misfit,
+      wrongRangeMessage,
       new StaleBytesError("Content-Range contradicts Content-Length"),
     );
   }
@@ -152,7 +153,7 @@ export function parseContent(response: HttpResponse, fromByte: number): ContentR
   return { start: firstByte, totalBytes, body, isEndUnmarked: totalBytes === null, discard };
 }
 
-/** Creates the error for a 416, with the stated size in its cause. */
+/** Creates the error for a 416. Its cause has the size of the whole audio, if the answer states the size. */
 export function unsatisfiedRangeError(response: HttpResponse, taskId: string): AudioError {
   const totalBytes = parseUnsatisfiedRange(response.header("content-range"));
   response.discard();

@@ -103,8 +103,8 @@ const emptyAudioError = (): AudioError =>
   new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
 
 /**
- * Whether an error is harmless if all bytes were already received. True for a broken connection, and for a 416 that
- * states the size. False for surplus bytes.
+ * Whether an error may be ignored once all bytes are received. False for a wrong range, surplus bytes, and a 416 that
+ * states no size. True for all other errors, such as a broken connection.
  */
 function isHarmlessAtEnd(error: AudioError): boolean {
   const stale = findStaleBytesError(error);
@@ -136,10 +136,10 @@ class Transfer {
   }
 
   /**
-   * Requests the audio that the sink lacks, once.
+   * Sends one request for the bytes that the sink lacks.
    *
    * @returns `null` if the audio is now complete; otherwise an error after which another request may succeed
-   * @throws permanent errors
+   * @throws permanent errors, errors of the sink, or the reason of the signal
    */
   async requestRest(): Promise<AudioError | null> {
     let response: ContentResponse;
@@ -152,7 +152,7 @@ class Transfer {
       this.#options.signal.throwIfAborted();
       if (!this.#continuesSink(response)) {
         if (this.#sink.size > 0) await this.#startOver();
-        // The sink is now empty, so a body that begins at offset 0 fits. Any other body has to be requested again.
+        // The sink is now empty. Accept a body that begins at offset 0, and request any other body again.
         if (response.start !== 0)
           return brokenTransferError("The service sent another part of the audio than was asked for.");
       }
@@ -166,7 +166,10 @@ class Transfer {
     }
   }
 
-  /** Whether an answer continues exactly at the end of the sink, and its audio has the known size. */
+  /**
+   * Whether an answer begins at the end of the sink, and does not contradict the total size that an earlier answer
+   * stated.
+   */
   #continuesSink(response: ContentResponse): boolean {
     const isSameAudio =
       response.totalBytes === null || this.#totalBytes === null || response.totalBytes === this.#totalBytes;
@@ -185,7 +188,7 @@ class Transfer {
     let leftMs = minProgress.withinMs;
     let sinceBytes = 0;
     for (;;) {
-      // Count only the time spent waiting for bytes, because the service is not to blame for slow disks.
+      // Count only the time spent waiting for bytes. The service is not to blame for a slow disk.
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {

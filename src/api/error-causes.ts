@@ -25,8 +25,8 @@ export class StaleBytesError extends Error {
 }
 
 /**
- * Returns the {@link StaleBytesError} cause of a failure, or `null`. {@link StaleBytesError} is a cause of an
- * AudioError and not a subclass, because the copies that `withIds` makes of errors lose the subclass.
+ * Returns the {@link StaleBytesError} that caused a failure, or `null`. {@link StaleBytesError} is a cause and not a
+ * subclass of AudioError, because `withIds` copies errors, and its copies keep the cause but not the subclass.
  */
 export function findStaleBytesError(error: unknown): StaleBytesError | null {
   return error instanceof AudioError && error.cause instanceof StaleBytesError ? error.cause : null;

@@ -5,7 +5,9 @@ export const MAX_JSON_BODY_BYTES = 1024 * 1024;
 /** Initial size of the buffer in bytes, large enough for a usual task. */
 const USUAL_BYTES = 4096;
 
-/** A body that is not acceptable JSON. The message continues a sentence that begins with "the answer". */
+/**
+ * A body that is not acceptable JSON. The message continues "The service's answer …", for example with "is not JSON".
+ */
 export class UnreadableBodyError extends Error {
   override readonly name = "UnreadableBodyError";
 }
@@ -22,8 +24,8 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
     response.discard();
     throw new UnreadableBodyError("is compressed, which was not asked for");
   }
-  // Use one growing buffer, because a stored chunk of one byte takes a kilobyte, and a service may send a million such
-  // chunks.
+  // Copy the chunks into one growing buffer. Storing a body of a million one-byte chunks chunk by chunk would take
+  // about a gigabyte.
   let bytes = Buffer.alloc(USUAL_BYTES);
   let sizeBytes = 0;
   for await (const chunk of response.body) {

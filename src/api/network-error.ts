@@ -43,11 +43,11 @@ const PROGRAM_ERROR_CODE =
 const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError];
 
 /** Returns the codes of an error, its causes and the errors of an AggregateError, outermost first. */
-function networkCodes(error: unknown, depth = 0): string[] {
+function collectErrorCodes(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth > 6) return [];
   const ownCode = "code" in error && typeof error.code === "string" ? [error.code] : [];
   const inner = error instanceof AggregateError ? error.errors : [];
-  return [...ownCode, ...[error.cause, ...inner].flatMap((cause) => networkCodes(cause, depth + 1))];
+  return [...ownCode, ...[error.cause, ...inner].flatMap((cause) => collectErrorCodes(cause, depth + 1))];
 }
 
 /** Matches example hosts (RFC 2606), with or without a port. No service has such a host. */
@@ -61,8 +61,8 @@ const isParserError = (error: unknown): error is Error =>
   error instanceof Error && error.name === "HTTPParserError";
 
 /**
- * Whether the answer is malformed. A premature end, which the parser also reports, counts as a broken connection
- * instead.
+ * Whether the answer is malformed. False for a premature end: the parser reports it too, but it counts as a broken
+ * connection.
  */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
   return (isParserError(error) && !/EOF/.test(error.message)) || codes.includes("UND_ERR_HEADERS_OVERFLOW");
@@ -88,7 +88,7 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
  *   password, or the host is an example such as `example.com`.
  */
 export function networkError(error: unknown, host: string, isSent: boolean): unknown {
-  const codes = networkCodes(error);
+  const codes = collectErrorCodes(error);
   if (error instanceof AudioError || !isNetworkError(error, codes)) return error;
   const cause = isSent ? error : new UnsentRequestError("the request was never sent", { cause: error });
   const certificate = codes.find((code) => CERTIFICATE.test(code));

@@ -92,7 +92,8 @@ function parseStatus(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status
 /**
  * Parses a task (docs/contract.md, AudioTask). Requires only an id together with a status or `object`, because paid
  * audio must not be lost over a bad field. An unknown or missing status becomes `queued`, so that the task is polled
- * again. Any other field that breaks the contract becomes `null`. Each violation is reported in `deviations`.
+ * again. Any other field that breaks the contract becomes `null`. Reports the first {@link MAX_DEVIATIONS} violations
+ * in `deviations`.
  *
  * @param guard cleans the service's texts
  * @returns `null` if the body is not a task

@@ -22,17 +22,16 @@ export type FailedReadDecision = FailedSubmissionDecision | { readonly kind: "no
 
 /**
  * Whether the request was never sent, because there was no connection: the host was not found, the connection was
- * refused or took too long, or the certificate was invalid. Relies on the transport's mark of unsent requests and not
- * on error codes, because a connection that breaks later can have the same code.
+ * refused or took too long, or the certificate was invalid. Checks the cause that the transport gives such errors. The
+ * error code is not enough, because a connection that breaks after sending can have the same code.
  */
 export function wasNeverSent(error: unknown): boolean {
   return error instanceof AudioError && error.cause instanceof UnsentRequestError;
 }
 
 /**
- * Codes of refusals that precede the creation of a task. A submission that failed with one of these codes created no
- * task, whether the code came from the service, from a gateway (which let nothing through), or from this program (which
- * sent nothing).
+ * If a submission fails with one of these codes, no task was created: the service refused it before creating a task, a
+ * gateway did not forward it, or this program did not send it.
  */
 const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
   "invalid_request",
@@ -49,7 +48,7 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
 /**
  * Whether the service may have created a task and a reservation, although the submission failed with this error. True
  * for a 5xx, a time-out, a broken connection and an unreadable answer. A 503 counts too, because a gateway can send a
- * 503 although the submission behind it succeeded.
+ * 503 after the service has accepted the submission.
  */
 export function mayHaveCreatedTask(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
@@ -67,8 +66,8 @@ export function backoffMs(failures: number, random: () => number): number {
 }
 
 /**
- * Decides whether to repeat a failed submission, and when. A submission is repeated with the same idempotency key and
- * body if its answer can change (docs/contract.md, Idempotency).
+ * Decides whether to repeat a failed submission, and when. A submission is repeated after a temporary failure, such as
+ * a 429, a 503 or a time-out. It keeps its idempotency key and body (docs/contract.md, Idempotency).
  */
 export function decideAfterFailedSubmission(
   error: AudioError,
@@ -114,7 +113,7 @@ export function decideAfterFailedRead(
 /**
  * Returns how long a download pauses after a break: the time that a 503 states, or the backoff if no time is stated.
  *
- * @param failures how often the download has broken so far, at least 1
+ * @param failures number of breaks in a row without a new byte, at least 1
  * @param random in [0, 1)
  */
 export function retryDelayAfterBreakMs(error: AudioError, failures: number, random: () => number): number {
@@ -133,7 +132,7 @@ export function parseRetryAfter(header: string | undefined, nowWallMs: number): 
   if (/^\d+$/.test(text)) return Math.min(MAX_RETRY_AFTER_SECONDS, Number(text));
   // Accept only what looks like a date, because Date.parse would read "-5" or "1 x" as a year.
   const isDate = /^[A-Za-z]{3,9},? /.test(text);
-  // Add GMT to the oldest of the three HTTP date forms, because it would otherwise be read as local time.
+  // Add GMT to a date without a zone, such as "Sun Nov 6 08:49:37 1994". Date.parse would read it as local time.
   const dateMs = isDate ? Date.parse(/GMT$/.test(text) ? text : `${text} GMT`) : Number.NaN;
   const seconds = Math.ceil((dateMs - nowWallMs) / 1000);
   return seconds >= 0 ? Math.min(MAX_RETRY_AFTER_SECONDS, seconds) : RETRY_AFTER_SECONDS;

@@ -32,7 +32,7 @@ const CODE_BY_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
 
 /**
  * Returns the code that a status implies if the body states no fitting code. Returns `null` for a 403 or 404 without
- * the contract's body, because that answer comes from a gateway or a wrong base address. If such a 404 counted as "this
+ * the contract's body, because a gateway or a wrong base address sends such answers. If such a 404 counted as "this
  * task does not exist", the user could pay for the task twice.
  */
 function deriveImpliedCode(
@@ -78,7 +78,7 @@ const RETRYABLE = new Set<ErrorCode>([
   "not_ready",
 ]);
 
-function describe(status: number, operation: Operation): string {
+function describeStatus(status: number, operation: Operation): string {
   const operationPhrase = OPERATION_WORDS[operation];
   if (status >= 300 && status < 400) {
     return `The service answered ${operationPhrase} with a redirect (HTTP ${status}), which is never followed.`;
@@ -86,19 +86,19 @@ function describe(status: number, operation: Operation): string {
   return `The service answered ${operationPhrase} with HTTP ${status}.`;
 }
 
-/** @param reason the service's message, cleaned; `""` if there is none that may be shown */
+/** @param reason the service's message, cleaned; `""` if it is missing or withheld */
 function formatReason(reason: string): string {
   return reason === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(reason)}`;
 }
 
-/** Converts an answer whose status does not mean success for its operation to the error that the caller gets. */
+/** Converts an unsuccessful answer, such as a 404 or an unexpected 204, to the error that the caller gets. */
 export function toServiceError(response: FailedResponse): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = response;
   const serviceError = serviceErrorBody.safeParse(response.body).data?.error;
   const code =
     parseStatedCode(serviceError?.code, status) ??
     deriveImpliedCode(status, operation, serviceError !== undefined);
-  const sentence = describe(status, operation);
+  const sentence = describeStatus(status, operation);
   const quoted =
     serviceError === undefined ? "" : ` ${formatReason(response.sanitizeReason(serviceError.message))}`;
   const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);

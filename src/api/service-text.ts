@@ -6,7 +6,7 @@ import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 
 export const MAX_SERVICE_TEXT_CODE_POINTS = 500;
-/** Maximum length of a service's text that is examined. The rest is dropped. */
+/** Maximum number of code points to examine in a text of the service. The rest of the text is dropped. */
 const MAX_READ_CODE_POINTS = 4096;
 
 /** Replaces the service's message if it is withheld or missing. */
@@ -16,9 +16,9 @@ export const NO_USABLE_REASON = "The service gave no usable reason.";
  * Matches control characters (including line breaks), format and bidi characters, all invisible characters, lone
  * surrogates and line separators.
  */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const BLANKS = /\s+/gu;
-/** Quotation marks that could end, or seem to end, our own quoting. */
+/** Matches quotation marks that could end, or seem to end, a quotation of the service's text. */
 const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]/gu;
 
 /**
@@ -33,7 +33,7 @@ const INJECTION_PATTERNS: readonly RegExp[] = [
   /\b(?:system|assistant|developer|human|user)\b\s*[:>\]]|<\/?[a-z|!][^>]*>|\[\/?inst\]|```|<\|/i,
   // Text that imitates this server's own messages.
   /\bwhat to do\s*:|\bnext(?: step)?\s*:|\bthe service says\b/i,
-  // Names of this server's tools and settings, and the argument that allows another charge.
+  // Names of this server's tools and settings, and the arguments that allow a charge (`take`, `max_credits`).
   /\b(?:generate_audio|get_task|download_audio|list_tasks|list_voices)\b/i,
   // "narrate" is also an ordinary word, so match it only as a tool to call.
   /\b(?:call|use|run|invoke|try|tool)\W+narrate\b|\bnarrate\W+(?:with|again|tool)\b|\bmax_credits\b/i,
@@ -54,11 +54,11 @@ function isSafeReason(text: string): boolean {
  * @param limit maximum number of code points to return. A longer text is cut and ends with an ellipsis.
  */
 export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_CODE_POINTS): string {
-  // Cut early, so that a message of a megabyte costs no time.
+  // Cut early, so that cleaning a message of a megabyte takes no time.
   const bounded = text.slice(0, limit * 16);
   const oneLine = bounded
     .replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/gu, " ")
-    .replace(UNSEEN, "")
+    .replace(INVISIBLE_CHARACTERS, "")
     .replace(BLANKS, " ")
     .trim();
   const keptText = takeFirstCodePoints(oneLine, limit);
@@ -66,8 +66,8 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
 }
 
 /**
- * Returns the service's reason, cleaned; `""` if it is missing or withheld. Looks for a prompt injection in the first
- * {@link MAX_READ_CODE_POINTS} code points, but returns fewer code points.
+ * Returns the service's reason, cleaned; `""` if it is missing or withheld. Searches {@link MAX_READ_CODE_POINTS} code
+ * points for a prompt injection. Returns at most {@link MAX_SERVICE_TEXT_CODE_POINTS}.
  */
 export function sanitizeReason(text: string): string {
   return isSafeReason(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";

@@ -163,7 +163,8 @@ class HttpService implements ServiceClient {
   }
 
   /**
-   * Returns the path of a task. Checks the id again, because it becomes a path segment.
+   * Returns the path of a task. Checks that the id has the form of a task id and does not contain the API key, because
+   * the id becomes part of the URL.
    *
    * @throws AudioError `invalid_request`
    */
@@ -190,7 +191,7 @@ class HttpService implements ServiceClient {
     return task;
   }
 
-  /** Returns the error for an answer whose status does not mean success for its operation. */
+  /** Reads the body of an unsuccessful answer, and creates the error that the caller gets. */
   async #readServiceError(
     response: HttpResponse,
     signal: AbortSignal,
@@ -212,18 +213,15 @@ class HttpService implements ServiceClient {
       body,
       retryAfter: response.header("retry-after"),
       nowWallMs: this.#clock.wallMs(),
-      taskId: taskId ?? this.#strayId(response, body),
+      taskId: taskId ?? this.#findUnexpectedTaskId(response, body),
       sanitizeReason: this.#guard.sanitizeAndRedactReason,
     });
     // If the connection broke and the status does not explain the failure, report the broken connection.
     return broken !== undefined && serviceError.code === "unexpected_response" ? broken : serviceError;
   }
 
-  /**
-   * Returns the task id in an answer that has a 2xx status, even though the operation does not allow this status. A
-   * task id must never be lost.
-   */
-  #strayId({ status }: HttpResponse, body: unknown): string | undefined {
+  /** Returns the task id in an answer with an unexpected 2xx status. A task id must never be lost. */
+  #findUnexpectedTaskId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;
     const id = parseTask(body, this.#guard)?.taskId;
     return id === undefined || this.#guard.containsKey(id) ? undefined : id;

@@ -20,11 +20,9 @@ export interface RequestTimeouts {
   readonly submitMs: number;
   /** Limit for a whole query. */
   readonly queryMs: number;
-  /** Limit for a content request, up to the response's headers. */
+  /** Limit for a content request, until the headers of the response arrive. */
   readonly contentHeadersMs: number;
-  /**
-   * Limit for the wait for the next bytes of a body. The minimum speed of audio is limited elsewhere, by the download.
-   */
+  /** Limit for each wait for the next bytes of a body. The download itself requires a minimum speed. */
   readonly idleBodyMs: number;
 }
 
@@ -42,7 +40,9 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Time limit for the whole request, until the `read` of {@link Transport.exchange} has ended. */
+  /**
+   * Time limit for the whole request, including the time that the callback `read` of {@link Transport.exchange} takes.
+   */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -92,7 +92,8 @@ export function createTransport(
 
   async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
-    const timeoutError = (): unknown => networkError(timeout("deadline passed"), base.host, isSent);
+    const timeoutError = (): unknown =>
+      networkError(systemTimeoutError("deadline passed"), base.host, isSent);
     const limit = { clock: systemClock, timeoutMs: request.timeoutMs, signal: request.signal, timeoutError };
     return await runWithTimeout(limit, async (signal) => {
       const failure = (error: unknown): unknown =>
@@ -133,7 +134,8 @@ export function createTransport(
   };
 }
 
-const timeout = (message: string): Error => Object.assign(new Error(message), { code: "ETIMEDOUT" });
+const systemTimeoutError = (message: string): Error =>
+  Object.assign(new Error(message), { code: "ETIMEDOUT" });
 
 function asHttpResponse(
   { statusCode, headers, body }: Dispatcher.ResponseData,
@@ -145,7 +147,7 @@ function asHttpResponse(
 
   /** Limits the time spent waiting for one chunk. Pauses of the reader do not count. */
   const watchSilence = (): NodeJS.Timeout =>
-    setTimeout(() => body.destroy(timeout("nothing came for too long")), idleMs);
+    setTimeout(() => body.destroy(systemTimeoutError("nothing came for too long")), idleMs);
 
   async function* chunks(): AsyncGenerator<Uint8Array, void, void> {
     let silence = watchSilence();

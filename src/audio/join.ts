@@ -15,7 +15,7 @@ const JOINERS: Readonly<Record<OutputFormat, (request: JoinRequest) => Promise<J
 };
 
 /** Converts a title to one line; returns undefined if nothing is left of it. */
-function oneLine(title: string | undefined): string | undefined {
+function toOneLine(title: string | undefined): string | undefined {
   const line = title
     ?.toWellFormed()
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
@@ -24,8 +24,8 @@ function oneLine(title: string | undefined): string | undefined {
 }
 
 /**
- * Describes what is wrong with a request; undefined if the request is valid. Only a bug of this program builds an
- * invalid one.
+ * Describes what is wrong with a request; undefined if the request is valid. An invalid request is always a bug of this
+ * program.
  */
 function findRequestBug({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
@@ -55,13 +55,13 @@ export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
   if (bug !== undefined) throw internalError(new RangeError(bug));
   return JOINERS[request.format]({
     ...request,
-    title: oneLine(request.title),
-    author: oneLine(request.author),
-    album: oneLine(request.album),
+    title: toOneLine(request.title),
+    author: toOneLine(request.author),
+    album: toOneLine(request.album),
     // Use the chapter's number in place of a missing title, because players show an untitled chapter as an empty
     // line.
     chapters: request.chapters.map(({ title, firstPart }, index) => ({
-      title: oneLine(title) ?? `${index + 1}`,
+      title: toOneLine(title) ?? `${index + 1}`,
       firstPart,
     })),
   });

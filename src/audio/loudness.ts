@@ -10,7 +10,9 @@ export interface Loudness {
   readonly stepSeconds: number;
   /** Start of the first step, counted from the beginning of the part's sound. */
   readonly offsetSeconds: number;
-  /** Duration by which every measured silence is too short, because the steps at its edges also contain sound. */
+  /**
+   * Every measured silence is too short by this duration, because a step that is only partly silent counts as sound.
+   */
   readonly blurSeconds: number;
 }
 

@@ -32,12 +32,12 @@ export interface PartDifference {
   /** Name of the property in words, such as "sample rate". */
   readonly property: string;
   readonly value: string;
-  /**
-   * The property's value in the most common set of properties. If several sets are equally common, the earliest part's
-   * set counts.
-   */
+  /** Value of the property in the part `commonPartIndex`. */
   readonly commonValue: string;
-  /** Index of the first part that has the most common set of properties. */
+  /**
+   * Index of the first part in the largest group of parts that have equal properties. If several groups are equally
+   * large, the group with the earliest part counts.
+   */
   readonly commonPartIndex: number;
 }
 
@@ -47,7 +47,7 @@ export class PartsDifferError extends AudioError {
   readonly differences: readonly PartDifference[];
 
   constructor(differences: readonly PartDifference[]) {
-    const namedTraits = differences
+    const namedDifferences = differences
       .slice(0, MAX_NAMED_DIFFERENCES)
       .map(
         ({ partIndex, property, value, commonValue }) =>
@@ -57,9 +57,13 @@ export class PartsDifferError extends AudioError {
       differences.length > MAX_NAMED_DIFFERENCES
         ? `, and ${differences.length - MAX_NAMED_DIFFERENCES} more`
         : "";
-    super("unexpected_response", `The parts cannot go into one file: ${namedTraits.join("; ")}${more}.`, {
-      remedy: REMEDY,
-    });
+    super(
+      "unexpected_response",
+      `The parts cannot go into one file: ${namedDifferences.join("; ")}${more}.`,
+      {
+        remedy: REMEDY,
+      },
+    );
     this.differences = differences;
   }
 }
@@ -67,38 +71,38 @@ export class PartsDifferError extends AudioError {
 /** Properties that must be equal in all parts, with readable names and values. */
 export type SharedProperties = Readonly<Record<string, string | number>>;
 
-/** Returns the most common set of traits; among equally common ones, the first. */
-function mostCommon(all: readonly SharedProperties[]): SharedProperties | undefined {
-  const counts = new Map<string, { traits: SharedProperties; count: number }>();
-  for (const traits of all) {
-    const key = JSON.stringify(traits);
-    const traitCount = counts.get(key) ?? { traits, count: 0 };
-    traitCount.count += 1;
-    counts.set(key, traitCount);
+/** Returns the most common set of properties. If several sets are equally common, returns the first of them. */
+function findMostCommon(all: readonly SharedProperties[]): SharedProperties | undefined {
+  const counts = new Map<string, { properties: SharedProperties; count: number }>();
+  for (const properties of all) {
+    const key = JSON.stringify(properties);
+    const propertiesCount = counts.get(key) ?? { properties, count: 0 };
+    propertiesCount.count += 1;
+    counts.set(key, propertiesCount);
   }
-  return [...counts.values()].reduce<{ traits: SharedProperties; count: number } | undefined>(
+  return [...counts.values()].reduce<{ properties: SharedProperties; count: number } | undefined>(
     (best, candidate) => (best === undefined || candidate.count > best.count ? candidate : best),
     undefined,
-  )?.traits;
+  )?.properties;
 }
 
 /**
- * Checks that all parts have equal traits.
+ * Checks that all parts have equal properties.
  *
- * @param all the traits of each part, in order; every part has the same properties
- * @throws PartsDifferError with each difference from the most common traits
+ * @param all the properties of each part, in order; the names are the same in every part
+ * @throws PartsDifferError with each difference from the most common set of properties
  */
 export function assertSameProperties(all: readonly SharedProperties[]): void {
-  const commonTraits = mostCommon(all) ?? {};
-  const commonPartIndex = all.indexOf(commonTraits);
-  const differences = all.flatMap((traits, partIndex) =>
-    Object.entries(traits)
-      .filter(([property, value]) => value !== commonTraits[property])
+  const commonProperties = findMostCommon(all) ?? {};
+  const commonPartIndex = all.indexOf(commonProperties);
+  const differences = all.flatMap((properties, partIndex) =>
+    Object.entries(properties)
+      .filter(([property, value]) => value !== commonProperties[property])
       .map(([property, value]) => ({
         partIndex,
         property,
         value: `${value}`,
-        commonValue: `${commonTraits[property]}`,
+        commonValue: `${commonProperties[property]}`,
         commonPartIndex,
       })),
   );

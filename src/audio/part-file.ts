@@ -84,10 +84,7 @@ export class PartFile {
     return new DamagedPartError(this.#context.partIndex, this.#context.format, why);
   }
 
-  /**
-   * Returns the bytes that {@link bytesAt} returns, but synchronously. Returns undefined if the bytes must first be
-   * read from the disk.
-   */
+  /** Synchronous form of {@link bytesAt}. Returns undefined if the bytes must first be read from the disk. */
   bytesNow(position: number, length: number): Uint8Array | undefined {
     const end = Math.min(position + length, this.sizeBytes);
     if (position < this.#start || end > this.#end) return undefined;

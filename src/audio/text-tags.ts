@@ -9,7 +9,7 @@ export interface TextTags {
   readonly track?: string | undefined;
 }
 
-/** Returns the tags that are set, under the names that a format has for them. */
+/** Returns the name and value of each tag that has a value. `names` has the format's name for each tag. */
 export function buildTextTags(
   { title, author, album, track }: TextTags,
   names: Readonly<Record<keyof TextTags, string>>,

@@ -6,7 +6,7 @@ import { CommandError, UsageError } from "./usage-errors.ts";
 
 type Options = NonNullable<Parameters<typeof parseArgs>[0]>["options"];
 
-function parse(args: readonly string[], options: NonNullable<Options>) {
+function parseOptions(args: readonly string[], options: NonNullable<Options>) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: false, strict: true }).values;
   } catch (error) {
@@ -15,7 +15,12 @@ function parse(args: readonly string[], options: NonNullable<Options>) {
   }
 }
 
-function numberOption(name: string, value: unknown, minimum: number, maximum: number): number | undefined {
+function parseNumberOption(
+  name: string,
+  value: unknown,
+  minimum: number,
+  maximum: number,
+): number | undefined {
   if (value === undefined) return undefined;
   const number = typeof value === "string" ? (parseDecimal(value) ?? Number.NaN) : Number.NaN;
   if (number >= minimum && number <= maximum) return number;
@@ -24,13 +29,13 @@ function numberOption(name: string, value: unknown, minimum: number, maximum: nu
 
 async function runSandbox(args: readonly string[]): Promise<void> {
   const text = { type: "string" } as const;
-  const values = parse(args, {
+  const values = parseOptions(args, {
     port: text,
     accounts: text,
     "processing-seconds": text,
     "time-scale": text,
   });
-  const port = numberOption("port", values["port"], 0, 65_535);
+  const port = parseNumberOption("port", values["port"], 0, 65_535);
   if (port !== undefined && !Number.isInteger(port)) {
     throw new UsageError("--port must be a whole number from 0 to 65535; see --help.");
   }
@@ -38,13 +43,13 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   await runSandboxCommand({
     port,
     accountsFile: typeof values["accounts"] === "string" ? values["accounts"] : undefined,
-    processingSeconds: numberOption("processing-seconds", values["processing-seconds"], 0, 3600),
-    timeScale: numberOption("time-scale", values["time-scale"], 0.001, 1),
+    processingSeconds: parseNumberOption("processing-seconds", values["processing-seconds"], 0, 3600),
+    timeScale: parseNumberOption("time-scale", values["time-scale"], 0.001, 1),
   });
 }
 
 /** The error for `--sandbox` together with a command, with a hint at what works instead. */
-function sandboxWithCommand(command: string): UsageError {
+function sandboxWithCommandError(command: string): UsageError {
   return new UsageError(
     `${command} and --sandbox do not go together: the sandbox of --sandbox lives and ends with its server. Run "sandbox" instead, leave it running, and give ${command} what it prints as AUDIO_BASE_URL and AUDIO_API_KEY; see --help.`,
   );
@@ -68,7 +73,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
   }
   const command = COMMANDS.find((name) => name !== "sandbox" && args.includes(name));
   if (command !== undefined && (first === "--sandbox" || (first === command && rest.includes("--sandbox")))) {
-    throw sandboxWithCommand(command);
+    throw sandboxWithCommandError(command);
   }
   switch (first) {
     case undefined:
@@ -93,11 +98,11 @@ async function dispatch(args: readonly string[]): Promise<void> {
       return;
     case "doctor": {
       const { runDoctorCommand } = await import("./doctor-command.ts");
-      process.exitCode = await runDoctorCommand(parse(rest, json)["json"] === true);
+      process.exitCode = await runDoctorCommand(parseOptions(rest, json)["json"] === true);
       return;
     }
     case "tasks": {
-      const { json: asJson, html } = parse(rest, { ...json, html: { type: "string" } });
+      const { json: asJson, html } = parseOptions(rest, { ...json, html: { type: "string" } });
       if (html === "" || (html !== undefined && asJson === true)) {
         throw new UsageError("--html takes a file, and does not go with --json; see --help.");
       }
@@ -106,7 +111,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
       return;
     }
     case "voices": {
-      const { sample, html } = parse(rest, { sample: { type: "boolean" }, html: { type: "string" } });
+      const { sample, html } = parseOptions(rest, { sample: { type: "boolean" }, html: { type: "string" } });
       if (html === "") throw new UsageError("--html takes a file; see --help.");
       const { runVoicesCommand } = await import("./voices-command.ts");
       process.exitCode = await runVoicesCommand({

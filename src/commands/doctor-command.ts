@@ -38,7 +38,7 @@ const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";
 const BUDGET = "AUDIO_CREDIT_BUDGET";
 
 /** Finds settings with a placeholder that the client did not fill in. Such settings count as unset. */
-function placeholders(env: Environment): string[] {
+function findPlaceholders(env: Environment): string[] {
   return Object.keys(env).filter((name) => {
     return (
       name.startsWith("AUDIO_") && env[name]?.trim().startsWith("${") && readVariable(env, name) === undefined
@@ -50,7 +50,7 @@ const hasIssue = (config: Config, name: string): boolean =>
   config.issues.some(({ variable }) => variable === name);
 
 function checkSettings(config: Config, env: Environment): Check[] {
-  const unfilled = placeholders(env);
+  const unfilled = findPlaceholders(env);
   const issues = config.issues.map(({ variable, message, fix }) =>
     unfilled.includes(variable)
       ? failedCheck(
@@ -184,14 +184,17 @@ function checkNames({ unknownVariables }: Config): Check[] {
  * Names the runtime with its version. A Node version alone does not identify Node.js, because Bun and Deno report one
  * too.
  */
-function runtimeName({ node, bun, deno }: NodeJS.ProcessVersions): string {
+function getRuntimeName({ node, bun, deno }: NodeJS.ProcessVersions): string {
   if (bun !== undefined) return `Bun ${bun} (not supported; as Node.js ${node})`;
   if (deno !== undefined) return `Deno ${deno} (not supported; as Node.js ${node})`;
   return `Node.js ${node}`;
 }
 
 async function runChecks(config: Config, env: Environment): Promise<Check[]> {
-  const node = passedCheck("node", `${runtimeName(process.versions)} runs audio-generation-mcp ${VERSION}`);
+  const node = passedCheck(
+    "node",
+    `${getRuntimeName(process.versions)} runs audio-generation-mcp ${VERSION}`,
+  );
   const unknown = ["host", "key"].map((name) =>
     failedCheck(name, "not tested: the address or the key cannot be used", "Fix the settings first."),
   );
@@ -212,7 +215,7 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   return [node, ...checkSettings(config, env), ...checkNames(config), folder, ...input, store, ...service];
 }
 
-function describe({ name, ok, detail, fix, warning = false }: Check): string {
+function describeChecks({ name, ok, detail, fix, warning = false }: Check): string {
   return `${warning ? "!" : ok ? "✓" : "✗"} ${name}: ${detail}${fix === null ? "" : `\n    fix: ${fix}`}`;
 }
 
@@ -229,7 +232,7 @@ export async function runDoctorCommand(asJson: boolean): Promise<0 | 1> {
   const works = checks.some(({ warning }) => warning)
     ? 'Everything works, but look at what is marked with "!".'
     : "Everything works.";
-  const human = `${checks.map(describe).join("\n")}\n${ok ? works : "Something needs to be fixed."}`;
+  const human = `${checks.map(describeChecks).join("\n")}\n${ok ? works : "Something needs to be fixed."}`;
   const text = `${asJson ? JSON.stringify({ ok, checks }, null, 2) : human}\n`;
   await new Promise((resolve) => process.stdout.write(text, resolve));
   // A check that hangs must not keep the process alive.

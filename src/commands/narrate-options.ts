@@ -15,7 +15,7 @@ const OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodType]> = O
 ).filter(([argument]) => !NO_OPTION.includes(argument));
 
 /** Splits at the first `=`. Neither side may be empty. */
-function pair(option: string, given: string): [string, string] {
+function parsePair(option: string, given: string): [string, string] {
   const at = given.indexOf("=");
   if (at > 0 && at < given.length - 1) return [given.slice(0, at), given.slice(at + 1)];
   throw new UsageError(`--${option} ${JSON.stringify(given)} has no "=" in its midst; see --help.`);
@@ -27,7 +27,7 @@ function pair(option: string, given: string): [string, string] {
  * @throws UsageError
  */
 export function parseNarrateCommand(args: readonly string[]): NarrateCommand {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseArguments(args);
   const [file, ...more] = positionals;
   if (file === undefined || more.length > 0) {
     throw new UsageError("narrate takes one file, or - for standard input; see --help.");
@@ -39,11 +39,11 @@ export function parseNarrateCommand(args: readonly string[]): NarrateCommand {
     if (value !== undefined) toolArgs[argument] = value;
   }
   if (values.speaker !== undefined) {
-    toolArgs["voices"] = Object.fromEntries(values.speaker.map((speaker) => pair("speaker", speaker)));
+    toolArgs["voices"] = Object.fromEntries(values.speaker.map((speaker) => parsePair("speaker", speaker)));
   }
   if (values.retake !== undefined) {
     toolArgs["retakes"] = values.retake.map((retake) => {
-      const [which, quote] = pair("retake", retake);
+      const [which, quote] = parsePair("retake", retake);
       const [take, speed] = which.split("@");
       return speed === undefined ? { take, quote } : { take: take || "1", speed, quote };
     });
@@ -51,7 +51,7 @@ export function parseNarrateCommand(args: readonly string[]): NarrateCommand {
   return { file, args: toolArgs, asJson: values.json === true };
 }
 
-function parse(args: readonly string[]) {
+function parseArguments(args: readonly string[]) {
   const many = { type: "string", multiple: true } as const;
   const plain = OPTIONS.map(
     ([argument, schema]) =>

@@ -63,14 +63,14 @@ async function removeStaleFolders(parent: string): Promise<void> {
     const owner = /^sandbox-([0-9a-f.]+)-/.exec(name)?.[1];
     if (owner === undefined) continue;
     const path = join(parent, name);
-    if (isProcessDead(owner) || systemClock.wallMs() - (await lastChange(path)) > STALE_AFTER_MS) {
+    if (isProcessDead(owner) || systemClock.wallMs() - (await getLastChangeMs(path)) > STALE_AFTER_MS) {
       await rm(path, { recursive: true, force: true });
     }
   }
 }
 
 /** Returns the time of the last change in a folder, in milliseconds; the current time if the folder cannot be read. */
-async function lastChange(path: string): Promise<number> {
+async function getLastChangeMs(path: string): Promise<number> {
   try {
     const names = await readdir(path, { recursive: true });
     const stats = await Promise.all(

@@ -59,7 +59,7 @@ const FILE_GRACE_MS = 200;
  * Exits. Kills the process with SIGKILL if a worker thread is stuck on a dead disk, because `process.exit()` would wait
  * for that thread.
  */
-function exit(code: number): void {
+function exitProcess(code: number): void {
   const waitsForFiles = (): boolean =>
     process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq"));
   if (!waitsForFiles()) process.exit(code);
@@ -78,10 +78,10 @@ function createStopper(log: Log, stop: () => Promise<void>): (code: number) => v
   return (code) => {
     if (isStopping) return;
     isStopping = true;
-    setTimeout(() => exit(code), STOP_TIMEOUT_MS);
+    setTimeout(() => exitProcess(code), STOP_TIMEOUT_MS);
     stop()
       .catch((cause: unknown) => log.warn("stopping was not clean", cause))
-      .finally(() => exit(code));
+      .finally(() => exitProcess(code));
   };
 }
 

@@ -83,7 +83,7 @@ function buildPageEntry(task: ListedRequest): PageEntry {
   };
 }
 
-function pageEntryOfNarration(row: ListedNarration, bill: NarrationBill): PageEntry {
+function buildNarrationPageEntry(row: ListedNarration, bill: NarrationBill): PageEntry {
   const { narrationId, status, title, createdAtMs, savedParts, totalParts, paths, missingPaths } = row;
   return {
     description: title,
@@ -149,7 +149,7 @@ async function readListing(limit: number): Promise<Listing> {
         atMs: row.createdAtMs,
         row: renderListedNarration(row),
         words: describeNarration(row),
-        page: pageEntryOfNarration(row, bill),
+        page: buildNarrationPageEntry(row, bill),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
     const otherBaseUrls = all.length === 0 ? await ledger.store.recordSearch.findOtherBaseUrls() : [];

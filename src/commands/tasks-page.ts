@@ -48,7 +48,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
 
 /** Isolates untrusted text, so that its bidirectional characters do not affect other text. */
-const isolate = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
+const isolateDirection = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
 
 const STYLES = `:root{color-scheme:light dark;--ink:light-dark(#1d1c1a,#f1efea);--dim:light-dark(#5d5a54,#b3aea4);--line:light-dark(#dedbd3,#45423c);--bar:light-dark(#b4532a,#ec9a6d)}
 body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:light-dark(#fff,#201f1d)}
@@ -74,7 +74,7 @@ function renderChart(title: string, sums: ReadonlyMap<string, number>): string {
 }
 
 /** Keeps the first rows, and combines the rest in one row, so that the figures still add up to the total. */
-function withRest(
+function mergeRest(
   sums: readonly (readonly [string, number])[],
   max: number,
   rest: string,
@@ -94,7 +94,7 @@ const MAX_CHART_VOICES = 20;
  * entry only: the entry that states the highest charge. If several entries state the highest charge, it counts for the
  * oldest of these entries.
  */
-function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
+function countEachRequestOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byRequest = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
   for (const entry of entries.toReversed()) {
     for (const [requestLookupKey, credits] of entry.charges) {
@@ -108,7 +108,7 @@ function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   return creditsByEntry;
 }
 
-function sumsBy(
+function sumBy(
   counted: ReadonlyMap<PageEntry, number>,
   keyOf: (entry: PageEntry) => string,
 ): Map<string, number> {
@@ -127,7 +127,7 @@ function buildFileLink(path: string): string {
   const player = PLAYABLE.test(path)
     ? `<audio controls preload="none" src="${uri}" aria-label="${escapeHtml(path)}"></audio>`
     : "";
-  return `<p><a href="${uri}"><code>${isolate(path)}</code></a></p>${player}`;
+  return `<p><a href="${uri}"><code>${isolateDirection(path)}</code></a></p>${player}`;
 }
 
 function renderEntry(entry: PageEntry): string {
@@ -153,9 +153,11 @@ function renderEntry(entry: PageEntry): string {
     ...(take === 1 ? [] : [`take ${take}`]),
     id,
   ];
-  const gone = missingPaths.map((path) => `<p class="facts">File gone: <code>${isolate(path)}</code></p>`);
-  const step = paths.length > 0 ? "" : `<p class="facts">Next: ${isolate(next)}</p>`;
-  return `<article><p>${isolate(what)}</p><p class="facts">${escapeHtml(facts.join(" · "))}</p>${paths.map(buildFileLink).join("")}${gone.join("")}${step}</article>`;
+  const gone = missingPaths.map(
+    (path) => `<p class="facts">File gone: <code>${isolateDirection(path)}</code></p>`,
+  );
+  const step = paths.length > 0 ? "" : `<p class="facts">Next: ${isolateDirection(next)}</p>`;
+  return `<article><p>${isolateDirection(what)}</p><p class="facts">${escapeHtml(facts.join(" · "))}</p>${paths.map(buildFileLink).join("")}${gone.join("")}${step}</article>`;
 }
 
 /**
@@ -167,11 +169,11 @@ export function renderAudioPage(
   entries: readonly PageEntry[],
   { marker = TASKS_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},
 ): string {
-  const creditsByEntry = countedOnce(entries);
-  const days = sumsBy(creditsByEntry, ({ at }) => at.slice(0, 10));
-  const voices = sumsBy(creditsByEntry, ({ voice }) => voice || "not known");
-  const newestDays = withRest([...days], MAX_CHART_DAYS, "earlier days");
-  const voicesByCost = withRest(
+  const creditsByEntry = countEachRequestOnce(entries);
+  const days = sumBy(creditsByEntry, ({ at }) => at.slice(0, 10));
+  const voices = sumBy(creditsByEntry, ({ voice }) => voice || "not known");
+  const newestDays = mergeRest([...days], MAX_CHART_DAYS, "earlier days");
+  const voicesByCost = mergeRest(
     [...voices].sort(([, a], [, b]) => b - a),
     MAX_CHART_VOICES,
     "other voices",

@@ -19,7 +19,7 @@ export const NO_VOICE_NOTES: LoadedVoiceNotes = { notes: new Map(), unknownIds: 
 const isVoiceId = (id: string): id is VoiceId => (VOICE_IDS as readonly string[]).includes(id);
 
 /** Shortens a note to one line of bounded length, because lists show it beside the id. */
-const oneLine = (text: string): string =>
+const toOneLine = (text: string): string =>
   takeFirstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MAX_CODE_POINTS);
 
 /**
@@ -34,7 +34,7 @@ export function readVoiceNotes(path: string): LoadedVoiceNotes | string {
   if (entries === null) return 'is not JSON such as { "sophie_en_zh": "warm, calm" }';
   const knownVoices = entries.flatMap(
     ([id, note]): Array<[VoiceId, string]> =>
-      isVoiceId(id) && oneLine(note) !== "" ? [[id, oneLine(note)]] : [],
+      isVoiceId(id) && toOneLine(note) !== "" ? [[id, toOneLine(note)]] : [],
   );
   return {
     notes: new Map(knownVoices),

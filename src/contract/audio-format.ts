@@ -29,7 +29,7 @@ export function mimeTypeForPath(path: string): string {
 /** Number of leading bytes that {@link looksLikeFormat} needs. */
 export const MAGIC_BYTES = 12;
 
-const ascii = (bytes: Uint8Array, start: number, end: number): string =>
+const readAscii = (bytes: Uint8Array, start: number, end: number): string =>
   String.fromCharCode(...bytes.subarray(start, end));
 
 /**
@@ -41,13 +41,13 @@ export function looksLikeFormat(format: OutputFormat, head: Uint8Array): boolean
   switch (format) {
     case "mp3": {
       const [first = 0, second = 0] = head;
-      return ascii(head, 0, 3) === "ID3" || (first === 0xff && (second & 0xe0) === 0xe0);
+      return readAscii(head, 0, 3) === "ID3" || (first === 0xff && (second & 0xe0) === 0xe0);
     }
     case "wav":
       // A file begins with RF64 if it is too long for the 32-bit lengths of RIFF.
-      return ["RIFF", "RF64"].includes(ascii(head, 0, 4)) && ascii(head, 8, 12) === "WAVE";
+      return ["RIFF", "RF64"].includes(readAscii(head, 0, 4)) && readAscii(head, 8, 12) === "WAVE";
     case "ogg_opus":
-      return ascii(head, 0, 4) === "OggS";
+      return readAscii(head, 0, 4) === "OggS";
     case "pcm":
       return true;
   }

@@ -29,7 +29,7 @@ const FIRST_IDEOGRAPHIC = 0x20000;
 const LAST_IDEOGRAPHIC = 0x3ffff;
 
 /** Returns the milliseconds that it takes to speak one code point at speed 1: a whole number below 256. */
-function speechMs(codePoint: number): number {
+function getSpeechMs(codePoint: number): number {
   if (codePoint >= FIRST_IDEOGRAPHIC) {
     return codePoint <= LAST_IDEOGRAPHIC ? HAN_OR_HANGUL_MS : OTHER_MS;
   }
@@ -63,7 +63,7 @@ export function measureSpokenSize(text: string): SpokenSize {
   let codePoints = 0;
   for (let index = 0; index < text.length; ) {
     const codePoint = text.codePointAt(index) ?? 0;
-    const takesMs = speechMs(codePoint);
+    const takesMs = getSpeechMs(codePoint);
     ORDINARY.lastIndex = index;
     if (takesMs === OTHER_MS && codePoint <= LAST_LATIN && ORDINARY.test(text)) {
       const units = ORDINARY.lastIndex - index;

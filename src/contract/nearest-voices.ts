@@ -8,7 +8,7 @@ import { VOICES, type Voice, type VoiceId } from "./voices.ts";
  */
 const MIN_SHARED_LETTERS = 3;
 
-function commonBeginning(a: string, b: string): number {
+function measureCommonBeginning(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a.charAt(length) === b.charAt(length)) length += 1;
   return length;
@@ -19,10 +19,10 @@ interface Similarity {
   readonly distance: number;
 }
 
-function similarity(wanted: string, { id, name }: Voice): Similarity {
+function measureSimilarity(wanted: string, { id, name }: Voice): Similarity {
   const alone = name.toLowerCase().replaceAll(" ", "_");
   return {
-    beginning: Math.max(commonBeginning(wanted, alone), commonBeginning(wanted, id)),
+    beginning: Math.max(measureCommonBeginning(wanted, alone), measureCommonBeginning(wanted, id)),
     distance: Math.min(editDistance(wanted, alone), editDistance(wanted, id)),
   };
 }
@@ -40,7 +40,7 @@ export function findNearestVoices(text: string): VoiceId[] {
   const isNear = (voice: Similarity): boolean =>
     voice.beginning >= MIN_SHARED_LETTERS ||
     (voice.beginning > 0 && voice.distance <= Math.ceil(wantedWords.length / 2));
-  const ranked = VOICES.map((voice) => ({ id: voice.id, ...similarity(wantedWords, voice) }))
+  const ranked = VOICES.map((voice) => ({ id: voice.id, ...measureSimilarity(wantedWords, voice) }))
     .filter(isNear)
     .sort((a, b) => b.beginning - a.beginning || a.distance - b.distance);
   const [best] = ranked;

@@ -32,16 +32,17 @@ interface RequestField {
   readonly canonicalDefault?: unknown;
 }
 
-const mustBeOneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
+const describeChoices = (values: readonly (string | number)[]): string =>
+  `must be one of ${values.join(", ")}`;
 
 /**
  * Returns the error for an unknown voice. Lists all voices only if none is similar, because a long list hides the right
  * one.
  */
-function voiceRule(given: unknown): string {
+function describeVoiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? findNearestVoices(given) : [];
   return nearest.length === 0
-    ? mustBeOneOf(VOICE_IDS)
+    ? describeChoices(VOICE_IDS)
     : `must be the id or the name of a voice; nearest: ${nearest.join(", ")}`;
 }
 
@@ -76,7 +77,7 @@ export const REQUEST_FIELDS = {
   },
   voice: {
     schema: z
-      .enum(VOICE_IDS, { error: ({ input }) => voiceRule(input) })
+      .enum(VOICE_IDS, { error: ({ input }) => describeVoiceRule(input) })
       .describe(
         `One id of ${VOICE_IDS.join(", ")}. It ends in the languages that the voice speaks; no tone or gender is published. Default: the service's choice`,
       ),
@@ -97,13 +98,13 @@ export const REQUEST_FIELDS = {
   },
   output_format: {
     schema: z
-      .enum(OUTPUT_FORMATS, mustBeOneOf(OUTPUT_FORMATS))
+      .enum(OUTPUT_FORMATS, describeChoices(OUTPUT_FORMATS))
       .describe(`${OUTPUT_FORMATS.join(", ")}; default mp3`),
     canonicalDefault: "mp3",
   },
   sample_rate: {
     schema: z
-      .literal(SAMPLE_RATES, mustBeOneOf(SAMPLE_RATES))
+      .literal(SAMPLE_RATES, describeChoices(SAMPLE_RATES))
       .describe(`Hz: ${SAMPLE_RATES.join(", ")}; default 24000`),
     canonicalDefault: 24000,
   },
@@ -120,7 +121,7 @@ export const REQUEST_FIELDS = {
     schema: z.boolean("must be true or false").describe("For texts that mix languages; default false"),
     canonicalDefault: false,
   },
-  model: { schema: z.literal(MODEL, mustBeOneOf([MODEL])), tools: [], canonicalDefault: MODEL },
+  model: { schema: z.literal(MODEL, describeChoices([MODEL])), tools: [], canonicalDefault: MODEL },
 } as const satisfies Readonly<Record<string, RequestField>>;
 
 type Fields = typeof REQUEST_FIELDS;

@@ -33,7 +33,7 @@ function slugify(text: string): string {
  * Returns the first words of the text: as many whole words as {@link MAX_CHARACTERS} allows. Cuts the first word if it
  * is too long by itself.
  */
-export function slugOfFirstWords(text: string): string {
+export function slugifyFirstWords(text: string): string {
   const [first = "", ...others] = slugify(text).split("-");
   let words = takeFirstCodePoints(first, MAX_CHARACTERS);
   for (const word of others) {
@@ -43,7 +43,7 @@ export function slugOfFirstWords(text: string): string {
   return words === "" ? "audio" : words;
 }
 
-const shortHash = (taskId: string): string =>
+const deriveShortHash = (taskId: string): string =>
   createHash("sha256").update(taskId).digest("hex").slice(0, ID_DIGITS);
 
 /**
@@ -52,5 +52,5 @@ const shortHash = (taskId: string): string =>
  * @param prompt `null` if this ledger does not have the task's text
  */
 export function buildAutomaticName(format: OutputFormat, prompt: string | null, taskId: string): string {
-  return `${slugOfFirstWords(prompt ?? "")}-${shortHash(taskId)}${FILE_EXTENSIONS[format]}`;
+  return `${slugifyFirstWords(prompt ?? "")}-${deriveShortHash(taskId)}${FILE_EXTENSIONS[format]}`;
 }

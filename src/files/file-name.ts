@@ -43,7 +43,7 @@ function stripExtensions(name: string, extensions: readonly string[]): string {
 }
 
 /** Quotes a name for an error message: shortened, with unusual characters escaped. */
-function show(name: string): string {
+function quoteName(name: string): string {
   return JSON.stringify(takeFirstCodePoints(name, 60)).replace(/[^\x20-\x7e]/gu, (character) =>
     /[\p{L}\p{N}\p{S}\p{P}]/u.test(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
@@ -68,7 +68,7 @@ function findNameIssue(name: string, format?: OutputFormat): string | null {
 /** Explains why a name cannot be used, and quotes the name safely. Returns `null` if the name can be used. */
 export function findFileNameIssue(name: string, format?: OutputFormat): string | null {
   const rule = findNameIssue(name, format);
-  return rule === null ? null : `${show(name)} cannot be used: it ${rule}`;
+  return rule === null ? null : `${quoteName(name)} cannot be used: it ${rule}`;
 }
 
 /**

@@ -68,7 +68,7 @@ async function toInputError(error: unknown, name: string, root: string): Promise
  *
  * @throws AudioError `configuration_error` if `folder` is not a folder that can be read
  */
-async function realRoot(folder: string): Promise<string> {
+async function resolveRoot(folder: string): Promise<string> {
   try {
     const root = await resolveRealPath(folder);
     if ((await stat(root)).isDirectory()) return root;
@@ -90,7 +90,7 @@ async function realRoot(folder: string): Promise<string> {
  * @throws AudioError `configuration_error` if `folder` is not a folder that can be read
  */
 export async function describeInputFolder(folder: string): Promise<string> {
-  return await listNamesIn(await realRoot(folder));
+  return await listNamesIn(await resolveRoot(folder));
 }
 
 const outsideError = (name: string, folder: string): AudioError =>
@@ -101,7 +101,7 @@ const outsideError = (name: string, folder: string): AudioError =>
   );
 
 /** Resolves a path by its text alone, because on Windows even a check of `\\host\share` contacts that host. */
-function pathInside(folder: string, file: string, name: string): string {
+function resolveInside(folder: string, file: string, name: string): string {
   if (file.trim() === "" || file.includes("\0") || !file.isWellFormed()) {
     throw refusedInputError(name, "is not a path of a file");
   }
@@ -117,7 +117,7 @@ function pathInside(folder: string, file: string, name: string): string {
 }
 
 /** The real path of an open file on Linux; `null` elsewhere. */
-async function pathOfOpen(handle: FileHandle): Promise<string | null> {
+async function readOpenPath(handle: FileHandle): Promise<string | null> {
   return await readlink(`/proc/self/fd/${handle.fd}`).catch(() => null);
 }
 
@@ -129,7 +129,7 @@ const ATTEMPTS = 5;
 
 /** Whether the opened file is in the folder, whatever happened to its path meanwhile. */
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
-  const openedPath = await pathOfOpen(handle);
+  const openedPath = await readOpenPath(handle);
   if (openedPath !== null)
     return openedPath.startsWith(`${root}${sep}`) || (await isInsideFolder(openedPath, root));
   const opened = await handle.stat({ bigint: true });
@@ -186,10 +186,10 @@ export async function readInputFile(folder: string | null, file: string): Promis
     );
   }
   const name = `file ${JSON.stringify(takeFirstCodePoints(file, SHOWN_CODE_POINTS))}`;
-  const root = await realRoot(folder);
+  const root = await resolveRoot(folder);
   // An absolute path may begin with the given path of the folder or with its real path.
   const isByRealName = isAbsolute(file) && !relative(root, file).startsWith("..");
-  const path = pathInside(isByRealName ? root : folder, file, name);
+  const path = resolveInside(isByRealName ? root : folder, file, name);
   try {
     const handle = await openInside(path, root, name);
     try {

@@ -52,7 +52,7 @@ const LATIN_LETTER = /(?<=[A-Za-z])[\xc0-\xff](?=[\sA-Za-z.,;:!?]|$)/g;
 const LATIN_SHARE = 0.7;
 
 /** Names the encoding of a file that is not UTF-8, if the share of typical bytes leaves no doubt. */
-function probableEncoding(bytes: Uint8Array): string | null {
+function guessEncoding(bytes: Uint8Array): string | null {
   const text = Buffer.from(bytes).toString("latin1");
   const high = text.match(/[\x80-\xff]/g)?.length ?? 0;
   if ((text.match(SHIFT_JIS_KANA)?.length ?? 0) >= KANA_SHARE * high) {
@@ -83,7 +83,7 @@ export function decodeText(bytes: Uint8Array, name: string): string {
     if (encoding !== "utf-8") {
       throw refusedInputError(name, "is not valid UTF-16, which its byte order mark promises", SAVE_AS_UTF8);
     }
-    const probable = probableEncoding(bytes);
+    const probable = guessEncoding(bytes);
     if (probable === null) throw refusedInputError(name, "is not text in UTF-8", SAVE_AS_UTF8);
     throw refusedInputError(
       name,

@@ -17,7 +17,7 @@ const refusedError = (path: string, why: string): AudioError =>
  *
  * @throws AudioError `output_not_writable` for anything else
  */
-async function existingContent(path: string, marker: string): Promise<"nothing" | "ours"> {
+async function inspectExistingFile(path: string, marker: string): Promise<"nothing" | "ours"> {
   const stats = await lstat(path).catch((error) => {
     if (getSystemCode(error) === "ENOENT") return null;
     throw error;
@@ -49,7 +49,7 @@ export async function writeGeneratedPage(file: string, marker: string, text: str
   const path = resolve(file);
   const folder = dirname(path);
   try {
-    const before = await existingContent(path, marker);
+    const before = await inspectExistingFile(path, marker);
     const temporary = await createTemporaryFile(folder);
     try {
       const sink = new FileSink(temporary);

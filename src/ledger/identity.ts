@@ -20,7 +20,7 @@ const API_KEY_HASH_LABEL = "audio-generation-mcp account fingerprint v1";
 const RECORD_ID_DIGITS = 32;
 
 /** Hashes a list of texts. Prefixes each text with its length, so that different lists never have the same hash. */
-function hash(...parts: readonly string[]): string {
+function hashParts(...parts: readonly string[]): string {
   const digest = createHash("sha256");
   for (const part of parts) digest.update(`${Buffer.byteLength(part)}:`).update(part);
   return digest.digest("hex");
@@ -32,35 +32,36 @@ function hash(...parts: readonly string[]): string {
  * @param input canonical input, exactly as sent
  */
 export function deriveIdempotencyKey(input: string, take: number, attempt: number): string {
-  return IDEMPOTENCY_KEY_PREFIX + hash("create", input, String(take), String(attempt));
+  return IDEMPOTENCY_KEY_PREFIX + hashParts("create", input, String(take), String(attempt));
 }
 
 /** Returns the fingerprint of a request: an input and a take at a base URL. It is the same for every API key. */
 export function deriveRequestFingerprint(baseUrl: string, input: string, take: number): string {
-  return hash("request", baseUrl, input, String(take));
+  return hashParts("request", baseUrl, input, String(take));
 }
 
 /** Returns the fingerprint of a task that was created elsewhere and is only downloaded here. */
 export function deriveExternalTaskFingerprint(baseUrl: string, taskId: string): string {
-  return hash("external_task", baseUrl, taskId);
+  return hashParts("external_task", baseUrl, taskId);
 }
 
 /** Returns the id of the record that a request has under one API key. */
 export function deriveRecordId(requestFingerprint: string, apiKeyId: ApiKeyId): string {
-  return hash("record", requestFingerprint, apiKeyId).slice(0, RECORD_ID_DIGITS);
+  return hashParts("record", requestFingerprint, apiKeyId).slice(0, RECORD_ID_DIGITS);
 }
 
 /** The lookup key of a request. All lookup keys are hashed, because an index entry cannot contain a long text. */
 export const toRequestLookupKey = (requestFingerprint: string): string =>
-  `request:${hash(requestFingerprint)}`;
+  `request:${hashParts(requestFingerprint)}`;
 /** The lookup key for the original text of a respelled request. */
 export const toOriginalRequestLookupKey = (requestFingerprint: string): string =>
-  `original_request:${hash(requestFingerprint)}`;
-export const toTaskLookupKey = (baseUrl: string, taskId: string): string => `task:${hash(baseUrl, taskId)}`;
+  `original_request:${hashParts(requestFingerprint)}`;
+export const toTaskLookupKey = (baseUrl: string, taskId: string): string =>
+  `task:${hashParts(baseUrl, taskId)}`;
 /** The lookup key of the task of an earlier, failed attempt. */
 export const toEarlierTaskLookupKey = (baseUrl: string, taskId: string): string =>
-  `earlier_task:${hash(baseUrl, taskId)}`;
-export const toPathLookupKey = (path: string): string => `path:${hash(path)}`;
+  `earlier_task:${hashParts(baseUrl, taskId)}`;
+export const toPathLookupKey = (path: string): string => `path:${hashParts(path)}`;
 
 /** Whether a lookup key is that of a task. Records that share such a lookup key refer to one task of the service. */
 export const isTaskLookupKey = (lookupKey: string): boolean => lookupKey.startsWith("task:");
@@ -72,5 +73,5 @@ export function deriveApiKeyHash(apiKey: string): string {
 
 /** Returns the API key id for a base URL and the hash of an API key. */
 export function deriveApiKeyId(baseUrl: string, apiKeyHash: string): ApiKeyId {
-  return hash("api_key", baseUrl, apiKeyHash);
+  return hashParts("api_key", baseUrl, apiKeyHash);
 }

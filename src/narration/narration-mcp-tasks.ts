@@ -7,9 +7,9 @@ import type { McpTask } from "../ledger/rules/mcp-task.ts";
 import type { McpTaskStore } from "../ledger/store/mcp-task-store.ts";
 import type { ProcessId } from "../process-id.ts";
 import {
+  buildMcpTaskStatus,
   type McpTaskOperations,
   type McpTaskStatus,
-  mcpTaskStatus,
   type WorkingStatus,
 } from "../requests/mcp-tasks/mcp-task-status.ts";
 import type { DriverRegistry } from "./driving/driver-registry.ts";
@@ -56,13 +56,13 @@ export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {
     }
     const end = narrationMcpTaskEndSchema.parse(mcpTask.end);
     if (end.kind === "cancelled")
-      return mcpTaskStatus(mcpTask, { kind: "cancelled", message: describeCancelled(end) });
+      return buildMcpTaskStatus(mcpTask, { kind: "cancelled", message: describeCancelled(end) });
     const { status, problems, files, totals } = end;
     const view = assembleNarrationView(
       { ...narration, state: { ...state, status, problems, files } },
       totals,
     );
-    return mcpTaskStatus(mcpTask, { kind: "done", view });
+    return buildMcpTaskStatus(mcpTask, { kind: "done", view });
   }
 
   async cancel({ mcpTaskId, targetId }: McpTask): Promise<void> {
@@ -79,6 +79,6 @@ export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {
     const { repository, clock } = this.#deps;
     const { chargedCredits } = await repository.getBill(mcpTask.targetId);
     const message = describeProgress(state, chargedCredits, clock.wallMs());
-    return mcpTaskStatus(mcpTask, { kind: "working", message }, state.startedAtMs ?? 0);
+    return buildMcpTaskStatus(mcpTask, { kind: "working", message }, state.startedAtMs ?? 0);
   }
 }

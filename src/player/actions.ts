@@ -2,7 +2,7 @@
 import { getButton, showStatus } from "./elements.ts";
 import { HostError, isSupported, requestHost } from "./host.ts";
 import { createPieceLoader } from "./pieces.ts";
-import { type AudioFile, MIME_TYPES, nameOf, type ShownResult } from "./shown-result.ts";
+import { type AudioFile, getFileName, MIME_TYPES, type ShownResult } from "./shown-result.ts";
 
 /**
  * Largest file to save through the browser. A larger file would exhaust the browser's memory, and is on the disk
@@ -35,7 +35,7 @@ async function save(audioFile: AudioFile): Promise<void> {
   };
   try {
     if (sizeBytes > MAX_SAVED_BYTES) throw new HostError("The file is too large to be handed over here.");
-    const uri = `file:///${encodeURIComponent(nameOf(path))}`;
+    const uri = `file:///${encodeURIComponent(getFileName(path))}`;
     const mimeType = format === "pcm" ? "application/octet-stream" : MIME_TYPES[format];
     const resource = { uri, mimeType, blob: await toBase64(audioFile) };
     const answer = await requestHost(

@@ -16,7 +16,13 @@ import { openAudioFile } from "./open-audio-file.ts";
 import { parseFields, parseText } from "./parse-fields.ts";
 import { isRunning, pollUntilEnded } from "./poll-task.ts";
 import { DamagedError, type SegmentReader } from "./segment-reader.ts";
-import { type AudioFile, formatClock, nameOf, parseShownResult, type ShownResult } from "./shown-result.ts";
+import {
+  type AudioFile,
+  formatClock,
+  getFileName,
+  parseShownResult,
+  type ShownResult,
+} from "./shown-result.ts";
 import { SoundPlayer } from "./sound-player.ts";
 import { loadTakes, showTakes, type Take } from "./takes.ts";
 import { applyTheme } from "./theme.ts";
@@ -108,7 +114,7 @@ function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): vo
       "button",
       "",
       length,
-      makeElement("bdi", audioFile.chapter || nameOf(audioFile.path)),
+      makeElement("bdi", audioFile.chapter || getFileName(audioFile.path)),
     );
     fileButton.onclick = () => {
       player.close();
@@ -149,7 +155,7 @@ async function findTakes(
 }
 
 function showHeading(result: ShownResult, audioFile: AudioFile | undefined): void {
-  const name = audioFile === undefined ? "" : nameOf(audioFile.path);
+  const name = audioFile === undefined ? "" : getFileName(audioFile.path);
   const chapter = result.audioFiles.length > 1 && audioFile?.chapter ? `: ${audioFile.chapter}` : "";
   const title = result.title === "" ? name : `${result.title}${chapter}`;
   if (title !== "") getElement("#title").textContent = title;
@@ -215,7 +221,7 @@ new ResizeObserver(() => {
   }, 50);
 }).observe(getElementOfType("main", HTMLElement));
 
-function leave(): void {
+function closePlayer(): void {
   changeCount += 1;
   player.close();
 }
@@ -236,10 +242,10 @@ listen({
     applyTheme(params);
     wave.draw();
   },
-  "ui/resource-teardown": leave,
+  "ui/resource-teardown": closePlayer,
 });
 connectTransport(player);
-window.addEventListener("pagehide", leave);
+window.addEventListener("pagehide", closePlayer);
 
 connectToHost()
   .then((context) => {

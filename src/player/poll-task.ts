@@ -7,7 +7,7 @@ import { readPartsTable } from "./pieces.ts";
 import { parseShownResult, type ShownResult } from "./shown-result.ts";
 
 /** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
-const pauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
+const computePauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
 
 /** Maximum number of polls; the longest task needs fewer. */
 const MAX_READS = 5000;
@@ -15,7 +15,7 @@ const MAX_READS = 5000;
 /** Number of consecutive failures after which polling stops. */
 const MAX_REFUSALS = 3;
 
-const pause = (seconds: number): Promise<void> =>
+const waitSeconds = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 export const isRunning = ({ status, isError }: ShownResult): boolean =>
@@ -36,7 +36,7 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
   const [, , statusLine = ""] = table.split("\n", 3);
   if (parts.length === 0) return false;
   const savedParts = parts.filter(({ status }) => status === "saved").length;
-  progress(savedParts, parts.length);
+  showProgress(savedParts, parts.length);
   getElement("#parts").hidden = false;
   getElement("#parts").replaceChildren(
     ...parts.map((part) =>
@@ -53,7 +53,7 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
   return runs && savedParts < parts.length;
 }
 
-function progress(saved: number, total: number): void {
+function showProgress(saved: number, total: number): void {
   const bar = getElementOfType("#progress", HTMLProgressElement);
   bar.max = Math.max(1, total);
   bar.value = saved;
@@ -72,7 +72,7 @@ export async function pollUntilEnded(
 ): Promise<void> {
   const { parts } = shown;
   getElement("#making").hidden = parts === null;
-  if (parts !== null) progress(parts.saved, parts.total);
+  if (parts !== null) showProgress(parts.saved, parts.total);
   getButton("#stop").hidden = !isSupported("tools/call");
   getButton("#stop").onclick = () => void stop(shown, isWanted, hand);
   let refusals = 0;
@@ -82,7 +82,7 @@ export async function pollUntilEnded(
       // permission. If the table cannot be read, call the tool in every fourth poll.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => reads % 4 !== 3))) {
         refusals = 0;
-        await pause(pauseSeconds(reads));
+        await waitSeconds(computePauseSeconds(reads));
         continue;
       }
       if (!isWanted()) return;
@@ -105,7 +105,7 @@ export async function pollUntilEnded(
         );
       }
     }
-    await pause(pauseSeconds(reads));
+    await waitSeconds(computePauseSeconds(reads));
   }
 }
 

@@ -60,7 +60,7 @@ export const MIME_TYPES: Readonly<Record<Format, string>> = {
 };
 
 /** Returns the last component of a path. */
-export const nameOf = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
+export const getFileName = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
 
 export const formatClock = (seconds: number): string => {
   const wholeSeconds = Math.max(0, Math.floor(seconds));

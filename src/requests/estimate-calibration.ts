@@ -33,7 +33,7 @@ function measureRatio(record: RequestRecord): MeasuredRatio[] {
   return [{ voice: input.voice, ratio: record.audioSeconds / estimated }];
 }
 
-function median(numbers: readonly number[]): number {
+function computeMedian(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = sorted.length / 2;
   const [below, above] = [sorted[Math.ceil(middle) - 1] ?? 1, sorted[Math.floor(middle)] ?? 1];
@@ -53,7 +53,7 @@ export function computeCalibration(records: readonly RequestRecord[], voice: str
   const ofVoice = all.filter((one) => one.voice === voice);
   const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
   if (ratios.length < MIN_TASKS) return 1;
-  return Math.min(MAX_FACTOR, Math.max(1 / MAX_FACTOR, median(ratios)));
+  return Math.min(MAX_FACTOR, Math.max(1 / MAX_FACTOR, computeMedian(ratios)));
 }
 
 /**

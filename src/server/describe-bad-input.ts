@@ -14,7 +14,7 @@ function getValueAt(args: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-function fieldName(path: readonly PropertyKey[]): string {
+function formatFieldName(path: readonly PropertyKey[]): string {
   return path
     .map((step, index) =>
       typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${String(step)}`,
@@ -23,7 +23,7 @@ function fieldName(path: readonly PropertyKey[]): string {
 }
 
 /** Quotes a value. Cuts long text. Describes lists and objects only by their kind. */
-function quote(value: unknown): string {
+function quoteValue(value: unknown): string {
   if (typeof value === "string") {
     const start = takeFirstCodePoints(value, MAX_VALUE_CODE_POINTS);
     return JSON.stringify(start === value ? value : `${start}…`);
@@ -36,17 +36,17 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys
       .slice(0, MAX_ISSUES)
-      .map((key) => quote(key))
+      .map((key) => quoteValue(key))
       .join(", ");
     return `unknown argument ${names}; the known ones are ${knownFields.join(", ")}`;
   }
-  const field = fieldName(issue.path);
+  const field = formatFieldName(issue.path);
   if (field === "") return "the arguments must be an object";
   const value = getValueAt(args, issue.path);
   // A rule about several fields has the code `custom`. Return its message unchanged, because the message already names
   // the missing field.
   if (value === undefined) return issue.code === "custom" ? issue.message : `${field} is required`;
-  return `${field} ${issue.message} (got ${quote(value)})`;
+  return `${field} ${issue.message} (got ${quoteValue(value)})`;
 }
 
 /**
@@ -59,7 +59,8 @@ export function describeBadInput(error: ZodError, args: unknown, knownFields: re
   // Report only the first issue of a field, because its other issues often follow from it.
   const firsts = error.issues.filter(
     (issue, index) =>
-      error.issues.findIndex((other) => fieldName(other.path) === fieldName(issue.path)) === index,
+      error.issues.findIndex((other) => formatFieldName(other.path) === formatFieldName(issue.path)) ===
+      index,
   );
   const issues = firsts.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue, args, knownFields));
   return `${issues.join(". ")}.`;

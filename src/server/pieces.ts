@@ -18,7 +18,7 @@ const COMPANIONS = {
   chapters: "application/json",
 } as const;
 
-const invalidPiece = (uri: string): ProtocolError =>
+const invalidPieceError = (uri: string): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
     `offset must be a whole number of at least 0, length one of at least 1, each at most once, and nothing else (at most ${MAX_PIECE_BYTES} bytes are handed over at once).`,
@@ -42,7 +42,7 @@ function parsePiece(query: string, uri: string): Piece {
     Number(values.get("length") ?? MAX_PIECE_BYTES),
   ];
   if (!isKnown || values.size !== entries.length || values.size === 0 || length === 0)
-    throw invalidPiece(uri);
+    throw invalidPieceError(uri);
   return { offset, length: Math.min(length, MAX_PIECE_BYTES) };
 }
 

@@ -13,7 +13,7 @@ import type { ToolCall } from "../tools/tool.ts";
  *
  * @param messageIndex position of the message among those with the same `done`, from 1
  */
-function progressNumber(messageIndex: number, { done, total }: ProgressCount): number {
+function computeProgress(messageIndex: number, { done, total }: ProgressCount): number {
   const part = 0.5 / messageIndex;
   return done < total ? done + 0.5 - part : total - part;
 }
@@ -29,7 +29,7 @@ export function createProgressSender(context: ServerContext, log: Log): ToolCall
     messageIndex = count?.done === lastDone ? messageIndex + 1 : 1;
     lastDone = count?.done ?? -1;
     // `done` gets smaller if a part is removed. Even then, the progress number must grow.
-    const next = count === undefined ? progress + 1 : progressNumber(messageIndex, count);
+    const next = count === undefined ? progress + 1 : computeProgress(messageIndex, count);
     progress = next > progress || (progress === 0 && count !== undefined) ? next : progress + 1e-6;
     const total = count === undefined ? {} : { total: count.total };
     context.mcpReq

@@ -32,7 +32,7 @@ function removeRules(schema: JsonSchema): void {
 }
 
 /** Converts a schema. Omits `$schema`, because 2020-12 is the default of MCP. */
-function jsonSchema(
+function buildJsonSchema(
   schema: z.ZodObject,
   io: "input" | "output",
   { unpublished = [], boundsIn }: Pick<Tool, "unpublished" | "boundsIn"> = {},
@@ -60,8 +60,8 @@ export function buildToolList(): PublishedTool[] {
     name: tool.name,
     title: tool.title,
     description: tool.description,
-    inputSchema: { type: "object", ...jsonSchema(tool.input, "input", tool) },
-    outputSchema: { type: "object", ...jsonSchema(tool.output, "output") },
+    inputSchema: { type: "object", ...buildJsonSchema(tool.input, "input", tool) },
+    outputSchema: { type: "object", ...buildJsonSchema(tool.output, "output") },
     annotations: { title: tool.title, ...tool.annotations },
     ...(tool.meta === undefined ? {} : { _meta: { ...tool.meta } }),
   }));

@@ -11,7 +11,7 @@ import { defineTool, type InlineAudio } from "./tool.ts";
 
 const DELIVERIES = ["path", "inline", "both"] as const;
 
-const inlineAudio = (requests: Requests, audio: SavedAudio): InlineAudio => ({
+const buildInlineAudio = (requests: Requests, audio: SavedAudio): InlineAudio => ({
   uri: pathToFileURL(audio.path).href,
   mimeType: MIME_TYPES[audio.format],
   sizeBytes: audio.sizeBytes,
@@ -45,6 +45,6 @@ export const downloadAudioTool = defineTool({
     );
     const result = renderTask(view, deps);
     if ((args.deliver ?? "path") === "path" || view.audio === null) return result;
-    return { ...result, inline: inlineAudio(requests, view.audio) };
+    return { ...result, inline: buildInlineAudio(requests, view.audio) };
   },
 });

@@ -47,7 +47,7 @@ const output = z.strictObject({
  * Returns the files to list in the result. Returns none while a sheet is running, because the call is repeated often
  * during that time. The message states the number of files instead.
  */
-const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
+const selectListedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;
 
 const fileFacts = ({
@@ -93,7 +93,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
             omitNullish({ number, title, seconds: Math.round(length), credits: Math.round(price) }),
           ),
         }),
-    files: listedFiles(view).map((file) =>
+    files: selectListedFiles(view).map((file) =>
       omitNullish({
         row: file.row,
         path: file.path,

@@ -24,7 +24,7 @@ const MAX_PRONUNCIATIONS = 100;
 const MAX_PRONOUNCED_CODE_UNITS = 200;
 
 /** Converts an object `{ word: spelling }` to lines, because some assistants send one. */
-function ruleLines(rules: unknown): unknown {
+function toRuleLines(rules: unknown): unknown {
   if (typeof rules !== "object" || rules === null || Array.isArray(rules)) return rules;
   return Object.entries(rules).map(([word, say]) => `${word}=${say}`);
 }
@@ -34,7 +34,7 @@ const RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
 /** Pronunciations for this call, as `word=spelling`. */
 export const pronounceSchema = z
   .preprocess(
-    ruleLines,
+    toRuleLines,
     z
       .array(
         z

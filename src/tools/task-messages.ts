@@ -9,7 +9,7 @@ export const TELL_THE_PATH = "Tell the user the path.";
 const roundToMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the task id. Until the service has assigned one, returns the request handle. */
-export function taskIdOrRequestHandle(view: RequestView): string {
+export function getTaskIdOrRequestHandle(view: RequestView): string {
   const id = view.taskId ?? view.requestHandle;
   if (id === null) throw new Error("a task without an id and without a record");
   return id;
@@ -25,7 +25,7 @@ const describeWaitingCall = (id: string): string => `Call get_task with task_id 
 
 /** Returns the next call. It is complete on its own, because a model may see only this field. */
 export function describeTaskNextStep(view: RequestView): string {
-  const id = taskIdOrRequestHandle(view);
+  const id = getTaskIdOrRequestHandle(view);
   switch (view.status) {
     case "waiting":
       if (view.activity !== null) return `${describeWaitingCall(id)}: it waits for the file.`;
@@ -112,6 +112,6 @@ export function describeTask(view: RequestView): string {
 /** Returns the text form. It is complete, because some clients show nothing else. */
 export function renderText(view: RequestView, next: string | null): string {
   const path = view.audio === null ? "" : ` ${view.audio.path}`;
-  const lines = [`${describeStatus(view, path)} task_id ${taskIdOrRequestHandle(view)}`, ...view.notes];
+  const lines = [`${describeStatus(view, path)} task_id ${getTaskIdOrRequestHandle(view)}`, ...view.notes];
   return [...lines, ...(next === null ? [] : [`Next: ${next}`])].join("\n");
 }

@@ -10,9 +10,9 @@ import {
   describeTask,
   describeTaskNextStep,
   getAudioSeconds,
+  getTaskIdOrRequestHandle,
   renderText,
   TELL_THE_PATH,
-  taskIdOrRequestHandle,
 } from "./task-messages.ts";
 import type { AudioLink, ToolResult } from "./tool.ts";
 
@@ -69,7 +69,7 @@ function buildErrorOutput({ error }: RequestView): Record<string, unknown> | nul
   return { code: error.code, ...(reason === "" ? {} : { message: reason }) };
 }
 
-function linkTo({ audio }: RequestView): AudioLink | undefined {
+function buildAudioLink({ audio }: RequestView): AudioLink | undefined {
   if (audio === null) return undefined;
   const { path, format, sizeBytes } = audio;
   return { uri: pathToFileURL(path).href, name: basename(path), mimeType: MIME_TYPES[format], sizeBytes };
@@ -92,10 +92,10 @@ export function renderTask(
 ): ToolResult {
   const next = describeTaskNextStep(view);
   const saysNext = next !== TELL_THE_PATH || claimFirstSuccess();
-  const link = linkTo(view);
+  const link = buildAudioLink(view);
   return {
     structured: omitNullish({
-      task_id: taskIdOrRequestHandle(view),
+      task_id: getTaskIdOrRequestHandle(view),
       status: view.status,
       message: describeTask(view),
       take: view.take,

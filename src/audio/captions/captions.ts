@@ -36,8 +36,8 @@ export interface CaptionRequest {
 }
 
 /**
- * The functions that measure loudness, by format. Opus has no such function, because the sizes of Opus packets predict
- * silences less exactly than the lengths of the texts do.
+ * The functions that measure loudness, by format. Opus has none, because only the sizes of its packets could show
+ * silences. Sentence times that are estimated from the lengths of the texts are more exact.
  */
 export const LOUDNESS_METERS: LoudnessMeters = {
   mp3: measureMp3Loudness,
@@ -53,7 +53,11 @@ begins at a time estimated from the length of its text.`;
 const MEASURED_MARK = "";
 const ESTIMATED_MARK = "~";
 
-/** Formats milliseconds as hours, minutes and seconds. @param mark the separator before the milliseconds */
+/**
+ * Formats milliseconds as hours, minutes and seconds.
+ *
+ * @param mark the separator before the milliseconds
+ */
 function formatClockTime(milliseconds: number, mark: "." | ","): string {
   const pad = (value: number, digits = 2): string => `${Math.floor(value)}`.padStart(digits, "0");
   const [hours, minutes, seconds] = [
@@ -64,7 +68,7 @@ function formatClockTime(milliseconds: number, mark: "." | ","): string {
   return `${pad(hours)}:${pad(minutes)}:${pad(seconds)}${mark}${pad(milliseconds % 1000, 3)}`;
 }
 
-const escaped = (line: string): string =>
+const escapeMarkup = (line: string): string =>
   line.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 interface Cue extends Span {
@@ -108,7 +112,7 @@ function cutIntoCues(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
  * Rounds times to milliseconds. Each cue lasts at least 1 ms and does not begin before the previous cue ends, as the
  * formats require.
  */
-function inMilliseconds(
+function toWholeMilliseconds(
   cues: readonly Cue[],
 ): ReadonlyArray<Cue & { readonly start: number; readonly end: number }> {
   let passed = 0;
@@ -120,20 +124,20 @@ function inMilliseconds(
   });
 }
 
-function asVtt(cues: readonly Cue[]): string {
-  const blocks = inMilliseconds(cues).map(({ lines, speaker, start, end, isMeasured }, index) => {
+function renderVtt(cues: readonly Cue[]): string {
+  const blocks = toWholeMilliseconds(cues).map(({ lines, speaker, start, end, isMeasured }, index) => {
     const name = `${index + 1}${isMeasured ? MEASURED_MARK : ESTIMATED_MARK}`;
     // A WebVTT voice tag that spans the whole cue needs no closing tag.
-    const voice = speaker === undefined ? "" : `<v ${escaped(speaker)}>`;
-    const text = `${voice}${lines.map(escaped).join("\n")}`;
+    const voice = speaker === undefined ? "" : `<v ${escapeMarkup(speaker)}>`;
+    const text = `${voice}${lines.map(escapeMarkup).join("\n")}`;
     return [name, `${formatClockTime(start, ".")} --> ${formatClockTime(end, ".")}`, text].join("\n");
   });
   return ["WEBVTT", NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }
 
 /** Writes SubRip. Omits speakers and notes, because the format has neither. */
-function asSrt(cues: readonly Cue[]): string {
-  const blocks = inMilliseconds(cues).map(({ lines, start, end }, index) =>
+function renderSrt(cues: readonly Cue[]): string {
+  const blocks = toWholeMilliseconds(cues).map(({ lines, start, end }, index) =>
     [`${index + 1}`, `${formatClockTime(start, ",")} --> ${formatClockTime(end, ",")}`, ...lines].join("\n"),
   );
   return `${blocks.join("\n\n")}\n`;
@@ -147,20 +151,20 @@ export interface Captions {
 
 /**
  * Makes captions for a joined file: one cue per sentence, or several for a long sentence. Each cue has at most two
- * lines of 42 columns. The times at which parts begin and end are exact. Inside a part, the times of sentences come
- * from silences of the sound, if loudness can be measured in the format.
+ * lines of 42 columns. The times at which parts begin and end are exact. Inside a part, sentences are timed by the
+ * silences found in the sound. Where no silence is found, times are estimated from the weights of the sentences.
  *
- * @param request each of its sentences must lie within one paragraph, so that no cue spans two paragraphs
+ * @param request no sentence in it may span two paragraphs, because its cue would then span them too
  * @throws DamagedPartError if a part cannot be read
  * @throws the reason of the signal, if the signal is aborted
  */
 export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
   const { format, parts, signal } = request;
-  const listen = LOUDNESS_METERS[format];
+  const measureLoudness = LOUDNESS_METERS[format];
   const silencesIn = async (file: PartFile, index: number): Promise<Silence[]> => {
     const part = parts[index];
-    if (listen === undefined || part === undefined || part.sentences.length < 2) return [];
-    return findSilences(await listen(file, part));
+    if (measureLoudness === undefined || part === undefined || part.sentences.length < 2) return [];
+    return findSilences(await measureLoudness(file, part));
   };
   const files = new PartFiles(
     format,
@@ -172,5 +176,5 @@ export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
     const part = parts[index];
     if (part !== undefined) cues.push(...cutIntoCues(part, await silencesIn(file, index)));
   });
-  return { vtt: asVtt(cues), srt: asSrt(cues) };
+  return { vtt: renderVtt(cues), srt: renderSrt(cues) };
 }

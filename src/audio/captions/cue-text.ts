@@ -15,9 +15,9 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 /** Matches punctuation that is a good place for a line break. */
 const PAUSE = /[,;:.!?…、，；：。！？—–][”’"'»」』)）]*$/u;
-/** Matches text that begins with a character that must not begin a line of East Asian text. */
+/** Matches text whose first character must not begin a line of East Asian text, such as a comma. */
 const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ]/u;
-/** Matches text that ends with a character that must not end a line of East Asian text. */
+/** Matches text whose last character must not end a line of East Asian text, such as an opening bracket. */
 const NEVER_LAST = /[“‘「『（【《〈]$/u;
 
 /** Matches a title such as "Mr." at the end of a text. A line does not break between it and the name that follows. */
@@ -25,11 +25,11 @@ const BEFORE_NAME = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Srta|Dra|Mme|Mlle|Bp
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-const widthOfOne = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
+const measureGraphemeWidth = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
 
 function measureTextWidth(text: string): number {
   let columns = 0;
-  for (const { segment } of graphemes.segment(text)) columns += widthOfOne(segment);
+  for (const { segment } of graphemes.segment(text)) columns += measureGraphemeWidth(segment);
   return columns;
 }
 
@@ -41,7 +41,8 @@ function splitAtoms(text: string): string[] {
   const atoms: string[] = [];
   let openAtom = "";
   for (const { segment } of graphemes.segment(text)) {
-    const isFull = measureTextWidth(openAtom) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
+    const isFull =
+      measureTextWidth(openAtom) + measureGraphemeWidth(segment) > LINE_COLUMNS && /\S/u.test(segment);
     const isBetween = /\s$/u.test(openAtom) || WIDE.test(segment) || WIDE.test(openAtom.at(-1) ?? "");
     const mayPart =
       !/^\s/u.test(segment) &&

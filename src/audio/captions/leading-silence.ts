@@ -9,8 +9,8 @@ import { LOUDNESS_METERS } from "./captions.ts";
 import { measureLeadingSilence } from "./silences.ts";
 
 /**
- * Maximum silence to report. A longer silence is reported as this maximum, because a longer silence is either intended,
- * or is soft sound that was measured as silence.
+ * Maximum silence to report. A longer silence is reported as this maximum, because the rest of it is either an intended
+ * pause or soft sound.
  */
 const MAX_LEADING_SECONDS = 0.5;
 
@@ -26,8 +26,8 @@ export async function findLeadingSilences(
   parts: readonly JoinPart[],
   signal: AbortSignal,
 ): Promise<number[]> {
-  const listen = LOUDNESS_METERS[format];
-  if (listen === undefined) return parts.map(() => 0);
+  const measureLoudness = LOUDNESS_METERS[format];
+  if (measureLoudness === undefined) return parts.map(() => 0);
   const files = new PartFiles(
     format,
     parts.map(({ path }) => path),
@@ -37,6 +37,6 @@ export async function findLeadingSilences(
     const part = parts[index];
     return part === undefined
       ? 0
-      : Math.min(MAX_LEADING_SECONDS, measureLeadingSilence(await listen(file, part)));
+      : Math.min(MAX_LEADING_SECONDS, measureLeadingSilence(await measureLoudness(file, part)));
   });
 }

@@ -7,20 +7,20 @@ const MAX_SILENCES = 150;
 const MAX_MISSING_SILENCES = 2;
 const MISSING_SILENCE_COST = 6;
 /**
- * Tolerated deviation of speech from its expected length: this share of the expected length, plus
- * `TOLERANCE_SECONDS`. A deviation as large as the tolerance costs 1.
+ * The tolerated difference between the actual and the expected length of speech is this share of the expected length,
+ * plus `TOLERANCE_SECONDS`. A difference of exactly this size costs 1.
  */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;
 /**
- * The cost of matching a silence of length 0. The cost decreases with the length of the silence, to 0 at the usual
- * pause between sentences.
+ * The cost of matching a silence of length 0. A longer silence costs less. A silence at least as long as the usual
+ * pause between sentences costs nothing.
  */
 const SHORTNESS_COST = 8;
 
 /**
- * The match of a silence with an edge between two sentences. `previous` is the match of an earlier edge, on the
- * cheapest path to this match.
+ * The match of a silence with an edge between two sentences. `previous` is the match before this one on the cheapest
+ * path.
  */
 interface Step {
   readonly cost: number;
@@ -32,7 +32,7 @@ interface Step {
   readonly previous: Step | undefined;
 }
 
-const longestSilences = (silences: readonly Silence[], count: number): Silence[] =>
+const selectLongestSilences = (silences: readonly Silence[], count: number): Silence[] =>
   [...silences]
     .sort((one, other) => other.endSeconds - other.startSeconds - (one.endSeconds - one.startSeconds))
     .slice(0, count);
@@ -40,9 +40,10 @@ const longestSilences = (silences: readonly Silence[], count: number): Silence[]
 const measureSilence = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
 
 /**
- * Returns the cost of the speech between two matched edges. The cost grows with the difference between its actual and expected duration.
+ * Returns the cost of the speech between two matched edges. The cost grows with the difference between the actual and
+ * the expected duration of the speech.
  */
-function speechCost(seconds: number, expectedSeconds: number): number {
+function computeSpeechCost(seconds: number, expectedSeconds: number): number {
   const tolerance = TOLERANCE_SECONDS + TOLERANCE_SHARE * expectedSeconds;
   return ((seconds - expectedSeconds) / tolerance) ** 2;
 }
@@ -59,12 +60,12 @@ export function matchSilences(
   silences: readonly Silence[],
 ): (Silence | undefined)[] {
   const edges = approximateSeconds.length - 1;
-  const searched = longestSilences(silences, MAX_SILENCES).sort(
+  const searched = selectLongestSilences(silences, MAX_SILENCES).sort(
     (one, other) => one.startSeconds - other.startSeconds,
   );
   if (edges < 1 || searched.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
   // Assume that the longest silences lie between sentences, because pauses inside sentences are shorter.
-  const longest = longestSilences(searched, edges).map(measureSilence);
+  const longest = selectLongestSilences(searched, edges).map(measureSilence);
   const medianSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
   const spokenShare =
@@ -93,7 +94,7 @@ export function matchSilences(
         const cost =
           previous.cost +
           missingSilences * MISSING_SILENCE_COST +
-          speechCost(spoken - pauses, expectedPathSeconds);
+          computeSpeechCost(spoken - pauses, expectedPathSeconds);
         if (cheapest === undefined || cost < cheapest.cost) cheapest = { cost, previous };
       }
     }

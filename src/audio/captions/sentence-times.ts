@@ -1,7 +1,7 @@
 /**
- * Decides when each sentence of a part is spoken. Where a silence matches the edge between two sentences, the first
- * ends when the silence begins, and the second begins when the silence ends. All other times follow from the weights of
- * the sentences.
+ * Decides when each sentence of a part is spoken. If a silence matches the edge between two sentences, the earlier
+ * sentence ends when the silence begins, and the later sentence begins when the silence ends. All other times follow
+ * from the weights of the sentences.
  */
 import { matchSilences } from "./match-silences.ts";
 import type { Silence } from "./silences.ts";

@@ -1,13 +1,13 @@
 /** Finds the silences inside a part. */
 import type { Loudness } from "../loudness.ts";
 
-/** A silence, counted from the beginning of the part's sound. */
+/** A silence. Its times count from the beginning of the part's sound. */
 export interface Silence {
   readonly startSeconds: number;
   readonly endSeconds: number;
 }
 
-/** Position of the threshold for silence, as a share of the range from the quietest to the loudest level. */
+/** Position of the threshold for silence between the quietest level (0) and the loudest level (1). */
 const THRESHOLD_SHARE = 0.35;
 /**
  * The largest range from the quietest to the loudest level of speech, in decibels. A quieter level, such as digital
@@ -17,8 +17,8 @@ const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;
 const LOUD_PERCENTILE = 0.95;
 /**
- * Minimum length of a silence. Shorter silences occur inside words, before a plosive. The subtracted 1e-6 allows for
- * rounding in sums of steps.
+ * Minimum length of a silence; the 1e-6 allows for rounding errors. Shorter silences occur inside words, for example
+ * before a "p".
  */
 const MIN_SILENCE_SECONDS = 0.08 - 1e-6;
 
@@ -27,8 +27,8 @@ function computePercentile(sorted: readonly number[], share: number): number {
 }
 
 /**
- * Minimum level difference between loud sound and a leading silence. The difference is large, so that a soft beginning
- * of the voice does not count as silence.
+ * A leading silence is quieter than loud sound by more than this. The value is large, so that a soft beginning of the
+ * voice does not count as silence.
  */
 const SOFT_DB = 40;
 

@@ -40,10 +40,10 @@ export interface FrameHeader {
 }
 
 /** Returns the length of the side information. It depends only on the version and the number of channels. */
-const sideInformationBytes = (version: MpegVersion, channels: number): number =>
+const getSideInformationBytes = (version: MpegVersion, channels: number): number =>
   version === "1" ? (channels === 1 ? 17 : 32) : channels === 1 ? 9 : 17;
 
-function build(second: number, third: number, fourth: number): FrameHeader | null {
+function buildHeader(second: number, third: number, fourth: number): FrameHeader | null {
   const version = VERSIONS[(second >> 3) & 3];
   if (version === undefined || ((second >> 1) & 3) !== LAYER_III) return null;
   const sampleRateHz = RATES_HZ[version][(third >> 2) & 3];
@@ -63,7 +63,7 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
     frameBytes: Math.floor(((samplesPerFrame / 8) * kbps * 1000) / sampleRateHz) + ((third >> 1) & 1),
     samplesPerFrame,
     sideOffset: HEADER_BYTES + (hasCrc ? CRC_BYTES : 0),
-    sideBytes: sideInformationBytes(version, channels),
+    sideBytes: getSideInformationBytes(version, channels),
   };
 }
 
@@ -80,7 +80,7 @@ export function parseFrameHeaderAt(bytes: Uint8Array, offset: number): FrameHead
   const key = (second << 16) | (third << 8) | fourth;
   const found = headerCache.get(key);
   if (found !== undefined) return found;
-  const header = build(second, third, fourth);
+  const header = buildHeader(second, third, fourth);
   // Bound the cache, because data that is not mp3 could contain millions of different headers.
   if (headerCache.size < 4096) headerCache.set(key, header);
   return header;

@@ -11,29 +11,30 @@ const IS_ORDERED = 1;
 /** Means "no byte offset" in a chapter frame; players use the time instead. */
 const NO_OFFSET = 0xffffffff;
 
-function number32(value: number): Buffer {
+function encodeUint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return bytes;
 }
 
-const milliseconds = (seconds: number): Buffer => number32(Math.min(Math.round(seconds * 1000), 0xffffffff));
+const encodeMilliseconds = (seconds: number): Buffer =>
+  encodeUint32(Math.min(Math.round(seconds * 1000), 0xffffffff));
 
-const frame = (id: string, content: Buffer): Buffer =>
-  Buffer.concat([Buffer.from(id), number32(content.byteLength), Buffer.alloc(2), content]);
+const buildFrame = (id: string, content: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(id), encodeUint32(content.byteLength), Buffer.alloc(2), content]);
 
 /** Builds a frame of text in little-endian UTF-16 with a byte order mark. All players read this encoding. */
 const buildTextFrame = (id: string, text: string): Buffer =>
-  frame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
+  buildFrame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
 
-const chapterName = (index: number): Buffer => Buffer.from(`chp${index}\0`);
+const buildChapterId = (index: number): Buffer => Buffer.from(`chp${index}\0`);
 
 function buildChapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index: number): Buffer {
-  const times = [milliseconds(startSeconds), milliseconds(endSeconds)];
-  const offsets = [number32(NO_OFFSET), number32(NO_OFFSET)];
-  return frame(
+  const times = [encodeMilliseconds(startSeconds), encodeMilliseconds(endSeconds)];
+  const offsets = [encodeUint32(NO_OFFSET), encodeUint32(NO_OFFSET)];
+  return buildFrame(
     "CHAP",
-    Buffer.concat([chapterName(index), ...times, ...offsets, buildTextFrame("TIT2", title)]),
+    Buffer.concat([buildChapterId(index), ...times, ...offsets, buildTextFrame("TIT2", title)]),
   );
 }
 
@@ -48,7 +49,7 @@ function buildContentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
     const flags = isTop ? IS_TOP_LEVEL | IS_ORDERED : IS_ORDERED;
     return {
       name,
-      bytes: frame("CTOC", Buffer.concat([name, Buffer.of(flags, entries.length), ...entries])),
+      bytes: buildFrame("CTOC", Buffer.concat([name, Buffer.of(flags, entries.length), ...entries])),
     };
   });
   const here = tables.map(({ bytes }) => bytes);
@@ -66,7 +67,7 @@ const FRAME_IDS = { title: "TIT2", author: "TPE1", album: "TALB", track: "TRCK" 
 export function buildId3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const frames = [
     ...buildTextTags(tags, FRAME_IDS).map(([id, text]) => buildTextFrame(id, text)),
-    ...(chapters.length === 0 ? [] : buildContentsFrames(chapters.map((_, index) => chapterName(index)))),
+    ...(chapters.length === 0 ? [] : buildContentsFrames(chapters.map((_, index) => buildChapterId(index)))),
     ...chapters.map(buildChapterFrame),
   ];
   if (frames.length === 0) return new Uint8Array(0);

@@ -10,12 +10,12 @@ const QUALITY = 0x8;
 const SEEK_TABLE_ENTRIES = 100;
 /** Length of the tag: name, flags, number of frames, number of bytes, seek table. */
 const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
-/** Distance in bytes from the encoder's name, which follows the tag, to the encoder's delay and padding. */
+/** Distance in bytes from the encoder's name to the fields for delay and padding. The name follows the tag. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
 /**
- * Delay that every decoder adds before the sound. The delay moves the sound into the stated padding, so the silence
- * after the sound is shorter than the padding by this delay.
+ * Delay that every decoder adds before the sound. The sound then also ends later, so the silence after it is shorter
+ * than the stated padding by this delay.
  */
 const DECODER_DELAY_SAMPLES = 529;
 
@@ -101,7 +101,7 @@ export function buildSilentFrame(templateHeader: Uint8Array): Uint8Array {
 
 export interface InfoFrameFields {
   /** The header bytes of the first frame of sound. */
-  readonly like: Uint8Array;
+  readonly templateHeader: Uint8Array;
   /** True if all frames have the same bitrate. */
   readonly isConstant: boolean;
   readonly frames: number;
@@ -116,12 +116,16 @@ export interface InfoFrameFields {
  * frame stated them, players would show different times, because only some players skip the stated samples.
  */
 export function buildInfoFrame(information: InfoFrameFields): Uint8Array {
-  const { like, isConstant, frames, audioBytes, bytesBefore } = information;
-  let frame = buildSilentFrame(like);
+  const { templateHeader, isConstant, frames, audioBytes, bytesBefore } = information;
+  let frame = buildSilentFrame(templateHeader);
   let tag = 0;
   // Raise the bitrate until the frame has room for the tag.
-  for (let index = parseFrameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= MAX_BITRATE_INDEX; index += 1) {
-    const { bytes, header } = buildEmptyFrame(like, index);
+  for (
+    let index = parseFrameHeaderAt(templateHeader, 0)?.bitrateIndex ?? 1;
+    index <= MAX_BITRATE_INDEX;
+    index += 1
+  ) {
+    const { bytes, header } = buildEmptyFrame(templateHeader, index);
     frame = bytes;
     tag = header.sideOffset + header.sideBytes;
     if (tag + TAG_BYTES + 4 <= bytes.byteLength) break;
@@ -131,8 +135,8 @@ export function buildInfoFrame(information: InfoFrameFields): Uint8Array {
   frame.set(new TextEncoder().encode(isConstant ? "Info" : "Xing"), tag);
   view.setUint32(tag + 4, FRAME_COUNT | BYTE_COUNT | SEEK_TABLE);
   view.setUint32(tag + 8, frames);
-  // State the maximum for files over 4 GiB (a week of speech), because a number that wraps around would mislead more
-  // than a number that is too small.
+  // The field holds at most 4 GiB (a week of speech). State this maximum for a larger file, because a number that wraps
+  // around could be far too small.
   view.setUint32(tag + 12, Math.min(fileBytes, 0xffffffff));
   for (let entry = 0; entry < SEEK_TABLE_ENTRIES; entry += 1) {
     const share = (frame.byteLength + bytesBefore(entry)) / fileBytes;

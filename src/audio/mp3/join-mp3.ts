@@ -26,7 +26,7 @@ interface PlacedPart {
 }
 
 /** Counts the silent frames to insert so that a part's sound begins at a given time. */
-function silentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds: number): number {
+function countSilentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds: number): number {
   const { samplesPerFrame, sampleRateHz } = part.header;
   const start = (startSeconds * sampleRateHz - part.edges.leadingSamples) / samplesPerFrame;
   return Math.max(0, Math.round(start) - firstFrame);
@@ -45,7 +45,7 @@ function placeParts(
 ): { placedParts: PlacedPart[]; frames: number; bytes: number; framesBefore: number } {
   const [first] = parts;
   const framesBefore =
-    first === undefined ? 0 : silentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
+    first === undefined ? 0 : countSilentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
   let frames = framesBefore;
   let bytes = first === undefined ? 0 : framesBefore * buildSilentFrame(first.headerBytes).byteLength;
   const placedParts = parts.map((part, index): PlacedPart => {
@@ -54,7 +54,7 @@ function placeParts(
     const paused = countSilentFramesAfter(part, next, pauseSeconds);
     const behind = frames + part.frameCount + paused;
     const start = request.parts[index + 1]?.startSeconds ?? 0;
-    const silentFrames = paused + (next === undefined ? 0 : silentFramesUntil(next, behind, start));
+    const silentFrames = paused + (next === undefined ? 0 : countSilentFramesUntil(next, behind, start));
     const placed = { part, firstFrame: frames, firstByte: bytes, silentFrames };
     frames += part.frameCount + silentFrames;
     bytes += part.audioBytes + silentFrames * buildSilentFrame(part.headerBytes).byteLength;
@@ -121,7 +121,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   const durationSeconds = (frames * first.header.samplesPerFrame) / first.header.sampleRateHz;
   const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   const information = buildInfoFrame({
-    like: first.headerBytes,
+    templateHeader: first.headerBytes,
     isConstant: parts.every(
       ({ isConstant, header }) => isConstant && header.bitrateIndex === first.header.bitrateIndex,
     ),

@@ -9,14 +9,14 @@ import { type GranuleChannel, parseGranules } from "./side-information.ts";
 const GRANULE_SAMPLES = 576;
 /** Decibels per step of the gain: four steps double the amplitude. */
 const DB_PER_STEP = 20 * Math.log10(2 ** 0.25);
-/** The gain that scales values by 1 in the standard's formula. */
+/** The gain at which the standard's formula multiplies values by 1. */
 const FULL_SCALE_GAIN = 210;
 /** Delay between a granule's position in the file and its sound. The window and the filter bank cause this delay. */
 const DELAY_SAMPLES = 529;
 
 function levelDb({ part23Length, bigValues, gain }: GranuleChannel): number {
   if (bigValues === 0 || part23Length === 0) return SILENT_DB;
-  // At the same gain, a higher number of large values means more energy.
+  // At the same gain, a granule with more large values has more energy.
   return (gain - FULL_SCALE_GAIN + 4 * Math.log2(1 + bigValues)) * DB_PER_STEP;
 }
 

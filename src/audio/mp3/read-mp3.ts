@@ -39,11 +39,15 @@ export async function* readSoundFrames(
 }
 
 /**
- * Returns the silence that the information frame states. Returns 0 for the trailing silence if the number of frames
- * differs from the stated number, because the end of the part may then be missing. Returns 0 for both silences if
- * together they are not shorter than the part.
+ * Returns the leading and trailing silence that the information frame states. If the part does not have the stated
+ * number of frames, its end may be missing, so the trailing silence counts as 0. If the two silences together fill the
+ * whole part, both count as 0.
  */
-function edgeSilence(information: InfoFrame | undefined, frames: number, samples: number): EncoderPadding {
+function deriveEdgeSilence(
+  information: InfoFrame | undefined,
+  frames: number,
+  samples: number,
+): EncoderPadding {
   const none = { leadingSamples: 0, trailingSamples: 0 };
   const statedEdges = information?.edges ?? none;
   const isWhole = information?.frameCount === undefined || information.frameCount === frames;
@@ -57,7 +61,7 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
   let isConstant = true;
   let frames = 0;
   let audioBytes = 0;
-  const milestones = new FramePositions();
+  const framePositions = new FramePositions();
   const sound = readSoundFrames(file, (frame) => {
     information = frame;
   });
@@ -65,12 +69,12 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
     for (const { header, bytes } of batch) {
       first ??= { header, headerBytes: bytes.slice(0, HEADER_BYTES) };
       isConstant &&= header.bitrateIndex === first.header.bitrateIndex;
-      milestones.pass(frames, audioBytes);
+      framePositions.pass(frames, audioBytes);
       frames += 1;
       audioBytes += header.frameBytes;
     }
   }
   if (first === undefined) throw file.damagedPartError("it holds no sound");
-  const edges = edgeSilence(information, frames, frames * first.header.samplesPerFrame);
-  return { ...first, isConstant, frameCount: frames, audioBytes, framePositions: milestones, edges };
+  const edges = deriveEdgeSilence(information, frames, frames * first.header.samplesPerFrame);
+  return { ...first, isConstant, frameCount: frames, audioBytes, framePositions, edges };
 }

@@ -17,7 +17,7 @@ const MAX_BACK_BYTES = { long: 511, short: 255 };
 const CRC_POLYNOMIAL = 0x8005;
 
 /** Computes a frame's checksum. The checksum covers the last two bytes of the header, and the side information. */
-function checksum(bytes: Uint8Array, sideOffset: number, sideBytes: number): number {
+function computeChecksum(bytes: Uint8Array, sideOffset: number, sideBytes: number): number {
   let crc = 0xffff;
   const covered = [...bytes.subarray(2, HEADER_BYTES), ...bytes.subarray(sideOffset, sideOffset + sideBytes)];
   for (const byte of covered) {
@@ -28,11 +28,11 @@ function checksum(bytes: Uint8Array, sideOffset: number, sideBytes: number): num
   return crc;
 }
 
-function silence({ header, bytes }: Frame): void {
+function silenceFrame({ header, bytes }: Frame): void {
   const { sideOffset, sideBytes, hasCrc } = header;
   bytes.fill(0, sideOffset, sideOffset + sideBytes);
   if (!hasCrc) return;
-  const crc = checksum(bytes, sideOffset, sideBytes);
+  const crc = computeChecksum(bytes, sideOffset, sideBytes);
   bytes[HEADER_BYTES] = crc >> 8;
   bytes[HEADER_BYTES + 1] = crc & 0xff;
 }
@@ -45,7 +45,7 @@ export class Reservoir {
   silenceIfUndecodable(frame: Frame): void {
     const { header } = frame;
     if (frame.afterGap) this.#bytesSeen = 0;
-    if (parseMainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);
+    if (parseMainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silenceFrame(frame);
     const ownBytes = header.frameBytes - header.sideOffset - header.sideBytes;
     const max = header.version === "1" ? MAX_BACK_BYTES.long : MAX_BACK_BYTES.short;
     this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, max);

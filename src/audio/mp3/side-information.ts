@@ -24,30 +24,29 @@ function readBits(bytes: Uint8Array, bit: number, count: number): number {
 }
 
 /**
- * Returns the distance in bytes from the beginning of the frame's data to the frame. The data begins in unused bytes of
- * earlier frames.
+ * Returns how many bytes before the frame its data begins; more than 0 if it begins in unused bytes of earlier frames.
  */
 export function parseMainDataBegin({ header, bytes }: Frame): number {
   return readBits(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
 /** Returns the number of granules in a frame, multiplied by the number of channels. */
-const granuleChannelCount = ({ samplesPerFrame, channels }: FrameHeader): number =>
+const countGranuleChannels = ({ samplesPerFrame, channels }: FrameHeader): number =>
   (samplesPerFrame / 576) * channels;
 
 /**
- * Returns the bit at which the fields of one channel of one granule begin. `index` counts channels across the granules
- * of the frame.
+ * Returns the bit at which the fields of one channel of one granule begin. In a stereo frame, `index` 0 and 1 are the
+ * channels of the first granule, and 2 and 3 those of the second.
  */
-function partLengthBit({ version, channels, sideOffset }: FrameHeader, index: number): number {
+function getPartLengthBit({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;
 }
 
 /** Reads the side information of a frame, granule by granule and channel by channel. */
 export function parseGranules({ header, bytes }: Frame): GranuleChannel[] {
-  return Array.from({ length: granuleChannelCount(header) }, (_, index) => {
-    const bit = partLengthBit(header, index);
+  return Array.from({ length: countGranuleChannels(header) }, (_, index) => {
+    const bit = getPartLengthBit(header, index);
     return {
       part23Length: readBits(bytes, bit, BIG_VALUES.bit),
       bigValues: readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits),
@@ -59,8 +58,8 @@ export function parseGranules({ header, bytes }: Frame): GranuleChannel[] {
 /** Returns whether the frame has a value that the standard forbids. Decoders refuse such a frame. */
 export function isBroken({ header, bytes }: Frame): boolean {
   const switchBit = header.version === "1" ? 33 : 38;
-  for (let index = 0; index < granuleChannelCount(header); index += 1) {
-    const bit = partLengthBit(header, index);
+  for (let index = 0; index < countGranuleChannels(header); index += 1) {
+    const bit = getPartLengthBit(header, index);
     if (readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > MAX_BIG_VALUES) return true;
     const isSwitched = readBits(bytes, bit + switchBit, 1) === 1;
     if (isSwitched && readBits(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0) return true;

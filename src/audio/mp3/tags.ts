@@ -27,7 +27,7 @@ const toDataView = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Reads a number of four bytes with seven bits each; returns undefined if a byte uses its eighth bit. */
-function syncsafe(bytes: Uint8Array, offset: number): number | undefined {
+function readSyncsafe(bytes: Uint8Array, offset: number): number | undefined {
   let value = 0;
   for (const byte of bytes.subarray(offset, offset + 4)) {
     if (byte > 0x7f) return undefined;
@@ -39,7 +39,7 @@ function syncsafe(bytes: Uint8Array, offset: number): number | undefined {
 /** Returns the length of the tag that begins at the first of these bytes, or 0 if no tag begins there. */
 function measureLeadingTags(head: Uint8Array): number {
   if (head.byteLength >= ID3V2_BYTES && readTextAt(head, 0, 3) === "ID3") {
-    const size = syncsafe(head, 6);
+    const size = readSyncsafe(head, 6);
     if (size === undefined) return 0;
     const footer = ((head[5] ?? 0) & ID3V2_HAS_FOOTER) === 0 ? 0 : ID3V2_BYTES;
     return ID3V2_BYTES + size + footer;
@@ -65,7 +65,7 @@ function measureTrailingTags(tail: Uint8Array): number {
     return footer.getUint32(APE_SIZE_OFFSET, true) + (hasHeader ? APE_BYTES : 0);
   }
   if (length >= ID3V2_BYTES && readTextAt(tail, length - ID3V2_BYTES, 3) === "3DI") {
-    const size = syncsafe(tail, length - 4);
+    const size = readSyncsafe(tail, length - 4);
     return size === undefined ? 0 : size + 2 * ID3V2_BYTES;
   }
   if (
@@ -80,8 +80,8 @@ function measureTrailingTags(tail: Uint8Array): number {
 
 /**
  * Returns the range of the audio. Skips ID3v2 and APE tags at the beginning, and ID3v1, APE, Lyrics3 and appended ID3v2
- * tags at the end. A leading tag that claims to be longer than the file leaves no audio. A trailing tag that claims to
- * be longer than the rest is ignored.
+ * tags at the end. If a leading tag claims to be longer than the rest of the file, the range is empty. A trailing tag
+ * that claims to be longer than the remaining range is ignored.
  */
 export async function findAudioRange(file: PartFile): Promise<ByteRange> {
   let start = 0;

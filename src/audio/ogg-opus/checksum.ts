@@ -12,7 +12,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return remainder >>> 0;
 });
 
-function extend(start: number, bytes: Uint8Array, from: number, to: number): number {
+function extendChecksum(start: number, bytes: Uint8Array, from: number, to: number): number {
   let crc = start;
   // Use an index because an iterator takes several times as long, and every byte of a file is processed twice.
   for (let index = from; index < to; index += 1) {
@@ -23,9 +23,9 @@ function extend(start: number, bytes: Uint8Array, from: number, to: number): num
 
 /** Computes the checksum of a whole page, as if its checksum field were 0. */
 export function computeChecksumWithout(page: Uint8Array): number {
-  const before = extend(0, page, 0, CHECKSUM_OFFSET);
-  const zeroed = extend(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);
-  return extend(zeroed, page, CHECKSUM_OFFSET + CHECKSUM_BYTES, page.byteLength) >>> 0;
+  const before = extendChecksum(0, page, 0, CHECKSUM_OFFSET);
+  const zeroed = extendChecksum(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);
+  return extendChecksum(zeroed, page, CHECKSUM_OFFSET + CHECKSUM_BYTES, page.byteLength) >>> 0;
 }
 
 /** Writes a page's checksum into it. */

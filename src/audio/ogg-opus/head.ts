@@ -52,7 +52,7 @@ export function buildHeadPacket(head: OpusHead): Uint8Array {
 export const isTags = (packet: Uint8Array): boolean =>
   String.fromCharCode(...packet.subarray(0, 8)) === "OpusTags";
 
-function clockTime(seconds: number): string {
+function formatClockTime(seconds: number): string {
   const milliseconds = Math.round(seconds * 1000);
   const pad = (value: number, digits: number): string => `${Math.floor(value)}`.padStart(digits, "0");
   const [hours, minutes, rest] = [
@@ -70,22 +70,22 @@ export function buildTagsPacket(tags: TextTags, chapters: readonly JoinedChapter
     ...buildTextTags(tags, COMMENT_NAMES).map(([name, value]) => `${name}=${value}`),
     ...chapters.slice(0, MAX_CHAPTERS).flatMap((chapter, index) => {
       const name = `CHAPTER${`${index}`.padStart(3, "0")}`;
-      return [`${name}=${clockTime(chapter.startSeconds)}`, `${name}NAME=${chapter.title}`];
+      return [`${name}=${formatClockTime(chapter.startSeconds)}`, `${name}NAME=${chapter.title}`];
     }),
   ];
   const text = (value: string): Buffer => {
     const bytes = Buffer.from(value);
-    return Buffer.concat([number32(bytes.byteLength), bytes]);
+    return Buffer.concat([encodeUint32(bytes.byteLength), bytes]);
   };
   return Buffer.concat([
     Buffer.from("OpusTags"),
     text(VENDOR),
-    number32(comments.length),
+    encodeUint32(comments.length),
     ...comments.map(text),
   ]);
 }
 
-function number32(value: number): Buffer {
+function encodeUint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
   return bytes;

@@ -28,16 +28,16 @@ interface PlacedPart {
   readonly silence: readonly Uint8Array[];
 }
 
-const silent = (isCelt: boolean): Uint8Array => (isCelt ? CELT_SILENCE : SILK_SILENCE);
+const getSilentPacket = (isCelt: boolean): Uint8Array => (isCelt ? CELT_SILENCE : SILK_SILENCE);
 
 /** Returns the number of silent packets between a position and the time at which a part has to begin. */
-const packetsUntil = (startSeconds: number, position: number): number =>
+const countPacketsUntil = (startSeconds: number, position: number): number =>
   Math.round((startSeconds * RATE_HZ - position) / SILENCE_SAMPLES);
 
-function silenceBefore(first: OpusPart, startSeconds: number): Uint8Array[] {
-  const packets = Array<Uint8Array>(Math.max(0, packetsUntil(startSeconds, 0)));
-  packets.fill(silent(first.beginsWithCelt));
-  if (packets.length > 0) packets[packets.length - 1] = silent(!first.beginsWithCelt);
+function buildSilenceBefore(first: OpusPart, startSeconds: number): Uint8Array[] {
+  const packets = Array<Uint8Array>(Math.max(0, countPacketsUntil(startSeconds, 0)));
+  packets.fill(getSilentPacket(first.beginsWithCelt));
+  if (packets.length > 0) packets[packets.length - 1] = getSilentPacket(!first.beginsWithCelt);
   return packets;
 }
 
@@ -47,7 +47,7 @@ function silenceBefore(first: OpusPart, startSeconds: number): Uint8Array[] {
  * @param startSeconds time at which the next part has to begin
  * @param position sample at which the sound of the next part would begin if no silent packet were inserted
  */
-function silenceAfter(
+function buildSilenceAfter(
   part: OpusPart,
   next: OpusPart | undefined,
   pauseSeconds: number,
@@ -59,10 +59,10 @@ function silenceAfter(
   const count =
     next === undefined
       ? Math.ceil(samples / SILENCE_SAMPLES)
-      : Math.max(Math.round(samples / SILENCE_SAMPLES), packetsUntil(startSeconds, position));
+      : Math.max(Math.round(samples / SILENCE_SAMPLES), countPacketsUntil(startSeconds, position));
   const packets = Array<Uint8Array>(Math.max(next === undefined ? 0 : MIN_SILENT_PACKETS, count));
-  packets.fill(silent(part.endsWithCelt));
-  if (next !== undefined) packets[packets.length - 1] = silent(!next.beginsWithCelt);
+  packets.fill(getSilentPacket(part.endsWithCelt));
+  if (next !== undefined) packets[packets.length - 1] = getSilentPacket(!next.beginsWithCelt);
   return packets;
 }
 
@@ -71,14 +71,14 @@ function placeParts(
   request: JoinRequest,
 ): { placedParts: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
   const [first] = parts;
-  const before = first === undefined ? [] : silenceBefore(first, request.parts[0]?.startSeconds ?? 0);
+  const before = first === undefined ? [] : buildSilenceBefore(first, request.parts[0]?.startSeconds ?? 0);
   let samples = before.length * SILENCE_SAMPLES;
   const placedParts = parts.map((part, index): PlacedPart => {
     const next = parts[index + 1];
     const position = samples + part.samples + (next?.head.preSkip ?? 0) - (first?.head.preSkip ?? 0);
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const startSeconds = request.parts[index + 1]?.startSeconds ?? 0;
-    const silence = silenceAfter(part, next, pauseSeconds, startSeconds, position);
+    const silence = buildSilenceAfter(part, next, pauseSeconds, startSeconds, position);
     const placed = { part, offset: samples, silence };
     samples += part.samples + silence.length * SILENCE_SAMPLES;
     return placed;
@@ -114,7 +114,11 @@ function buildJoinedHead(parts: readonly OpusPart[], first: OpusPart): OpusHead 
   };
 }
 
-/** Copies the packets of a part. @param end the sample at which the stream ends; later packets are omitted */
+/**
+ * Copies the packets of a part.
+ *
+ * @param end the sample at which the stream ends; later packets are omitted
+ */
 async function copySound(file: PartFile, placed: PlacedPart, end: number, writer: PageWriter): Promise<void> {
   let packets = 0;
   let position = placed.offset;

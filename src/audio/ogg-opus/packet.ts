@@ -1,7 +1,7 @@
 /** Parses the framing of an Opus packet (RFC 6716, section 3), and refuses packets that decoders must refuse. */
 
 const MAX_FRAME_BYTES = 1275;
-/** Maximum duration of a packet: 120 ms at 48 kHz. */
+/** Maximum duration of a packet in samples: 120 ms at 48 kHz. */
 const MAX_PACKET_SAMPLES = 5760;
 const HAS_PADDING = 0x40;
 const IS_VARIABLE = 0x80;
@@ -27,7 +27,7 @@ export interface OpusPacket {
   /** Duration in samples at 48 kHz. */
   readonly samples: number;
   readonly isStereo: boolean;
-  /** True if encoded by CELT alone. Other packets use SILK or both. */
+  /** True if the packet is encoded by CELT alone. Other packets are encoded by SILK, alone or together with CELT. */
   readonly isCelt: boolean;
 }
 

@@ -52,7 +52,11 @@ export class PageWriter {
     }
   }
 
-  /** Writes an audio packet. @param samples duration of the packet in samples at 48 kHz */
+  /**
+   * Writes an audio packet.
+   *
+   * @param samples duration of the packet in samples at 48 kHz
+   */
   async packet(bytes: Uint8Array, samples: number): Promise<void> {
     const full = Math.floor(bytes.byteLength / SEGMENT_BYTES);
     if (this.#segments + full + 1 > MAX_SEGMENTS || this.#pageSamples >= PAGE_SAMPLES) {

@@ -5,7 +5,7 @@ import { computeChecksumWithout } from "./checksum.ts";
 export const PAGE_HEADER_BYTES = 27;
 export const MAX_SEGMENTS = 255;
 const SEGMENT_BYTES = 255;
-/** Length of the longest packet that Opus allows: 48 frames of 1,275 bytes, and their lengths. */
+/** Maximum length of a packet. Opus allows 48 frames of 1,275 bytes, and the bytes that state their lengths. */
 export const MAX_PACKET_BYTES = 61_440;
 const CONTINUES = 1;
 const BEGINS_STREAM = 2;

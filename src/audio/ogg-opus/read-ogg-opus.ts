@@ -40,7 +40,7 @@ export async function* readSoundPackets(
   let headersRead = 0;
   for await (const { packets, granule, endsStream, serial } of readPages(file)) {
     if (headersRead === 2) {
-      yield { packets: packets.map((bytes) => audioPacket(bytes, file)), granule, endsStream };
+      yield { packets: packets.map((bytes) => toAudioPacket(bytes, file)), granule, endsStream };
       continue;
     }
     // Each header packet has to end its page, so no other packet may be on that page.
@@ -57,7 +57,7 @@ export async function* readSoundPackets(
   }
 }
 
-function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
+function toAudioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
   const packet = bytes.byteLength > MAX_PACKET_BYTES ? undefined : parsePacket(bytes);
   if (packet === undefined) throw file.damagedPartError("a packet in it is not Opus");
   return { ...packet, bytes };
@@ -72,14 +72,16 @@ class Positions {
   #last = 0;
 
   /**
-   * Checks and counts a page. @returns what is wrong with the page's position, or undefined if the position is valid
+   * Checks and counts a page.
+   *
+   * @returns what is wrong with the page's position, or undefined if the position is valid
    */
   pass({ packets, granule }: AudioPage): string | undefined {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;
     if (this.#pages === 0) this.#ahead = granule - this.samples;
-    // If the stream has only one page, the position of this page may be less than its number of samples: the samples
-    // after the position are not played. If another page follows, such a position is wrong.
+    // The position of the first page may be less than its number of samples only if no other page follows. The samples
+    // after the position are then not played.
     if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;
@@ -88,7 +90,7 @@ class Positions {
   }
 
   /**
-   * Number of samples at the end that are not played. It is 0 if the last position exceeds the number of samples, as
+   * Number of samples at the end that are not played; 0 if the last position exceeds the number of samples, for example
    * after a lost page.
    */
   get trimSamples(): number {

@@ -12,7 +12,7 @@ import { buildWavHeaderAndTrailer, silenceOf } from "./wav-header.ts";
  */
 const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
 
-/** Removes a usual loudspeaker mask, so that equivalent formats are equal. */
+/** Removes a usual loudspeaker mask, so that formats with and without such a mask compare as equal. */
 function withoutUsualMask(format: WavFormat): WavFormat {
   const isUsual = format.channelMask === USUAL_MASKS[format.channels];
   return isUsual ? { ...format, channelMask: 0 } : format;

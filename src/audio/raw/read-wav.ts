@@ -20,7 +20,7 @@ const WAVE_EXTENSIBLE = 0xfffe;
 const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
 
 export interface WavFormat {
-  /** {@link WAVE_PCM} or {@link WAVE_FLOAT}. If the format is extensible, the encoding is that of its sub-format. */
+  /** {@link WAVE_PCM} or {@link WAVE_FLOAT}. An extensible format states its encoding in its sub-format. */
   readonly encoding: number;
   readonly channels: number;
   readonly sampleRateHz: number;
@@ -100,7 +100,7 @@ export const computeFrameBytes = ({ channels, bitsPerSample }: WavFormat): numbe
   (channels * bitsPerSample) / 8;
 
 /** Reads the length of the samples from the `ds64` chunk of RF64; returns undefined if the chunk states no length. */
-async function longDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
+async function readLongDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
   const bytes = await file.bytesAt(ds64.offset, 16);
   if (bytes.byteLength < 16) return undefined;
   const size = Number(asView(bytes).getBigUint64(8, true));
@@ -122,11 +122,11 @@ async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
  * Returns the number of bytes of samples: the length that the file states, or the rest of the file if the stated length
  * is missing or too large.
  */
-async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefined): Promise<number> {
+async function computeDataBytes(file: PartFile, data: Chunk, longSize: number | undefined): Promise<number> {
   const bytesLeft = file.sizeBytes - data.offset;
   const statedBytes = data.sizeBytes === UNKNOWN_SIZE && longSize !== undefined ? longSize : data.sizeBytes;
   if (statedBytes > bytesLeft) return bytesLeft;
-  // A length of 0 means that the program could not seek back to write the length, or that there are no samples.
+  // A length of 0 means that the writing program could not seek back to fill it in, or that there are no samples.
   if (statedBytes === 0) return (await endsInChunks(file, data.offset)) ? 0 : bytesLeft;
   return statedBytes;
 }
@@ -148,14 +148,14 @@ export async function readWav(file: PartFile): Promise<WavPart> {
   for (let count = 0; count < MAX_CHUNKS; count += 1) {
     const chunk = await readChunkAt(file, at);
     if (chunk === undefined) throw file.damagedPartError("it has no samples");
-    if (chunk.id === "ds64" && form === "RF64") longSize = await longDataSize(file, chunk);
+    if (chunk.id === "ds64" && form === "RF64") longSize = await readLongDataSize(file, chunk);
     if (chunk.id === "fmt ") {
       const length = Math.min(chunk.sizeBytes, EXTENSIBLE_FORMAT_BYTES);
       format = parseFormat(await file.bytesAt(chunk.offset, length), file);
     }
     if (chunk.id === "data") {
       if (format === undefined) throw file.damagedPartError("it does not say what its samples are");
-      const available = await dataBytes(file, chunk, longSize);
+      const available = await computeDataBytes(file, chunk, longSize);
       const bytes = available - (available % computeFrameBytes(format));
       if (bytes === 0) throw file.damagedPartError("it holds no sound");
       return { format, offset: chunk.offset, sizeBytes: bytes };

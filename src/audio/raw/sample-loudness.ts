@@ -9,7 +9,7 @@ const STEP_SECONDS = 0.02;
 type ReadSample = (view: DataView, offset: number) => number;
 
 /** Returns a function that reads a sample as a share of full scale. */
-function sampleReader({
+function chooseSampleReader({
   encoding,
   bitsPerSample,
 }: Pick<WavFormat, "encoding" | "bitsPerSample">): ReadSample {
@@ -55,7 +55,7 @@ async function measureLoudness(file: PartFile, { offset, sizeBytes, format }: Sa
   const frameBytes = sampleBytes * format.channels;
   const stepFrames = Math.max(1, Math.round(STEP_SECONDS * format.sampleRateHz));
   const stepBytes = Math.min(stepFrames * frameBytes, WINDOW_BYTES - (WINDOW_BYTES % frameBytes));
-  const readSample = sampleReader(format);
+  const readSample = chooseSampleReader(format);
   const levelsDb: number[] = [];
   for (let measuredBytes = 0; measuredBytes < sizeBytes; measuredBytes += stepBytes) {
     const step = await file.bytesAt(offset + measuredBytes, Math.min(stepBytes, sizeBytes - measuredBytes));

@@ -11,7 +11,7 @@ const WAVE_EXTENSIBLE = 0xfffe;
 const EXTENSION_BYTES = 22;
 const SUB_FORMAT_TAIL = Buffer.from("000000001000800000aa00389b71", "hex");
 
-function chunk(id: string, payload: Uint8Array, sizeBytes = payload.byteLength): Uint8Array {
+function buildChunk(id: string, payload: Uint8Array, sizeBytes = payload.byteLength): Uint8Array {
   const bytes = new Uint8Array(CHUNK_HEADER_BYTES + payload.byteLength);
   bytes.set(new TextEncoder().encode(id), 0);
   new DataView(bytes.buffer).setUint32(4, sizeBytes, true);
@@ -42,13 +42,13 @@ function formatPayload(format: WavFormat): Uint8Array {
 /**
  * Builds the `ds64` chunk with the 64-bit lengths of RF64. In RF64, each 32-bit length is replaced by {@link MAX_SIZE}.
  */
-function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8Array {
+function buildLongSizes(riffBytes: number, dataBytes: number, frames: number): Uint8Array {
   const payload = new Uint8Array(DS64_BYTES);
   const view = new DataView(payload.buffer);
   view.setBigUint64(0, BigInt(riffBytes), true);
   view.setBigUint64(8, BigInt(dataBytes), true);
   view.setBigUint64(16, BigInt(frames), true);
-  return chunk("ds64", payload);
+  return buildChunk("ds64", payload);
 }
 
 /** Returns the byte value of silence. 8-bit samples are unsigned, so their silence is the middle value. */
@@ -61,11 +61,11 @@ const INFO_IDS = { title: "INAM", author: "IART", album: "IPRD", track: "ITRK" }
 function buildInfoChunk(tags: TextTags): Uint8Array {
   const entries = buildTextTags(tags, INFO_IDS).flatMap(([id, text]) => {
     const bytes = new TextEncoder().encode(`${text}\0`);
-    return [chunk(id, bytes), new Uint8Array(bytes.byteLength % 2)];
+    return [buildChunk(id, bytes), new Uint8Array(bytes.byteLength % 2)];
   });
   return entries.length === 0
     ? new Uint8Array(0)
-    : chunk("LIST", Buffer.concat([new TextEncoder().encode("INFO"), ...entries]));
+    : buildChunk("LIST", Buffer.concat([new TextEncoder().encode("INFO"), ...entries]));
 }
 
 /** Builds the header and trailer around `dataBytes` bytes of samples. */
@@ -76,16 +76,20 @@ export function buildWavHeaderAndTrailer(
 ): { readonly before: Uint8Array; readonly after: Uint8Array } {
   // A chunk of odd length is followed by a padding byte. The stated length of the chunk does not include this byte.
   const after = Buffer.concat([new Uint8Array(dataBytes % 2), buildInfoChunk(tags)]);
-  const formatChunk = chunk("fmt ", formatPayload(format));
+  const formatChunk = buildChunk("fmt ", formatPayload(format));
   const wave = new TextEncoder().encode("WAVE");
   const riffBytes =
     wave.byteLength + formatChunk.byteLength + CHUNK_HEADER_BYTES + dataBytes + after.byteLength;
   if (riffBytes <= MAX_SIZE) {
-    const parts = [chunk("RIFF", wave, riffBytes), formatChunk, chunk("data", new Uint8Array(0), dataBytes)];
+    const parts = [
+      buildChunk("RIFF", wave, riffBytes),
+      formatChunk,
+      buildChunk("data", new Uint8Array(0), dataBytes),
+    ];
     return { before: Buffer.concat(parts), after };
   }
   const ds64Bytes = CHUNK_HEADER_BYTES + DS64_BYTES;
-  const sizes = longSizes(riffBytes + ds64Bytes, dataBytes, dataBytes / computeFrameBytes(format));
-  const data = chunk("data", new Uint8Array(0), MAX_SIZE);
-  return { before: Buffer.concat([chunk("RF64", wave, MAX_SIZE), sizes, formatChunk, data]), after };
+  const sizes = buildLongSizes(riffBytes + ds64Bytes, dataBytes, dataBytes / computeFrameBytes(format));
+  const data = buildChunk("data", new Uint8Array(0), MAX_SIZE);
+  return { before: Buffer.concat([buildChunk("RF64", wave, MAX_SIZE), sizes, formatChunk, data]), after };
 }

@@ -173,7 +173,7 @@ export function otherPostgresSchemaError(description: string): AudioError {
 }
 
 export const foreignTablesError = (description: string): AudioError =>
-  unavailable(description, FOREIGN, undefined);
+  unavailableLedgerError(description, FOREIGN, undefined);
 
 /**
  * Converts any failure of the server to the one error that callers see.
@@ -188,14 +188,14 @@ export function postgresError(description: string, error: unknown): AudioError {
     remedy: "Check the server and its log.",
     isRetryable: false,
   };
-  return unavailable(
+  return unavailableLedgerError(
     description,
     describeServerError(error) ?? unknown,
     error instanceof LostConnectionError ? error.cause : error,
   );
 }
 
-function unavailable(
+function unavailableLedgerError(
   description: string,
   { what, remedy, isRetryable = true }: ErrorDescription,
   cause: unknown,

@@ -27,7 +27,7 @@ export function toBucketedSpend(
  * Returns the newest quarter that is wholly before the window. A budget counts all later quarters, even those in the
  * future. Setting the clock back therefore frees no credits.
  */
-export function lastBucketBefore(wallMs: number, windowMs: number): number {
+export function computeLastBucketBefore(wallMs: number, windowMs: number): number {
   return Math.floor((wallMs - windowMs) / SPEND_BUCKET_MS) - 1;
 }
 

@@ -14,7 +14,7 @@ const NOT_TWICE =
   "The same calls then ask the service under the same idempotency keys, so nothing is paid twice.";
 
 /** Returns the primary result code of an error that SQLite reported; `undefined` for other errors. */
-function resultCode(error: unknown): number | undefined {
+function getResultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
     return undefined;
   return error.errcode & 0xff;
@@ -22,7 +22,7 @@ function resultCode(error: unknown): number | undefined {
 
 /** Whether another process holds the write lock, so that another try may succeed. */
 export function isBusy(error: unknown): boolean {
-  const code = resultCode(error);
+  const code = getResultCode(error);
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
 
@@ -68,7 +68,7 @@ const lacksTable = (error: unknown): boolean =>
 /** Converts any failure of the file or its folder to the one error that callers see. */
 export function sqliteError(file: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
-  const code = resultCode(error);
+  const code = getResultCode(error);
   if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB || lacksTable(error))
     return damagedFileError(file, error);
   if (code === SQLITE_BUSY || code === SQLITE_LOCKED) {

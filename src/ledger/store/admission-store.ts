@@ -23,7 +23,7 @@ import { sumBilledCredits } from "../rules/bill.ts";
 import { hasLongExpired } from "../rules/concurrency-slots.ts";
 import { renewLease } from "../rules/lease.ts";
 import { isMcpTaskWanted } from "../rules/mcp-task.ts";
-import { lastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
+import { computeLastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
   clampConcurrencySlotStatement,
   deleteSpendStatement,
@@ -94,7 +94,7 @@ export class AdmissionStore {
     } = request;
     const { apiKeyId, recordId, requestFingerprint } = admittedRow;
     const wallMs = this.#options.wallMs();
-    const lastBucket = lastBucketBefore(wallMs, budget?.windowMs ?? 0);
+    const lastBucket = computeLastBucketBefore(wallMs, budget?.windowMs ?? 0);
     return transactions.run<AdmissionDecision>({
       durability: "survives_power_cut",
       mustLockService: budget !== null,
@@ -164,7 +164,7 @@ export class AdmissionStore {
             ...clamped,
             ...deleteRefusedStatements(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
             ...lapsed.map((other) => freeConcurrencySlotStatement(apiKeyId, other.recordId)),
-            deleteSpendStatement(scope.baseUrl, lastBucketBefore(wallMs, SPEND_RETENTION_MS)),
+            deleteSpendStatement(scope.baseUrl, computeLastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };
       },
@@ -174,7 +174,7 @@ export class AdmissionStore {
   /** Sums the credits that the budget counts now, over all keys of the service. */
   async sumSpentCredits(windowMs: number): Promise<number> {
     const { engine, scope, wallMs } = this.#options;
-    const lastBucket = lastBucketBefore(wallMs(), windowMs);
+    const lastBucket = computeLastBucketBefore(wallMs(), windowMs);
     const [rows = []] = await engine.read([selectSpentCreditsStatement(scope.baseUrl, lastBucket)]);
     return parseSpentCredits(rows);
   }

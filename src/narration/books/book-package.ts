@@ -44,7 +44,7 @@ interface Item {
   readonly isNav: boolean;
 }
 
-const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
+const getLocalName = (name: string): string => name.slice(name.indexOf(":") + 1);
 
 interface XmlHandler {
   readonly open?: (name: string, attributes: Attributes, path: readonly string[]) => void;
@@ -62,9 +62,9 @@ function parseXml(xml: string, { open, close }: XmlHandler): void {
   const parser = new Parser(
     {
       onopentag: (name, attributes) => {
-        names.push(localName(name));
+        names.push(getLocalName(name));
         texts.push("");
-        open?.(localName(name), attributes, names);
+        open?.(getLocalName(name), attributes, names);
       },
       ontext: (text) => {
         if (texts.length > 0) texts[texts.length - 1] += text;
@@ -73,7 +73,7 @@ function parseXml(xml: string, { open, close }: XmlHandler): void {
         names.pop();
         const words = texts.pop() ?? "";
         if (texts.length > 0) texts[texts.length - 1] += words;
-        close?.(localName(name), words.replace(/\s+/g, " ").trim());
+        close?.(getLocalName(name), words.replace(/\s+/g, " ").trim());
       },
     },
     { xmlMode: true, decodeEntities: true },

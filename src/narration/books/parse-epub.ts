@@ -14,7 +14,7 @@ const CONTENTS_LINK_SHARE = 0.8;
 const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
 
-const spokenText = (block: SourceBlock): string =>
+const getSpokenText = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
 const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
@@ -55,7 +55,7 @@ function hasProse({ blocks }: HtmlPage): boolean {
 
 /** Leaves out a whole page, and lists it with its first words as the example. */
 function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: SkippedList): void {
-  const text = blocks.map(({ block }) => spokenText(block)).join(" ");
+  const text = blocks.map(({ block }) => getSpokenText(block)).join(" ");
   if (hasWords(text)) skipped.add(kind, text);
 }
 

@@ -7,7 +7,7 @@ import { isFrameEnd, isFrameStart } from "../text/plain/ebook-boilerplate.ts";
 import { assertSpeakable } from "../text/plan-text.ts";
 import { type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
 
-const blockText = (block: SourceBlock): string =>
+const getSpokenText = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
 /**
@@ -16,11 +16,11 @@ const blockText = (block: SourceBlock): string =>
  */
 function selectMainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
-    (isIn) => blocks.some((each) => isIn(each) && blockText(each.block) !== ""),
+    (isIn) => blocks.some((each) => isIn(each) && getSpokenText(each.block) !== ""),
   );
   if (isMain === undefined) return blocks.map(({ block }) => block);
   for (const each of blocks) {
-    const text = blockText(each.block);
+    const text = getSpokenText(each.block);
     if (!isMain(each) && text !== "") skipped.add("navigation", text);
   }
   return blocks.filter(isMain).map(({ block }) => block);
@@ -31,12 +31,12 @@ function selectMainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): S
  * the book.
  */
 export function withoutFrame(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
-  const start = blocks.findIndex((block) => isFrameStart(blockText(block)));
-  const end = blocks.findIndex((block, index) => index > start && isFrameEnd(blockText(block)));
+  const start = blocks.findIndex((block) => isFrameStart(getSpokenText(block)));
+  const end = blocks.findIndex((block, index) => index > start && isFrameEnd(getSpokenText(block)));
   if (start === -1 && end === -1) return [...blocks];
   const book = blocks.slice(start + 1, end === -1 ? undefined : end);
   const [first] = start === -1 ? blocks.slice(end) : blocks;
-  if (first !== undefined) skipped.add("ebook_frame", blockText(first));
+  if (first !== undefined) skipped.add("ebook_frame", getSpokenText(first));
   return book;
 }
 

@@ -22,7 +22,7 @@ const SHORT_SHARE = 0.55;
 /** Minimum number of parts from which a usual pace can be computed. */
 const MIN_PARTS = 4;
 
-function upperMedian(values: readonly number[]): number {
+function findUpperMedian(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? 1;
 }
@@ -64,7 +64,7 @@ export function findDoubtfulParts(
     const faster = (buildPartRequest(plan, state, partIndex).input.speed ?? 1) / planned;
     return ((played[at] ?? 0) * faster) / estimatedSeconds;
   });
-  const medianPace = parts.length < MIN_PARTS ? 0 : upperMedian(paces);
+  const medianPace = parts.length < MIN_PARTS ? 0 : findUpperMedian(paces);
   const found = parts.flatMap(({ partIndex, record }, at): NarrationProblem[] => {
     const seconds = played[at] ?? 0;
     const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;

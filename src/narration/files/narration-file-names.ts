@@ -2,7 +2,7 @@
 import { basename, extname } from "node:path";
 import { FILE_EXTENSIONS } from "../../contract/audio-format.ts";
 import { AudioError } from "../../errors.ts";
-import { buildAutomaticName, slugOfFirstWords } from "../../files/automatic-name.ts";
+import { buildAutomaticName, slugifyFirstWords } from "../../files/automatic-name.ts";
 import { appendToStem, buildNumberedName, buildRequestedName } from "../../files/file-name.ts";
 import { probeNameAvailability } from "../../files/name-availability.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
@@ -73,7 +73,7 @@ export function buildFileName({ narrationId, plan, state, file, isComplete }: Fi
       digits,
       "0",
     );
-  const words = `${number}-${slugOfFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
+  const words = `${number}-${slugifyFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
   // Leave the narration's id out of the names of rows. After a change of one row, the other rows then keep their files.
   if (plan.fileLayout === "rows" && state.fileName === null)
     return `${words}${ending}${FILE_EXTENSIONS[format]}`;

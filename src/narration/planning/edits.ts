@@ -29,7 +29,7 @@ export interface Edit {
  */
 const EQUIVALENT_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', "-‐‑–—−"];
 
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+const escapePattern = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 /** Matches the quote with any form of its white space, quotation marks and dashes. */
 function quotePattern(quote: string): RegExp {
@@ -37,7 +37,7 @@ function quotePattern(quote: string): RegExp {
   const forms = words.map((word) =>
     Array.from(word, (character) => {
       const marks = EQUIVALENT_MARKS.find((group) => group.includes(character));
-      return marks === undefined ? escaped(character) : `[${escaped(marks)}]`;
+      return marks === undefined ? escapePattern(character) : `[${escapePattern(marks)}]`;
     }).join(""),
   );
   return new RegExp(forms.join("\\s+"), "gu");

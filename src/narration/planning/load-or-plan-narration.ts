@@ -86,7 +86,10 @@ async function planSource(
  * Returns the file name of an edited narration. It is the name of the original narration, so that the new file can
  * replace the old one.
  */
-async function nameOfEdit(repository: NarrationRepository, narrationId: string): Promise<string | null> {
+async function chooseNameOfEdit(
+  repository: NarrationRepository,
+  narrationId: string,
+): Promise<string | null> {
   const { plan, state } = await repository.get(narrationId);
   return plan.fileLayout === "rows" ? state.fileName : buildFileStem(narrationId, plan, state);
 }
@@ -118,7 +121,7 @@ export async function loadOrPlanNarration(
     });
     return await repository.get(narrationId);
   }
-  const fileName = source.kind === "edited" ? await nameOfEdit(repository, source.narrationId) : null;
+  const fileName = source.kind === "edited" ? await chooseNameOfEdit(repository, source.narrationId) : null;
   await repository.insertIfAbsent(narrationId, plan, { retakes, fileName, createdAtMs: clock.wallMs() });
   return { ...(await repository.get(narrationId)), isNew: true };
 }

@@ -139,7 +139,7 @@ function planRow(row: SheetRow, chapterIndex: number, options: PlanOptions, issu
     issues.add(row.number, TOO_WIDE);
     return [];
   }
-  const text = textOf(row);
+  const text = getText(row);
   const length = countCodePoints(text);
   if (length > MAX_PROMPT_CODE_POINTS) {
     const max = formatThousands(MAX_PROMPT_CODE_POINTS);
@@ -169,7 +169,7 @@ function planRow(row: SheetRow, chapterIndex: number, options: PlanOptions, issu
 }
 
 /** Returns the text verbatim, except for characters that cannot be spoken. */
-const textOf = ({ cells }: SheetRow): string => normalizeLines(cells.text).trim();
+const getText = ({ cells }: SheetRow): string => normalizeLines(cells.text).trim();
 
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
 
@@ -258,7 +258,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
   const { settings, pauseSeconds } = options;
   const format = formatOfPlan({ settings });
   const sheet = parseSheet(source);
-  const rows = sheet.rows.filter((row) => hasWords(textOf(row)));
+  const rows = sheet.rows.filter((row) => hasWords(getText(row)));
   const silent = sheet.rows.filter((row) => !rows.includes(row));
   const issues = new RowIssues();
   const planned = rows.flatMap((row, chapterIndex) => planRow(row, chapterIndex, options, issues));

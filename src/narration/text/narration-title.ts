@@ -11,7 +11,7 @@ const MAX_CODE_POINTS = 80;
 const isChapter = (title: string): boolean => parseChapterForm(title.replace(/\s+/g, " ")) !== null;
 
 /** Returns the beginning of a text, cut at the end of a word if possible. */
-function firstWords(text: string): string {
+function takeFirstWords(text: string): string {
   const [line = ""] = text.split(/\n\n/);
   const flat = line.replace(/\s+/g, " ").trim();
   const head = takeFirstCodePoints(flat, MAX_CODE_POINTS);
@@ -24,8 +24,8 @@ function firstWords(text: string): string {
 export function chooseNarrationTitle({ title, chapters, parts }: NarrationPlan): string {
   const headings = chapters.flatMap(({ title: heading }) => (heading === null ? [] : [heading]));
   const [heading] = headings;
-  if (title !== undefined) return firstWords(title);
-  if (heading !== undefined && (headings.length === 1 || !isChapter(heading))) return firstWords(heading);
+  if (title !== undefined) return takeFirstWords(title);
+  if (heading !== undefined && (headings.length === 1 || !isChapter(heading))) return takeFirstWords(heading);
   const [first] = parts;
   const text = first?.text ?? "";
   // Skip the heading of the first chapter.
@@ -33,5 +33,5 @@ export function chooseNarrationTitle({ title, chapters, parts }: NarrationPlan):
     first !== undefined && chapters[first.chapterIndex]?.title === null
       ? text
       : text.replace(/^[^\n]*(?:\n[^\n]+)*\n\n/, "");
-  return firstWords(prose);
+  return takeFirstWords(prose);
 }

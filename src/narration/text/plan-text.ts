@@ -32,7 +32,7 @@ const LOST_CONTEXT_CODE_UNITS = 30;
  * Returns the pause before a run. The pause before a heading or after a thematic break is never shorter than the pause
  * between paragraphs.
  */
-function pauseBeforeRun(cutBefore: CutBefore, pauseSeconds: number): number {
+function choosePauseBeforeRun(cutBefore: CutBefore, pauseSeconds: number): number {
   if (cutBefore === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
   return cutBefore === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
 }
@@ -155,7 +155,7 @@ function cutRunsIntoParts(
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
     const next = runs[index + 1];
-    const defaultPause = next === undefined ? 0 : pauseBeforeRun(next.cutBefore, pauseSeconds);
+    const defaultPause = next === undefined ? 0 : choosePauseBeforeRun(next.cutBefore, pauseSeconds);
     const pauseAfterRun = next?.pauseSeconds ?? defaultPause;
     const { voice, speed = narrationSpeed, pitch, volume } = run.speaker ?? {};
     const settings = {

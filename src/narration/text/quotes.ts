@@ -9,7 +9,8 @@ const CONTEXT_CODE_UNITS = 30;
 const SHOWN_QUOTE_CODE_UNITS = 60;
 
 /** Normalises line breaks, white space and forms of accents for comparison. */
-const flatten = (text: string): string => flowParagraph(normalizeLines(text).replace(/[\n\u2028]+/g, "\n"));
+const normalizeForComparison = (text: string): string =>
+  flowParagraph(normalizeLines(text).replace(/[\n\u2028]+/g, "\n"));
 
 /** Replaces each mark by the form in which people type it. Applied in this order. */
 const TYPED_FORMS: ReadonlyArray<readonly [marks: RegExp, typed: string]> = [
@@ -51,9 +52,9 @@ export function findPartsByQuote(
   parts: ReadonlyArray<{ readonly text: string; readonly voice?: string | null | undefined }>,
   quote: string,
 ): number[] {
-  const flatQuote = flatten(quote);
+  const flatQuote = normalizeForComparison(quote);
   if (!hasWords(flatQuote)) refuse(quote, "must contain a letter or a digit");
-  const texts = parts.map(({ text }) => flatten(text));
+  const texts = parts.map(({ text }) => normalizeForComparison(text));
   for (const form of [(text: string) => text, normaliseAsTyped]) {
     const forms = texts.map(form);
     const wantedForm = form(flatQuote);

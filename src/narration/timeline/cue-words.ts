@@ -33,7 +33,7 @@ const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])�
 const DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
 
 /** Returns the spoken words of one line; `null` for none. */
-function spokenLine(line: string, skipped: SkippedList): string | null {
+function toSpokenLine(line: string, skipped: SkippedList): string | null {
   if (SONG.test(line)) {
     skipped.add("song", line.trim());
     return null;
@@ -66,7 +66,7 @@ function joinSpokenLines(text: string, skipped: SkippedList): string {
     .replace(BRACKETS, (sound) => sound.replaceAll("\n", " "))
     .split("\n")
     .flatMap((line) => {
-      const words = spokenLine(line, skipped);
+      const words = toSpokenLine(line, skipped);
       return words === null ? [] : [words];
     });
   return heard.reduce((all, line) => {

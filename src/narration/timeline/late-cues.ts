@@ -20,7 +20,12 @@ const isTimeline = ({ parts }: StoredPlan): boolean =>
 const getSpeed = (plan: StoredPlan, state: RetakesState, partIndex: number): number =>
   buildPartRequest(plan, state, partIndex).input.speed ?? 1;
 
-function timedPart(plan: StoredPlan, state: RetakesState, index: number, lengthSeconds: number): TimedPart {
+function buildTimedPart(
+  plan: StoredPlan,
+  state: RetakesState,
+  index: number,
+  lengthSeconds: number,
+): TimedPart {
   const { startSeconds, cue } = plan.parts[index] ?? {};
   return { startSeconds, cue, lengthSeconds, speed: getSpeed(plan, state, index) };
 }
@@ -44,7 +49,7 @@ export async function estimateLateRemarks(
         ? null
         : await partOperations.findRecord(buildPartRequest(plan, { retakes: [] }, index));
     const estimated = ((recordBefore?.audioSeconds ?? estimatedSeconds) * speedBefore) / speed;
-    return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
+    return buildTimedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
   });
   return buildLateRemarks(await Promise.all(parts));
 }
@@ -69,7 +74,7 @@ export function findLateCueProblems(
 ): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
   const timed = heard.map(({ partIndex, leadSeconds, startSeconds, endSeconds }) => ({
-    ...timedPart(plan, state, partIndex, endSeconds - startSeconds),
+    ...buildTimedPart(plan, state, partIndex, endSeconds - startSeconds),
     leadSeconds,
   }));
   const found = findOverruns(

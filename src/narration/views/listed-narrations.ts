@@ -80,7 +80,7 @@ export async function listNarrations(
     if (found.length === limit) break;
     if (
       query !== null &&
-      !containsWords(searched(entry, (await repository.get(entry.narrationId)).plan), query)
+      !containsWords(listSearchedTexts(entry, (await repository.get(entry.narrationId)).plan), query)
     )
       continue;
     const row = await buildListedNarration(repository, entry, root);
@@ -95,7 +95,7 @@ export async function listNarrations(
 }
 
 /** Returns the texts that a query searches: source name, title, requested name, names of files, and text. */
-const searched = ({ state }: NarrationEntry, { parts, sourceName = "" }: StoredPlan): string[] => [
+const listSearchedTexts = ({ state }: NarrationEntry, { parts, sourceName = "" }: StoredPlan): string[] => [
   sourceName,
   state.title,
   state.fileName ?? "",

@@ -8,7 +8,7 @@ import { shortenExcerpt } from "../text/excerpt.ts";
 import { formatNumberSpans } from "../text/number-spans.ts";
 import { estimateSecondsLeft, type NarrationView } from "./narration-view.ts";
 
-const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+const formatCount = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 type CancelledEnd = Extract<NarrationMcpTaskEnd, { kind: "cancelled" }>;
 
@@ -31,7 +31,7 @@ export function describeProgress(state: NarrationState, chargedCredits: number, 
 /** Returns the final answer for a cancelled MCP task. */
 export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): string {
   const { parts, credits } = totals;
-  const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
+  const stood = `By then ${parts.saved} of ${formatCount(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
   const repeat =
     "The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
   return isLeftRunning
@@ -68,7 +68,7 @@ function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const rest = files.length - names.length;
   const seconds = files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
   const list = `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
-  return `Saved ${plural(files.length, "file")} in ${dirname(first.path)}: ${list} (${formatDuration(seconds)} in all).`;
+  return `Saved ${formatCount(files.length, "file")} in ${dirname(first.path)}: ${list} (${formatDuration(seconds)} in all).`;
 }
 
 function describeFiles({ isSheet, files, parts }: NarrationView): string {
@@ -177,19 +177,19 @@ function describePlan(view: NarrationView): string {
   const takes =
     view.retakenPartCount === 0
       ? ""
-      : ` ${plural(view.retakenPartCount, "part")} in another take than the first.`;
+      : ` ${formatCount(view.retakenPartCount, "part")} in another take than the first.`;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
-    return `A plan: ${plural(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
+    return `A plan: ${formatCount(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
   }
   if (parts.saved === parts.total) {
-    return `A plan of ${plural(parts.total, "part")}, about ${formatDuration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
+    return `A plan of ${formatCount(parts.total, "part")}, about ${formatDuration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
   }
   const paid =
     parts.alreadyPaid === 0
       ? ""
-      : ` ${plural(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
-  return `A plan of ${plural(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMakingTime(parts.total - parts.saved)} Nothing was sent or charged.`;
+      : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
+  return `A plan of ${formatCount(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMakingTime(parts.total - parts.saved)} Nothing was sent or charged.`;
 }
 
 /**
@@ -205,7 +205,7 @@ function describeMakingTime(missing: number): string {
 const LONG_WORK_SECONDS = 120;
 
 /** Formats the range of some values: "40 to 90 s", "2 to 9 min", "12 credits". */
-function range(values: readonly number[], unit: string): string {
+function formatRange(values: readonly number[], unit: string): string {
   const min = Math.round(Math.min(...values));
   const max = Math.round(Math.max(...values));
   return min === max ? `${min} ${unit}` : `${min} to ${max} ${unit}`;
@@ -221,9 +221,9 @@ function summarizeChapters({ chapters: all }: NarrationView): string {
   const seconds = chapters.map((chapter) => chapter.seconds);
   const isShort = seconds.every((one) => one < SHORT_CHAPTER_SECONDS);
   const minutes = seconds.map((one) => one / 60);
-  const length = isShort ? range(seconds, "s") : range(minutes, "min");
+  const length = isShort ? formatRange(seconds, "s") : formatRange(minutes, "min");
   const prices = chapters.map(({ credits }) => credits);
-  const price = Math.max(...prices) === 0 ? "" : ` and ${range(prices, "credits")}`;
+  const price = Math.max(...prices) === 0 ? "" : ` and ${formatRange(prices, "credits")}`;
   return `${chapters.length} chapters, from ${JSON.stringify(shortenExcerpt(first))} to ${JSON.stringify(shortenExcerpt(last))}, each of ${length}${price}.`;
 }
 
@@ -268,7 +268,7 @@ function coversLikelyCost(limit: number, { credits, parts }: NarrationView): boo
 }
 
 function describeSoFar({ parts, credits }: NarrationView): string {
-  return `${parts.saved} of ${plural(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
+  return `${parts.saved} of ${formatCount(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
 }
 
 /**
@@ -340,7 +340,8 @@ function describeCost({
       : "";
     return `Cost ${credits.charged} credits in all (nothing for this call).${retake}`;
   }
-  const paid = parts.alreadyPaid > 0 ? `; ${plural(parts.alreadyPaid, "part")} had been paid for before` : "";
+  const paid =
+    parts.alreadyPaid > 0 ? `; ${formatCount(parts.alreadyPaid, "part")} had been paid for before` : "";
   const here = chargedByCall === null ? "" : `, ${chargedByCall} of them for this call`;
   return `Cost ${credits.charged} credits in all${here}${paid}.`;
 }
@@ -349,10 +350,10 @@ function describeCost({
 export function describeNarrationNextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
   const sentence = describeNextStep(view, call);
-  return capital(sentence);
+  return capitalize(sentence);
 }
 
-const capital = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+const capitalize = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 
 const describeRepeats = ({ argumentsToRepeat }: NarrationView): string =>
   argumentsToRepeat.length === 0 ? "" : `, with ${argumentsToRepeat.join(" and ")}`;
@@ -364,7 +365,7 @@ function describeNextStep(view: NarrationView, call: string): string {
         return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
       }
       if (view.refusedLimit !== null) {
-        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
+        return `Ask the user which limit to take. ${capitalize(call)} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
       }
       return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":

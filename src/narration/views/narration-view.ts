@@ -199,7 +199,7 @@ export function assembleNarrationView(narration: NarrationWithPlan, totals: Narr
     })),
     remarks: state.remarks,
     unspoken: state.unspoken,
-    unjoinedParts: unjoinedParts(plan, state),
+    unjoinedParts: listUnjoinedParts(plan, state),
     isRepeat: false,
     argumentsToRepeat: [],
     mayReplace: state.mayReplace,
@@ -211,7 +211,7 @@ export function assembleNarrationView(narration: NarrationWithPlan, totals: Narr
   };
 }
 
-function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
+function listUnjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
   if (files.length === 0) return [];
   const missingByChapter = new Map(
     files.map(({ chapterIndex, missingPartIndexes }) => [chapterIndex, new Set(missingPartIndexes)]),

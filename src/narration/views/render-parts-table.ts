@@ -28,9 +28,9 @@ const STATUS_WORDS: Readonly<Record<PartRecordStatus, string>> = {
 const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
 
 /** Puts text on one line, and escapes the characters that end a cell. */
-const cell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
+const renderCell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
-function row({ number, status, take, record, chapter, text }: PartRow): string {
+function renderRow({ number, status, take, record, chapter, text }: PartRow): string {
   const excerpt = takeFirstCodePoints(text, EXCERPT_CODE_POINTS);
   const cells = [
     `${number}`,
@@ -42,11 +42,11 @@ function row({ number, status, take, record, chapter, text }: PartRow): string {
     chapter ?? "",
     excerpt === text ? text : `${excerpt}…`,
   ];
-  return `| ${cells.map(cell).join(" | ")} |`;
+  return `| ${cells.map(renderCell).join(" | ")} |`;
 }
 
 /** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
 export function renderPartsTable(view: NarrationView, parts: readonly PartRow[]): string {
-  const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(row)];
-  return `${cell(view.title)}\n\n${view.status}. ${cell(describeNarration(view))}\n\n${table.join("\n")}\n`;
+  const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(renderRow)];
+  return `${renderCell(view.title)}\n\n${view.status}. ${renderCell(describeNarration(view))}\n\n${table.join("\n")}\n`;
 }

@@ -59,7 +59,7 @@ const STATUS_WORDS: Readonly<Record<RequestRecord["status"], string>> = {
   failed: "has failed",
 };
 
-const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
+const formatSeconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
 
 /**
  * Describes a hold in one sentence.
@@ -68,7 +68,10 @@ const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`
  * @param lastedMs time since the hold began
  */
 export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: number): string =>
-  SENTENCES[reason](seconds(leftMs), lastedMs === undefined ? "" : ` (${seconds(lastedMs)} so far)`);
+  SENTENCES[reason](
+    formatSeconds(leftMs),
+    lastedMs === undefined ? "" : ` (${formatSeconds(lastedMs)} so far)`,
+  );
 
 /** Keeps the start time of a hold if the job was already held for the same reason, even with a send in between. */
 export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase {
@@ -82,7 +85,7 @@ export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase
  * Describes a failed download. The words are the same during a try and between tries, because a caller may see
  * either.
  */
-const notDownloaded = ({ message }: AudioError): string =>
+const describeFailedDownload = ({ message }: AudioError): string =>
   `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;
 
 function describeUnknownStatus(task: string, said: string): string {
@@ -112,14 +115,14 @@ export function describePhase(
       return "Sending the request to the service.";
     case "retrying":
       return record.status === "succeeded"
-        ? notDownloaded(phase.error)
-        : `${phase.error.message} Trying again in about ${seconds(phase.untilMs - clock.steadyMs())}.`;
+        ? describeFailedDownload(phase.error)
+        : `${phase.error.message} Trying again in about ${formatSeconds(phase.untilMs - clock.steadyMs())}.`;
     case "watching":
       if (phase.unknownStatus !== undefined) return describeUnknownStatus(task, phase.unknownStatus);
-      return `${task} ${STATUS_WORDS[record.status]} (${seconds(clock.steadyMs() - phase.sinceMs)} so far).`;
+      return `${task} ${STATUS_WORDS[record.status]} (${formatSeconds(clock.steadyMs() - phase.sinceMs)} so far).`;
     case "saving":
       return phase.lastError === null
         ? `${task} has succeeded; downloading the audio.`
-        : notDownloaded(phase.lastError);
+        : describeFailedDownload(phase.lastError);
   }
 }

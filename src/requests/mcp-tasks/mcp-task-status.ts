@@ -43,7 +43,7 @@ export interface McpTaskOperations<View> {
  *
  * @param changedAtMs time of the last change of the MCP task's record
  */
-export function mcpTaskStatus<Kind>(
+export function buildMcpTaskStatus<Kind>(
   { mcpTaskId, openedAtMs, endedAtMs }: McpTask,
   kind: Kind,
   changedAtMs = 0,

@@ -27,9 +27,9 @@ import {
 } from "./background-request.ts";
 import { fetchFinishedView } from "./finished-view.ts";
 import {
+  buildMcpTaskStatus,
   type McpTaskOperations,
   type McpTaskStatus,
-  mcpTaskStatus,
   type StatusOrView,
   type WorkingStatus,
 } from "./mcp-task-status.ts";
@@ -201,12 +201,12 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     switch (end.kind) {
       case "done": {
         const view = await fetchFinishedView(this.#deps, this.#jobs, record, mcpTask.saveOptions);
-        return mcpTaskStatus(mcpTask, { kind: "done", view });
+        return buildMcpTaskStatus(mcpTask, { kind: "done", view });
       }
       case "cancelled":
-        return mcpTaskStatus(mcpTask, { kind: "cancelled", message: CANCELLED });
+        return buildMcpTaskStatus(mcpTask, { kind: "cancelled", message: CANCELLED });
       case "error":
-        return mcpTaskStatus(mcpTask, { kind: "error", error: fromStoredError(end.error) });
+        return buildMcpTaskStatus(mcpTask, { kind: "error", error: fromStoredError(end.error) });
     }
   }
 
@@ -217,6 +217,6 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     const message = describePhase(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
     const { sentAtMs, acceptedAtMs, polledAtMs, finishedAtMs } = record;
     const heardAtMs = Math.max(sentAtMs ?? 0, acceptedAtMs ?? 0, polledAtMs ?? 0, finishedAtMs ?? 0);
-    return mcpTaskStatus(mcpTask, { kind: "working", message }, heardAtMs);
+    return buildMcpTaskStatus(mcpTask, { kind: "working", message }, heardAtMs);
   }
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 
-function voiceWithoutName(hasReferences: boolean, hasImage: boolean): string {
+function describeVoiceSource(hasReferences: boolean, hasImage: boolean): string {
   if (hasImage) return "from image_url";
   return hasReferences ? "from audio_references" : "the service's default";
 }
@@ -27,7 +27,7 @@ const storedInputSchema = z
     sentPrompt: prompt,
     speed,
     /** Id of a preset voice, or a description of the voice source. */
-    voice: voice ?? voiceWithoutName(audio_references.length > 0, image_url !== null),
+    voice: voice ?? describeVoiceSource(audio_references.length > 0, image_url !== null),
     format: output_format,
     sampleRateHz: sample_rate,
   }));

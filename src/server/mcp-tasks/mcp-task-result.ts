@@ -11,13 +11,13 @@ const POLL_INTERVAL_MS = 1000;
 
 type McpTaskTimes = Pick<McpTaskStatus<unknown>, "mcpTaskId" | "createdAtMs" | "updatedAtMs">;
 
-const iso = (ms: number): string => new Date(ms).toISOString();
+const formatIsoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** The fields of every MCP task. `ttlMs` is `null`, because MCP tasks do not expire. */
 const buildMcpTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTimes) => ({
   taskId: mcpTaskId,
-  createdAt: iso(createdAtMs),
-  lastUpdatedAt: iso(updatedAtMs),
+  createdAt: formatIsoTime(createdAtMs),
+  lastUpdatedAt: formatIsoTime(updatedAtMs),
   ttlMs: null,
   pollIntervalMs: POLL_INTERVAL_MS,
 });

@@ -27,7 +27,7 @@ export const chapterPosition = (chapters: Chapters, index: number): number =>
   chapters[0]?.title === null ? index : index + 1;
 
 /** Finds the numbers that headings of one level state, if these are 1, 2, 3 and so on in reading order. */
-function statedNumbers(chapters: Chapters): ReadonlyMap<number, number> | null {
+function findStatedNumbers(chapters: Chapters): ReadonlyMap<number, number> | null {
   const forms = chapters.map(({ title }) => (title === null ? null : parseChapterForm(title)));
   const titled = chapters.filter(({ title }) => title !== null).length;
   for (const level of LEVEL_PREFERENCE) {
@@ -48,7 +48,7 @@ function statedNumbers(chapters: Chapters): ReadonlyMap<number, number> | null {
  * @returns one number or `null` for each chapter
  */
 export function numberChapters(chapters: Chapters): ReadonlyArray<number | null> {
-  const numbers = statedNumbers(chapters);
+  const numbers = findStatedNumbers(chapters);
   return chapters.map(({ title }, index) => {
     if (title === null || numbers === null) return chapterPosition(chapters, index);
     return numbers.get(index) ?? null;

@@ -143,7 +143,7 @@ function measureProseBefore(blocks: readonly SourceBlock[], members: ReadonlySet
   return before;
 }
 
-function lowerMedian(values: readonly number[]): number {
+function findLowerMedian(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
@@ -200,7 +200,7 @@ function judgeSequences(
     }
     const end = sequences[index + 1]?.[0]?.at ?? endOfText;
     const gaps = sequence.map(({ at }, member) => proseBetween(at, sequence[member + 1]?.at ?? end));
-    const medianGap = lowerMedian(gaps.slice(0, -1));
+    const medianGap = findLowerMedian(gaps.slice(0, -1));
     // Some headings have a word such as "Chapter" beside their number. Such headings need only a little prose between
     // them. If a later sequence begins with the same number, they need as much prose as all other headings.
     const isKnown = sequence[0]?.kind === "known" && !isRepeatedLater;

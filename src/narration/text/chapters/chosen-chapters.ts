@@ -18,7 +18,7 @@ const CHAPTER_WORD = new RegExp(`^(?:${[...CHOICE_WORDS].join("|")})\\.?\\s+(?=\
 
 type Chapters = readonly PlannedChapter[];
 
-const comparable = (text: string): string =>
+const normalizeForComparison = (text: string): string =>
   text
     .normalize("NFKC")
     .toLowerCase()
@@ -62,9 +62,9 @@ function ambiguousChoiceError(chapters: Chapters, wanted: string, found: readonl
  * there are none either, finds those whose title contains `wanted`.
  */
 function findChaptersByTitle(chapters: Chapters, wanted: string): readonly number[] {
-  const name = comparable(wanted);
+  const name = normalizeForComparison(wanted);
   if (name === "") return [];
-  const titles = chapters.map(({ title }) => comparable(title ?? ""));
+  const titles = chapters.map(({ title }) => normalizeForComparison(title ?? ""));
   const matches = [
     (title: string) => title === name,
     (title: string) => title.startsWith(`${name} `),
@@ -127,7 +127,9 @@ export function parseChapterChoice(chapters: Chapters, wanted: string): number[]
     const isBareNumbers = NUMBER_OR_RANGE.test(choice.trim());
     const isNumbers = NUMBER_OR_RANGE.test(choice.trim().replace(CHAPTER_WORD, ""));
     // A number matches a title only if the number is the whole title, such as "1984".
-    const isWhole = byTitle.every((index) => comparable(chapters[index]?.title ?? "") === comparable(choice));
+    const isWhole = byTitle.every(
+      (index) => normalizeForComparison(chapters[index]?.title ?? "") === normalizeForComparison(choice),
+    );
     const titles = isBareNumbers && !isWhole ? [] : byTitle;
     const found =
       isBareNumbers || byTitle.length !== 1

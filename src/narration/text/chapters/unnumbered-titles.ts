@@ -62,7 +62,7 @@ function findShortLines(text: string): Line[] {
 }
 
 /** Whether most titles have at least `leastUnits` of text below them. */
-function haveText(titles: readonly Line[], end: number, leastUnits: number): boolean {
+function areFollowedByText(titles: readonly Line[], end: number, leastUnits: number): boolean {
   const gaps = titles.map(({ offset }, at) => (titles[at + 1]?.offset ?? end) - offset);
   return gaps.filter((gap) => gap >= leastUnits).length > gaps.length / 2;
 }
@@ -87,7 +87,7 @@ function findListedTitles(lines: readonly Line[], end: number): Line[] {
     .sort((one, other) => one - other)
     .flatMap((at) => lines[at] ?? []);
   const isTable = titles.length >= Math.max(MIN_TITLES, FOUND_SHARE * (lastEntry - first + 1));
-  return isTable && haveText(titles, end, LISTED_TEXT_CODE_UNITS) ? titles : [];
+  return isTable && areFollowedByText(titles, end, LISTED_TEXT_CODE_UNITS) ? titles : [];
 }
 
 /**
@@ -106,7 +106,7 @@ function findSpacedTitles(lines: readonly Line[], end: number): Line[] {
   const titles = apart.filter(
     ({ offset }, at) => (apart[at + 1]?.offset ?? end) - offset > LISTED_TEXT_CODE_UNITS,
   );
-  const isSequence = titles.length >= MIN_TITLES && haveText(titles, end, SPACED_TEXT_CODE_UNITS);
+  const isSequence = titles.length >= MIN_TITLES && areFollowedByText(titles, end, SPACED_TEXT_CODE_UNITS);
   return isSequence ? titles : [];
 }
 

@@ -79,7 +79,7 @@ class UnitSequence {
 }
 
 /** Returns the first index from which a condition holds, by binary search; `to` if it never holds. */
-function firstWhere(from: number, to: number, holds: (index: number) => boolean): number {
+function findFirst(from: number, to: number, holds: (index: number) => boolean): number {
   let low = from;
   let high = to;
   while (low < high) {
@@ -101,8 +101,8 @@ function chooseCut(
   to: number,
   minMs: number,
 ): number | null {
-  const first = firstWhere(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
-  const end = firstWhere(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
+  const first = findFirst(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
+  const end = findFirst(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
   let lowestCost = Number.POSITIVE_INFINITY;
   for (let cut = first; cut < end && lowestCost > CUT_COST.paragraph; cut += 1) {
     lowestCost = Math.min(lowestCost, sequence.cutCosts[cut] ?? Number.POSITIVE_INFINITY);
@@ -175,14 +175,14 @@ export function splitIntoParts(paragraphs: readonly string[], speed: number): Pa
   return starts.map((from, index) => {
     const to = starts[index + 1] ?? units.length;
     return {
-      text: textOfRange(paragraphs, units.slice(from, to)),
+      text: joinRange(paragraphs, units.slice(from, to)),
       speechMs: sequence.speechMs(from, to),
       endsParagraph: units[to]?.paragraph !== units[to - 1]?.paragraph,
     };
   });
 }
 
-function textOfRange(paragraphs: readonly string[], units: readonly Unit[]): string {
+function joinRange(paragraphs: readonly string[], units: readonly Unit[]): string {
   const texts: string[] = [];
   for (let index = 0; index < units.length; ) {
     const { paragraph, start } = units[index] ?? { paragraph: 0, start: 0 };

@@ -51,7 +51,7 @@ const BREAKERS: ReadonlyArray<readonly [cost: CutCost, starts: (text: string) =>
 ];
 
 /** Returns the end of a range without its trailing white space. */
-function trimmedEnd(text: string, start: number, end: number): number {
+function findTrimmedEnd(text: string, start: number, end: number): number {
   let last = end;
   while (last > start && /\s/.test(text.charAt(last - 1))) last -= 1;
   return last;
@@ -93,7 +93,7 @@ class Breaker {
     let depth = 0;
     for (const next of starts) {
       const to = start + next;
-      const last = trimmedEnd(text, from, to);
+      const last = findTrimmedEnd(text, from, to);
       const inner = innerCost === CUT_COST.sentence && depth > 0 ? CUT_COST.sentenceInQuotation : innerCost;
       if (last > from) this.break(paragraph, from, last, from === start ? cutCost : inner, level + 1);
       if (innerCost === CUT_COST.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));

@@ -42,7 +42,7 @@ const REFERENCE = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1
 const LOST_CHARACTER = 0xfffd;
 
 /** Returns the character of a code point; an empty string for U+FFFD and for a number that is not a character. */
-function ofNumber(codePoint: number): string {
+function decodeNumber(codePoint: number): string {
   const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff;
   return codePoint > 0 && codePoint <= 0x10ffff && !isSurrogate && codePoint !== LOST_CHARACTER
     ? String.fromCodePoint(codePoint)
@@ -53,8 +53,8 @@ function ofNumber(codePoint: number): string {
 export function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(REFERENCE, (reference, decimal?: string, hex?: string, name?: string) => {
-    if (decimal !== undefined) return ofNumber(Number(decimal));
-    if (hex !== undefined) return ofNumber(Number.parseInt(hex, 16));
+    if (decimal !== undefined) return decodeNumber(Number(decimal));
+    if (hex !== undefined) return decodeNumber(Number.parseInt(hex, 16));
     return NAMED.get(name ?? "") ?? reference;
   });
 }

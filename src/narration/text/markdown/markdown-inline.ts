@@ -31,7 +31,7 @@ function isBadge({ tokens }: Tokens.Link): boolean {
   );
 }
 
-function spoken(text: string): string {
+function toSpokenText(text: string): string {
   const words = dropUnspoken(decodeEntities(text)).replace(FOOTNOTE_MARK, "").replace(STRAY_EMPHASIS, "");
   return shortenAddresses(words);
 }
@@ -43,7 +43,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
   switch (token.type) {
     case "text":
       // Use the raw text, because some references in `text` are already decoded.
-      return token.tokens === undefined ? spoken(token.raw) : renderInlineText(token.tokens, skipped);
+      return token.tokens === undefined ? toSpokenText(token.raw) : renderInlineText(token.tokens, skipped);
     case "escape":
     case "codespan":
       return token.text;
@@ -58,14 +58,14 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
         return "";
       }
       return token.autolink === true
-        ? linkAddress(token.href, token.text)
+        ? getSpokenAddress(token.href, token.text)
         : renderInlineText(token.tokens, skipped);
     case "image": {
       if (BADGE.test(token.href)) {
         skipped.add("badge", token.text || token.href);
         return "";
       }
-      const alternative = renderInlineText(token.tokens, skipped) || spoken(token.text);
+      const alternative = renderInlineText(token.tokens, skipped) || toSpokenText(token.text);
       if (!hasWords(alternative)) skipped.add("image", token.href);
       return alternative;
     }
@@ -83,7 +83,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
 }
 
 /** Speaks a web address as its host, and a mail address unchanged. */
-const linkAddress = (href: string, text: string): string =>
+const getSpokenAddress = (href: string, text: string): string =>
   /^https?:/i.test(href) ? extractHost(href) : text;
 
 /**

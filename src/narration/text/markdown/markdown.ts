@@ -27,7 +27,7 @@ const ALERT = /^\[!(\w+)\]\s*/;
 /** Attributes of headings in Pandoc and kramdown. */
 const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
 
-const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
+const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 
 /**
  * Removes comments. An unclosed comment is read as text. If it were removed, the rest of the text would be missing
@@ -95,7 +95,7 @@ class MarkdownReader {
   }
 
   #paragraph(text: string): void {
-    const spoken = text.replace(ALERT, (_, kind: string) => `${capitalised(kind)}: `);
+    const spoken = text.replace(ALERT, (_, kind: string) => `${capitalize(kind)}: `);
     if (spoken.trim() === "") return;
     this.blocks.push({ kind: "paragraph", text: this.#number + spoken });
     this.#number = "";

@@ -23,7 +23,7 @@ const OPERATOR = /[=+*/×·−±]\s*$/u;
 const UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;
 const RAISED: Readonly<Record<string, string>> = { "2": "²", "3": "³", "-1": "⁻¹", "−1": "⁻¹" };
 
-function power(base: string, exponent: string, language: Language | null): string {
+function spellPower(base: string, exponent: string, language: Language | null): string {
   const words = language === null ? "^" : POWER[language];
   return words.includes("$") ? base + words.replace("$", exponent) : base + words + exponent;
 }
@@ -33,30 +33,31 @@ function speakRaised(base: string, inner: string, language: Language | null): st
   if (UNIT.test(base) && RAISED[inner] !== undefined) return base + RAISED[inner];
   if (/^[ao]$/.test(inner) && /^(?:\p{N}+|n)$/iu.test(base)) return base + (inner === "a" ? "ª" : "º");
   const isQuantity = /^(?:\p{N}+|\p{L}|[)\]])$/u.test(base);
-  if (isQuantity && (isNumber || /^[-−+]?\p{N}*\p{L}$/u.test(inner))) return power(base, inner, language);
+  if (isQuantity && (isNumber || /^[-−+]?\p{N}*\p{L}$/u.test(inner)))
+    return spellPower(base, inner, language);
   // A note mark, as in `note3` or `end.3`, is dropped.
   if (isNumber || /^(?:[*†‡§]|\[.{1,4}\])+$/u.test(inner)) return base;
-  return joined(base, inner);
+  return appendRaised(base, inner);
 }
 
 /** Joins the text of a tag to the word before it, as in `1st`, `Mme` and `H2O`, or separates the two with a space. */
-function joined(base: string, inner: string): string {
+function appendRaised(base: string, inner: string): string {
   const isTight = base === "" || !/\p{L}$/u.test(base) || /^(?:\p{Ll}{1,3}|\p{N}+)$/u.test(inner);
   return isTight ? base + inner : `${base} ${inner}`;
 }
 
-const lowered = (base: string, inner: string): string =>
-  /\p{N}$/u.test(base) && /^\p{N}/u.test(inner) ? `${base}_${inner}` : joined(base, inner);
+const appendLowered = (base: string, inner: string): string =>
+  /\p{N}$/u.test(base) && /^\p{N}/u.test(inner) ? `${base}_${inner}` : appendRaised(base, inner);
 
 export function spellOutSuperscripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
   const language = guessServiceLanguage(text);
   return text.replace(SCRIPT, (_, base: string, tag: string, inner: string, offset: number) => {
     const words = inner.trim();
-    if (tag.toLowerCase() === "sub") return lowered(base, words);
+    if (tag.toLowerCase() === "sub") return appendLowered(base, words);
     const isProduct = PRODUCT.test(base) && OPERATOR.test(text.slice(Math.max(0, offset - 3), offset));
     return isProduct && NUMBER.test(words)
-      ? power(base, words, language)
+      ? spellPower(base, words, language)
       : speakRaised(base, words, language);
   });
 }

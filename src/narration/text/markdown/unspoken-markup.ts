@@ -50,7 +50,7 @@ function withoutCommands(text: string, skipped: SkippedList): string {
   return words;
 }
 
-function speakable(text: string, skipped: SkippedList): string {
+function replaceCommands(text: string, skipped: SkippedList): string {
   if (!ANY.test(text)) return text;
   let spoken = "";
   let from = 0;
@@ -90,7 +90,7 @@ export function dropUnspokenMarkup(source: string, skipped: SkippedList): string
   let fence = "";
   const close = (isText: boolean): void => {
     const text = openLines.join("\n");
-    if (openLines.length > 0) chunks.push(isText ? speakable(text, skipped) : text);
+    if (openLines.length > 0) chunks.push(isText ? replaceCommands(text, skipped) : text);
     openLines = [];
   };
   for (const line of source.split("\n")) {

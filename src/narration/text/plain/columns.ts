@@ -20,7 +20,7 @@ const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
 /** Returns the separator between two cells: a comma, or only a space if the first cell ends with punctuation. */
-const separator = (_: string, at: number, row: string): string =>
+const chooseSeparator = (_: string, at: number, row: string): string =>
   /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
 
 const isRuler = (line: string): boolean =>
@@ -83,7 +83,7 @@ export function parseColumns(text: string, skipped: SkippedList): string {
             return [];
           }
           return [
-            `${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(COLUMN_GAP, separator)}${HARD_BREAK}`,
+            `${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(COLUMN_GAP, chooseSeparator)}${HARD_BREAK}`,
           ];
         })
         .join("\n");

@@ -11,7 +11,7 @@ const DIVIDED =
   /(?<!\p{L})(\p{L}{2,30})([-\u2010\u00ad])[^\S\n]*\r?\n[^\S\n]*(?!(?:and|or|to|und|oder|bis|y|e|o|u|ou|dan|atau)\b)(\p{Ll}{2,30})/gu;
 const WORD = /\p{L}+(?:[-\u2010]\p{L}+)*/gu;
 
-const plainWord = (word: string): string => word.replace("\u2010", "-").toLowerCase();
+const toPlainWord = (word: string): string => word.replace("\u2010", "-").toLowerCase();
 
 /**
  * Joins divided words. If the word occurs elsewhere without a hyphen, the hyphen is removed. If the word occurs
@@ -26,7 +26,7 @@ export function joinDividedWords(text: string): string {
   if (wantedWords.size === 0) return text;
   const found = new Set<string>();
   for (const [word] of text.matchAll(WORD)) {
-    const form = plainWord(word);
+    const form = toPlainWord(word);
     if (wantedWords.has(form)) found.add(form);
   }
   return text.replace(DIVIDED, (_, head: string, mark: string, tail: string) => {

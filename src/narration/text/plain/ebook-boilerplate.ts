@@ -31,14 +31,14 @@ export interface Ebook {
   readonly author: string | null;
 }
 
-const headerField = (header: string, name: string): string | null =>
+const readHeaderField = (header: string, name: string): string | null =>
   new RegExp(`^${name}:[ \\t]*(\\S.*(?:\\n[ \\t]+\\S.*)?)`, "m")
     .exec(header)?.[1]
     ?.replace(/\s+/g, " ")
     .trim() ?? null;
 
 /** Finds the line after a marker, given the line at which the marker begins. */
-function afterMarker(lines: readonly string[], at: number): number {
+function findLineAfterMarker(lines: readonly string[], at: number): number {
   for (let line = at; line < Math.min(lines.length, at + MAX_MARKER_LINES); line += 1) {
     if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > at || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
       return line + 1;
@@ -108,12 +108,12 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
         continue;
       }
       if (before.trim() !== "") skipped.add("ebook_frame", before.trim());
-      title ??= headerField(before, "Title");
-      author ??= headerField(before, "Author");
+      title ??= readHeaderField(before, "Title");
+      author ??= readHeaderField(before, "Author");
     } else books.push(extractBookText(lines.slice(from, at), skipped));
     hasMarker = true;
     isBook = isStart;
-    from = afterMarker(lines, at);
+    from = findLineAfterMarker(lines, at);
     at = from - 1;
   }
   if (!hasMarker) return none;

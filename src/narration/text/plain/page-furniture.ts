@@ -161,7 +161,7 @@ class PrintedText {
         continue;
       }
       if (hasGap && !isBlank(line)) {
-        const isInside = !ENDS_CLAUSE.test(lastFilledLine(keptLines)) && /^\s*\p{Ll}/u.test(line);
+        const isInside = !ENDS_CLAUSE.test(findLastFilledLine(keptLines)) && /^\s*\p{Ll}/u.test(line);
         while (isInside && keptLines.length > 0 && isBlank(keptLines.at(-1))) keptLines.pop();
         if (!isInside) keptLines.push("");
         hasGap = false;
@@ -172,7 +172,7 @@ class PrintedText {
   }
 }
 
-function lastFilledLine(lines: readonly string[]): string {
+function findLastFilledLine(lines: readonly string[]): string {
   for (let index = lines.length - 1; index >= 0; index -= 1)
     if (!isBlank(lines[index])) return lines[index] ?? "";
   return ".";
@@ -187,13 +187,13 @@ const MIN_GROUPS = 3;
 const splitCells = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
 
 /** Merges the lines of one table row. The text of each cell becomes one line. */
-const mergedRow = (rows: readonly string[][]): string[] =>
+const mergeRow = (rows: readonly string[][]): string[] =>
   (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
 
 /** Renders rows as lines, with commas between cells. */
 function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
   const filled = groups.filter((rows) => rows.length > 0);
-  const rows = filled.length < MIN_GROUPS ? filled.flat() : filled.map(mergedRow);
+  const rows = filled.length < MIN_GROUPS ? filled.flat() : filled.map(mergeRow);
   return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
 }
 
