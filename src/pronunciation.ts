@@ -16,12 +16,12 @@ export interface Respelled {
 }
 
 /** Scripts without spaces, in which a word can start and end anywhere. */
-const UNSPACED =
+const UNSPACED_SCRIPT =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const IN_WORD = /[\p{L}\p{N}\p{M}]/u;
 
 const isInWord = (character: string | undefined): boolean =>
-  character !== undefined && IN_WORD.test(character) && !UNSPACED.test(character);
+  character !== undefined && IN_WORD.test(character) && !UNSPACED_SCRIPT.test(character);
 
 /** Whether a word contains a letter or a digit. Other words do not occur in spoken text. */
 export const canMatchText = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);

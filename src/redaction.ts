@@ -3,7 +3,7 @@ import { AudioError } from "./errors.ts";
 
 export type Redact = (text: string) => string;
 
-const MASK = "[redacted]";
+const REDACTED = "[redacted]";
 
 /**
  * Minimum length of a secret that is removed wherever it occurs. Shorter secrets also occur in ordinary text. No API
@@ -50,8 +50,8 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
     .map(buildPattern);
   return (text) => {
     let clean = text;
-    for (const needle of needles) clean = clean.replace(needle, MASK);
-    return clean.replace(BEARER_TOKEN, `Bearer ${MASK}`);
+    for (const needle of needles) clean = clean.replace(needle, REDACTED);
+    return clean.replace(BEARER_TOKEN, `Bearer ${REDACTED}`);
   };
 }
 

@@ -8,7 +8,7 @@ import { isLanguage, type Language, VOICES } from "./contract/voices.ts";
 const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 /** Common words of each language. A few of them occur in two languages. */
-const COMMON: Readonly<Record<string, ReadonlySet<string>>> = {
+const COMMON_WORDS: Readonly<Record<string, ReadonlySet<string>>> = {
   en: wordSet("the and of that was with his her this which you from they would there were have what been"),
   es: wordSet("el los las una del y con su pero muy más ella cuando había usted este esta donde hasta él"),
   pt: wordSet("o os um uma do da dos não com mas ele ela muito mais quando você isso também são em à"),
@@ -32,7 +32,7 @@ export function guessLatinScriptLanguage(text: string): string | null {
       .slice(0, SAMPLE_CODE_UNITS)
       .toLowerCase()
       .match(/\p{L}+/gu) ?? [];
-  const counts = Object.entries(COMMON).map(([code, common]) => ({
+  const counts = Object.entries(COMMON_WORDS).map(([code, common]) => ({
     code,
     count: words.filter((word) => common.has(word)).length,
   }));
@@ -60,7 +60,7 @@ export interface TextLanguage {
   readonly name: string;
 }
 
-const NAMES: Readonly<Record<string, string>> = {
+const LANGUAGE_NAMES: Readonly<Record<string, string>> = {
   en: "English",
   es: "Spanish",
   pt: "Portuguese",
@@ -94,7 +94,7 @@ export function guessTextLanguage(text: string): TextLanguage | null {
   }
   const served = guessServiceLanguage(sample);
   const code = served ?? guessLatinScriptLanguage(sample);
-  return code === null ? null : { code: served, name: NAMES[code] ?? code };
+  return code === null ? null : { code: served, name: LANGUAGE_NAMES[code] ?? code };
 }
 
 /**

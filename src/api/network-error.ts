@@ -7,7 +7,7 @@ import { UnsentRequestError } from "./error-causes.ts";
  * Codes of requests that were never sent, because there was no connection: unknown host, no route, refused connection,
  * time-out while connecting, unreachable proxy.
  */
-const UNREACHABLE = new Set([
+const UNREACHABLE_CODES = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -23,7 +23,7 @@ const UNREACHABLE = new Set([
   "UND_ERR_PRX_TLS",
 ]);
 
-const TIMEOUTS = new Set([
+const TIMEOUT_CODES = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
   "UND_ERR_HEADERS_TIMEOUT",
   "UND_ERR_BODY_TIMEOUT",
@@ -34,7 +34,7 @@ const TIMEOUTS = new Set([
  * Codes of invalid certificates: Node's names for OpenSSL's verification failures, and the codes of Node's own check of
  * the host name.
  */
-const CERTIFICATE =
+const CERTIFICATE_CODE =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|CRL_|ERROR_IN_C|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
 
 /** Codes of bugs of this program: wrong use of Node or undici, a failed assertion, a missing module. */
@@ -91,7 +91,7 @@ export function networkError(error: unknown, host: string, isSent: boolean): unk
   const codes = collectErrorCodes(error);
   if (error instanceof AudioError || !isNetworkError(error, codes)) return error;
   const cause = isSent ? error : new UnsentRequestError("the request was never sent", { cause: error });
-  const certificate = codes.find((code) => CERTIFICATE.test(code));
+  const certificate = codes.find((code) => CERTIFICATE_CODE.test(code));
   if (certificate !== undefined) {
     return new AudioError("network_error", `The certificate of ${host} is not valid (${certificate}).`, {
       remedy:
@@ -108,7 +108,7 @@ export function networkError(error: unknown, host: string, isSent: boolean): unk
       cause,
     });
   }
-  if (codes.some((code) => TIMEOUTS.has(code))) {
+  if (codes.some((code) => TIMEOUT_CODES.has(code))) {
     const whatHappened = isSent ? "did not answer in time" : "could not be connected to in time";
     return new AudioError("timeout", `${host} ${whatHappened}.`, { retryable: true, cause });
   }
@@ -118,7 +118,7 @@ export function networkError(error: unknown, host: string, isSent: boolean): unk
       cause,
     });
   }
-  const unreachable = codes.find((code) => UNREACHABLE.has(code));
+  const unreachable = codes.find((code) => UNREACHABLE_CODES.has(code));
   if (unreachable !== undefined && EXAMPLE_HOST.test(host)) {
     return new AudioError(
       "network_error",

@@ -70,7 +70,7 @@ function parseStatedCode(code: string | undefined, status: number): ServiceError
   return SERVICE_ERROR_STATUS[code] === status ? code : null;
 }
 
-const RETRYABLE = new Set<ErrorCode>([
+const RETRYABLE_CODES = new Set<ErrorCode>([
   "rate_limit",
   "concurrency_limit",
   "api_unavailable",
@@ -105,7 +105,7 @@ export function toServiceError(response: FailedResponse): AudioError {
   const seconds = parseRetryAfter(retryAfter, nowWallMs);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {
     httpStatus: status,
-    retryable: code === null ? isTemporary : RETRYABLE.has(code),
+    retryable: code === null ? isTemporary : RETRYABLE_CODES.has(code),
     retryAfterSeconds: status === 429 || (status === 503 && retryAfter !== undefined) ? seconds : undefined,
     taskId,
   });

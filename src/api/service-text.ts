@@ -17,9 +17,10 @@ export const NO_USABLE_REASON = "The service gave no usable reason.";
  * surrogates and line separators.
  */
 const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-const BLANKS = /\s+/gu;
+const WHITE_SPACE = /\s+/gu;
 /** Matches quotation marks that could end, or seem to end, a quotation of the service's text. */
-const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]/gu;
+const QUOTATION_MARKS =
+  /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]/gu;
 
 /**
  * Patterns of prompt injection, which do not match real descriptions of errors. A text that matches is withheld,
@@ -59,7 +60,7 @@ export function cleanServiceText(text: string, limit: number = MAX_SERVICE_TEXT_
   const oneLine = bounded
     .replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/gu, " ")
     .replace(INVISIBLE_CHARACTERS, "")
-    .replace(BLANKS, " ")
+    .replace(WHITE_SPACE, " ")
     .trim();
   const keptText = takeFirstCodePoints(oneLine, limit);
   return keptText.length === oneLine.length ? keptText : `${takeFirstCodePoints(oneLine, limit - 1)}…`;
@@ -78,7 +79,7 @@ export function sanitizeReason(text: string): string {
  * quotation.
  */
 export function quoteServiceText(text: string): string {
-  return `"${cleanServiceText(text).replace(QUOTES, "'")}"`;
+  return `"${cleanServiceText(text).replace(QUOTATION_MARKS, "'")}"`;
 }
 
 /** Removes the API key from the service's texts. */

@@ -120,7 +120,7 @@ export function createTransport(
       } catch (error) {
         throw failure(error);
       }
-      return await read(asHttpResponse(response, timeouts.idleBodyMs, failure));
+      return await read(toHttpResponse(response, timeouts.idleBodyMs, failure));
     });
   }
 
@@ -137,7 +137,7 @@ export function createTransport(
 const systemTimeoutError = (message: string): Error =>
   Object.assign(new Error(message), { code: "ETIMEDOUT" });
 
-function asHttpResponse(
+function toHttpResponse(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   idleMs: number,
   failure: (error: unknown) => unknown,

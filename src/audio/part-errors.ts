@@ -5,7 +5,7 @@ import { AudioError } from "../errors.ts";
 /** Maximum number of differences that a message names. The error's field `differences` has all of them. */
 const MAX_NAMED_DIFFERENCES = 5;
 
-const REMEDY =
+const PARTS_DIFFER_REMEDY =
   "Tell the user which part it is. The parts are kept as they are, each can be played alone, and nothing has to be paid again.";
 
 /** Thrown if a part cannot be read as its stated format. */
@@ -17,7 +17,7 @@ export class DamagedPartError extends AudioError {
 
   constructor(partIndex: number, format: OutputFormat, why: string, cause?: unknown) {
     super("unexpected_response", `Part ${partIndex + 1} cannot be read as ${format}: ${why}.`, {
-      remedy: REMEDY,
+      remedy: PARTS_DIFFER_REMEDY,
       cause,
     });
     this.partIndex = partIndex;
@@ -61,7 +61,7 @@ export class PartsDifferError extends AudioError {
       "unexpected_response",
       `The parts cannot go into one file: ${namedDifferences.join("; ")}${more}.`,
       {
-        remedy: REMEDY,
+        remedy: PARTS_DIFFER_REMEDY,
       },
     );
     this.differences = differences;

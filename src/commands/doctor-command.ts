@@ -35,7 +35,7 @@ import {
 /** A valid task id that no service ever assigned. */
 const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";
 
-const BUDGET = "AUDIO_CREDIT_BUDGET";
+const BUDGET_VARIABLE = "AUDIO_CREDIT_BUDGET";
 
 /** Finds settings with a placeholder that the client did not fill in. Such settings count as unset. */
 function findPlaceholders(env: Environment): string[] {
@@ -60,12 +60,16 @@ function checkSettings(config: Config, env: Environment): Check[] {
         )
       : failedCheck(`setting ${variable}`, message, fix),
   );
-  if (config.creditBudget !== null && config.creditBudget < RESERVED_CREDITS && !hasIssue(config, BUDGET)) {
+  if (
+    config.creditBudget !== null &&
+    config.creditBudget < RESERVED_CREDITS &&
+    !hasIssue(config, BUDGET_VARIABLE)
+  ) {
     issues.push(
       failedCheck(
-        `setting ${BUDGET}`,
+        `setting ${BUDGET_VARIABLE}`,
         `a budget of ${config.creditBudget} credits lets no generation pass: each one reserves ${RESERVED_CREDITS}.`,
-        `Set ${BUDGET} to ${RESERVED_CREDITS} or more, or unset it.`,
+        `Set ${BUDGET_VARIABLE} to ${RESERVED_CREDITS} or more, or unset it.`,
       ),
     );
   }

@@ -10,7 +10,7 @@ const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_se
 
 export const isFlag = (schema: z.ZodType): boolean => schema.safeParse(true).success;
 export const toOptionName = (argument: string): string => argument.replaceAll("_", "-");
-const OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodType]> = Object.entries(
+const ARGUMENT_OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodType]> = Object.entries(
   narrateInput.shape,
 ).filter(([argument]) => !NO_OPTION.includes(argument));
 
@@ -34,7 +34,7 @@ export function parseNarrateCommand(args: readonly string[]): NarrateCommand {
   }
   const toolArgs: Record<string, unknown> = {};
   const byOption: Readonly<Record<string, unknown>> = values;
-  for (const [argument] of OPTIONS) {
+  for (const [argument] of ARGUMENT_OPTIONS) {
     const value = byOption[toOptionName(argument)];
     if (value !== undefined) toolArgs[argument] = value;
   }
@@ -53,7 +53,7 @@ export function parseNarrateCommand(args: readonly string[]): NarrateCommand {
 
 function parseArguments(args: readonly string[]) {
   const many = { type: "string", multiple: true } as const;
-  const plain = OPTIONS.map(
+  const plain = ARGUMENT_OPTIONS.map(
     ([argument, schema]) =>
       [toOptionName(argument), { type: isFlag(schema) ? "boolean" : "string" }] as const,
   );

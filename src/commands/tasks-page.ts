@@ -50,7 +50,7 @@ const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) =
 /** Isolates untrusted text, so that its bidirectional characters do not affect other text. */
 const isolateDirection = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
 
-const STYLES = `:root{color-scheme:light dark;--ink:light-dark(#1d1c1a,#f1efea);--dim:light-dark(#5d5a54,#b3aea4);--line:light-dark(#dedbd3,#45423c);--bar:light-dark(#b4532a,#ec9a6d)}
+const PAGE_STYLES = `:root{color-scheme:light dark;--ink:light-dark(#1d1c1a,#f1efea);--dim:light-dark(#5d5a54,#b3aea4);--line:light-dark(#dedbd3,#45423c);--bar:light-dark(#b4532a,#ec9a6d)}
 body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:light-dark(#fff,#201f1d)}
 h1{font-size:1.4rem}h2{font-size:1rem;margin:0 0 .5rem}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:2rem;margin:1.5rem 0 2rem}
@@ -61,7 +61,7 @@ article p{margin:.2rem 0;overflow-wrap:anywhere}.facts{color:var(--dim);font-siz
 code{font-size:.8rem}`;
 
 /** The page may load only audio files of this machine. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; media-src file:";
+const CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; media-src file:";
 
 /** Renders sums as bars with their figures. */
 function renderChart(title: string, sums: ReadonlyMap<string, number>): string {
@@ -120,11 +120,11 @@ function sumBy(
 }
 
 /** Matches files that browsers can play. Raw pcm is not among them. */
-const PLAYABLE = /\.(?:mp3|wav|ogg)$/i;
+const PLAYABLE_EXTENSION = /\.(?:mp3|wav|ogg)$/i;
 
 function buildFileLink(path: string): string {
   const uri = escapeHtml(pathToFileURL(path).href);
-  const player = PLAYABLE.test(path)
+  const player = PLAYABLE_EXTENSION.test(path)
     ? `<audio controls preload="none" src="${uri}" aria-label="${escapeHtml(path)}"></audio>`
     : "";
   return `<p><a href="${uri}"><code>${isolateDirection(path)}</code></a></p>${player}`;
@@ -188,8 +188,8 @@ export function renderAudioPage(
     : `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;
   return `${marker}
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="referrer" content="no-referrer">
-<title>${title}</title><style>${STYLES}</style></head>
+<meta http-equiv="Content-Security-Policy" content="${CONTENT_SECURITY_POLICY}"><meta name="referrer" content="no-referrer">
+<title>${title}</title><style>${PAGE_STYLES}</style></head>
 <body><main><h1>${title}</h1><p>${entries.length === 0 ? "No requests recorded yet." : count}</p>
 ${charts}
 ${entries.map(renderEntry).join("\n")}

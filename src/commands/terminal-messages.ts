@@ -3,7 +3,7 @@ import type { AudioError, ErrorCode } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { CommandError } from "./usage-errors.ts";
 
-const FIXES: Partial<Record<ErrorCode, string>> = {
+const FIX_BY_CODE: Partial<Record<ErrorCode, string>> = {
   invalid_api_key: "Set AUDIO_API_KEY to an active key of the account at this address.",
   network_error:
     "Check the spelling of AUDIO_BASE_URL and this machine's connection; behind a proxy, set HTTPS_PROXY.",
@@ -24,7 +24,7 @@ export function describeError({ message, cause }: AudioError): string {
 
 /** Says how to fix the failure; `undefined` if no fix is known. */
 export function describeFix({ code, remedy }: AudioError): string | undefined {
-  return remedy ?? FIXES[code];
+  return remedy ?? FIX_BY_CODE[code];
 }
 
 /** Converts a failure to the error that ends a command, with its remedy if it has one. */

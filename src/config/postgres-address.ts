@@ -24,15 +24,15 @@ export interface AddressIssue {
   readonly fix: string;
 }
 
-const SHAPE = "postgres://user:password@host:5432/database";
-const PARAMETERS = ["sslmode", "sslrootcert"];
+const EXPECTED_FORM = "postgres://user:password@host:5432/database";
+const ALLOWED_PARAMETERS = ["sslmode", "sslrootcert"];
 const TLS_MODES = ["prefer", "require", "verify-ca", "verify-full"];
 const DEFAULT_PORT = 5432;
-const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
+const HOST_PATTERN = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
 const notAnAddress: AddressIssue = {
   what: "is not a postgres:// address",
-  fix: `Write it as ${SHAPE}, with / ? # @ : % in a password written as %2F %3F %23 %40 %3A %25.`,
+  fix: `Write it as ${EXPECTED_FORM}, with / ? # @ : % in a password written as %2F %3F %23 %40 %3A %25.`,
 };
 
 export function parsePostgresAddress(text: string): PostgresAddress | AddressIssue {
@@ -42,16 +42,17 @@ export function parsePostgresAddress(text: string): PostgresAddress | AddressIss
   );
   const user = decodePercent(username) || "postgres";
   const database = decodePercent(pathname.slice(1)) || user;
-  const isShaped = /^postgres(?:ql)?:$/.test(protocol) && HOST.test(hostname) && hash === "" && port !== "0";
+  const isShaped =
+    /^postgres(?:ql)?:$/.test(protocol) && HOST_PATTERN.test(hostname) && hash === "" && port !== "0";
   // An `@` after the `?` shows that the `?` is part of a password.
   if (!isShaped || search.includes("@") || /[/\p{Cc}]/u.test(database) || /\p{Cc}/u.test(user)) {
     return notAnAddress;
   }
-  const unknown = [...new Set(searchParams.keys())].filter((name) => !PARAMETERS.includes(name));
+  const unknown = [...new Set(searchParams.keys())].filter((name) => !ALLOWED_PARAMETERS.includes(name));
   if (unknown.length > 0) {
     return {
       what: `has parameters that are not supported: ${unknown.join(", ")}`,
-      fix: `Remove them; ${PARAMETERS.join(" and ")} are supported.`,
+      fix: `Remove them; ${ALLOWED_PARAMETERS.join(" and ")} are supported.`,
     };
   }
   const tls = parseTls(searchParams, isLoopbackHost(hostname.toLowerCase()));

@@ -22,7 +22,7 @@ export interface LoadedPronunciations {
 
 export const NO_PRONUNCIATIONS: LoadedPronunciations = { rules: [], unmatchableWords: [] };
 
-const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
+const EXAMPLE_FILE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
 
 /**
  * Reads and validates the rules.
@@ -36,14 +36,14 @@ export function readPronunciations(path: string): LoadedPronunciations | string 
   try {
     value = JSON.parse(fileRead.text);
   } catch {
-    return `is not JSON ${EXAMPLE}`;
+    return `is not JSON ${EXAMPLE_FILE}`;
   }
   const parsed = rulesFile.safeParse(value);
   if (!parsed.success) {
     const [at] = parsed.error.issues[0]?.path ?? [];
     const location =
       at === undefined ? "" : `: the rule of ${JSON.stringify(String(at).slice(0, 40))} cannot be read`;
-    return `is not a list of rules ${EXAMPLE}${location}`;
+    return `is not a list of rules ${EXAMPLE_FILE}${location}`;
   }
   const rules = Object.entries(parsed.data).map(([ruleWord, rule]): Pronunciation => {
     const { say, language = null } = typeof rule === "string" ? { say: rule } : rule;

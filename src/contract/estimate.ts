@@ -45,9 +45,9 @@ function getSpeechMs(codePoint: number): number {
  * Matches a sequence of ordinary characters, each of which takes {@link OTHER_MS}. Matching a whole sequence is faster
  * than looking up each character.
  */
-const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
+const ORDINARY_CHARACTERS = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/** {@link ORDINARY} is tried only at code points up to this one, because trying it at every character would be slow. */
+/** {@link ORDINARY_CHARACTERS} is tried only at code points up to this one, because trying it at every character would be slow. */
 const LAST_LATIN = 0x2ff;
 
 /** Speaking time and length of a text. Each task has a limit for both. */
@@ -64,9 +64,9 @@ export function measureSpokenSize(text: string): SpokenSize {
   for (let index = 0; index < text.length; ) {
     const codePoint = text.codePointAt(index) ?? 0;
     const takesMs = getSpeechMs(codePoint);
-    ORDINARY.lastIndex = index;
-    if (takesMs === OTHER_MS && codePoint <= LAST_LATIN && ORDINARY.test(text)) {
-      const units = ORDINARY.lastIndex - index;
+    ORDINARY_CHARACTERS.lastIndex = index;
+    if (takesMs === OTHER_MS && codePoint <= LAST_LATIN && ORDINARY_CHARACTERS.test(text)) {
+      const units = ORDINARY_CHARACTERS.lastIndex - index;
       milliseconds += units * OTHER_MS;
       codePoints += units;
       index += units;

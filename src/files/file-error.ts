@@ -7,9 +7,9 @@ export function getSystemCode(error: unknown): string | undefined {
 }
 
 /** Error codes for a full disk, a used-up quota, and a file above the size limit. */
-const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+const DISK_FULL_CODES = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASON_BY_CODE: Readonly<Record<string, string>> = {
   EACCES: "no permission",
   EPERM: "not permitted",
   EROFS: "the file system is read-only",
@@ -34,7 +34,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function describeSystemError(error: unknown): string | null {
   const code = getSystemCode(error);
   if (code === undefined || !isFileFailure(error, code)) return null;
-  return `${REASONS[code] ?? "the system refuses it"} (${code})`;
+  return `${REASON_BY_CODE[code] ?? "the system refuses it"} (${code})`;
 }
 
 /** System calls of the network. Their errors share codes with errors of files, but are explained elsewhere. */
@@ -55,12 +55,12 @@ function isFileFailure(error: unknown, code: string): error is Error {
  *
  * @param folder the output folder, for the message
  * @returns `disk_full` or `output_not_writable`, with the system's error code in the message. An error code without an
- *   entry in {@link REASONS} is converted, too. An error that is not about files is returned unchanged
+ *   entry in {@link REASON_BY_CODE} is converted, too. An error that is not about files is returned unchanged
  */
 export function fileError(error: unknown, folder: string): unknown {
   const code = getSystemCode(error);
   if (code === undefined || !isFileFailure(error, code)) return error;
-  if (FULL.has(code)) {
+  if (DISK_FULL_CODES.has(code)) {
     return new AudioError("disk_full", `There is no room left for audio in ${folder} (${code}).`, {
       cause: error,
     });

@@ -15,25 +15,25 @@ const MAX_NAME_BYTES = 255;
 const RESERVED_BYTES = 8;
 
 /** Device names of Windows, with any extension. Windows treats superscript digits as digits. */
-const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\.|$)/i;
+const DEVICE_NAME = /^(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\.|$)/i;
 
 /** Invisible characters, except the variation selectors that emoji are written with. */
-const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00-\ufe0f]]]/v;
+const INVISIBLE_CHARACTER = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00-\ufe0f]]]/v;
 
 const ALL_EXTENSIONS = Object.values(FILE_EXTENSIONS);
 
 /** The rules for names. An error message puts the word "it" before the first rule that the name breaks. */
-const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
+const FILE_NAME_RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
   [(name) => name === "", "must not be empty"],
   [(name) => !name.isWellFormed(), "must be well-formed Unicode (it holds half of a surrogate pair)"],
   [(name) => /[/\\]/.test(name), "must be a plain name without / or \\ (the folder is AUDIO_OUTPUT_DIR)"],
   [(name) => name.startsWith("."), "must not start with a dot"],
   [(name) => /\p{Cc}/u.test(name), "must not contain control characters"],
-  [(name) => INVISIBLE.test(name), "must not contain invisible or direction-changing characters"],
+  [(name) => INVISIBLE_CHARACTER.test(name), "must not contain invisible or direction-changing characters"],
   [(name) => name.includes(":"), "must not contain a colon"],
   [(name) => /[<>"|?*]/.test(name), 'must not contain any of < > " | ? *'],
   [(name) => /[. ]$/.test(name), "must not end with a dot or a space"],
-  [(name) => DEVICE.test(name), "must not be a Windows device name such as CON, NUL or COM1"],
+  [(name) => DEVICE_NAME.test(name), "must not be a Windows device name such as CON, NUL or COM1"],
 ];
 
 /** Removes an extension from a name if it is one of `extensions`, in upper or lower case. */
@@ -50,7 +50,7 @@ function quoteName(name: string): string {
 }
 
 function findNameIssue(name: string, format?: OutputFormat): string | null {
-  const [, broken] = RULES.find(([breaks]) => breaks(name)) ?? [];
+  const [, broken] = FILE_NAME_RULES.find(([breaks]) => breaks(name)) ?? [];
   if (broken !== undefined) return broken;
   const stem = stripExtensions(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
   if (stem.trim() === "") return "must contain more than its extension and white space";

@@ -21,14 +21,14 @@ import { resolveRealPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 import { refusedInputError, tooLongError } from "./text-bytes.ts";
 
-const SETTING = "AUDIO_INPUT_DIR";
+const INPUT_DIR_SETTING = "AUDIO_INPUT_DIR";
 
 /** Maximum number of names that are shown to an assistant that guessed a wrong name. */
 const SHOWN_NAMES = 10;
 
 const SHOWN_CODE_POINTS = 120;
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASON_BY_CODE: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
   ENOTDIR: "does not exist",
   EACCES: "cannot be read: no permission",
@@ -54,7 +54,7 @@ async function listNamesIn(root: string): Promise<string> {
 async function toInputError(error: unknown, name: string, root: string): Promise<AudioError> {
   if (error instanceof AudioError) return error;
   const code = getSystemCode(error) ?? "unknown";
-  const rule = REASONS[code] ?? `cannot be read (${code})`;
+  const rule = REASON_BY_CODE[code] ?? `cannot be read (${code})`;
   const hint = code === "ENOENT" ? await listNamesIn(root) : undefined;
   return refusedInputError(
     name,
@@ -78,8 +78,8 @@ async function resolveRoot(folder: string): Promise<string> {
   }
   throw new AudioError(
     "configuration_error",
-    `${SETTING} is ${JSON.stringify(folder)}, which is not a folder that can be read. Nothing was sent.`,
-    { remedy: `Ask the user to set ${SETTING} to a folder that exists, or to unset it.` },
+    `${INPUT_DIR_SETTING} is ${JSON.stringify(folder)}, which is not a folder that can be read. Nothing was sent.`,
+    { remedy: `Ask the user to set ${INPUT_DIR_SETTING} to a folder that exists, or to unset it.` },
   );
 }
 
@@ -96,7 +96,7 @@ export async function describeInputFolder(folder: string): Promise<string> {
 const outsideError = (name: string, folder: string): AudioError =>
   refusedInputError(
     name,
-    `is outside of ${folder}, the only folder that files are read from (setting ${SETTING})`,
+    `is outside of ${folder}, the only folder that files are read from (setting ${INPUT_DIR_SETTING})`,
     "Ask the user to copy the file into that folder, or give the text itself.",
   );
 
@@ -125,7 +125,7 @@ async function readOpenPath(handle: FileHandle): Promise<string | null> {
  * How many times the location of an open file is checked if the system cannot return the path of the file. An attacker
  * would have to swap the file at the right moment in every check.
  */
-const ATTEMPTS = 5;
+const MAX_OPEN_ATTEMPTS = 5;
 
 /** Whether the opened file is in the folder, whatever happened to its path meanwhile. */
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
@@ -133,7 +133,7 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
   if (openedPath !== null)
     return openedPath.startsWith(`${root}${sep}`) || (await isInsideFolder(openedPath, root));
   const opened = await handle.stat({ bigint: true });
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  for (let attempt = 0; attempt < MAX_OPEN_ATTEMPTS; attempt += 1) {
     const stats = await lstat(await resolveRealPath(path), { bigint: true });
     if (stats.ino !== opened.ino || stats.dev !== opened.dev || !(await isInsideFolder(path, root)))
       return false;
@@ -179,9 +179,9 @@ export async function readInputFile(folder: string | null, file: string): Promis
   if (folder === null) {
     throw new AudioError(
       "configuration_error",
-      `Files are read only from a folder that the user has chosen, and ${SETTING} is not set. Nothing was sent.`,
+      `Files are read only from a folder that the user has chosen, and ${INPUT_DIR_SETTING} is not set. Nothing was sent.`,
       {
-        remedy: `Ask the user to set ${SETTING} ${IN_CLIENT_SETTINGS} to the absolute path of the folder that texts may be read from, and to restart the server. Or give the text itself.`,
+        remedy: `Ask the user to set ${INPUT_DIR_SETTING} ${IN_CLIENT_SETTINGS} to the absolute path of the folder that texts may be read from, and to restart the server. Or give the text itself.`,
       },
     );
   }

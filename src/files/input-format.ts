@@ -16,7 +16,7 @@ export type NarrationInput =
   | { readonly bytes: Uint8Array; readonly format: "epub" };
 
 /** Each extension with its kind. Every list of extensions in a message is made from this table. */
-const FORMATS: Readonly<Record<string, NarrationInput["format"]>> = {
+const FORMAT_BY_EXTENSION: Readonly<Record<string, NarrationInput["format"]>> = {
   ".txt": "plain",
   ".md": "markdown",
   ".markdown": "markdown",
@@ -32,9 +32,9 @@ const FORMATS: Readonly<Record<string, NarrationInput["format"]>> = {
 
 /** Returns the kind of a file by its extension; `null` for an extension that is not read. */
 export const formatOfName = (path: string): NarrationInput["format"] | null =>
-  FORMATS[extname(path).toLowerCase()] ?? null;
+  FORMAT_BY_EXTENSION[extname(path).toLowerCase()] ?? null;
 
-const EXTENSIONS = Object.keys(FORMATS);
+const EXTENSIONS = Object.keys(FORMAT_BY_EXTENSION);
 
 /** The extensions for a message: ".txt, .md or .markdown". */
 export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}`;

@@ -1,4 +1,4 @@
-/** Saves a small text beside audio: whole or not at all, and never over another file. */
+/** Saves a small text beside audio, completely or not at all. Never overwrites another file. */
 import { join } from "node:path";
 import type { FileDigest } from "./file-content.ts";
 import { fileError } from "./file-error.ts";

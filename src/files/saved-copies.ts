@@ -13,7 +13,7 @@ import type { FileToReplace, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 import { tryNumberedNames } from "./try-numbered-names.ts";
 
-/** Whether saved audio is unchanged: a regular file, no link, inside the root, with the same size and SHA-256. */
+/** Whether saved audio is unchanged: a regular file (not a link) inside the root, with the same size and SHA-256. */
 export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
   return (await isInsideFolder(file.path, root)) && (await matchesDigest(file.path, file));
 }
@@ -61,12 +61,12 @@ interface NameChoice {
 }
 
 /**
- * Copies saved audio to a second name, so that an edit of one copy leaves the other untouched. The rules are the same
- * as for a first name: a file with the same bytes is adopted, and a number is added if another file has the name.
+ * Copies saved audio to another name, so that an edit of one copy leaves the other copy unchanged. If a file with the
+ * same name and bytes exists, keeps that file. If another file has the name, adds a number to the name.
  *
  * @param newFileName with extension
- * @param fileToReplace the earlier file whose name this audio may take
- * @param mayBeNamed whether a name may be used
+ * @param fileToReplace the file that the copy replaces; `null` to replace none
+ * @param mayBeNamed decides whether the copy may get a name, for example `name-2.mp3`
  * @throws AudioError `not_found` if the saved file is gone or was changed; `disk_full`; `output_not_writable`;
  *   `invalid_file_name` if no name is free
  */

@@ -1,4 +1,4 @@
-/** The facts of a saved copy of audio, and of a file that is to be replaced. */
+/** Describes a saved copy of audio, and a file that audio will replace. */
 
 export interface SavedFile {
   /** Absolute real path. */
@@ -7,8 +7,8 @@ export interface SavedFile {
   sha256: string;
   savedAtMs: number;
   /**
-   * False for bytes that do not match their format. Such bytes are kept as `.bin`, reported, and never delivered as
-   * audio.
+   * False if the bytes do not match the audio's format. Such a file is saved as `.bin`, reported, and never delivered
+   * as audio.
    */
   matchesFormat: boolean;
 }

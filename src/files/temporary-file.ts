@@ -1,4 +1,4 @@
-/** Creates hidden temporary files for audio and pages, and removes those that killed processes left. */
+/** Creates hidden temporary files for audio and pages. Removes the temporary files of killed processes. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,26 +6,26 @@ import { createProcessId, isProcessDead } from "../process-id.ts";
 import { getSystemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
 
-const PREFIX = ".audio-generation-";
-const SUFFIX = ".part";
+const TEMPORARY_PREFIX = ".audio-generation-";
+const TEMPORARY_SUFFIX = ".part";
 /** The name contains the owner's process id, so that the file of a dead process can be removed at once. */
 const TEMPORARY_NAME = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
 
 /** Matches the name of a marker. On file systems without hard links, a marker reserves a file name during a rename. */
-const MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
+const NAME_MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
 const MARKER_STALE_AFTER_MS = 60_000;
 
-export const buildMarkerName = (tag: string): string => `${PREFIX}${tag}.name`;
+export const buildMarkerName = (tag: string): string => `${TEMPORARY_PREFIX}${tag}.name`;
 
 /**
- * Time since the last write at which a temporary file is removed although its process may be alive, for example on
- * another machine. No download goes two hours without writing, so such a file is abandoned.
+ * How long after its last write a temporary file is removed even if its process may be alive, for example on another
+ * machine. A running download writes at least once in two hours, so such a file is abandoned.
  */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
 /**
- * Flag that makes it an error to open a symbolic link; 0 on platforms without such a flag. New files are safe on these
- * platforms, too, because they are created exclusively.
+ * Flag that makes it an error to open a symbolic link; 0 on platforms without such a flag. There, creating a new file
+ * is still safe, because exclusive creation fails if a link has the name.
  */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
 
@@ -34,9 +34,9 @@ export interface TemporaryFile {
   readonly handle: FileHandle;
 }
 
-/** Makes an unguessable path. If this process dies, a later process removes the file. */
+/** Returns an unguessable path for a temporary file. If this process dies, a later process removes the file. */
 export const buildTemporaryPath = (folder: string): string =>
-  join(folder, `${PREFIX}${createProcessId()}${SUFFIX}`);
+  join(folder, `${TEMPORARY_PREFIX}${createProcessId()}${TEMPORARY_SUFFIX}`);
 
 /** Creates an empty file, 0600, under a new unguessable name. */
 export async function createTemporaryFile(folder: string): Promise<TemporaryFile> {
@@ -50,12 +50,14 @@ export async function removeIfPresent(path: string): Promise<void> {
   await retryWhileLocked(() => unlink(path)).catch(() => {});
 }
 
-/** Errors of systems that cannot flush. Node forbids every flush under `--permission`, and some disks support none. */
+/**
+ * Error codes if a flush is not possible: Node forbids every flush under `--permission`, and some disks support none.
+ */
 const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EINVAL"]);
 
 /**
- * Flushes a file to the disk. Ignores the error of a system that cannot flush, because paid audio must be kept
- * nevertheless.
+ * Flushes a file to the disk. Ignores the error of a system that cannot flush, because paid audio must be kept even
+ * there.
  */
 export async function flushToDisk(handle: FileHandle): Promise<void> {
   await handle.sync().catch((error) => {
@@ -64,14 +66,14 @@ export async function flushToDisk(handle: FileHandle): Promise<void> {
 }
 
 /**
- * Removes temporary files of killed processes: at once if the process is certainly dead, otherwise after two hours.
+ * Removes temporary files: at once if their process is certainly dead, otherwise two hours after their last write.
  * Removes markers after one minute.
  */
 export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
     const owner = TEMPORARY_NAME.exec(name)?.[1];
-    if (owner === undefined && !MARKER.test(name)) continue;
+    if (owner === undefined && !NAME_MARKER.test(name)) continue;
     const path = join(folder, name);
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() !== true) continue;

@@ -1,10 +1,12 @@
-/** Decodes text strictly. Guesses nothing, and refuses bytes that are not text before anybody pays for them. */
+/** Decodes text strictly: guesses no encoding, and refuses bytes that are not text before anybody pays for them. */
 import { AudioError } from "../errors.ts";
 
 /** Maximum size of a text file: about five novels, which is enough for any text and fits into memory. */
 export const MAX_TEXT_FILE_BYTES = 8 * 1024 * 1024;
 
-/** A refusal that names the input and the rule that it breaks. */
+/**
+ * Builds the error for a refused input. `name` and `rule` form its first sentence, for example "notes.txt is empty."
+ */
 export function refusedInputError(name: string, rule: string, remedy?: string): AudioError {
   return new AudioError("invalid_request", `${name} ${rule}. Nothing was sent.`, { remedy });
 }
@@ -44,14 +46,14 @@ function detectEncoding(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** Kana in Shift JIS; other encodings rarely have such pairs of bytes. */
+/** Matches a kana in Shift JIS, which is a pair of bytes. Texts in other encodings rarely contain such pairs. */
 const SHIFT_JIS_KANA = /[\x82\x83][\x40-\xf1]/g;
 const KANA_SHARE = 0.2;
-/** Accented letters in Latin-1 after ASCII letters. */
+/** Matches an accented letter in Latin-1 that follows an ASCII letter. */
 const LATIN_LETTER = /(?<=[A-Za-z])[\xc0-\xff](?=[\sA-Za-z.,;:!?]|$)/g;
 const LATIN_SHARE = 0.7;
 
-/** Names the encoding of a file that is not UTF-8, if the share of typical bytes leaves no doubt. */
+/** Returns the probable encoding of bytes that are not UTF-8; `null` if too few bytes are typical of one encoding. */
 function guessEncoding(bytes: Uint8Array): string | null {
   const text = Buffer.from(bytes).toString("latin1");
   const high = text.match(/[\x80-\xff]/g)?.length ?? 0;

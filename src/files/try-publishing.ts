@@ -7,7 +7,7 @@ import type { OutputFolder } from "./output-folder.ts";
 import { publish } from "./publish.ts";
 import { buildTemporaryPath, createTemporaryFile, flushToDisk, removeIfPresent } from "./temporary-file.ts";
 
-const CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
+const TEST_CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
 
 /**
  * Checks the folder: saves a small file in it under a new name, reads the file, and removes it.
@@ -23,14 +23,14 @@ export async function tryPublishing(folder: OutputFolder): Promise<void> {
     const temporaryFile = await createTemporaryFile(root);
     try {
       try {
-        await temporaryFile.handle.write(CONTENT);
+        await temporaryFile.handle.write(TEST_CONTENT);
         await flushToDisk(temporaryFile.handle);
       } finally {
         await temporaryFile.handle.close();
       }
       const digest = {
-        sizeBytes: CONTENT.byteLength,
-        sha256: createHash("sha256").update(CONTENT).digest("hex"),
+        sizeBytes: TEST_CONTENT.byteLength,
+        sha256: createHash("sha256").update(TEST_CONTENT).digest("hex"),
       };
       await publish(temporaryFile.path, root, basename(target), digest);
       if (!(await matchesDigest(target, digest)))

@@ -15,9 +15,9 @@ const refusedError = (path: string, why: string): AudioError =>
 /**
  * Checks that the path is free, or holds a file that begins with the marker.
  *
- * @throws AudioError `output_not_writable` for anything else
+ * @throws AudioError `output_not_writable` if something else is at the path
  */
-async function inspectExistingFile(path: string, marker: string): Promise<"nothing" | "ours"> {
+async function checkTarget(path: string, marker: string): Promise<"nothing" | "ours"> {
   const stats = await lstat(path).catch((error) => {
     if (getSystemCode(error) === "ENOENT") return null;
     throw error;
@@ -42,14 +42,14 @@ async function inspectExistingFile(path: string, marker: string): Promise<"nothi
  *
  * @param marker the beginning of every page of this kind
  * @returns the absolute path
- * @throws AudioError `output_not_writable` if the page cannot be written, or if a file that does not begin with the
- *   marker is at the path
+ * @throws AudioError `output_not_writable` if the page cannot be written, or if something other than a page of this
+ *   kind is at the path
  */
 export async function writeGeneratedPage(file: string, marker: string, text: string): Promise<string> {
   const path = resolve(file);
   const folder = dirname(path);
   try {
-    const before = await inspectExistingFile(path, marker);
+    const before = await checkTarget(path, marker);
     const temporary = await createTemporaryFile(folder);
     try {
       const sink = new FileSink(temporary);

@@ -2,19 +2,16 @@
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
- * The longest time that a task can matter: the 60 minutes in which the service may finish it, and 5 minutes of margin.
- * After it, concurrency slots are freed, retries end, and heartbeats are forgotten. Without it, a record that is lost
- * while its task runs would keep a concurrency slot forever.
+ * How long a task can matter: the 60 minutes in which the service may finish it, and 5 minutes of margin. After this
+ * time, concurrency slots are freed, retries end, and heartbeats are forgotten. Without this limit, a task that no
+ * process watches would keep its concurrency slot forever.
  */
 export const RECOVERY_TIMEOUT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
 /** Length of the intervals in which spend is summed. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
-/**
- * How long a lease lasts after its last renewal. Tests multiply this time by their time scale. A living process renews
- * its leases three times within this time.
- */
+/** How long a lease lasts after its last renewal. A living process renews its leases three times within this time. */
 const LEASE_TTL_MS = 15_000;
 /**
  * Minimum duration of a lease at any time scale. On a busy machine, a shorter lease would expire before it is renewed.
@@ -22,8 +19,7 @@ const LEASE_TTL_MS = 15_000;
 const MIN_LEASE_TTL_MS = 3_000;
 
 /**
- * Returns how long a lease lasts after its last renewal. Tests shorten this time, because they cannot wait so long for
- * a process that hangs.
+ * Returns how long a lease lasts after its last renewal. Tests pass a small `timeScale`, so that leases expire sooner.
  */
 export const scaleLeaseTtlMs = (timeScale: number): number =>
   Math.max(MIN_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);

@@ -63,7 +63,9 @@ export const toEarlierTaskLookupKey = (baseUrl: string, taskId: string): string 
   `earlier_task:${hashParts(baseUrl, taskId)}`;
 export const toPathLookupKey = (path: string): string => `path:${hashParts(path)}`;
 
-/** Whether a lookup key is that of a task. Records that share such a lookup key refer to one task of the service. */
+/**
+ * Whether a lookup key is made from the id of a record's current task. Records that share such a key refer to one task.
+ */
 export const isTaskLookupKey = (lookupKey: string): boolean => lookupKey.startsWith("task:");
 
 /** Hashes an API key. The hash is equal on every machine and does not reveal the key. */

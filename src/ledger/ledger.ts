@@ -29,11 +29,13 @@ import type { ListQuery } from "./store/record-search.ts";
  */
 const MAX_CONFLICTS = 20;
 
-/** Maximum of the first revision, which is random. A 32-bit integer has room for many more revisions above it. */
+/**
+ * Maximum of the random first revision. It is far below the maximum of a 32-bit integer, so that later revisions fit.
+ */
 const MAX_FIRST_REVISION = 2 ** 30;
 
 export interface ChangeOptions {
-  /** The outcome of the send that this change responds to. It is stored with the change. */
+  /** The outcome of the send that led to this change. It is stored with the change. */
   readonly sendOutcome?: SendOutcome | undefined;
   readonly lease?: "renew" | "release";
 }
@@ -47,8 +49,8 @@ export type AdmissionResult =
 
 export class Ledger {
   /**
-   * Offers the operations that need no parsed record, such as those on cooldowns, MCP tasks and narrations. To read and
-   * change records, use the methods of `Ledger`, because the store does not parse records.
+   * Use the store directly only for operations that need no parsed record, such as those on cooldowns, MCP tasks and
+   * narrations. To read and change records, use the methods of `Ledger`, because the store does not parse records.
    */
   readonly store: LedgerStore;
   readonly identity: LedgerIdentity;
@@ -101,14 +103,16 @@ export class Ledger {
       : await this.#findByLookupKey(toEarlierTaskLookupKey(baseUrl, taskId));
   }
 
-  /** Finds the records of a file. Searches every service, because the file is here whichever service created it. */
+  /**
+   * Finds the records of a file. Searches all services, because a path does not show which service created the file.
+   */
   async findByPath(path: string): Promise<RequestRecord[]> {
     return await this.#findByLookupKey(toPathLookupKey(path));
   }
 
   /**
-   * Returns records newest first, each task once. Skips and logs unreadable ones, because one damaged record must not
-   * hide all others.
+   * Returns records newest first, each task once. Skips and logs unreadable records, because one damaged record must
+   * not hide all others.
    */
   async list(query: ListQuery): Promise<RequestRecord[]> {
     for (let { limit } = query; ; limit *= 2) {
@@ -121,7 +125,7 @@ export class Ledger {
 
   /**
    * Finds records by a lookup key. Throws for a damaged record of this API key. Skips damaged records of other API
-   * keys, because they are only hints.
+   * keys, so that they do not block this API key.
    */
   async #findByLookupKey(lookupKey: string): Promise<RequestRecord[]> {
     const records: RequestRecord[] = [];
@@ -137,7 +141,7 @@ export class Ledger {
    * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose owner is a
    * dead process of this machine is taken over at once.
    *
-   * @param draft the record as last read. Its stored form may be gone, because refused requests are deleted. In that
+   * @param draft the record as last read. Old records of refused requests may have been deleted since then. In that
    *   case, a draft without a task is written as a new record, without its earlier sends
    * @returns the stored record, and whether this process has the lease
    */
@@ -156,9 +160,8 @@ export class Ledger {
    * Applies an event to a record and writes the result. If the stored record has changed since it was last read,
    * applies the event to the stored record instead. Writes nothing if the event changes nothing.
    *
-   * @param knownRecord the record as last read. If the ledger no longer has the record, a record with a task is written
-   *   again
-   * @returns the record after the event; `null` if the ledger no longer has the record and the record has no task
+   * @param knownRecord the record as last read. If it was removed from the ledger but has a task, it is written again
+   * @returns the record after the event; `null` if the record was removed from the ledger and has no task
    * @throws AudioError `store_unavailable`
    */
   async apply(
@@ -189,7 +192,7 @@ export class Ledger {
         failedAttempt:
           error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
         sendOutcome: tries === 0 ? sendOutcome : undefined,
-        shouldKeepSpend: expectedRevision !== null && shouldKeepSpend(current, after),
+        isSpendUnchanged: expectedRevision !== null && hasSameSpend(current, after),
         lease,
       });
       if (answer.written) return after;
@@ -197,7 +200,7 @@ export class Ledger {
         answer.recordJson === undefined ? null : { apiKeyId, recordId, recordJson: answer.recordJson };
       const stored = found === null ? null : await this.#reader.parseOrQuarantine(found);
       if (stored === null && next.taskId === null) return null;
-      // If the revision matches although the write was refused, the columns are damaged.
+      // If the JSON has the expected revision although the write was refused, the revision column is damaged.
       const columnsDisagree: boolean = stored?.revision === expectedRevision;
       if (found !== null && columnsDisagree)
         await this.#reader.quarantine(found, "its columns say something else");
@@ -250,8 +253,8 @@ export class Ledger {
   }
 
   /**
-   * Releases the rate slot, the concurrency slot and the reservation of an admission that was not used or whose answer
-   * was lost.
+   * Releases an admission that was not used or whose answer was lost: its rate slot, its concurrency slot and its
+   * reservation. Releases only the rate slot if an earlier send of the attempt may have reached the service.
    */
   async releaseAdmission(record: RequestRecord, sendId: string): Promise<RequestRecord | null> {
     const stored = await this.get(record.recordId);
@@ -265,14 +268,14 @@ export class Ledger {
 }
 
 /**
- * Returns the revision for the next write of a record. {@link Ledger.acquireLease} writes revision 0, the following
- * write picks a random revision, and each later write adds 1. The revision is random because a record may be removed
- * and created again. A late write to the removed record must not match the revision of the new one.
+ * Returns the revision for the next write of a record. A new record has revision 0, its next write picks a random
+ * revision, and each later write adds 1. The revision is random because a record may be removed and created again. A
+ * late write to the removed record must not match the revision of the new record.
  */
 const chooseNextRevision = ({ revision }: RequestRecord): number =>
   revision === 0 ? randomInt(1, MAX_FIRST_REVISION) : revision + 1;
 
-const shouldKeepSpend = (before: RequestRecord, after: RequestRecord): boolean =>
+const hasSameSpend = (before: RequestRecord, after: RequestRecord): boolean =>
   before.status === after.status && before.taskId === after.taskId && before.spend === after.spend;
 
 const unavailableError = (message: string): AudioError =>

@@ -21,8 +21,8 @@ export type RequestEvent =
   /** The send certainly created no task. */
   | { readonly kind: "not_accepted"; readonly sendId: string }
   /**
-   * The request was not sent, or not accepted. It is not sent again automatically, and calls get this error as
-   * the reason.
+   * The request was not sent, or the service did not accept it. It is not sent again automatically. Calls report
+   * `error` as the reason.
    */
   | { readonly kind: "refused"; readonly error: StoredError; readonly atMs: number }
   /** The service reported the status of this attempt's task. */
@@ -169,11 +169,12 @@ function applyObserved(record: RequestRecord, event: RequestEvent & { kind: "obs
   if (record.attempt !== event.attempt || isOther) return record;
   const observed = { ...record, isGone: false, polledAtMs: atMs };
   const hadEnded = record.status === "succeeded" || record.status === "failed";
-  // Keep the known status if the answer has an earlier status. Such an answer only shows that the service was asked.
+  // Keep the record's status if the answer has an earlier status. For example, a delayed `queued` may follow
+  // `processing`.
   const isBackwards = isRunningStatus(record.status) && STATUS_RANK[task.status] < STATUS_RANK[record.status];
   if (record.taskId !== null && (hadEnded || isBackwards)) return observed;
   const hasEnded = task.status === "succeeded" || task.status === "failed";
-  // A waiting record has no reservation, only the cost of earlier attempts.
+  // The spend of a waiting record contains no reservation, only the cost of earlier attempts.
   const reserved = record.status === "waiting" ? null : record.spend;
   return {
     ...observed,

@@ -11,7 +11,7 @@ const FILE_NAME = "machine-id";
 const MACHINE_ID = /^[0-9a-f]{32}$/;
 
 /**
- * Reads the id in the state folder, or submissions it on first use.
+ * Reads the id in the state folder, or creates it on first use.
  *
  * @returns 32 hex digits. If the folder can be neither read nor written, every call returns a new id. In this case,
  *   tasks of earlier API keys are not found in a shared store, and a dead process is detected only when its lease
@@ -35,8 +35,8 @@ export async function loadOrCreateMachineId(stateDir: string | null): Promise<st
 
 /**
  * Sets the machine id that process ids contain. Call this before the first process id is created. Does nothing on
- * Linux, where process ids contain the boot id and the PID namespace instead. These differ even for containers that
- * share a state folder.
+ * Linux, where process ids contain the boot id and the PID namespace instead. Containers that share a state folder have
+ * the same machine id, but different PID namespaces.
  */
 export async function initMachineId(stateDir: string | null): Promise<void> {
   if (process.platform !== "linux") setMachineId(await loadOrCreateMachineId(stateDir));

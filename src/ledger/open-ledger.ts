@@ -25,7 +25,7 @@ export interface LedgerOptions {
   readonly clock: Clock;
 }
 
-/** Creates the ledger without opening the store. The first use opens it, and reports errors. */
+/** Creates the ledger without opening the store. The first use of the ledger opens the store, and reports errors. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, serviceAccess, processId, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;

@@ -28,8 +28,8 @@ const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   sha256: z.string(),
   savedAtMs: z.number(),
   /**
-   * False for bytes that do not match their format. They are kept as `.bin`, reported, and never delivered as
-   * audio.
+   * False if the bytes do not match the audio's format. Such a file is saved as `.bin`, reported, and never delivered
+   * as audio.
    */
   matchesFormat: z.boolean(),
 });
@@ -81,14 +81,14 @@ export const requestRecordSchema = z.looseObject({
     .nullable(),
   /** The error of a failed task, from which secrets and control characters were already removed. */
   taskError: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** The credits that the budget counts for this record and its earlier attempts, dated by the wall clock. */
+  /** The credits that the budget counts for all attempts of this record. `atMs` is wall-clock time. */
   spend: z.object({ credits: z.number().nonnegative(), atMs: z.number() }).nullable(),
   /** The credits that the service charged for earlier attempts although they failed. */
   earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
-  /** Whether lists show the record. They omit a part of a narration until a user requests the part directly. */
+  /** Whether lists show the record. Lists omit a part of a narration until a user requests the part directly. */
   isListed: z.boolean().default(true),
-  /** The existing file that this audio is to replace; `null` if there is none, or once this audio is saved. */
+  /** The existing file that this audio will replace; `null` if there is none, and after the audio was saved. */
   fileToReplace: fileToReplaceSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
@@ -116,7 +116,7 @@ export function isResumable(record: RequestRecord): boolean {
   }
 }
 
-/** Whether a failed task was refunded. An unreadable bill does not count as a refund. */
+/** Whether a failed task was refunded. Without readable billing, the task counts as not refunded. */
 export const isRefunded = ({ billing }: Pick<RequestRecord, "billing">): boolean =>
   billing !== null && (billing.charged_credits ?? 0) === 0;
 
@@ -147,15 +147,14 @@ export interface RecordRow {
   readonly concurrencySlotState: ConcurrencySlotState | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /**
-   * The wall-clock time when the request was refused. The record is deleted some time after it. `null` if the request
-   * was not refused, or if the record must be kept.
+   * The wall-clock time of the refusal. After 30 days, the record is deleted. `null` if the request was not refused, or
+   * if the record must be kept.
    */
   readonly refusedAtMs: number | null;
   /** The hashed lookup keys by which the record is found: those of its request, its tasks and its files. */
   readonly lookupKeys: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;
-  /** The record as JSON. */
   readonly recordJson: string;
 }
 
@@ -164,8 +163,8 @@ export const restoreOriginalInput = (input: string, originalPrompt: string | nul
   originalPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: originalPrompt });
 
 /**
- * If words of the text were respelled, returns the lookup key of the request with the original text. The request is
- * then also found by the text as the user gave it.
+ * Returns the lookup key of the request with the original text, if words were respelled. With it, the request is also
+ * found by the text as the user gave it.
  */
 function deriveOriginalRequestLookupKeys({ baseUrl, input, originalPrompt, take }: RequestRecord): string[] {
   if (input === null || originalPrompt === null || take === null) return [];

@@ -10,7 +10,7 @@ export interface Cue extends TimedLabel {
   readonly endSeconds: number;
 }
 
-const TIMES = /^(?:(\d+):)?(\d\d):(\d\d[.,]\d{3}) --> (?:(\d+):)?(\d\d):(\d\d[.,]\d{3})/;
+const TIMES_LINE = /^(?:(\d+):)?(\d\d):(\d\d[.,]\d{3}) --> (?:(\d+):)?(\d\d):(\d\d[.,]\d{3})/;
 
 const parseSeconds = (hours = "0", minutes = "0", seconds = "0"): number =>
   Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds.replace(",", "."));
@@ -23,8 +23,8 @@ export function parseCues(file: string): Cue[] {
     .slice(0, 20_000)
     .flatMap((block) => {
       const lines = block.split("\n");
-      const at = lines.findIndex((line) => TIMES.test(line));
-      const found = TIMES.exec(lines[at] ?? "");
+      const at = lines.findIndex((line) => TIMES_LINE.test(line));
+      const found = TIMES_LINE.exec(lines[at] ?? "");
       if (found === null) return [];
       const cueLines = lines
         .slice(at + 1)

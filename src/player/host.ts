@@ -15,7 +15,7 @@ export class GoneError extends HostError {
 }
 
 /** Error codes for an unknown resource: those of this server and of all editions of the MCP specification. */
-const GONE = [-32602, -32002];
+const GONE_CODES = [-32602, -32002];
 
 /** The host's capability that each method needs, and the message if the host lacks it. */
 const CAPABILITY_BY_METHOD = {
@@ -96,7 +96,9 @@ export async function callTool(name: string, args: Fields, timeoutMs?: number): 
 }
 
 const toHostError = ({ code, message }: Fields): HostError =>
-  GONE.includes(Number(code)) ? new GoneError() : new HostError(parseText(message) || "The chat refused.");
+  GONE_CODES.includes(Number(code))
+    ? new GoneError()
+    : new HostError(parseText(message) || "The chat refused.");
 
 /**
  * Handles messages of the host.

@@ -83,7 +83,11 @@ function offerFetch(act: () => Promise<void>): void {
 }
 
 /** Opens a sound and shows the player. @param position where to start, in seconds */
-async function open(audioFile: AudioFile, readers: Map<string, SegmentReader>, position = 0): Promise<void> {
+async function openFile(
+  audioFile: AudioFile,
+  readers: Map<string, SegmentReader>,
+  position = 0,
+): Promise<void> {
   // Make earlier choices obsolete, so that their late results are dropped.
   changeCount += 1;
   const countAtStart = changeCount;
@@ -122,7 +126,7 @@ function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): vo
       choose(fileButton);
       showHeading(result, audioFile);
       connectActions(result, audioFile, 1);
-      void open(audioFile, readers);
+      void openFile(audioFile, readers);
     };
     return fileButton;
   });
@@ -150,7 +154,7 @@ async function findTakes(
     shownResult = take.shown;
     showHeading(take.shown, take.audioFile);
     connectActions(take.shown, take.audioFile, max);
-    void open(take.audioFile, readers, at);
+    void openFile(take.audioFile, readers, at);
   });
 }
 
@@ -164,7 +168,7 @@ function showHeading(result: ShownResult, audioFile: AudioFile | undefined): voi
 }
 
 /** Shows a result. A result that is only text does not replace a task or a narration. */
-function show(result: ShownResult): void {
+function showResult(result: ShownResult): void {
   if (result.kind === "text" && shownResult !== null && shownResult.kind !== "text") return;
   // Ignore a repeated result, because showing it again would stop playing.
   if (JSON.stringify(result) === shownResultJson && !getElement("#player").hidden) return;
@@ -185,7 +189,7 @@ function show(result: ShownResult): void {
   // rest.
   const isBare = result.kind !== "text" && result.status === "" && !result.isError;
   if (isRunning(result) || isBare) {
-    void pollUntilEnded(result, () => countAtStart === changeCount, show);
+    void pollUntilEnded(result, () => countAtStart === changeCount, showResult);
     return;
   }
   if (audioFile === undefined) {
@@ -196,14 +200,14 @@ function show(result: ShownResult): void {
   }
   const readers = new Map<string, SegmentReader>();
   showFiles(result, readers);
-  void open(audioFile, readers);
+  void openFile(audioFile, readers);
   if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, audioFile, readers);
 }
 
 async function fetchAudio(shownTask: ShownResult, countAtStart: number): Promise<void> {
   try {
     const result = await callTool("download_audio", { task_id: shownTask.id }, 6 * ANSWER_TIMEOUT_MS);
-    if (countAtStart === changeCount) show(parseShownResult(result));
+    if (countAtStart === changeCount) showResult(parseShownResult(result));
   } catch (error) {
     if (countAtStart === changeCount) showError(error);
   }
@@ -234,7 +238,7 @@ listen({
     if (shownResult === null) showStatus("Being made…");
   },
   "ui/notifications/tool-input-partial": () => undefined,
-  "ui/notifications/tool-result": (params) => show(parseShownResult(params)),
+  "ui/notifications/tool-result": (params) => showResult(parseShownResult(params)),
   "ui/notifications/tool-cancelled": () => {
     if (shownResult === null) showStatus("The call was cancelled.");
   },

@@ -1,7 +1,7 @@
 /** Cuts an mp3 file between frames. */
 import { type Cutter, DamagedError, readChunkTag } from "./segment-reader.ts";
 
-const RATES = [44_100, 48_000, 32_000];
+const SAMPLE_RATES_HZ = [44_100, 48_000, 32_000];
 const MPEG1_KILOBITS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KILOBITS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
@@ -21,7 +21,7 @@ function parseFrameAt(bytes: Uint8Array, at: number): Frame | null {
   const version = (b >> 3) & 3;
   const isFirstVersion = version === 3;
   const kilobits = (isFirstVersion ? MPEG1_KILOBITS : MPEG2_KILOBITS)[c >> 4];
-  const rate = RATES[(c >> 2) & 3];
+  const rate = SAMPLE_RATES_HZ[(c >> 2) & 3];
   if (version === 1 || !kilobits || rate === undefined) return null;
   const hertz = rate / (isFirstVersion ? 1 : version === 2 ? 2 : 4);
   const samples = isFirstVersion ? 1152 : 576;

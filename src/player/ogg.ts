@@ -10,7 +10,7 @@ interface Page {
   readonly isContinued: boolean;
 }
 
-const HERTZ = 48_000;
+const SAMPLE_RATE_HZ = 48_000;
 
 function parsePageAt(bytes: Uint8Array, at: number): Page | null {
   if (at + 27 > bytes.length || readChunkTag(bytes, at) !== "OggS") return null;
@@ -31,7 +31,7 @@ function splitPages(bytes: Uint8Array): Page[] {
   return pages;
 }
 
-const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   let sum = index << 24;
   for (let bit = 0; bit < 8; bit += 1) sum = (sum << 1) ^ (sum < 0 ? 0x04c11db7 : 0);
   return sum;
@@ -41,7 +41,7 @@ function writeChecksum(page: Uint8Array): void {
   const view = toDataView(page);
   view.setUint32(22, 0, true);
   let sum = 0;
-  for (const byte of page) sum = (sum << 8) ^ (TABLE[(sum >>> 24) ^ byte] ?? 0);
+  for (const byte of page) sum = (sum << 8) ^ (CRC_TABLE[(sum >>> 24) ^ byte] ?? 0);
   view.setUint32(22, sum >>> 0, true);
 }
 
@@ -54,7 +54,7 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
   if (tags === undefined) throw new DamagedError();
   const start = tags.at + tags.length;
   const skipped = toDataView(head).getUint16(opus + 10, true);
-  const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
+  const timeOf = (granule: number): number => Math.max(0, granule - skipped) / SAMPLE_RATE_HZ;
   const headers = head.slice(0, start);
   // Segments have a pre-skip of 0, because `leadInSeconds` already states how much must not be heard.
   toDataView(headers).setUint16(opus + 10, 0, true);
@@ -101,7 +101,7 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
       return {
         startSeconds: timeOf(begins),
         endSeconds: timeOf(timeAt(stop)),
-        leadInSeconds: (begins - zero) / HERTZ,
+        leadInSeconds: (begins - zero) / SAMPLE_RATE_HZ,
         bytes: concatBytes(headers, ...written),
         mimeType: "audio/ogg",
       };

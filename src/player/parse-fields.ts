@@ -16,7 +16,8 @@ export const parseEntries = (value: unknown, max = 2000): readonly unknown[] =>
   Array.isArray(value) ? value.slice(0, max) : [];
 
 /** Matches invisible characters, and those that change the direction of text. */
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const INVISIBLE_CHARACTERS =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
  * Returns a text to show: at most `max` characters, and an ellipsis if the text was longer. Returns an empty text for
@@ -24,7 +25,7 @@ const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a
  */
 export const parseText = (value: unknown, max = 600): string => {
   if (typeof value !== "string") return "";
-  const visible = value.slice(0, max).replace(UNSEEN, "");
+  const visible = value.slice(0, max).replace(INVISIBLE_CHARACTERS, "");
   return value.length > max ? `${visible}…` : visible;
 };
 
@@ -32,10 +33,11 @@ export const parseText = (value: unknown, max = 600): string => {
 export const parseNumber = (value: unknown, max = Number.MAX_SAFE_INTEGER): number | null =>
   typeof value === "number" && value >= 0 && value <= max ? value : null;
 
-const ID = /^[A-Za-z0-9][\w.:-]{0,255}$/;
+const ID_PATTERN = /^[A-Za-z0-9][\w.:-]{0,255}$/;
 
 /** Returns the id of a task or narration, or an empty text for any other value. */
-export const parseId = (value: unknown): string => (typeof value === "string" && ID.test(value) ? value : "");
+export const parseId = (value: unknown): string =>
+  typeof value === "string" && ID_PATTERN.test(value) ? value : "";
 
 /** Joins the text blocks of a tool's result. */
 export const parseResultText = (result: Fields): string =>

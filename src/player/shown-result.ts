@@ -45,7 +45,7 @@ export interface ShownResult {
   readonly note: string;
 }
 
-const FORMATS: readonly [RegExp, Format][] = [
+const FORMAT_PATTERNS: readonly [RegExp, Format][] = [
   [/\.mp3$/i, "mp3"],
   [/\.wav$/i, "wav"],
   [/\.pcm$/i, "pcm"],
@@ -79,7 +79,7 @@ function parseAudioFile(
   companions: string | null,
 ): AudioFile | null {
   const path = parseText(file["path"], 4096);
-  const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
+  const format = FORMAT_PATTERNS.find(([ending]) => ending.test(path))?.[1];
   const sizeBytes = parseNumber(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
   const seconds = parseNumber(secondsTold, MAX_SHOWN_SECONDS) || null;

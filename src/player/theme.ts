@@ -15,7 +15,7 @@ followBrowser();
 const CSS_VARIABLE = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
 
 /** Matches allowed values. Excludes functions that load a file (`url()`, `image()`) or read the page (`attr()`). */
-const VALUE = /^(?!.*(?:url|image|src|attr|element)\s*\()[\w\s#%.,()/+*'"-]{1,200}$/i;
+const CSS_VALUE = /^(?!.*(?:url|image|src|attr|element)\s*\()[\w\s#%.,()/+*'"-]{1,200}$/i;
 
 export function applyTheme(context: Fields): void {
   const root = document.documentElement;
@@ -31,7 +31,7 @@ export function applyTheme(context: Fields): void {
     0,
     200,
   )) {
-    if (CSS_VARIABLE.test(name) && typeof value === "string" && value.length <= 200 && VALUE.test(value))
+    if (CSS_VARIABLE.test(name) && typeof value === "string" && value.length <= 200 && CSS_VALUE.test(value))
       root.style.setProperty(name, value);
   }
 }

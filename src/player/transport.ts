@@ -10,8 +10,8 @@ import type { Waveform } from "./waveform.ts";
 const STEP_SECONDS = 5;
 const LONG_STEP_SECONDS = 30;
 
-const PLAY = "M8 5v14l11-7z";
-const PAUSE = "M7 5h4v14H7zm6 0h4v14h-4z";
+const PLAY_ICON = "M8 5v14l11-7z";
+const PAUSE_ICON = "M7 5h4v14H7zm6 0h4v14h-4z";
 
 export function showTransport(player: SoundPlayer, wave: Waveform): void {
   const { position, seconds } = player;
@@ -28,7 +28,7 @@ export function showTransport(player: SoundPlayer, wave: Waveform): void {
   const isOn = player.isPlaying || player.wantsToPlay;
   play.ariaLabel = isOn ? "Pause" : "Play";
   play.ariaBusy = `${player.isLoading}`;
-  getElementOfType("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE : PLAY);
+  getElementOfType("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE_ICON : PLAY_ICON);
   getElement("#speed").hidden = !player.hasSpeed;
 }
 

@@ -143,7 +143,7 @@ export function buildInvalidMessageReply(value: unknown): InvalidMessageReply {
   };
 }
 
-const KINDS: Readonly<Record<string, string>> = {
+const KIND_NAMES: Readonly<Record<string, string>> = {
   array: "a list",
   boolean: "true or false",
   int: "a whole number",
@@ -159,7 +159,7 @@ function describeIssue(issue: unknown): string | null {
   const words = String(issue["message"]).slice(0, 200);
   if (!path.startsWith("params")) return null;
   if (words.endsWith("received undefined")) return `${path} is required`;
-  const kind = KINDS[String(issue["expected"])];
+  const kind = KIND_NAMES[String(issue["expected"])];
   return kind === undefined ? `${path}: ${words}` : `${path} must be ${kind}`;
 }
 

@@ -13,7 +13,7 @@ const TASK_PIECE = /^audio:\/\/tasks\/([^/?#]+)\/content\?(.*)$/;
 const NARRATION_FILE =
   /^audio:\/\/narrations\/([^/?#]+)\/files\/(\d{1,6})(?:\/(captions|chapters))?(?:\?(.*))?$/;
 
-const COMPANIONS = {
+const COMPANION_KINDS = {
   captions: "text/vtt",
   chapters: "application/json",
 } as const;
@@ -67,7 +67,7 @@ async function readNarrationFile(
   }
   const wholeFile = { offset: 0, length: MAX_PIECE_BYTES };
   const bytes = await requests.readCompanionPiece(companion, piece ?? wholeFile);
-  return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANIONS[kind] };
+  return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANION_KINDS[kind] };
 }
 
 /**

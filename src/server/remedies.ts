@@ -2,7 +2,7 @@
 import type { ErrorCode } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 
-const REPEAT = "Repeat the same call: it does not pay twice.";
+const REPEAT_CALL = "Repeat the same call: it does not pay twice.";
 
 /** Default remedies; an error may have a more specific one. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
@@ -20,14 +20,14 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
     "Call get_task with this task_id and wait_seconds 45: it waits, and the file is saved by itself.",
   request_too_large:
     "Nothing was charged. Split the text at a sentence end into several calls, or use shorter URLs.",
-  rate_limit: REPEAT,
-  concurrency_limit: REPEAT,
-  api_unavailable: REPEAT,
-  temporarily_unavailable: REPEAT,
+  rate_limit: REPEAT_CALL,
+  concurrency_limit: REPEAT_CALL,
+  api_unavailable: REPEAT_CALL,
+  temporarily_unavailable: REPEAT_CALL,
   configuration_error: `Ask the user to correct these ${IN_CLIENT_SETTINGS}, and to restart it. The key belongs there and must not be pasted into the chat. list_voices works meanwhile.`,
-  network_error: `${REPEAT} If it keeps failing, ask the user to check the connection and AUDIO_BASE_URL.`,
-  timeout: REPEAT,
-  unexpected_response: `${REPEAT} If it keeps failing, ask the user to check that AUDIO_BASE_URL is the service's address.`,
+  network_error: `${REPEAT_CALL} If it keeps failing, ask the user to check the connection and AUDIO_BASE_URL.`,
+  timeout: REPEAT_CALL,
+  unexpected_response: `${REPEAT_CALL} If it keeps failing, ask the user to check that AUDIO_BASE_URL is the service's address.`,
   task_failed:
     "It cost nothing: the reservation was returned. The server has already tried again by itself where it could. Tell the user, and ask: the same call makes a fresh attempt; another wording is theirs to choose.",
   budget_exceeded:

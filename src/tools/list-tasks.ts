@@ -168,7 +168,7 @@ type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly Lis
  * Maps each value of the filter to the statuses that match. If tasks and narrations have different words for one status
  * (`succeeded`, `finished`), each of the two words matches tasks and narrations.
  */
-const FILTERS = {
+const STATUS_FILTERS = {
   // `waiting` also matches `unresolved`, because all other tools report a request without a response as waiting.
   waiting: [["waiting", "unresolved"], []],
   unresolved: [["unresolved"], []],
@@ -183,7 +183,7 @@ const FILTERS = {
 } as const satisfies Readonly<Record<RecordStatus | ListedNarration["status"], Filter>>;
 
 // The cast is needed, because `Object.keys` returns plain strings.
-const STATUSES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
+const FILTERED_STATUSES = Object.keys(STATUS_FILTERS) as (keyof typeof STATUS_FILTERS)[];
 
 interface ListEntry {
   readonly row: Record<string, unknown>;
@@ -234,8 +234,8 @@ export const listTasksTool = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: z
-      .enum(STATUSES, `must be one of ${STATUSES.join(", ")}`)
-      .meta({ description: STATUSES.join(", ") })
+      .enum(FILTERED_STATUSES, `must be one of ${FILTERED_STATUSES.join(", ")}`)
+      .meta({ description: FILTERED_STATUSES.join(", ") })
       .optional(),
     query: z
       .string("must be a string")
@@ -248,7 +248,7 @@ export const listTasksTool = defineTool({
   async run({ status, query, limit }, deps) {
     const queryText = query?.trim() ?? "";
     const entries = await listEntries(deps, {
-      filter: status === undefined ? null : FILTERS[status],
+      filter: status === undefined ? null : STATUS_FILTERS[status],
       query: queryText === "" ? null : queryText,
       limit: limit ?? DEFAULT_LIMIT,
     });

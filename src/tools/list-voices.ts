@@ -70,7 +70,7 @@ async function findSavedSamples(
   }
 }
 
-const SAMPLES =
+const SAMPLES_HINT =
   "A sample: generate_audio with nothing but the voice and the sentence of its first language in sample_sentences; each is paid once.";
 
 export const listVoicesTool = defineTool({
@@ -113,7 +113,7 @@ export const listVoicesTool = defineTool({
     const message =
       voices.length === 0
         ? describeNothingFound(query)
-        : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${SAMPLES}`;
+        : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${SAMPLES_HINT}`;
     const lines = voices.map(({ id, note, sample_path: sample }) =>
       [id, ...(note === undefined ? [] : [note]), ...(sample === undefined ? [] : [`sample ${sample}`])].join(
         ": ",

@@ -29,7 +29,7 @@ function toRuleLines(rules: unknown): unknown {
   return Object.entries(rules).map(([word, say]) => `${word}=${say}`);
 }
 
-const RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
+const PRONUNCIATION_RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
 
 /** Pronunciations for this call, as `word=spelling`. */
 export const pronounceSchema = z
@@ -40,7 +40,7 @@ export const pronounceSchema = z
         z
           .string("must be word=spelling")
           .max(MAX_PRONOUNCED_CODE_UNITS, `must be at most ${MAX_PRONOUNCED_CODE_UNITS} characters each`)
-          .regex(RULE, "must be word=spelling, as Nguyen=Win"),
+          .regex(PRONUNCIATION_RULE, "must be word=spelling, as Nguyen=Win"),
         "must be a list of word=spelling",
       )
       .max(MAX_PRONUNCIATIONS, `must be at most ${MAX_PRONUNCIATIONS}`),
@@ -55,7 +55,7 @@ export const parsePronunciations = (
   mergeRules(
     pronunciations,
     (lines ?? []).map((line) => {
-      const [, word = "", say = ""] = RULE.exec(line) ?? [];
+      const [, word = "", say = ""] = PRONUNCIATION_RULE.exec(line) ?? [];
       return { word, say, language: null };
     }),
   );

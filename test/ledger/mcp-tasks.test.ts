@@ -64,7 +64,7 @@ describe("an MCP task", () => {
   it("keeps the failure of its attempt when a new call continues, and continues during a free repeat", () => {
     const error = { code: "task_failed", message: "lost" };
     const next = open([only], { mcpTask: "next", target: FAILED });
-    expect(next).toMatchObject({ mcpTaskId: "next", attempt: 2, saveOptions: { replayed: false } });
+    expect(next).toMatchObject({ mcpTaskId: "next", firstAttempt: 2, saveOptions: { replayed: false } });
     expect(endMcpTasksOfRequeuedRecord([only, next], null)).toEqual([]);
     expect(endMcpTasksOfRequeuedRecord([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
       { mcpTaskId: "one", endedAtMs: 70, end: { kind: "error", error } },

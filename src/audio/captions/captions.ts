@@ -45,7 +45,7 @@ export const LOUDNESS_METERS: LoudnessMeters = {
   pcm: measurePcmLoudness,
 };
 
-const NOTE = `NOTE
+const VTT_NOTE = `NOTE
 Each part of the sound begins and ends exactly where its captions do. Inside a part, a caption
 whose name has no "~" begins where a silence in the sound ends; one whose name ends in "~"
 begins at a time estimated from the length of its text.`;
@@ -132,7 +132,7 @@ function renderVtt(cues: readonly Cue[]): string {
     const text = `${voice}${lines.map(escapeMarkup).join("\n")}`;
     return [name, `${formatClockTime(start, ".")} --> ${formatClockTime(end, ".")}`, text].join("\n");
   });
-  return ["WEBVTT", NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
+  return ["WEBVTT", VTT_NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }
 
 /** Writes SubRip. Omits speakers and notes, because the format has neither. */

@@ -6,15 +6,15 @@ const LINE_COLUMNS = 42;
  * Japanese, and has lines of {@link LINE_COLUMNS}.
  */
 const CHINESE_COLUMNS = 32;
-const HAN = /\p{Script=Han}/gu;
-const KANA = /[\u3041-\u30ff]/;
-const LINES = 2;
+const HAN_CHARACTERS = /\p{Script=Han}/gu;
+const KANA_CHARACTER = /[\u3041-\u30ff]/;
+const MAX_CUE_LINES = 2;
 
 /** Matches East Asian characters and emoji, which take two columns. */
-const WIDE =
+const WIDE_CHARACTER =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 /** Matches punctuation that is a good place for a line break. */
-const PAUSE = /[,;:.!?…、，；：。！？—–][”’"'»」』)）]*$/u;
+const ENDS_WITH_PAUSE = /[,;:.!?…、，；：。！？—–][”’"'»」』)）]*$/u;
 /** Matches text whose first character must not begin a line of East Asian text, such as a comma. */
 const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ]/u;
 /** Matches text whose last character must not end a line of East Asian text, such as an opening bracket. */
@@ -25,7 +25,7 @@ const BEFORE_NAME = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Srta|Dra|Mme|Mlle|Bp
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-const measureGraphemeWidth = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
+const measureGraphemeWidth = (grapheme: string): number => (WIDE_CHARACTER.test(grapheme) ? 2 : 1);
 
 function measureTextWidth(text: string): number {
   let columns = 0;
@@ -43,7 +43,8 @@ function splitAtoms(text: string): string[] {
   for (const { segment } of graphemes.segment(text)) {
     const isFull =
       measureTextWidth(openAtom) + measureGraphemeWidth(segment) > LINE_COLUMNS && /\S/u.test(segment);
-    const isBetween = /\s$/u.test(openAtom) || WIDE.test(segment) || WIDE.test(openAtom.at(-1) ?? "");
+    const isBetween =
+      /\s$/u.test(openAtom) || WIDE_CHARACTER.test(segment) || WIDE_CHARACTER.test(openAtom.at(-1) ?? "");
     const mayPart =
       !/^\s/u.test(segment) &&
       !NEVER_FIRST.test(segment) &&
@@ -82,7 +83,7 @@ function breakIntoLines(atoms: readonly Atom[], max: number): string[] | undefin
     columns += atom.columns;
   }
   if (line.trim() !== "") lines.push(line.trimEnd());
-  return lines.length <= LINES ? lines : undefined;
+  return lines.length <= MAX_CUE_LINES ? lines : undefined;
 }
 
 /**
@@ -95,7 +96,7 @@ function findBreak(atoms: readonly Atom[]): number {
   let before = 0;
   for (const [index, atom] of atoms.slice(0, -1).entries()) {
     before += atom.columns;
-    const cost = Math.abs(before / total - 0.5) + (PAUSE.test(atom.text.trimEnd()) ? 0 : 0.2);
+    const cost = Math.abs(before / total - 0.5) + (ENDS_WITH_PAUSE.test(atom.text.trimEnd()) ? 0 : 0.2);
     if (cost < best.cost) best = { at: index + 1, cost };
   }
   return best.at;
@@ -112,7 +113,7 @@ function splitIntoCues(atoms: readonly Atom[], max: number): string[][] {
 export function splitIntoCueTexts(sentence: string): string[][] {
   const text = sentence.replace(/\s+/gu, " ").trim();
   if (text === "") return [];
-  const isChinese = !KANA.test(text) && 2 * (text.match(HAN)?.length ?? 0) > text.length;
+  const isChinese = !KANA_CHARACTER.test(text) && 2 * (text.match(HAN_CHARACTERS)?.length ?? 0) > text.length;
   return splitIntoCues(
     splitAtoms(text).map((atom) => ({
       text: atom,

@@ -5,11 +5,11 @@ export const HEADER_BYTES = 4;
 export const MAX_FRAME_BYTES = 1441;
 
 const LAYER_III = 1;
-const MONO = 3;
+const MONO_MODE = 3;
 const CRC_BYTES = 2;
 
 /** MPEG versions, indexed by the two version bits of a header. Index 1 is reserved. */
-const VERSIONS = ["2.5", undefined, "2", "1"] as const;
+const MPEG_VERSIONS = ["2.5", undefined, "2", "1"] as const;
 export type MpegVersion = "1" | "2" | "2.5";
 
 const RATES_HZ: Readonly<Record<MpegVersion, readonly number[]>> = {
@@ -44,14 +44,14 @@ const getSideInformationBytes = (version: MpegVersion, channels: number): number
   version === "1" ? (channels === 1 ? 17 : 32) : channels === 1 ? 9 : 17;
 
 function buildHeader(second: number, third: number, fourth: number): FrameHeader | null {
-  const version = VERSIONS[(second >> 3) & 3];
+  const version = MPEG_VERSIONS[(second >> 3) & 3];
   if (version === undefined || ((second >> 1) & 3) !== LAYER_III) return null;
   const sampleRateHz = RATES_HZ[version][(third >> 2) & 3];
   const bitrateIndex = third >> 4;
   const kbps = (version === "1" ? BITRATES_V1_KBPS : BITRATES_V2_KBPS)[bitrateIndex];
   // Refuse reserved values too, because random bytes that resemble a header often contain one.
   if (sampleRateHz === undefined || kbps === undefined || kbps === 0 || (fourth & 3) === 2) return null;
-  const channels = fourth >> 6 === MONO ? 1 : 2;
+  const channels = fourth >> 6 === MONO_MODE ? 1 : 2;
   const samplesPerFrame = version === "1" ? 1152 : 576;
   const hasCrc = (second & 1) === 0;
   return {

@@ -12,7 +12,7 @@ const SEEK_TABLE_ENTRIES = 100;
 const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
 /** Distance in bytes from the encoder's name to the fields for delay and padding. The name follows the tag. */
 const DELAY_OFFSET = 21;
-const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
+const ENCODER_NAME = /^(?:LAME|Lavf|Lavc)/;
 /**
  * Delay that every decoder adds before the sound. The sound then also ends later, so the silence after it is shorter
  * than the stated padding by this delay.
@@ -43,7 +43,7 @@ function parseTag(bytes: Uint8Array, offset: number): InfoFrame {
   const fields = [has(FRAME_COUNT), has(BYTE_COUNT), has(QUALITY)].filter(Boolean).length;
   const encoder = offset + 8 + 4 * fields + (has(SEEK_TABLE) ? SEEK_TABLE_ENTRIES : 0);
   const packed = encoder + DELAY_OFFSET;
-  if (packed + 3 > bytes.byteLength || !ENCODERS.test(readTextAt(bytes, encoder, 4))) {
+  if (packed + 3 > bytes.byteLength || !ENCODER_NAME.test(readTextAt(bytes, encoder, 4))) {
     return { frameCount: frames, edges: undefined };
   }
   const delay = view.getUint16(packed) >> 4;

@@ -4,7 +4,7 @@ import type { Frame } from "./frames.ts";
 
 /** Position and length of a field, in bits. The position counts from the first field of a granule's channel. */
 const BIG_VALUES = { bit: 12, bits: 9 };
-const GAIN = { bit: 21, bits: 8 };
+const GLOBAL_GAIN = { bit: 21, bits: 8 };
 const BLOCK_TYPE_BITS = 2;
 /** Maximum of the field `big_values`. The field counts pairs of values, and a granule has 576 values. */
 const MAX_BIG_VALUES = 288;
@@ -38,7 +38,7 @@ const countGranuleChannels = ({ samplesPerFrame, channels }: FrameHeader): numbe
  * Returns the bit at which the fields of one channel of one granule begin. In a stereo frame, `index` 0 and 1 are the
  * channels of the first granule, and 2 and 3 those of the second.
  */
-function getPartLengthBit({ version, channels, sideOffset }: FrameHeader, index: number): number {
+function getGranuleChannelBit({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;
 }
@@ -46,11 +46,11 @@ function getPartLengthBit({ version, channels, sideOffset }: FrameHeader, index:
 /** Reads the side information of a frame, granule by granule and channel by channel. */
 export function parseGranules({ header, bytes }: Frame): GranuleChannel[] {
   return Array.from({ length: countGranuleChannels(header) }, (_, index) => {
-    const bit = getPartLengthBit(header, index);
+    const bit = getGranuleChannelBit(header, index);
     return {
       part23Length: readBits(bytes, bit, BIG_VALUES.bit),
       bigValues: readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits),
-      gain: readBits(bytes, bit + GAIN.bit, GAIN.bits),
+      gain: readBits(bytes, bit + GLOBAL_GAIN.bit, GLOBAL_GAIN.bits),
     };
   });
 }
@@ -59,7 +59,7 @@ export function parseGranules({ header, bytes }: Frame): GranuleChannel[] {
 export function isBroken({ header, bytes }: Frame): boolean {
   const switchBit = header.version === "1" ? 33 : 38;
   for (let index = 0; index < countGranuleChannels(header); index += 1) {
-    const bit = getPartLengthBit(header, index);
+    const bit = getGranuleChannelBit(header, index);
     if (readBits(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > MAX_BIG_VALUES) return true;
     const isSwitched = readBits(bytes, bit + switchBit, 1) === 1;
     if (isSwitched && readBits(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0) return true;

@@ -1,13 +1,13 @@
 /** Computes the checksum of Ogg pages: CRC-32, most significant bit first, initial value 0, no inversion (RFC 3533). */
 
-const POLYNOMIAL = 0x04c11db7;
+const CRC_POLYNOMIAL = 0x04c11db7;
 const CHECKSUM_OFFSET = 22;
 const CHECKSUM_BYTES = 4;
 
-const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let remainder = byte << 24;
   for (let bit = 0; bit < 8; bit += 1) {
-    remainder = remainder & 0x80000000 ? (remainder << 1) ^ POLYNOMIAL : remainder << 1;
+    remainder = remainder & 0x80000000 ? (remainder << 1) ^ CRC_POLYNOMIAL : remainder << 1;
   }
   return remainder >>> 0;
 });
@@ -16,7 +16,7 @@ function extendChecksum(start: number, bytes: Uint8Array, from: number, to: numb
   let crc = start;
   // Use an index because an iterator takes several times as long, and every byte of a file is processed twice.
   for (let index = from; index < to; index += 1) {
-    crc = (crc << 8) ^ (TABLE[((crc >>> 24) ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
+    crc = (crc << 8) ^ (CRC_TABLE[((crc >>> 24) ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
   }
   return crc;
 }

@@ -3,7 +3,7 @@ import type { JoinedChapter } from "../join-request.ts";
 import { buildTextTags, type TextTags } from "../text-tags.ts";
 
 const HEAD_BYTES = 19;
-const VENDOR = "audio-generation-mcp";
+const VENDOR_NAME = "audio-generation-mcp";
 /** Maximum number of chapters. Players read chapter numbers of three digits, from 000 to 999. */
 const MAX_CHAPTERS = 1000;
 
@@ -79,7 +79,7 @@ export function buildTagsPacket(tags: TextTags, chapters: readonly JoinedChapter
   };
   return Buffer.concat([
     Buffer.from("OpusTags"),
-    text(VENDOR),
+    text(VENDOR_NAME),
     encodeUint32(comments.length),
     ...comments.map(text),
   ]);

@@ -46,23 +46,23 @@ interface Chunk {
   readonly sizeBytes: number;
 }
 
-const asView = (bytes: Uint8Array): DataView =>
+const toDataView = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-const asText = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
+const toText = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 const isName = (id: string): boolean => /^[\x20-\x7e]{4}$/.test(id);
 
 async function readChunkAt(file: PartFile, offset: number): Promise<Chunk | undefined> {
   const header = await file.bytesAt(offset, CHUNK_HEADER_BYTES);
   if (header.byteLength < CHUNK_HEADER_BYTES) return undefined;
-  const id = asText(header.subarray(0, 4));
-  return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: asView(header).getUint32(4, true) };
+  const id = toText(header.subarray(0, 4));
+  return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: toDataView(header).getUint32(4, true) };
 }
 
 const computeChunkEnd = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
 
 function parseFormat(bytes: Uint8Array, file: PartFile): WavFormat {
   if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damagedPartError("its format chunk is too short");
-  const view = asView(bytes);
+  const view = toDataView(bytes);
   const tag = view.getUint16(0, true);
   const bitsPerSample = view.getUint16(14, true);
   const isExtensible = tag === WAVE_EXTENSIBLE && bytes.byteLength >= EXTENSIBLE_FORMAT_BYTES;
@@ -103,7 +103,7 @@ export const computeFrameBytes = ({ channels, bitsPerSample }: WavFormat): numbe
 async function readLongDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
   const bytes = await file.bytesAt(ds64.offset, 16);
   if (bytes.byteLength < 16) return undefined;
-  const size = Number(asView(bytes).getBigUint64(8, true));
+  const size = Number(toDataView(bytes).getBigUint64(8, true));
   return size > 0 && Number.isSafeInteger(size) ? size : undefined;
 }
 
@@ -138,8 +138,8 @@ async function computeDataBytes(file: PartFile, data: Chunk, longSize: number | 
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.bytesAt(0, RIFF_HEADER_BYTES);
-  const form = asText(header.subarray(0, 4));
-  if ((form !== "RIFF" && form !== "RF64") || asText(header.subarray(8, 12)) !== "WAVE") {
+  const form = toText(header.subarray(0, 4));
+  if ((form !== "RIFF" && form !== "RF64") || toText(header.subarray(8, 12)) !== "WAVE") {
     throw file.damagedPartError("it does not begin like a wav file");
   }
   let format: WavFormat | undefined;

@@ -1,6 +1,6 @@
 /**
- * Declares the one module of `pg` that is imported. The index of `pg` also loads a pool, and a native client if an
- * environment variable asks for it.
+ * Declares `pg/lib/client.js`, the only module of `pg` that is imported. The index of `pg` is not imported, because it
+ * also loads a pool, and a native client if an environment variable asks for it.
  */
 declare module "pg/lib/client.js" {
   import type { Client as PgClient } from "pg";

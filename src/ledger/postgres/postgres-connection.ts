@@ -17,15 +17,15 @@ import { LostConnectionError, NoAnswerError, NotCommittedError } from "./postgre
 const SERVER_WAIT_MS = 2_000;
 const STATEMENT_MS = 2_200;
 /**
- * Maximum wait for an answer of the server. It is longer than the server's own waits. It is half of the time for which
- * the engine tries again, so the engine can try twice.
+ * Maximum wait for an answer of the server. It is longer than the server's own time limits, so that the server can
+ * report them. It is half of the engine's retry time, so that the engine can try twice.
  */
 const ANSWER_MS = 2_500;
 const CONNECT_MS = 2_000;
 const CLOSE_MS = 500;
 
 /** Sets the time limits within each transaction, because PgBouncer refuses them at the start of a connection. */
-const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
+const BEGIN_STATEMENTS = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = ${SERVER_WAIT_MS}; SET LOCAL statement_timeout = ${STATEMENT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${SERVER_WAIT_MS}`;
 
@@ -43,7 +43,8 @@ class PlainClient extends Client {
     const { host, port, database, user, password } = address;
     super({
       ...{ host, port, database, user },
-      // Pass a function, because pg would replace an empty password by one from PGPASSWORD or ~/.pgpass.
+      // Pass the password as a function, because pg would replace an empty password with that of PGPASSWORD or
+      // ~/.pgpass.
       password: () => password,
       ssl: buildTlsOptions(address),
       sslnegotiation: "postgres",
@@ -125,7 +126,9 @@ export class PostgresConnection {
     untilMs: number,
   ): Promise<T> {
     const begin =
-      durability === "survives_power_cut" ? BEGIN : `${BEGIN}; SET LOCAL synchronous_commit = off`;
+      durability === "survives_power_cut"
+        ? BEGIN_STATEMENTS
+        : `${BEGIN_STATEMENTS}; SET LOCAL synchronous_commit = off`;
     // Read the clock in a separate statement after the locks, so that the clock shows the time at which the locks were
     // granted.
     const clock = sql(`SELECT (${clockSql})::float8 AS now`);
@@ -195,7 +198,7 @@ export class PostgresConnection {
 
   async #bounded<T>(maxMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
     const waitMs = Math.max(1, Math.min(maxMs, untilMs - performance.now()));
-    // Close the connection on a timeout, because a late answer on it would be taken for the answer to a later request.
+    // Close the connection on a timeout. Otherwise, a late answer would be taken for the answer to a later request.
     const timer = setTimeout(() => this.#socket.destroy(new NoAnswerError()), waitMs);
     try {
       return await work();
@@ -211,26 +214,26 @@ export class PostgresConnection {
 }
 
 /**
- * Replaces NUL, which PostgreSQL's text cannot contain. What the ledger writes contains NUL only in escaped form, but a
- * value that is searched for may contain NUL itself.
+ * Replaces NUL, because PostgreSQL's text cannot contain NUL. Values that the ledger stores contain NUL only in escaped
+ * form, but a search value may contain NUL itself.
  */
 const withoutNul = (value: SqlValue): SqlValue =>
   typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : value;
 
-const NUMBERED = new Map<string, string>();
+const NUMBERED_STATEMENTS = new Map<string, string>();
 
 /**
  * Returns the statement with its `?` marks as `$1`, `$2`, and so on. No statement of the ledger has a `?` in a
  * literal.
  */
 function numberPlaceholders(text: string): string {
-  const numberPlaceholders = NUMBERED.get(text);
+  const numberPlaceholders = NUMBERED_STATEMENTS.get(text);
   if (numberPlaceholders !== undefined) return numberPlaceholders;
   let count = 0;
   const changed = text.replaceAll("?", () => {
     count += 1;
     return `$${count}`;
   });
-  NUMBERED.set(text, changed);
+  NUMBERED_STATEMENTS.set(text, changed);
   return changed;
 }

@@ -25,21 +25,21 @@ const RETRY_MS = 5_000;
  */
 const MIN_TRY_MS = 250;
 /**
- * For this time after a reported outage, each call makes only one short try. A tool call asks the ledger several times,
- * and would otherwise wait long each time.
+ * How long after a reported outage each call makes only one short try. A tool call uses the ledger several times, and
+ * would otherwise wait long each time.
  */
 const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;
 
 /**
- * If the server has not answered for this time, `outage` reports the error. A call that times out gives this error as
+ * How long the server may be silent before `outage` reports its error. A tool call that times out gives this error as
  * the reason.
  */
 const REPORT_OUTAGE_AFTER_MS = 500;
 
 const NOT_ANSWERED = new LostConnectionError(new NoAnswerError());
 
-const SETTINGS = sql(
+const SETTINGS_STATEMENT = sql(
   `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
      current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding`,
 );
@@ -51,7 +51,7 @@ const settingRow = z.tuple([
     encoding: z.string(),
   }),
 ]);
-const RIGHTS = sql(
+const RIGHTS_STATEMENT = sql(
   `SELECT name FROM unnest(ARRAY[${TABLE_NAMES.map((name) => `'${name}'`).join(", ")}]) AS name
    WHERE NOT (has_table_privilege(name, 'SELECT') AND has_table_privilege(name, 'INSERT')
      AND has_table_privilege(name, 'UPDATE') AND has_table_privilege(name, 'DELETE'))`,
@@ -84,7 +84,7 @@ export class PostgresEngine implements SqlEngine {
   #isClosed = false;
 
   /**
-   * Reads the address, and does not connect.
+   * Parses the address without connecting.
    *
    * @throws AudioError `configuration_error` for an invalid address
    */
@@ -134,7 +134,7 @@ export class PostgresEngine implements SqlEngine {
         ],
       }),
     });
-    const [settings, denied] = await this.read([SETTINGS, RIGHTS]);
+    const [settings, denied] = await this.read([SETTINGS_STATEMENT, RIGHTS_STATEMENT]);
     const [{ encoding, ...switches }] = settingRow.parse(settings);
     const names = nameRows.parse(denied).map(({ name }) => name);
     return [
@@ -182,8 +182,8 @@ export class PostgresEngine implements SqlEngine {
     // Throw at once for a call that was already waiting when the server was reported as unreachable.
     if (isOutageKnown && askedAtMs <= this.#reportedAtMs)
       throw postgresError(this.description, this.#lastError);
-    // If the server has answered since this call was made, measure the outage from the last answer. Until that answer,
-    // the call only waited for other calls of this process.
+    // If the server has answered another call since this call was made, start the retry time at that answer. Before it,
+    // this call only waited for its turn.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
     for (;;) {
@@ -197,8 +197,8 @@ export class PostgresEngine implements SqlEngine {
           throw postgresError(this.description, error);
         }
         this.#log.debug(`the ledger's database is asked again: ${describeCause(error)}`);
-        // Use a timer that keeps the process alive, so that a write under way is not cut off. The timers of the clock
-        // would let the process end.
+        // Use Node's own timer, because it keeps the process alive for the next try. The timers of `Clock` would let
+        // the process exit.
         await pause(20 + Math.random() * 80);
       }
     }

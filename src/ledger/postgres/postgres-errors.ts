@@ -23,7 +23,6 @@ export class NotCommittedError extends Error {
   }
 }
 
-/** An error that the server sent. */
 const serverError = z.object({ severity: z.string(), code: z.string().length(5), message: z.string() });
 
 const CALL_AGAIN = "Call again: nothing is paid twice.";
@@ -39,18 +38,22 @@ interface ErrorDescription {
   readonly isRetryable?: boolean;
 }
 
-const LOCKED: ErrorDescription = {
+const LOCKED_TABLES: ErrorDescription = {
   what: "stayed locked by another process",
   remedy: CALL_AGAIN,
   isTransient: true,
 };
-const STARTING: ErrorDescription = { what: "is starting or stopping", remedy: CALL_AGAIN, isTransient: true };
-const CONFLICT: ErrorDescription = {
+const STARTING_SERVER: ErrorDescription = {
+  what: "is starting or stopping",
+  remedy: CALL_AGAIN,
+  isTransient: true,
+};
+const WRITE_CONFLICT: ErrorDescription = {
   what: "could not order transactions that came together",
   remedy: CALL_AGAIN,
   isTransient: true,
 };
-const LOGIN: ErrorDescription = {
+const REFUSED_LOGIN: ErrorDescription = {
   what: "refused the login",
   remedy: "Correct user and password in AUDIO_STORE_URL.",
   isRetryable: false,
@@ -61,7 +64,7 @@ const NO_RIGHTS: ErrorDescription = {
     "Let an administrator grant CREATE on the schema, or start once as a user who may create tables and grant SELECT, INSERT, UPDATE and DELETE on the tables agm_….",
   isRetryable: false,
 };
-const FOREIGN: ErrorDescription = {
+const FOREIGN_TABLES: ErrorDescription = {
   what: "has tables named agm_… that are not this program's",
   remedy: "Set AUDIO_STORE_URL to a database of its own.",
   isRetryable: false,
@@ -77,18 +80,18 @@ const BY_STATE: Readonly<Record<string, ErrorDescription>> = {
     remedy: "Set AUDIO_STORE_URL to the server that takes writes.",
     isTransient: true,
   },
-  "25P03": LOCKED,
-  "28": LOGIN,
+  "25P03": LOCKED_TABLES,
+  "28": REFUSED_LOGIN,
   "3D000": {
     what: "does not exist",
     remedy: "Create the database, or correct its name in AUDIO_STORE_URL.",
     isRetryable: false,
   },
   "3F000": NO_RIGHTS,
-  "40": CONFLICT,
+  "40": WRITE_CONFLICT,
   "42501": NO_RIGHTS,
-  "42P01": FOREIGN,
-  "42703": FOREIGN,
+  "42P01": FOREIGN_TABLES,
+  "42703": FOREIGN_TABLES,
   "53100": {
     what: "has no space left on its disk",
     remedy: "Free some space on the server, then call again.",
@@ -99,12 +102,12 @@ const BY_STATE: Readonly<Record<string, ErrorDescription>> = {
       "Call again later. Each process takes one connection: raise max_connections, or put PgBouncer before the server (docs/deployment.md, Several machines, one account).",
     isTransient: true,
   },
-  "55P03": LOCKED,
+  "55P03": LOCKED_TABLES,
   "57014": { what: "took too long for a statement", remedy: CALL_AGAIN, isTransient: true },
-  "57P": STARTING,
+  "57P": STARTING_SERVER,
 };
 
-const CERTIFICATE: ErrorDescription = {
+const UNTRUSTED_CERTIFICATE: ErrorDescription = {
   what: "has a certificate that is not trusted",
   remedy:
     "Name its authority by sslrootcert=/absolute/path in AUDIO_STORE_URL, and use the host name of its certificate.",
@@ -115,7 +118,7 @@ const NO_TLS: ErrorDescription = {
   remedy: "Turn on TLS on the server: off this machine nothing is sent in clear.",
   isRetryable: false,
 };
-const SILENT: ErrorDescription = { what: "does not answer", remedy: CHECK_SERVER, isTransient: true };
+const SILENT_SERVER: ErrorDescription = { what: "does not answer", remedy: CHECK_SERVER, isTransient: true };
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
@@ -126,7 +129,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function describeServerError(error: unknown): ErrorDescription | undefined {
-  if (error instanceof NotCommittedError) return CONFLICT;
+  if (error instanceof NotCommittedError) return WRITE_CONFLICT;
   const { code } = serverError.safeParse(error).data ?? {};
   if (code !== undefined) {
     const state = [5, 3, 2].map((length) => code.slice(0, length)).find((part) => part in BY_STATE);
@@ -136,12 +139,12 @@ function describeServerError(error: unknown): ErrorDescription | undefined {
 }
 
 function describeConnectionLoss(cause: unknown): ErrorDescription {
-  if (cause instanceof NoAnswerError) return SILENT;
+  if (cause instanceof NoAnswerError) return SILENT_SERVER;
   const code = getSystemCode(cause) ?? "";
-  if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) return CERTIFICATE;
+  if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) return UNTRUSTED_CERTIFICATE;
   const message = cause instanceof Error ? cause.message : "";
   if (message.includes("does not support SSL")) return NO_TLS;
-  if (message.startsWith("SASL")) return LOGIN;
+  if (message.startsWith("SASL")) return REFUSED_LOGIN;
   const reason = REASONS[code] ?? (code === "" ? "the connection was closed" : code);
   return {
     what: `cannot be reached: ${reason}`,
@@ -173,10 +176,10 @@ export function otherPostgresSchemaError(description: string): AudioError {
 }
 
 export const foreignTablesError = (description: string): AudioError =>
-  unavailableLedgerError(description, FOREIGN, undefined);
+  unavailableLedgerError(description, FOREIGN_TABLES, undefined);
 
 /**
- * Converts any failure of the server to the one error that callers see.
+ * Converts any failure of the server to an `AudioError`.
  *
  * @param description the name of the database, without credentials
  */

@@ -14,7 +14,7 @@ import { foreignTablesError, otherPostgresSchemaError } from "./postgres-errors.
 const CREATION_LOCK = 0x4175474d;
 
 /** The statements that create the tables. Text sorts by bytes, as in SQLite, whatever the database's language. */
-const STATEMENTS: readonly string[] = [
+const CREATE_STATEMENTS: readonly string[] = [
   ...SCHEMA_STATEMENTS,
   `CREATE TABLE agm_layout (version INTEGER NOT NULL)`,
   `INSERT INTO agm_layout (version) VALUES (${SCHEMA_VERSION})`,
@@ -27,7 +27,7 @@ export const TABLE_NAMES: readonly string[] = SCHEMA_STATEMENTS.flatMap(
 const nameRows = z.array(z.object({ tablename: z.string() }));
 const versionRows = z.array(z.object({ version: z.int() }));
 
-const FIND = sql(
+const FIND_TABLES_STATEMENT = sql(
   "SELECT tablename FROM pg_tables WHERE schemaname = ANY (current_schemas(false)) AND left(tablename, 4) = 'agm_'",
 );
 
@@ -42,16 +42,16 @@ export async function prepareTables(
   description: string,
   untilMs: number,
 ): Promise<void> {
-  const [found] = await connection.run([FIND], untilMs);
+  const [found] = await connection.run([FIND_TABLES_STATEMENT], untilMs);
   const tableNames = nameRows.parse(found?.rows);
   if (tableNames.length === 0) {
     // Look for tables again after the lock is granted. Unlike to_regclass, this query sees tables that another process
     // has created meanwhile.
     const lock = sql(`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
-    const [, , foundNow] = await connection.run([sql("BEGIN"), lock, FIND], untilMs);
+    const [, , foundNow] = await connection.run([sql("BEGIN"), lock, FIND_TABLES_STATEMENT], untilMs);
     const isMade = nameRows.parse(foundNow?.rows).length > 0;
     await connection.run(
-      [...(isMade ? [] : STATEMENTS), "COMMIT"].map((text) => sql(text)),
+      [...(isMade ? [] : CREATE_STATEMENTS), "COMMIT"].map((text) => sql(text)),
       untilMs,
     );
   } else if (!tableNames.some(({ tablename }) => tablename === "agm_layout")) {

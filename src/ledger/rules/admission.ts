@@ -22,9 +22,7 @@ export interface NarrationFacts {
   /** The most credits that the narration may cost. */
   readonly maxCredits: number;
   readonly lease: Lease | null;
-  /**
-   * The credits that are reserved or charged for the narration, without those of the record that asks for admission.
-   */
+  /** The credits that are reserved or charged for the narration's other requests. */
   readonly billedCredits: number;
 }
 
@@ -70,7 +68,7 @@ export type AdmissionDecision =
    */
   | { readonly kind: "held"; readonly reason: AdmissionWaitReason; readonly waitMs: number };
 
-/** Whether this admission is already committed, and only its answer was lost. */
+/** Whether an earlier try has already committed this admission. The answer of that try was lost. */
 export function isRepeatedAdmission(
   { sendId, admittedRecord }: SubmissionToAdmit,
   { record, state }: AdmissionFacts,
@@ -79,9 +77,9 @@ export function isRepeatedAdmission(
 }
 
 /**
- * Judges in this order: record and lease, whether the submission is wanted, narration, budget, cooldown, rate,
- * concurrency slots. Only the last three return a time to wait. They are judged last, because only the process that may
- * send the submission should get this time.
+ * Checks in this order: record and lease, whether the submission is wanted, narration, budget, cooldown, rate,
+ * concurrency slots. Only the last three return a time to wait. They come last, because a submission that is refused
+ * for another reason need not wait.
  */
 export function decideAdmission(
   request: SubmissionToAdmit,

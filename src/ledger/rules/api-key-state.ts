@@ -10,10 +10,7 @@ const rateSlotSchema = z.object({
   owner: z.string(),
   /** Whether the submission has no outcome yet. */
   isPending: z.boolean(),
-  /**
-   * On the steady clock, the time when the slot was taken. Once the submission has an outcome, the time when the
-   * outcome was written.
-   */
+  /** The steady-clock time when the slot was taken; later, the time when the outcome of the submission was written. */
   changedSteadyMs: z.number(),
 });
 type RateSlot = z.infer<typeof rateSlotSchema>;
@@ -27,11 +24,11 @@ const stateSchema = z.object({
 });
 export type ApiKeyState = z.infer<typeof stateSchema>;
 
-const EMPTY: ApiKeyState = { cooldown: null, rateSlots: [], heartbeatSteadyMsByProcess: {} };
+const EMPTY_STATE: ApiKeyState = { cooldown: null, rateSlots: [], heartbeatSteadyMsByProcess: {} };
 
 /**
- * Parses a stored state. Damaged text counts as an empty state, because the service enforces its rate itself. Times in
- * the future must have been written before the steady clock restarted, so they are set to now.
+ * Parses a stored state. Damaged text counts as an empty state. This is safe, because the service enforces its rate
+ * itself. Sets a time in the future to now, because it was written before the steady clock restarted.
  */
 export function parseApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
   const { cooldown, rateSlots, heartbeatSteadyMsByProcess } = parseState(text);
@@ -52,7 +49,7 @@ function parseState(text: string): ApiKeyState {
   try {
     return stateSchema.parse(JSON.parse(text));
   } catch {
-    return EMPTY;
+    return EMPTY_STATE;
   }
 }
 
@@ -80,7 +77,7 @@ const rateSlotSeenAtMs = (
     ? Math.max(changedSteadyMs, heartbeatSteadyMsByProcess[owner] ?? changedSteadyMs)
     : changedSteadyMs;
 
-/** Removes the slots that no longer count in the window. */
+/** Removes the rate slots that no longer count in the window. */
 export function withoutOldRateSlots(
   state: ApiKeyState,
   limitWindowMs: number,
@@ -98,7 +95,7 @@ export function withoutOldRateSlots(
  * Returns the milliseconds until one more submission fits into the window: 0 if it fits now, and the length of the
  * window if `maxSubmissions` is 0.
  *
- * @param exceptSendId the send that asks for admission. Its own rate slot, which it has if the admission is repeated,
+ * @param exceptSendId the send that asks for admission. If its admission is repeated, it already has a rate slot, which
  *   is not counted
  */
 export function rateWaitMs(

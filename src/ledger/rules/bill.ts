@@ -1,7 +1,7 @@
 /** Sums the credits that are reserved or charged for a narration's tasks. Pure. */
 import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
-/** A task that was sent for a narration, as the record of one API key states it. */
+/** What the record of one API key states about a task that was sent for a narration. */
 export interface BillLine {
   /** The lookup key of the task's request; see `toRequestLookupKey` in ledger/identity.ts. */
   readonly requestLookupKey: string;
@@ -42,8 +42,8 @@ export const selectLinePerRequest = (lines: readonly BillLine[], apiKeyId: strin
  * line of the API key in use if that line has credits, otherwise the line with the most credits. The key in use is
  * preferred, because an earlier key may belong to another account.
  *
- * @param exceptRequestLookupKey the lookup key of the request whose submission asks for admission. The sum leaves out
- *   this request, because the caller adds its reservation
+ * @param exceptRequestLookupKey the lookup key of the request that asks for admission. The sum leaves out this request;
+ *   the caller adds its reservation
  */
 export const sumBilledCredits = (
   lines: readonly BillLine[],

@@ -5,9 +5,8 @@ import type { ConcurrencySlotState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A concurrency slot. If the slot was freed because its time was over, `state` is `null`, but `sinceSteadyMs` is kept.
- * As long as the record's status does not change, `sinceSteadyMs` keeps later writes of the record from taking the
- * slot again.
+ * A concurrency slot. A slot that was freed because its time was over has `state` `null`, but keeps `sinceSteadyMs`.
+ * The kept time prevents later writes of the record from taking the slot again while the status is the same.
  */
 export interface ConcurrencySlot {
   readonly state: ConcurrencySlotState | null;

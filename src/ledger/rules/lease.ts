@@ -28,7 +28,7 @@ export function acquireLease(
   const { owner, ttlMs, replacing } = wanted;
   const currentOwner = findLeaseOwner(current, nowSteadyMs);
   if (current !== null && currentOwner !== null && currentOwner !== owner && currentOwner !== replacing) {
-    // A date in the future must have been written before the clock restarted. Count the lease from now on.
+    // A renewal in the future was written before the steady clock restarted. Count the lease from now on.
     return { ...current, renewedSteadyMs: Math.min(current.renewedSteadyMs, nowSteadyMs) };
   }
   return { owner, ttlMs, renewedSteadyMs: nowSteadyMs };

@@ -8,7 +8,7 @@ import { RECORD_STATUSES } from "../record.ts";
 import { type StoredError, storedErrorSchema } from "../stored-error.ts";
 import type { SaveOptions, storedSaveOptionsSchema } from "./save-options.ts";
 
-/** How the MCP task ended. Only the code that issued the MCP task reads the fields besides `kind`. */
+/** How the MCP task ended. The fields besides `kind` differ between requests and narrations; see `requestEndSchema`. */
 export const mcpTaskEndSchema = z.looseObject({ kind: z.string() });
 export type McpTaskEnd = z.infer<typeof mcpTaskEndSchema>;
 
@@ -25,7 +25,7 @@ export interface McpTask {
    * The number of the first attempt made for the MCP task. A further attempt after a refunded failure belongs to the
    * MCP task, too.
    */
-  readonly attempt: number;
+  readonly firstAttempt: number;
   readonly saveOptions: z.infer<typeof storedSaveOptionsSchema>;
   readonly cancelRequestedAtMs: number | null;
   readonly endedAtMs: number | null;
@@ -78,7 +78,7 @@ export function reuseOrOpenRequestMcpTask(
       isMcpTaskWanted(mcpTask) &&
       mcpTask.saveOptions.fileName === fileName &&
       mcpTask.saveOptions.mayReplace === mayReplace &&
-      (!hasFailed || mcpTask.attempt > attempt),
+      (!hasFailed || mcpTask.firstAttempt > attempt),
   );
   if (shared !== undefined) return shared;
   return {
@@ -86,7 +86,7 @@ export function reuseOrOpenRequestMcpTask(
     kind: "request",
     // If the last attempt has failed, the new MCP task belongs to the next attempt, because a failed attempt is
     // never sent again.
-    attempt: attempt + (hasFailed ? 1 : 0),
+    firstAttempt: attempt + (hasFailed ? 1 : 0),
     saveOptions: { fileName, mayReplace, replayed: taskId !== null && !hasFailed },
     cancelRequestedAtMs: null,
     endedAtMs: null,
@@ -117,9 +117,8 @@ export interface FailedAttempt {
 }
 
 /**
- * Returns the MCP tasks that end when their record goes back to `waiting`. These are the MCP tasks of the
- * replaced attempt and all cancelled MCP tasks. A cancelled MCP task can end, because nothing is sent for a
- * waiting record.
+ * Returns the MCP tasks that end when their record goes back to `waiting`: those of the replaced attempt, and all
+ * cancelled MCP tasks. A cancelled MCP task can end then, because nothing is sent for a waiting record.
  *
  * @param failed the attempt that a new call replaces; `null` if there is none
  */
@@ -128,7 +127,7 @@ export function endMcpTasksOfRequeuedRecord(
   failed: FailedAttempt | null,
 ): McpTask[] {
   return open.flatMap((mcpTask) => {
-    if (failed !== null && mcpTask.attempt <= failed.attempt) {
+    if (failed !== null && mcpTask.firstAttempt <= failed.attempt) {
       return [endMcpTask(mcpTask, { kind: "error", error: failed.error }, failed.atMs)];
     }
     const { cancelRequestedAtMs } = mcpTask;

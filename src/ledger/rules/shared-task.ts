@@ -1,4 +1,4 @@
-/** Selects which record counts and which record is listed, if records of several API keys name one task. Pure. */
+/** Decides which record counts and which record is listed if records of several API keys name the same task. Pure. */
 import type { BucketedSpend } from "./spend.ts";
 
 /** What one record states about its task. */
@@ -8,9 +8,10 @@ export interface TaskClaim {
 }
 
 /**
- * Returns what a budget counts for a task that several records name. Prefers records that know the task's end, because
- * the others may still count the reservation. Among these, takes the highest amount, because a record may include
- * earlier attempts. Among equal amounts, takes the earliest date, so that the order of the records is irrelevant.
+ * Returns the spend that a budget counts for a task that several records name. Prefers records that know the task's
+ * end, because other records may still count the reservation. Of these, takes the highest amount, because a record may
+ * include earlier attempts. Of equal amounts, takes the earliest date, so that the order of the records does not
+ * matter.
  */
 export function countSpendOnce(records: readonly TaskClaim[]): BucketedSpend | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");

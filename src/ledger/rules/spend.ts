@@ -4,8 +4,8 @@
 import { SPEND_BUCKET_MS } from "../durations.ts";
 
 /**
- * How long sums are kept. This is longer than any budget's window, so that the sums of the window are kept even if the
- * wall clock runs days ahead for a while.
+ * How long sums are kept. This is much longer than any budget's window, so that no sums of the window are deleted if
+ * the wall clock runs days ahead for a while.
  */
 export const SPEND_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
@@ -24,8 +24,8 @@ export function toBucketedSpend(
 }
 
 /**
- * Returns the newest quarter that is wholly before the window. A budget counts all later quarters, even those in the
- * future. Setting the clock back therefore frees no credits.
+ * Returns the newest quarter of an hour that is wholly before the window. A budget counts all later quarters, even
+ * those in the future, so that setting the clock back frees no credits.
  */
 export function computeLastBucketBefore(wallMs: number, windowMs: number): number {
   return Math.floor((wallMs - windowMs) / SPEND_BUCKET_MS) - 1;

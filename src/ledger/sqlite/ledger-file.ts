@@ -80,9 +80,9 @@ function tightenFile(file: string): void {
 }
 
 /**
- * Writes an empty ledger to a temporary file, and links the complete file to its path. If the file at the path is empty
- * or truncated, it is therefore damaged, not unfinished. If two processes start together, both use the file that was
- * linked first.
+ * Writes an empty ledger to a temporary file, and links the complete file to its path. An empty or truncated file at
+ * the path is therefore damaged, because no unfinished file is ever linked. If two processes start together, both use
+ * the file that was linked first.
  */
 function createFile(sqlite: typeof NodeSqlite, file: string): void {
   const temporaryPath = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;
@@ -121,8 +121,8 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
 /**
  * Returns the path of the ledger file. Creates the file if it is missing, and lets only this user access it.
  *
- * @throws AudioError `store_unavailable` for an unusable folder and for an emptied file. All other errors are thrown as
- *   the file system's own errors
+ * @throws AudioError `store_unavailable` for an unusable folder and for an empty file. Other errors of the file system
+ *   are thrown unchanged
  */
 export function prepareLedgerFile(sqlite: typeof NodeSqlite, stateDir: string): string {
   ensureFolder(stateDir);

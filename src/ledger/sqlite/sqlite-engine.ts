@@ -22,13 +22,13 @@ const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * How long a transaction may take before it counts as slow. Transactions block the process, so once one was slow,
- * timers and other work may run before each further transaction.
+ * How long a transaction may take before it counts as slow. Transactions block the process. After a slow transaction,
+ * timers and other work may therefore run before each further transaction.
  */
 const SLOW_MS = 100;
 /**
- * If a transaction has taken this long, the journal is not merged at exit. On so slow a disk, merging would take longer
- * than the time in which a process must exit.
+ * If a transaction has taken this long, the journal is not merged at exit. On such a slow disk, merging would take
+ * longer than a process has for its exit.
  */
 const TOO_SLOW_TO_MERGE_MS = 500;
 
@@ -73,7 +73,8 @@ class Connection {
     // Take the write lock at the start, because SQLite cannot wait for a lock that is taken later.
     return this.#within("BEGIN IMMEDIATE", () => {
       const locked = this.#all(locks);
-      // Read the clock inside the transaction, so that no process reads an entry with a date later than its own clock.
+      // Read the clock inside the transaction. An earlier reading could be older than the dates that another process
+      // has just written.
       const steadyMs = this.#steadyMs();
       const { result, save } = decide({ locked, loaded: this.#all(load), steadyMs });
       for (const statement of save) this.#prepare(statement.sql).run(...statement.values);
@@ -162,7 +163,7 @@ export class SqliteEngine implements SqlEngine {
   }
 
   /**
-   * Closes the database and thereby merges the journal. On a very slow disk, closes nothing, and the next process
+   * Closes the database, which merges the journal. On a very slow disk, leaves the database open; the next process then
    * merges the journal.
    */
   async close(): Promise<void> {
@@ -191,15 +192,15 @@ export class SqliteEngine implements SqlEngine {
         const connection = this.#open();
         const beganAtMs = performance.now();
         const result = work(connection);
-        // Remember the longest duration, because it shows how long a flush takes. The last transaction may have needed
-        // no flush, but closing the file needs several.
+        // Keep the longest duration, not the last one, because it shows how long a flush takes. The last transaction
+        // may have needed no flush, but closing the file needs several.
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
         return result;
       } catch (error) {
         const waitedMs = performance.now() - startedAtMs;
         if (!isBusy(error) || waitedMs >= LOCK_WAIT_MS) throw sqliteError(this.#file, error);
-        // Use this timer because it keeps the process alive, unlike the timers of the clock. A write under way must not
-        // be cut off.
+        // Use Node's own timer, because it keeps the process alive for the next try. The timers of `Clock` would let
+        // the process exit.
         await pause(2 + Math.random() * 20);
       }
     }

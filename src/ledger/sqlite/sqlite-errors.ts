@@ -61,11 +61,11 @@ export function otherSqliteSchemaError(file: string): AudioError {
   );
 }
 
-/** Whether the error says that a table or a column is missing. Another program must have removed it. */
+/** Whether the error says that a table or a column is missing. If so, another program has removed it. */
 const lacksTable = (error: unknown): boolean =>
   error instanceof Error && /^no such (?:table|column)/.test(error.message);
 
-/** Converts any failure of the file or its folder to the one error that callers see. */
+/** Converts any failure of the file or its folder to an `AudioError`. */
 export function sqliteError(file: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
   const code = getResultCode(error);

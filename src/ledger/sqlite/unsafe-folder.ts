@@ -13,7 +13,7 @@ const NETWORK_FILE_SYSTEMS = new Map([
 ]);
 
 /** FUSE's number. Only the mount table says which file system is behind it. */
-const FUSE = 0x65735546;
+const FUSE_TYPE = 0x65735546;
 const NETWORK_FUSE =
   /^fuse\.(?:rclone|sshfs|s3fs|gcsfuse|glusterfs|grpcfuse|davfs2?|onedriver|google-drive-ocamlfuse)$/;
 
@@ -40,7 +40,7 @@ function findNetworkShare(stateDir: string): string | null {
   if (process.platform !== "linux") return null;
   try {
     const { type } = statfsSync(stateDir);
-    const kind = type === FUSE ? findMountKind(stateDir) : undefined;
+    const kind = type === FUSE_TYPE ? findMountKind(stateDir) : undefined;
     if (kind !== undefined && NETWORK_FUSE.test(kind)) return kind.slice("fuse.".length);
     return NETWORK_FILE_SYSTEMS.get(type) ?? null;
   } catch {

@@ -1,4 +1,4 @@
-/** Parses the rows that an admission is judged by. Builds the statements that select and change them. */
+/** Parses the rows on which an admission decision is based. Builds the statements that select and change these rows. */
 import { z } from "zod";
 import type { RecordRow } from "../record.ts";
 import type { BillLine } from "../rules/bill.ts";
@@ -76,7 +76,7 @@ export const parseSpentCredits = ([row]: Rows): number =>
   row === undefined ? 0 : (sumRowSchema.parse(row).credits ?? 0);
 
 /**
- * Subtracts the spend of the record that asks for admission. If other records name its task as well, subtracts nothing,
+ * Subtracts the spend of the record that asks for admission. If other records name the same task, subtracts nothing,
  * because the spend still counts for them.
  */
 function withoutOwnSpend(
@@ -96,7 +96,7 @@ export const deleteSpendStatement = (baseUrl: string, lastBucket: number): State
 
 /**
  * Frees a concurrency slot whose time is over. Keeps the date of the slot. The date prevents later writes of the record
- * from taking the slot again while its status is the same.
+ * from taking the slot again while the record's status is the same.
  */
 export const freeConcurrencySlotStatement = (apiKeyId: string, recordId: string): Statement =>
   sql(
@@ -106,8 +106,8 @@ export const freeConcurrencySlotStatement = (apiKeyId: string, recordId: string)
   );
 
 /**
- * Sets the date of a concurrency slot to now. Used for dates in the future, which must have been written before the
- * steady clock restarted.
+ * Sets the date of a concurrency slot to now. Used for a date in the future, which was written before the steady clock
+ * restarted.
  */
 export const clampConcurrencySlotStatement = (
   apiKeyId: string,

@@ -44,7 +44,8 @@ export interface AdmissionRequest extends AdmissionLimits {
   readonly admittedRow: RecordRow;
   readonly expectedRevision: number;
   /**
-   * The id of the send. The caller chooses it, so that an admission whose answer was lost can be repeated or released.
+   * The id of the send, chosen by the caller. If the answer is lost, the admission can be repeated or released by this
+   * id.
    */
   readonly sendId: string;
   /** The narration that the submission is sent for and that pays for it; `null` for a direct request. */

@@ -12,7 +12,7 @@ const documentRow = z.object({ name: z.string(), value: z.string() });
 const PAGE_ROWS = 100;
 
 function deserialize<Value>(text: string): DeserializedData<Value> {
-  // Return the value unchecked, because Keyv's interface lets the caller name the type. The code that reads a document
+  // Do not check the value here, because Keyv lets the caller choose the type `Value`. The code that reads a document
   // parses the value.
   const { value } = z.object({ value: z.unknown() }).parse(JSON.parse(text));
   return { value: value as Value };
@@ -51,7 +51,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
 
   async getMany<Value>(keys: string[]): Promise<Array<Value | undefined>> {
     const found = await this.#engine.read(keys.map(selectDocumentStatement));
-    // Keyv's interface lets the caller name the type of the value; here the value is always text.
+    // Keyv lets the caller choose the type `Value`, but a stored value is always text.
     return found.map(([row]) => (row === undefined ? undefined : (documentRow.parse(row).value as Value)));
   }
 

@@ -22,8 +22,8 @@ export const buildVisibleCondition = (
   WHERE m.machine_id = ? AND m.api_key_id = ${table}.api_key_id))`;
 
 /**
- * Records that this machine has used an API key. The records and narrations of this API key then stay visible after the
- * settings change to another one.
+ * Records that this machine has used an API key. If the settings later name another API key, the records and narrations
+ * of this API key stay visible.
  */
 export const saveMachineKeyStatement = ({ apiKeyId, machineId }: LedgerScope): Statement =>
   sql(

@@ -66,14 +66,13 @@ export interface RecordWrite extends RecordKey {
   /** The outcome of a send. It is stored even if the record is not written. */
   readonly sendOutcome?: SendOutcome | undefined;
   /** Whether status, task and spend stay unchanged. If so, the sums stay unchanged, too. False if unknown. */
-  readonly shouldKeepSpend?: boolean;
+  readonly isSpendUnchanged?: boolean;
   /** Whether this process's lease is renewed (the default) or released with the write. */
   readonly lease?: "renew" | "release" | undefined;
 }
 
 /**
- * `written`: whether the record was written. `recordJson`: if the record was not written, its JSON as stored now;
- * `undefined` if no record is stored.
+ * Whether the record was written. If it was not, `recordJson` is the stored record; `undefined` if no record is stored.
  */
 export type RecordWriteResult =
   | { readonly written: true }
@@ -88,11 +87,11 @@ export interface LedgerStoreOptions {
 }
 
 /**
- * Each change is one transaction, which loads rows, asks the pure rules and saves.
+ * Each change is one transaction: it loads rows, decides by the pure functions in rules/, and saves rows.
  *
  * Limit windows, leases and concurrency slots use the engine's steady clock. The budget uses the wall clock, because
- * spend must still count after a reboot. Facts that money depends on are on the disk before a method returns (see
- * rules/durability.ts).
+ * spend must still count after a reboot. Changes that affect money are on the disk before a method's promise resolves
+ * (see rules/durability.ts).
  */
 export class LedgerStore {
   /** What is stored besides records: plans of narrations, and copies of damaged records. */
@@ -126,7 +125,7 @@ export class LedgerStore {
     return this.#engine.description;
   }
 
-  /** The error that delays answers now; `null` if there is none. */
+  /** The error of the database if it makes calls wait now; `null` otherwise. */
   get outage(): AudioError | null {
     return this.#engine.outage;
   }
@@ -207,7 +206,7 @@ export class LedgerStore {
     const isWaiting = newRow?.status === "waiting";
     return this.#transactions.run<RecordWriteResult>({
       durability,
-      mustLockService: write.shouldKeepSpend !== true,
+      mustLockService: write.isSpendUnchanged !== true,
       load: [
         ...selectRecordStatements(write, newRow?.lookupKeys),
         ...(isWaiting ? [selectOpenMcpTasksStatement(this.#scope, write.recordId)] : []),
@@ -285,8 +284,8 @@ export class LedgerStore {
   }
 
   /**
-   * Removes a record that cannot be read. The budget still counts the record's spend, because damage must not make room
-   * for new spend.
+   * Removes a record that cannot be read. The budget still counts the record's spend, because damage does not return
+   * credits.
    */
   discard(recordKey: RecordKey): Promise<void> {
     return this.#transactions.run({
@@ -315,7 +314,7 @@ export class LedgerStore {
   }
 }
 
-/** Saves the lease of another process if the date of the lease was in the future and was therefore set to now. */
+/** Saves another process's lease if the date of the lease was in the future and was set to now. */
 const saveClampedLeaseStatements = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLeaseStatement(recordKey, lease)];
 

@@ -10,8 +10,8 @@ import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts"
 export interface LedgerTransaction<T> {
   readonly durability: Durability;
   /**
-   * Whether to lock the service's row, which all API keys of the service share. A transaction needs this lock if it
-   * judges the budget, or if it changes the sums for a task that records of several keys may name.
+   * Whether to lock the service's row, which all API keys of the service share. A transaction needs this lock to judge
+   * the budget, and to change the sums for a task that records of several API keys may name.
    */
   readonly mustLockService?: boolean;
   /** The narration to lock. Its row is locked after all others of the transaction. */

@@ -30,10 +30,10 @@ export const toNarrationRow = (row: unknown): NarrationRow => ({
 /**
  * The fields of a narration's state that the admission of a submission needs. The narrations' own schema has the rest.
  */
-const limitSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });
+const admissionFieldsSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });
 
 /**
- * Reads a narration's `max_credits` from its state, and whether the narration is wanted. A narration with an unreadable
+ * Parses a narration's state: its credit limit, and whether the narration is wanted. A narration with an unreadable
  * state counts as not wanted.
  */
 export function parseAdmissionFields(state: string): {
@@ -41,7 +41,7 @@ export function parseAdmissionFields(state: string): {
   readonly maxCredits: number;
 } {
   try {
-    const { status, maxCredits } = limitSchema.parse(JSON.parse(state));
+    const { status, maxCredits } = admissionFieldsSchema.parse(JSON.parse(state));
     return { isWanted: status === "running", maxCredits: maxCredits ?? 0 };
   } catch {
     return { isWanted: false, maxCredits: 0 };
@@ -49,8 +49,8 @@ export function parseAdmissionFields(state: string): {
 }
 
 /**
- * Selects at most one narration with this id: that of the scope's own API key or, if there is none, the oldest visible
- * one of the other keys.
+ * Selects one narration by its id: that of this API key or, if there is none, the oldest visible narration of another
+ * API key.
  */
 export const selectNarrationStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,
@@ -80,10 +80,7 @@ export const selectNewestNarrationsStatement = (
     limit,
   );
 
-/**
- * Selects all visible records of the requests on the bill. One task may have several of these records, under different
- * API keys.
- */
+/** Selects all visible records of the requests on the bill. A task can have several records, one for each API key. */
 export const selectBillStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,
   narrationId: string,

@@ -59,7 +59,7 @@ export interface NarrationStoreOptions {
 
 const planName = (apiKeyId: string, narrationId: string): string => `plan:${apiKeyId}/${narrationId}`;
 
-/** Stores no progress of parts, because the records of the parts have it. */
+/** Stores narrations without the progress of their parts, which is in the parts' own records. */
 export class NarrationStore {
   readonly #options: NarrationStoreOptions;
 
@@ -107,7 +107,7 @@ export class NarrationStore {
    * Writes the state if the stored revision is the expected one.
    *
    * @param mcpTasks MCP tasks that are opened or ended together with the state
-   * @returns `false` if the stored revision is another one, or if the narration was deleted
+   * @returns `false` if the stored revision differs, or if the narration was deleted
    */
   write(
     narrationId: string,
@@ -119,8 +119,8 @@ export class NarrationStore {
     // Require durability, because the state contains the limit of the narration's cost.
     return this.#transact(narrationId, "survives_power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
-      // The same state is already stored. Save the MCP tasks all the same, because another process may have written
-      // this state, without the MCP tasks of this process.
+      // The same state is already stored, perhaps by another process. Save the MCP tasks nevertheless, because the
+      // other process did not save those of this process.
       if (isRepeated) return { result: true, save: mcpTaskStatements };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(

@@ -118,7 +118,7 @@ export const RECORD_RESULT_COUNT = 3;
 /**
  * Builds the statements whose results {@link parseLoadedRecord} reads.
  *
- * @param lookupKeys the lookup keys that the record will have. They are used to find other records of the same task
+ * @param lookupKeys the lookup keys that the record will have, by which other records of the same task are found
  */
 export function selectRecordStatements(
   { apiKeyId, recordId }: RecordKey,
@@ -156,7 +156,7 @@ export function parseLoadedRecord([
   return { stored, otherTaskClaims: parseReadableRows(taskClaimRowSchema, taskClaims) };
 }
 
-/** Statements that write a row over the stored one. */
+/** Statements that insert a row or overwrite the stored row, with its lookup keys and its spend. */
 export function saveRecordStatements(
   loaded: LoadedRecord,
   row: RecordRow,
@@ -222,8 +222,8 @@ export function deleteRecordStatements(
   return [
     sql("DELETE FROM agm_records WHERE api_key_id = ? AND record_id = ?", key.apiKeyId, key.recordId),
     ...saveLookupKeysStatements(key, stored.lookupKeys, []),
-    // Leave the sums unchanged to keep the spend. But if another record names the same task, the spend of that record
-    // counts for the task from now on.
+    // To keep the spend, leave the sums unchanged. But if another record names the same task, count that record's spend
+    // for the task from now on.
     ...(shouldKeepSpend && loaded.otherTaskClaims.length === 0
       ? []
       : saveSpendStatements(stored.baseUrl, loaded, null)),
@@ -231,8 +231,8 @@ export function deleteRecordStatements(
 }
 
 /**
- * Statements that remove a key's requests that were refused before a wall-clock time, with their lookup keys and MCP
- * tasks.
+ * Statements that delete an API key's records with a refusal before `beforeMs` (wall-clock time). They also delete the
+ * lookup keys and MCP tasks of these records.
  */
 export function deleteRefusedStatements(apiKeyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?";

@@ -1,4 +1,4 @@
-/** Defines the tables of the ledger, with one text for both engines. */
+/** Defines the tables of the ledger. Both engines use the same statements. */
 
 /** Grows with every change of the tables or of a stored value. A ledger with another version is refused. */
 export const SCHEMA_VERSION = 10;
@@ -11,7 +11,7 @@ export const SCHEMA_VERSION = 10;
  * - `agm_narration_requests` is a narration's bill: the requests that were sent for it, each with the key that sent it.
  * - `agm_mcp_tasks` holds the calls that were answered as tasks of the protocol's extension (see
  *   rules/mcp-task.ts).
- * - `agm_lookup_keys` finds records by work, task and path. Lookup keys are hashed, because an index entry cannot
+ * - `agm_lookup_keys` finds records by request, task and path. Lookup keys are hashed, because an index entry cannot
  *   contain a long text.
  * - `record_json` is the last column, so that SQLite reads the other columns without reading through a long text.
  */

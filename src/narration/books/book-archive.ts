@@ -13,8 +13,8 @@ const ENTRY_SIGNATURE = 0x02_01_4b_50;
 const ENTRY_BYTES = 46;
 const LOCAL_SIGNATURE = 0x04_03_4b_50;
 const LOCAL_BYTES = 30;
-const STORED = 0;
-const DEFLATED = 8;
+const METHOD_STORED = 0;
+const METHOD_DEFLATED = 8;
 const ENCRYPTED_FLAG = 1;
 
 /**
@@ -95,8 +95,8 @@ export class BookArchive {
     const start = this.#startOfContent(at);
     if (start + packedBytes > this.#bytes.byteLength) throw damagedBookError();
     const packed = this.#bytes.subarray(start, start + packedBytes);
-    if (method === STORED) return packed;
-    if (method !== DEFLATED) throw refusedBookError("is packed in a way that is not read");
+    if (method === METHOD_STORED) return packed;
+    if (method !== METHOD_DEFLATED) throw refusedBookError("is packed in a way that is not read");
     try {
       // Allow one byte more than announced. An extra byte reveals that the announced size is wrong.
       return inflateRawSync(packed, { maxOutputLength: unpackedBytes + 1 });

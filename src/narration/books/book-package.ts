@@ -3,10 +3,10 @@ import { Parser } from "htmlparser2";
 import { decodeText } from "../../files/text-bytes.ts";
 import { type BookArchive, refusedBookError, shortenName } from "./book-archive.ts";
 
-const CONTAINER = "META-INF/container.xml";
-const ENCRYPTION = "META-INF/encryption.xml";
+const CONTAINER_PATH = "META-INF/container.xml";
+const ENCRYPTION_PATH = "META-INF/encryption.xml";
 /** Files that shops add to protected books. */
-const RIGHTS = ["META-INF/rights.xml", "META-INF/sinf.xml"];
+const RIGHTS_PATHS = ["META-INF/rights.xml", "META-INF/sinf.xml"];
 /** Algorithms that obfuscate only fonts. If a book uses no other algorithm, its text is not encrypted. */
 const FONT_ALGORITHMS = new Set(["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"]);
 const MAX_AUTHORS = 3;
@@ -126,8 +126,8 @@ function resolvePath(from: string, file: string): string {
 
 function refuseProtected(archive: BookArchive): void {
   const refusal = refusedBookError("is protected against copying, so its text cannot be read");
-  if (RIGHTS.some((path) => archive.has(path))) throw refusal;
-  const xml = readArchiveText(archive, ENCRYPTION);
+  if (RIGHTS_PATHS.some((path) => archive.has(path))) throw refusal;
+  const xml = readArchiveText(archive, ENCRYPTION_PATH);
   if (xml === null) return;
   const algorithms: string[] = [];
   parseXml(xml, {
@@ -141,8 +141,8 @@ function refuseProtected(archive: BookArchive): void {
 }
 
 function findPackagePath(archive: BookArchive): string {
-  const xml = readArchiveText(archive, CONTAINER);
-  if (xml === null) throw refusedBookError(`has no ${CONTAINER}, so it is not an EPUB`);
+  const xml = readArchiveText(archive, CONTAINER_PATH);
+  if (xml === null) throw refusedBookError(`has no ${CONTAINER_PATH}, so it is not an EPUB`);
   const paths: string[] = [];
   parseXml(xml, {
     open: (name, attributes) => {
@@ -150,7 +150,7 @@ function findPackagePath(archive: BookArchive): string {
     },
   });
   const [path] = paths;
-  if (path === undefined) throw refusedBookError(`names no package in ${CONTAINER}`);
+  if (path === undefined) throw refusedBookError(`names no package in ${CONTAINER_PATH}`);
   return resolvePath("", path);
 }
 

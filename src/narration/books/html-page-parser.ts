@@ -37,7 +37,7 @@ export interface HtmlPage {
 
 const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-const INLINE = setOf(
+const INLINE_ELEMENTS = setOf(
   "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
 );
 /** Elements whose content is not text of the page. */
@@ -186,17 +186,17 @@ class HtmlPageParser {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
     if (this.#skippedElement !== null) {
-      this.#skippedElement.text += INLINE.has(name) ? "" : " ";
+      this.#skippedElement.text += INLINE_ELEMENTS.has(name) ? "" : " ";
       return;
     }
     if (name === "head") return;
     const kind = this.#isSiteFooter(name) ? "navigation" : skipReason(name, attributes);
     if (kind !== null) {
-      if (!INLINE.has(name)) this.#flush();
+      if (!INLINE_ELEMENTS.has(name)) this.#flush();
       this.#skippedElement = { kind, depth: this.#openElements.length, text: "" };
       return;
     }
-    if (!INLINE.has(name)) this.#flush();
+    if (!INLINE_ELEMENTS.has(name)) this.#flush();
     const { id } = attributes;
     if (id !== undefined) this.#ids.push(id);
     this.#enter(name, attributes);
@@ -305,7 +305,7 @@ class HtmlPageParser {
       this.#text = `${this.#text.trimEnd()}] `;
     }
     if (name === "pre") this.#endPreformatted();
-    if (!INLINE.has(name)) this.#flush();
+    if (!INLINE_ELEMENTS.has(name)) this.#flush();
     if (depth === this.#siteHeaderDepth) this.#siteHeaderDepth = null;
     this.#leave(name);
   }

@@ -25,13 +25,13 @@ export const concernsOnePart = (error: AudioError): boolean => PART_ERROR_CODES.
 export const MAX_JOBS_PER_PART = 2;
 
 /** Advice for errors that state no remedy themselves. */
-const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
+const ADVICE_BY_CODE: Partial<Readonly<Record<ErrorCode, string>>> = {
   insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
   invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
 };
 
 export function buildProblem(error: AudioError, partIndex: number | null): NarrationProblem {
-  const remedy = error.remedy ?? ADVICE[error.code];
+  const remedy = error.remedy ?? ADVICE_BY_CODE[error.code];
   return {
     partIndex,
     code: error.code,

@@ -22,7 +22,7 @@ export interface FileToName {
   readonly isComplete: boolean;
 }
 
-const INCOMPLETE = " (incomplete)";
+const INCOMPLETE_SUFFIX = " (incomplete)";
 
 /**
  * Checks, before anything is paid, that the file system allows the longest name that will be needed. Ignores other
@@ -62,7 +62,7 @@ export function buildFileStem(narrationId: string, plan: StoredPlan, { fileName 
 /** Returns the name of one file of a narration, with its extension. */
 export function buildFileName({ narrationId, plan, state, file, isComplete }: FileToName): string {
   const format = formatOfPlan(plan);
-  const ending = isComplete ? "" : INCOMPLETE;
+  const ending = isComplete ? "" : INCOMPLETE_SUFFIX;
   const rowName = file.chapterIndex === null ? undefined : plan.chapters[file.chapterIndex]?.fileName;
   if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
   const name = buildRequestedName(buildFileStem(narrationId, plan, state), format);

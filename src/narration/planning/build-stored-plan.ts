@@ -22,7 +22,7 @@ import {
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { buildChosenRemarks, buildChosenTitle, buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
-import { asRemarkOnWholeText, buildSkippedRemark } from "./skipped-remarks.ts";
+import { buildSkippedRemark, toRemarkOnWholeText } from "./skipped-remarks.ts";
 import { buildUnusedSettingsRemarks } from "./unused-settings.ts";
 
 export interface PlanOptions {
@@ -228,6 +228,6 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
     ],
     unspoken: plan.skipped
       .map(buildSkippedRemark)
-      .map((sentence) => (plan.chosen === undefined ? sentence : asRemarkOnWholeText(sentence))),
+      .map((sentence) => (plan.chosen === undefined ? sentence : toRemarkOnWholeText(sentence))),
   };
 }

@@ -111,7 +111,7 @@ function updateTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["c
   });
 }
 
-const BRACKETS = /[[(（［][^[\]()（）［］]{1,60}[\])）］]/u;
+const BRACKETED_WORDS = /[[(（［][^[\]()（）［］]{1,60}[\])）］]/u;
 
 const EDITS_SHOWN = 3;
 const CONTEXT_CODE_UNITS = 20;
@@ -139,7 +139,7 @@ function updateRemarks(
   parts: readonly StoredPart[],
   edits: readonly Edit[],
 ): Remark[] {
-  const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
+  const brackets = edits.flatMap(({ replacement }) => BRACKETED_WORDS.exec(replacement)?.[0] ?? []);
   return [
     ...toRemarks(
       "edit",

@@ -1,7 +1,7 @@
 /** Remarks on what is not spoken, one sentence for each kind. */
 import type { Skipped, SkippedKind } from "../text/plan-types.ts";
 
-const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
+const SKIPPED_NOUNS: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
   front_matter: ["the front matter", "blocks of front matter"],
   html: ["a piece of HTML", "pieces of HTML"],
   code: ["a block of code", "blocks of code"],
@@ -46,7 +46,7 @@ const NOT_SPOKEN = "Not spoken: ";
 
 /** Builds the remark on one kind of skipped text: how often it occurs, with an example. */
 export function buildSkippedRemark({ kind, count, excerpt }: Skipped): string {
-  const [one, many] = SKIPPED[kind];
+  const [one, many] = SKIPPED_NOUNS[kind];
   return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }
 
@@ -54,5 +54,5 @@ export function buildSkippedRemark({ kind, count, excerpt }: Skipped): string {
  * For a plan of chosen chapters, rewords a remark on what is not spoken. The new remark says that it counts the whole
  * text, including the chapters that were not chosen.
  */
-export const asRemarkOnWholeText = (unspoken: string): string =>
+export const toRemarkOnWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");

@@ -20,7 +20,7 @@ export function reuseOrOpenNarrationMcpTask(open: readonly McpTask[], draft: Mcp
   return {
     ...draft,
     kind: "narration",
-    attempt: 1,
+    firstAttempt: 1,
     saveOptions,
     cancelRequestedAtMs: null,
     endedAtMs: null,

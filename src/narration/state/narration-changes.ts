@@ -19,7 +19,11 @@ export interface NarrateChanges {
   readonly fileName: string | null;
 }
 
-const STOPPED = { partIndex: null, code: "stopped", message: "It was stopped, as asked for." } as const;
+const STOPPED_PROBLEM = {
+  partIndex: null,
+  code: "stopped",
+  message: "It was stopped, as asked for.",
+} as const;
 
 /** Returns the state after a call that requests the narration's audio. */
 export function withNarrateCall(
@@ -46,7 +50,7 @@ export const withResume = (before: NarrationState): NarrationState => ({
 
 /** Returns the state after a call with `stop: true`. */
 export const withStop = (before: NarrationState): NarrationState =>
-  before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
+  before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED_PROBLEM] } : before;
 
 /**
  * Previews the state with the retakes that a call chooses. Stores nothing. The preview has the status `planned`, and no

@@ -5,8 +5,8 @@ import { CUTTING_RULES_VERSION } from "../text/plan-types.ts";
 import type { StoredPlan } from "./narration-state.ts";
 import { buildPartInput } from "./part-input.ts";
 
-const PREFIX = "nar_";
-const DIGITS = 32;
+const ID_PREFIX = "nar_";
+const ID_DIGITS = 32;
 const NARRATION_ID = /^nar_[0-9a-f]{32}$/;
 
 export const isNarrationId = (text: string): boolean => NARRATION_ID.test(text);
@@ -26,5 +26,5 @@ export function deriveNarrationId(baseUrl: string, plan: StoredPlan): string {
   for (const [index, { fileName }] of plan.chapters.entries()) {
     if (fileName !== undefined) add(`${index} ${fileName}`);
   }
-  return `${PREFIX}${hash.digest("hex").slice(0, DIGITS)}`;
+  return `${ID_PREFIX}${hash.digest("hex").slice(0, ID_DIGITS)}`;
 }

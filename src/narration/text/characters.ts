@@ -1,7 +1,7 @@
 /** Character classes for dividing text. They are fixed here, so that boundaries depend on nothing but the text. */
 
 /** Scripts that are written without spaces between words, and their punctuation. */
-const CJK =
+const CJK_CHARACTER =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\u30fb\u30fc\uff00-\uffef]/u;
 
 /** Punctuation that Chinese and Japanese share with other languages; the character beside it decides its script. */
@@ -16,7 +16,7 @@ export const OPENERS = "“‘„\"'«‹「『(（\\[【《〈¿¡—–-";
 /** The end of a sentence, with the marks that close a quotation or a bracket. */
 export const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 
-export const isCjk = (character: string): boolean => CJK.test(character);
+export const isCjk = (character: string): boolean => CJK_CHARACTER.test(character);
 
 /** Whether a line break between two characters is removed without a space. */
 export function joinWithoutSpace(before: string, after: string): boolean {

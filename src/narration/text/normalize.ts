@@ -5,13 +5,14 @@ import { getCharacterAt, getCharacterBefore, joinWithoutSpace } from "./characte
 export const HARD_BREAK = "\u2028";
 
 /** Invisible marks (byte order mark, soft hyphen), and control characters other than white space. */
-const UNSPOKEN = /[\ufeff\u00ad\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/g;
+const UNSPOKEN_CHARACTERS = /[\ufeff\u00ad\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/g;
 
 /** Escape codes of terminals, such as colours. */
 const TERMINAL_CODES = /\x1b\[[\d;]{0,20}[A-Za-z]/g;
 
 /** Removes characters that cannot be spoken; keeps white space. */
-export const dropUnspoken = (text: string): string => text.replace(TERMINAL_CODES, "").replace(UNSPOKEN, "");
+export const dropUnspoken = (text: string): string =>
+  text.replace(TERMINAL_CODES, "").replace(UNSPOKEN_CHARACTERS, "");
 
 /** Normalises line ends to `\n` and the text to NFC, and removes characters that cannot be spoken. */
 export function normalizeLines(text: string): string {

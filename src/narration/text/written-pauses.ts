@@ -13,12 +13,12 @@ const MAX_WRITTEN_PAUSE_SECONDS = 60;
  */
 const MAX_TOTAL_SECONDS = 3600;
 
-const FIGURE = "\\d{1,6}(?:[.,]\\d{1,3})?";
-const UNIT = "ms|milliseconds?|mins?|minutes?|s|secs?|seconds?";
+const NUMBER_PATTERN = "\\d{1,6}(?:[.,]\\d{1,3})?";
+const UNIT_PATTERN = "ms|milliseconds?|mins?|minutes?|s|secs?|seconds?";
 const SECONDS_BY_UNIT = { ms: 0.001, mi: 60, s: 1 } as const;
-const WORD = "pause|break|silence";
-const MARK = new RegExp(
-  `[[(]\\s*(?:(?:${WORD})[\\s:]+(?<figure>${FIGURE})\\s*(?<unit>${UNIT})?|(?<figureFirst>${FIGURE})[\\s-]*(?<unitFirst>${UNIT})[\\s-]+(?:${WORD}))\\s*[\\])]`,
+const PAUSE_WORD = "pause|break|silence";
+const PAUSE_MARK = new RegExp(
+  `[[(]\\s*(?:(?:${PAUSE_WORD})[\\s:]+(?<figure>${NUMBER_PATTERN})\\s*(?<unit>${UNIT_PATTERN})?|(?<figureFirst>${NUMBER_PATTERN})[\\s-]*(?<unitFirst>${UNIT_PATTERN})[\\s-]+(?:${PAUSE_WORD}))\\s*[\\])]`,
   "giu",
 );
 /** Matches the end of a sentence, or a colon or dash before another sentence. */
@@ -85,7 +85,7 @@ function divideByPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
         divided.push({ kind: "paragraph", text, ...(from > 0 ? { continues: true } : {}) });
       }
     };
-    for (const mark of block.text.matchAll(MARK)) {
+    for (const mark of block.text.matchAll(PAUSE_MARK)) {
       if (!isAtEdge(block.text, mark)) continue;
       add(mark.index);
       divided.push({ kind: "pause", seconds: parsePauseSeconds(mark) });

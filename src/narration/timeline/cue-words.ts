@@ -15,30 +15,30 @@ export interface CueWords {
   readonly text: string;
 }
 
-const VOICE = /<v(?:\.[^<>\s]{0,60})?\s+([^<>]{1,100})>/gi;
-const READING = /<rt>[^<>]{0,200}(?:<\/rt>|$)/gi;
-const TAGS =
+const VOICE_TAG = /<v(?:\.[^<>\s]{0,60})?\s+([^<>]{1,100})>/gi;
+const RUBY_READING = /<rt>[^<>]{0,200}(?:<\/rt>|$)/gi;
+const MARKUP_TAGS =
   /<\/?(?:b|i|u|s|c|v|lang|ruby|rt|rp|font|span|p)(?:[.\s][^<>]{0,200})?>|<[\d:.]{5,15}>|\{\\[^{}]{0,200}\}|\{[a-z]:[^{}]{0,40}\}/gi;
-const BREAKS = /<br\s*\/?>|\\N/gi;
+const LINE_BREAKS = /<br\s*\/?>|\\N/gi;
 
-const SONG = /[♪♫♩♬🎵🎶]/u;
+const MUSIC_SIGN = /[♪♫♩♬🎵🎶]/u;
 /** Matches text in brackets. It is removed everywhere, because brackets in subtitles always contain notes. */
-const BRACKETS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
+const BRACKETED_WORDS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
 const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）]{1,300}）)\s*$/;
 /** A sound in parentheses before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */
 const PARENTHESES_FIRST =
   /^(\s*(?:[-–—]\s*)?)(\((?:\p{Ll}[^()\n]{0,60}|[^()\p{Ll}\n]{1,60})\)|（[^（）\n]{1,30}）)\s*(?=\S)/u;
 const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])）]\s*:?\s*(?=\S)/;
 /** Matches the dash before the words of a speaker. A dash before a digit is kept, because it may be a minus sign. */
-const DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
+const DIALOGUE_DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
 
 /** Returns the spoken words of one line; `null` for none. */
 function toSpokenLine(line: string, skipped: SkippedList): string | null {
-  if (SONG.test(line)) {
+  if (MUSIC_SIGN.test(line)) {
     skipped.add("song", line.trim());
     return null;
   }
-  const withoutBrackets = line.replace(BRACKETS, (sound) => {
+  const withoutBrackets = line.replace(BRACKETED_WORDS, (sound) => {
     skipped.add("sound", sound);
     return "";
   });
@@ -56,21 +56,21 @@ function toSpokenLine(line: string, skipped: SkippedList): string | null {
 function joinSpokenLines(text: string, skipped: SkippedList): string {
   const trimmed = text.trim();
   // Check the whole text before its lines, because a song or a sound may span several lines.
-  const isSong = SONG.test(trimmed.slice(0, 2)) && SONG.test(trimmed.slice(-2));
+  const isSong = MUSIC_SIGN.test(trimmed.slice(0, 2)) && MUSIC_SIGN.test(trimmed.slice(-2));
   const isSoundNote = ALL_IN_PARENTHESES.test(trimmed);
   if (isSong || isSoundNote) {
     skipped.add(isSong ? "song" : "sound", trimmed);
     return "";
   }
   const heard = trimmed
-    .replace(BRACKETS, (sound) => sound.replaceAll("\n", " "))
+    .replace(BRACKETED_WORDS, (sound) => sound.replaceAll("\n", " "))
     .split("\n")
     .flatMap((line) => {
       const words = toSpokenLine(line, skipped);
       return words === null ? [] : [words];
     });
   return heard.reduce((all, line) => {
-    const words = line.replace(DASH, "");
+    const words = line.replace(DIALOGUE_DASH, "");
     if (all === "") return words;
     return `${all}${words === line ? "\n" : HARD_BREAK}${words}`;
   }, "");
@@ -86,13 +86,13 @@ export function cleanCueWords(
   isKnown: (name: string) => boolean,
   skipped: SkippedList,
 ): CueWords[] {
-  const text = lines.join("\n").replace(BREAKS, "\n").replace(READING, "");
-  const chunks = text.split(VOICE);
+  const text = lines.join("\n").replace(LINE_BREAKS, "\n").replace(RUBY_READING, "");
+  const chunks = text.split(VOICE_TAG);
   const names: ReadonlyArray<string | null> = [null, ...chunks.filter((_, index) => index % 2 === 1)];
   return chunks
     .filter((_, index) => index % 2 === 0)
     .flatMap((chunk, index) => {
-      const plain = decodeEntities(chunk.replace(TAGS, "")).replaceAll("\\h", " ");
+      const plain = decodeEntities(chunk.replace(MARKUP_TAGS, "")).replaceAll("\\h", " ");
       const [, dash = "", inBrackets = ""] = NAME_FIRST.exec(plain) ?? [];
       const speaker = isKnown(inBrackets.trim()) ? inBrackets.trim() : null;
       const words = speaker === null ? plain : `${dash}${plain.replace(NAME_FIRST, "")}`;

@@ -104,11 +104,11 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
 
 const MAX_SPEED = 2;
 /** Difference between one offered speed and the next. */
-const STEP = 0.05;
+const SPEED_STEP = 0.05;
 
 /** Rounds up to the next offered speed; `null` above the limit of the service. */
 function computeSpeedOver(speed: number): number | null {
-  const needed = Math.ceil(speed / STEP - 1e-6) * STEP;
+  const needed = Math.ceil(speed / SPEED_STEP - 1e-6) * SPEED_STEP;
   return needed <= MAX_SPEED + 1e-9 ? Math.round(needed * 100) / 100 : null;
 }
 

@@ -21,12 +21,12 @@ export interface Subtitles {
 const MAX_CUES = 5000;
 const DAY_SECONDS = 24 * 60 * 60;
 
-const HEADER = /^WEBVTT(?:[ \t]|$)/;
+const VTT_HEADER = /^WEBVTT(?:[ \t]|$)/;
 const NO_CUE = /^(?:NOTE|STYLE|REGION)(?:[ \t]|$)/;
-const NUMBER = /^\s*\d{1,6}\s*$/;
-const FENCE = /^\s*```\s*\w*\s*$/;
+const CUE_NUMBER_LINE = /^\s*\d{1,6}\s*$/;
+const CODE_FENCE = /^\s*```\s*\w*\s*$/;
 /** Matches an incomplete line of times. A line without a digit beside the arrow is text. */
-const ARROW = /^\s*(?:[\d:.,]+\s*-->|-->\s*\d)/;
+const TIMES_ARROW = /^\s*(?:[\d:.,]+\s*-->|-->\s*\d)/;
 
 function refuse(issue: string, remedy?: string): never {
   throw new AudioError("invalid_request", `${issue}. Nothing was sent.`, { remedy });
@@ -45,7 +45,7 @@ interface OpenCue extends CueTimes {
 function parseTimes(line: string, number: number): CueTimes | null {
   const times = parseCueTimes(line);
   if (times === null) {
-    if (!ARROW.test(line)) return null;
+    if (!TIMES_ARROW.test(line)) return null;
     const shownLine = JSON.stringify(shortenExcerpt(line));
     refuse(
       /-->\s*$/.test(line)
@@ -87,15 +87,16 @@ function parseBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedL
       const isId = above.trim() !== "" && parseCueTimes(above) === null;
       // If two cues have no blank line between them, the number of the second cue was read as text of the first cue.
       // Remove the number from the first cue.
-      if (isId && NUMBER.test(above) && last?.lines.at(-1) === above) last.lines.pop();
-      const isOwn = isId && (NUMBER.test(above) || (lines[index - 2] ?? "").trim() === "");
+      if (isId && CUE_NUMBER_LINE.test(above) && last?.lines.at(-1) === above) last.lines.pop();
+      const isOwn = isId && (CUE_NUMBER_LINE.test(above) || (lines[index - 2] ?? "").trim() === "");
       cues.push({ ...times, id: isOwn ? above.trim() : null, lines: [] });
       isSkipped = false;
       continue;
     }
-    if (isSkipped || FENCE.test(line)) continue;
+    if (isSkipped || CODE_FENCE.test(line)) continue;
     if (begins && parseCueTimes(lines[index + 1] ?? "") !== null) continue;
-    if (begins && isVtt && (NO_CUE.test(line) || (last === undefined && HEADER.test(line)))) isSkipped = true;
+    if (begins && isVtt && (NO_CUE.test(line) || (last === undefined && VTT_HEADER.test(line))))
+      isSkipped = true;
     else if (last !== undefined) last.lines.push(line);
     else skipped.add("no_time", line);
   }
@@ -104,7 +105,7 @@ function parseBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedL
 
 /** Names the cues by their numbers if every cue has a number and all are distinct, otherwise by their positions. */
 function buildCueNames(cues: readonly OpenCue[]): string[] {
-  const numbers = cues.flatMap(({ id }) => (id !== null && NUMBER.test(id) ? [id] : []));
+  const numbers = cues.flatMap(({ id }) => (id !== null && CUE_NUMBER_LINE.test(id) ? [id] : []));
   const areNumbered = numbers.length === cues.length && new Set(numbers).size === numbers.length;
   return cues.map(({ id }, index) => (areNumbered && id !== null ? id : `${index + 1}`));
 }
@@ -118,7 +119,7 @@ function buildCueNames(cues: readonly OpenCue[]): string[] {
 export function parseCues(text: string, skipped: SkippedList): Subtitles {
   const lines = normalizeLines(text).split("\n");
   const isVtt = lines.some(
-    (line) => HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),
+    (line) => VTT_HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),
   );
   const openCues = parseBlocks(lines, isVtt, skipped);
   if (openCues.length === 0) {

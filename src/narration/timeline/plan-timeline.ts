@@ -129,12 +129,12 @@ function formatTimestamp(seconds: number): string {
   return `${Math.floor(seconds / 3600)}:${pad(seconds / 60)}:${pad(seconds)}`;
 }
 
-const LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
+const CAPITALS_LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
 const MIN_LABELS = 2;
 
 /** Reports names that will be spoken because no voices are given. */
 function buildLabelRemarks(spoken: readonly Utterance[]): string[] {
-  const names = spoken.flatMap(({ text }) => LABEL.exec(text)?.[1] ?? []);
+  const names = spoken.flatMap(({ text }) => CAPITALS_LABEL.exec(text)?.[1] ?? []);
   if (names.length < MIN_LABELS) return [];
   const shownNames = [...new Set(names)].slice(0, UNKNOWN_SHOWN).join(", ");
   return [

@@ -392,7 +392,7 @@ function describeLateStep({ problems, credits }: NarrationView, call: string): s
   return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
 }
 
-const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
+const UNUSABLE_AUDIO_CODES: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
 
 function describeStoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
@@ -404,7 +404,7 @@ function describeStoppedStep(view: NarrationView, call: string): string {
     return `${call}: it goes on where it stopped, within the ${max} credits that were agreed, and pays for nothing twice.`;
   }
   // Suggest a retake. To repeat the call would not help, because the audio itself is bad.
-  if (UNUSABLE.has(first.code)) {
+  if (UNUSABLE_AUDIO_CODES.has(first.code)) {
     return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }
   if (first.partIndex !== null) {

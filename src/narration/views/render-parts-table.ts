@@ -25,7 +25,7 @@ const STATUS_WORDS: Readonly<Record<PartRecordStatus, string>> = {
   failed: "failed",
 };
 
-const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
+const TABLE_HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
 
 /** Puts text on one line, and escapes the characters that end a cell. */
 const renderCell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
@@ -47,6 +47,10 @@ function renderRow({ number, status, take, record, chapter, text }: PartRow): st
 
 /** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
 export function renderPartsTable(view: NarrationView, parts: readonly PartRow[]): string {
-  const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(renderRow)];
+  const table = [
+    `| ${TABLE_HEAD.join(" | ")} |`,
+    `|${" --- |".repeat(TABLE_HEAD.length)}`,
+    ...parts.map(renderRow),
+  ];
   return `${renderCell(view.title)}\n\n${view.status}. ${renderCell(describeNarration(view))}\n\n${table.join("\n")}\n`;
 }

@@ -38,7 +38,7 @@ export type HoldReason = AdmissionWaitReason | "unavailable" | "credits" | `read
  * The sentence for each reason. Where the remaining time is unknown, the sentence gives the elapsed time, so that two
  * successive answers differ.
  */
-const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
+const SENTENCE_BY_HOLD_REASON: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
   rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
   concurrency: (_left, soFar) => `Waiting for one of the account's two running tasks to end${soFar}.`,
   cooldown: (left) => `The service asked for a pause; about ${left} to go.`,
@@ -68,7 +68,7 @@ const formatSeconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000
  * @param lastedMs time since the hold began
  */
 export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: number): string =>
-  SENTENCES[reason](
+  SENTENCE_BY_HOLD_REASON[reason](
     formatSeconds(leftMs),
     lastedMs === undefined ? "" : ` (${formatSeconds(lastedMs)} so far)`,
   );

@@ -40,7 +40,7 @@ const MAX_STAGES = 6;
 
 /** Whether the record's latest attempt was made for this MCP task and has failed. */
 export const hasFailedAttempt = ({ record, mcpTask }: McpTaskWithRecord): boolean =>
-  record.status === "failed" && record.attempt >= mcpTask.attempt;
+  record.status === "failed" && record.attempt >= mcpTask.firstAttempt;
 
 export class BackgroundRequest implements McpTaskPreparation {
   readonly isResumed: boolean;

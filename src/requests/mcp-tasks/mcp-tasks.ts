@@ -34,7 +34,8 @@ import {
   type WorkingStatus,
 } from "./mcp-task-status.ts";
 
-const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
+const CANCELLED_MESSAGE =
+  "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
 
 interface Running {
   readonly run: BackgroundRequest;
@@ -204,7 +205,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
         return buildMcpTaskStatus(mcpTask, { kind: "done", view });
       }
       case "cancelled":
-        return buildMcpTaskStatus(mcpTask, { kind: "cancelled", message: CANCELLED });
+        return buildMcpTaskStatus(mcpTask, { kind: "cancelled", message: CANCELLED_MESSAGE });
       case "error":
         return buildMcpTaskStatus(mcpTask, { kind: "error", error: fromStoredError(end.error) });
     }

@@ -16,7 +16,7 @@ import type { PreparedRequest } from "./resolve-record.ts";
 const WITHIN_MS = 10 * 60 * 1000;
 const MAX_COMPARED = 20;
 
-const QUOTES = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
+const QUOTATION_MARKS = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
 
 const inputSchema = z.looseObject({ prompt: z.string() });
 
@@ -27,7 +27,7 @@ const inputSchema = z.looseObject({ prompt: z.string() });
 function normalizeForComparison(input: string | null): string | null {
   try {
     const { prompt, ...settings } = inputSchema.parse(JSON.parse(input ?? ""));
-    const words = prompt.normalize("NFKC").replace(QUOTES, "").replace(/\s+/gu, " ").toLowerCase();
+    const words = prompt.normalize("NFKC").replace(QUOTATION_MARKS, "").replace(/\s+/gu, " ").toLowerCase();
     return JSON.stringify([words, settings]);
   } catch {
     return null;

@@ -1,9 +1,9 @@
 /** Builds and parses `req-…` handles, which name a record while it has no task id. */
 import type { RequestRecord } from "../../ledger/record.ts";
 
-const HANDLE = /^req-([0-9a-f]{32})$/;
+const HANDLE_PATTERN = /^req-([0-9a-f]{32})$/;
 
 export const requestHandleOf = (record: Pick<RequestRecord, "recordId">): string => `req-${record.recordId}`;
 
 /** Extracts the record id from a handle; `undefined` if the text is not a handle. */
-export const recordIdOfRequestHandle = (text: string): string | undefined => HANDLE.exec(text)?.[1];
+export const recordIdOfRequestHandle = (text: string): string | undefined => HANDLE_PATTERN.exec(text)?.[1];

@@ -13,12 +13,12 @@ export interface Draw {
   readonly credits: number;
 }
 
-const expiryMs = (grant: GrantTerms): number =>
+const computeExpiryMs = (grant: GrantTerms): number =>
   grant.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(grant.expires_at);
 
 /** Returns false for an expired, refunded or disputed grant, which gives neither credits nor access. */
 const isAlive = (grant: GrantTerms, wallMs: number): boolean =>
-  grant.state === "paid" && wallMs < expiryMs(grant);
+  grant.state === "paid" && wallMs < computeExpiryMs(grant);
 
 /** Returns whether an account may create tasks: it needs a paid pack or an active paid subscription, not only gifts. */
 export function hasUnlockingGrant(grants: readonly GrantTerms[], wallMs: number): boolean {
@@ -45,7 +45,9 @@ export function planDraws(grants: readonly Grant[], credits: number, wallMs: num
     .filter((grant) => isAlive(grant, wallMs) && countLeftCredits(grant) > 0)
     // Check for equality first. For two grants without an expiry date, the difference would be Infinity minus Infinity,
     // which is NaN.
-    .sort((a, b) => (expiryMs(a) === expiryMs(b) ? 0 : expiryMs(a) - expiryMs(b)));
+    .sort((a, b) =>
+      computeExpiryMs(a) === computeExpiryMs(b) ? 0 : computeExpiryMs(a) - computeExpiryMs(b),
+    );
   const draws: Draw[] = [];
   let missingCredits = credits;
   for (const grant of byExpiry) {

@@ -23,7 +23,7 @@ const MAX_ID_CHARACTERS = 65_536;
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Converts any error to the `ServiceError` that clients see. An internal error, such as a bug, becomes a 503. */
-function asServiceError(error: FastifyError, deps: RouteDeps): ServiceError {
+function toServiceError(error: FastifyError, deps: RouteDeps): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error.statusCode !== undefined && error.statusCode < 500) {
     return invalidRequestError("The request could not be understood.");
@@ -32,7 +32,7 @@ function asServiceError(error: FastifyError, deps: RouteDeps): ServiceError {
   return new ServiceError("temporarily_unavailable", "The service is temporarily unavailable.");
 }
 
-function refuse(error: ServiceError, reply: FastifyReply): FastifyReply {
+function sendError(error: ServiceError, reply: FastifyReply): FastifyReply {
   return reply.code(error.status).headers(error.headers).send(buildErrorBody(error.code, error.message));
 }
 
@@ -51,8 +51,12 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
     if (request.is404) requireAccount(deps.directory, request);
   });
   registerBodyParser(app);
-  app.setErrorHandler<FastifyError>((error, _request, reply) => refuse(asServiceError(error, deps), reply));
-  app.setNotFoundHandler((_request: FastifyRequest, reply: FastifyReply) => refuse(notFoundError(), reply));
+  app.setErrorHandler<FastifyError>((error, _request, reply) =>
+    sendError(toServiceError(error, deps), reply),
+  );
+  app.setNotFoundHandler((_request: FastifyRequest, reply: FastifyReply) =>
+    sendError(notFoundError(), reply),
+  );
   registerFaultsRoute(app, deps.faults);
   app.register(async (api) => {
     registerAuthentication(api, deps.directory, deps.faults);

@@ -25,7 +25,7 @@ const TAIL_SECONDS = 0.1;
 
 const toSemitones = ({ pitch, rendition }: SpeechRequest): number => pitch + (rendition?.semitones ?? 0);
 
-function traitsFor({ voice, rendition }: SpeechRequest): VoiceTraits {
+function deriveRequestTraits({ voice, rendition }: SpeechRequest): VoiceTraits {
   const traits = deriveTraits(voice);
   return { ...traits, tempo: traits.tempo * (rendition?.pace ?? 1) };
 }
@@ -56,7 +56,7 @@ async function renderBreath(
 
 /** Renders all breaths with silences between them, up to `MAX_AUDIO_SECONDS`. Returns null if nothing is audible. */
 async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Float32Array | null> {
-  const traits = traitsFor(request);
+  const traits = deriveRequestTraits(request);
   const languages = VOICES.find((voice) => voice.id === request.voice)?.languages ?? [];
   const silence = (seconds: number): number =>
     Math.round((seconds * rateHz) / (request.speed * traits.tempo));

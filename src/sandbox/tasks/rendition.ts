@@ -6,14 +6,14 @@ const PACE_SPREAD = 0.03;
 const PITCH_SPREAD_SEMITONES = 0.3;
 
 /** Converts four bytes of a digest to a number from -1 to 1. */
-const spreadFrom = (digest: Buffer, offset: number): number =>
+const computeSpread = (digest: Buffer, offset: number): number =>
   (digest.readUInt32BE(offset) / 0xffff_ffff) * 2 - 1;
 
 /** Derives the variation from the task's id, so that it is fixed for each task. */
 export function deriveRendition(taskId: string): SpeechVariation {
   const digest = createHash("sha256").update(`rendition of ${taskId}`).digest();
   return {
-    pace: 1 + PACE_SPREAD * spreadFrom(digest, 0),
-    semitones: PITCH_SPREAD_SEMITONES * spreadFrom(digest, 4),
+    pace: 1 + PACE_SPREAD * computeSpread(digest, 0),
+    semitones: PITCH_SPREAD_SEMITONES * computeSpread(digest, 4),
   };
 }

@@ -60,7 +60,7 @@ export class TaskRegistry {
       );
     }
     const createdMs = this.#options.clock.wallMs();
-    const draws = drawsFor(account, createdMs);
+    const draws = planDrawsOf(account, createdMs);
     this.#requireRoom(account);
     const mustFail = this.#options.faults.takeFailure();
     const id = createTaskId();
@@ -112,7 +112,7 @@ export class TaskRegistry {
 const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-function drawsFor({ grants }: Account, wallMs: number): Draw[] {
+function planDrawsOf({ grants }: Account, wallMs: number): Draw[] {
   if (!hasUnlockingGrant(grants, wallMs)) {
     throw new ServiceError(
       "purchase_required",

@@ -98,7 +98,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
       const mcpTask = await opened(setup, record);
       const failed = await setup.change(record, { status: "failed", taskId: "task-1" });
       const next = await opened(setup, failed);
-      expect(next.attempt).toBe(2);
+      expect(next.firstAttempt).toBe(2);
       const error = { code: "task_failed", message: "lost" };
       const again = { status: "waiting", taskId: null, attempt: 2 } as const;
       await setup.write(failed, again, { failedAttempt: { attempt: 1, error, atMs: 70 } });
@@ -122,7 +122,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
         apiKeyId: setup.apiKeyId,
         targetId: narrationId,
         openedAtMs: 10,
-        attempt: 1,
+        firstAttempt: 1,
         saveOptions: { ...SAVE_OPTIONS, replayed: false },
         cancelRequestedAtMs: null,
         endedAtMs: null,

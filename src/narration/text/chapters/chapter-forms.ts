@@ -68,37 +68,37 @@ const buildWordPattern = (words: ReadonlySet<string>): string => {
   ]);
   return `(?:${[...new Set(spellings)].join("|")})`;
 };
-const ARTICLE = buildWordPattern(ARTICLES);
-const CONNECTOR = buildWordPattern(NUMBER_CONNECTORS);
+const ARTICLE_PATTERN = buildWordPattern(ARTICLES);
+const CONNECTOR_PATTERN = buildWordPattern(NUMBER_CONNECTORS);
 const ORDINAL_SUFFIX = buildWordPattern(ORDINAL_SUFFIXES);
 
 const buildNumberPattern = (furtherWords: number): string =>
-  `(?:\\d{1,4}${ORDINAL_SUFFIX}?|[IVXLCDMivxlcdm]{1,12}|(?:${ARTICLE} )?\\p{L}{2,14}(?:[ -](?:${CONNECTOR} )?\\p{L}{2,12}){${furtherWords}})`;
-const REST =
+  `(?:\\d{1,4}${ORDINAL_SUFFIX}?|[IVXLCDMivxlcdm]{1,12}|(?:${ARTICLE_PATTERN} )?\\p{L}{2,14}(?:[ -](?:${CONNECTOR_PATTERN} )?\\p{L}{2,12}){${furtherWords}})`;
+const TITLE_PATTERN =
   "(?:[.:)]?$|\\s*(?:[.:)]|[—–-]{1,2})\\s*(?<title>\\S.*)$|\\s+(?<bareTitle>[“‘\"'«¿¡]*\\p{Lu}.*)$)";
 /** Tries the longest number first: `Dua Puluh Satu` is 21, although it begins with `Dua` (2). */
 const WORD_FIRST = [2, 1, 0].map(
   (furtherWords) =>
     new RegExp(
-      `^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${buildNumberPattern(furtherWords)})${REST}`,
+      `^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${buildNumberPattern(furtherWords)})${TITLE_PATTERN}`,
       "u",
     ),
 );
 const WORD_LAST = new RegExp(
-  `^(?<number>(?:${ARTICLE} )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}${ORDINAL_SUFFIX}) (?<word>\\p{L}{3,15})${REST}`,
+  `^(?<number>(?:${ARTICLE_PATTERN} )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}${ORDINAL_SUFFIX}) (?<word>\\p{L}{3,15})${TITLE_PATTERN}`,
   "u",
 );
 const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";
-const CJK = new RegExp(
+const CJK_FORM = new RegExp(
   `^(?:第 ?(?<number>${CJK_NUMBER}) ?(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))(?<mark>[\\s:：、.．・]*)(?<title>.*)$`,
 );
-const BARE = new RegExp(
+const BARE_FORM = new RegExp(
   `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
   "u",
 );
-const DECIMAL = /^[(（]?(?<chapter>\d{1,2})\.(?<number>\d{1,2})(?<mark>[.)）:]?)\s+(?<title>\S.*)$/u;
+const DECIMAL_FORM = /^[(（]?(?<chapter>\d{1,2})\.(?<number>\d{1,2})(?<mark>[.)）:]?)\s+(?<title>\S.*)$/u;
 /** A number alone between dashes or in brackets, as in `--IV--` and `[ 1 ]`. */
-const FRAMED =
+const FRAMED_FORM =
   /^(?:(?<dashes>[-–—]{1,3}) ?(?<number>[IVXLC]{1,9}) ?[-–—]{1,3}|\[ ?(?<inner>\d{1,3}|[IVXLC]{1,9}) ?\])$/;
 const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
 
@@ -128,7 +128,7 @@ function matchWordForm(
 }
 
 function matchCjkForm(line: string): ChapterForm | null {
-  const { groups } = CJK.exec(line) ?? {};
+  const { groups } = CJK_FORM.exec(line) ?? {};
   if (groups === undefined) return null;
   const number = parseNumeral(groups["number"] ?? groups["scrollNumber"] ?? "");
   const word = groups["word"] ?? groups["scroll"] ?? "";
@@ -147,7 +147,7 @@ function matchCjkForm(line: string): ChapterForm | null {
 
 /** Parses a heading below a chapter, such as `1.1) What it is`. */
 function matchDecimalForm(line: string): ChapterForm | null {
-  const { chapter, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
+  const { chapter, number, mark, title } = DECIMAL_FORM.exec(line)?.groups ?? {};
   if (title === undefined || title.length > BARE_TITLE_CODE_UNITS) return null;
   return {
     key: `decimal ${mark} title`,
@@ -163,7 +163,7 @@ function matchDecimalForm(line: string): ChapterForm | null {
 
 function matchBareForm(line: string): ChapterForm | null {
   if (line.length > MAX_BARE_CODE_UNITS) return null;
-  const { groups } = BARE.exec(line) ?? {};
+  const { groups } = BARE_FORM.exec(line) ?? {};
   const number = parseNumeral(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
   if (number === null || (groups === undefined && number.style !== "words")) return null;
   const title = groups?.["title"];
@@ -182,7 +182,7 @@ function matchBareForm(line: string): ChapterForm | null {
 }
 
 function matchFramedForm(line: string): ChapterForm | null {
-  const { dashes = "[", number, inner = number } = FRAMED.exec(line)?.groups ?? {};
+  const { dashes = "[", number, inner = number } = FRAMED_FORM.exec(line)?.groups ?? {};
   const numeral = inner === undefined ? null : parseNumeral(inner);
   if (numeral === null) return null;
   const { style, value } = numeral;

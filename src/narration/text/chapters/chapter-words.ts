@@ -134,56 +134,66 @@ const WORDS_BY_LANGUAGE = {
   fr: { contents: ["table des matières"] },
 } as const satisfies Readonly<Record<string, ChapterWords>>;
 
-const LANGUAGES: readonly ChapterWords[] = Object.values(WORDS_BY_LANGUAGE);
+const WORDS_OF_ALL_LANGUAGES: readonly ChapterWords[] = Object.values(WORDS_BY_LANGUAGE);
 
 /** Splits a list of words. Returns no words for an absent list. */
 const splitWords = (words: string | undefined): readonly string[] => words?.split(" ") ?? [];
 
 /** Words before or after the number of a part. */
-export const PART_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ parts }) => splitWords(parts)));
+export const PART_WORDS: ReadonlySet<string> = new Set(
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ parts }) => splitWords(parts)),
+);
 /** Words before or after the number of a chapter. */
 export const CHAPTER_WORDS: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ chapters }) => splitWords(chapters)),
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ chapters }) => splitWords(chapters)),
 );
 /** Words before or after the number of an act. */
-export const ACT_WORDS: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ acts }) => splitWords(acts)));
+export const ACT_WORDS: ReadonlySet<string> = new Set(
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ acts }) => splitWords(acts)),
+);
 /** Words that a caller may write before the numbers of chapters. */
 export const CHOICE_WORDS: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ choice }) => splitWords(choice)),
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ choice }) => splitWords(choice)),
 );
 export const ARTICLES: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ articles }) => splitWords(articles)),
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ articles }) => splitWords(articles)),
 );
 export const NUMBER_CONNECTORS: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ connectors }) => splitWords(connectors)),
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ connectors }) => splitWords(connectors)),
 );
 export const ORDINAL_SUFFIXES: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ ordinalSuffixes }) => splitWords(ordinalSuffixes)),
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ ordinalSuffixes }) => splitWords(ordinalSuffixes)),
 );
 /**
  * Words before or after the number of something else, such as a figure or a day. Articles and connectors are included,
  * because the number beside such a word is not the number of a heading: `THE FIRST ACT`.
  */
 export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set([
-  ...LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
+  ...WORDS_OF_ALL_LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
   ...ARTICLES,
   ...NUMBER_CONNECTORS,
 ]);
-export const UNNUMBERED_HEADINGS: readonly string[] = LANGUAGES.flatMap(({ unnumbered = [] }) => unnumbered);
-export const CONTENTS_TITLES: ReadonlySet<string> = new Set(
-  LANGUAGES.flatMap(({ contents = [] }) => contents),
+export const UNNUMBERED_HEADINGS: readonly string[] = WORDS_OF_ALL_LANGUAGES.flatMap(
+  ({ unnumbered = [] }) => unnumbered,
 );
-export const END_LINES: ReadonlySet<string> = new Set(LANGUAGES.flatMap(({ ends = [] }) => ends));
+export const CONTENTS_TITLES: ReadonlySet<string> = new Set(
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ contents = [] }) => contents),
+);
+export const END_LINES: ReadonlySet<string> = new Set(
+  WORDS_OF_ALL_LANGUAGES.flatMap(({ ends = [] }) => ends),
+);
 
 /** The value of each word that is a number, from 1 to 100. */
 export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
-  LANGUAGES.flatMap(({ cardinals, ordinals, feminineOrdinals, tens, ordinalTens, otherNumbers = {} }) => [
-    ...[cardinals, ordinals, feminineOrdinals].flatMap((words) =>
-      splitWords(words).map((word, at) => [word, at + 1] as const),
-    ),
-    ...[tens, ordinalTens].flatMap((words) =>
-      splitWords(words).map((word, at) => [word, (at + 2) * 10] as const),
-    ),
-    ...Object.entries(otherNumbers),
-  ]),
+  WORDS_OF_ALL_LANGUAGES.flatMap(
+    ({ cardinals, ordinals, feminineOrdinals, tens, ordinalTens, otherNumbers = {} }) => [
+      ...[cardinals, ordinals, feminineOrdinals].flatMap((words) =>
+        splitWords(words).map((word, at) => [word, at + 1] as const),
+      ),
+      ...[tens, ordinalTens].flatMap((words) =>
+        splitWords(words).map((word, at) => [word, (at + 2) * 10] as const),
+      ),
+      ...Object.entries(otherNumbers),
+    ],
+  ),
 );

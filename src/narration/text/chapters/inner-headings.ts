@@ -9,14 +9,14 @@ import { parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_HEADING_CODE_UNITS = 80;
 const MIN_HEADINGS = 2;
-const BEGINS = /^\s*[\p{Lu}\p{Lo}\d]/u;
+const BEGINS_HEADING = /^\s*[\p{Lu}\p{Lo}\d]/u;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
 /** Whether a line is only the number of a chapter and ends its paragraph, such as `第三章` below the name of a website. */
 function closesParagraph(lines: readonly string[], at: number): boolean {
   const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];
-  if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line))
+  if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line))
     return false;
   const form = parseChapterForm(collapseSpaces(line).trim());
   const isApart = isCjk(line.trim().charAt(0)) || ENDS_SENTENCE.test(above ?? "") || !hasWords(above ?? "");
@@ -42,7 +42,7 @@ export function separateHeadings(text: string): string {
   const lines = text.split("\n");
   const isHeading = (at: number): boolean => {
     const line = lines[at] ?? "";
-    if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS.test(line)) return false;
+    if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line)) return false;
     return parseChapterForm(collapseSpaces(line).trim())?.kind === "known";
   };
   const found = new Set<number>();

@@ -14,14 +14,14 @@ interface ChapterHeading {
 
 const MAX_HEADING_CODE_UNITS = 100;
 
-const UNNUMBERED = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$`, "i");
+const UNNUMBERED_HEADING = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$`, "i");
 
 /** Punctuation marks that cannot end a chapter title. */
 const NO_TITLE_END = /[.。…,，;；:：]$/;
 
 function parseHeadingLine(line: string): { readonly level: number; readonly title: string } | null {
   if (line.length > MAX_HEADING_CODE_UNITS) return null;
-  if (UNNUMBERED.test(line)) return { level: LEVEL.chapter, title: "" };
+  if (UNNUMBERED_HEADING.test(line)) return { level: LEVEL.chapter, title: "" };
   const form = parseChapterForm(line);
   if (form?.kind !== "known" || form.isNumberFirst || form.markedTitle === null) return null;
   return NO_TITLE_END.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
@@ -57,7 +57,7 @@ function buildHeadingText(text: string): string {
 }
 
 /** Matches the {@link ChapterForm.key} of an act. Acts are divided into scenes, not into chapters with titles. */
-const ACT = new RegExp(` (?:${[...ACT_WORDS].join("|")})$`);
+const ENDS_WITH_ACT = new RegExp(` (?:${[...ACT_WORDS].join("|")})$`);
 
 /** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
 function findLastOccurrences(
@@ -94,7 +94,7 @@ export function markChapters(
   const { headings: sequence, contentsEntries, contents } = findSequences(blocks);
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
-  const hasChapters = forms.some(({ level, key }) => level > 1 || ACT.test(key));
+  const hasChapters = forms.some(({ level, key }) => level > 1 || ENDS_WITH_ACT.test(key));
   const titled = findLastOccurrences(blocks, hasChapters && !titles.areInContents ? NO_TITLES : titles);
   const headings = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || contentsEntries.has(index) || contents.has(index)) return null;

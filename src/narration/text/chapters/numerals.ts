@@ -23,7 +23,7 @@ function parseNumberWords(text: string): number | null {
   return value;
 }
 
-const ROMAN: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
+const ROMAN_DIGITS: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
 const ROMAN_FORM = /^M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$/;
 
 function parseRoman(text: string): number | null {
@@ -32,8 +32,8 @@ function parseRoman(text: string): number | null {
   if (!ROMAN_FORM.test(upper)) return null;
   let value = 0;
   for (let index = 0; index < upper.length; index += 1) {
-    const digitValue = ROMAN[upper.charAt(index)] ?? 0;
-    value += digitValue < (ROMAN[upper.charAt(index + 1)] ?? 0) ? -digitValue : digitValue;
+    const digitValue = ROMAN_DIGITS[upper.charAt(index)] ?? 0;
+    value += digitValue < (ROMAN_DIGITS[upper.charAt(index + 1)] ?? 0) ? -digitValue : digitValue;
   }
   return value;
 }

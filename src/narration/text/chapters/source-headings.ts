@@ -21,7 +21,7 @@ export function parseSourceHeading(
   return text.startsWith(HEADING_SENTINEL) ? { level: Number(text.charAt(1)), text: text.slice(2) } : null;
 }
 
-const WIKI = /^(={2,5}) *([^=\n]{1,100}?) *\1$/;
+const WIKI_HEADING = /^(={2,5}) *([^=\n]{1,100}?) *\1$/;
 /** Texinfo underlines chapters with stars. */
 const UNDERLINE = /^(\*|=|-|~){3,}$/;
 const MIN_UNDERLINED = 2;
@@ -38,7 +38,7 @@ export function markUnderlined(text: string): string {
   const lines = text.split("\n").map((line) => line.trimEnd());
   const belowStars = lines.some((line) => /^\*{3,}$/.test(line)) ? 1 : 0;
   const found = lines.map((line, at) => {
-    const wiki = WIKI.exec(line)?.[1]?.length;
+    const wiki = WIKI_HEADING.exec(line)?.[1]?.length;
     if (wiki !== undefined) return wiki;
     const mark = UNDERLINE.exec(lines[at + 1] ?? "")?.[1];
     const isAlone = at === 0 || lines[at - 1] === "";
@@ -50,7 +50,7 @@ export function markUnderlined(text: string): string {
   return lines
     .map((line, at) => {
       const level = found[at] ?? 0;
-      if (level > 0) return markHeadingLine(level, WIKI.exec(line)?.[2] ?? line);
+      if (level > 0) return markHeadingLine(level, WIKI_HEADING.exec(line)?.[2] ?? line);
       return (found[at - 1] ?? 0) > 0 && UNDERLINE.test(line) ? "" : line;
     })
     .join("\n");

@@ -17,8 +17,8 @@ const MIN_TITLES_BELOW = 3;
  * Matches lines that are sentences, and therefore not titles. A line that only ends with a full stop does not match,
  * because titles in old books end with one. A line with a full stop between two sentences matches.
  */
-const SENTENCE = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}|[:：]\s*\S/u;
-const SPOKEN = /^["“«„「『—–].*[.。][”’"'»」』]?$/;
+const SENTENCE_MARK = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}|[:：]\s*\S/u;
+const QUOTED_SPEECH = /^["“«„「『—–].*[.。][”’"'»」』]?$/;
 
 /** Whether a paragraph is one short line, in capitals or without the marks of a sentence. */
 function isTitle(block: SourceBlock | undefined): boolean {
@@ -27,7 +27,8 @@ function isTitle(block: SourceBlock | undefined): boolean {
   if (text === "" || text.length > MAX_TITLE_CODE_UNITS || text.includes(HARD_BREAK)) return false;
   const isInCapitals = /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text);
   return (
-    isInCapitals || (/^["“«„「『]?[\p{Lu}\p{Lo}\d]/u.test(text) && !SPOKEN.test(text) && !SENTENCE.test(text))
+    isInCapitals ||
+    (/^["“«„「『]?[\p{Lu}\p{Lo}\d]/u.test(text) && !QUOTED_SPEECH.test(text) && !SENTENCE_MARK.test(text))
   );
 }
 

@@ -22,9 +22,9 @@ export const findWordStarts = (text: string): number[] => startsAfter(/\s+/g, te
  * Matches code points that belong to the character before them: marks, joiners, variation selectors, skin tones, tags,
  * jamo.
  */
-const EXTENDS =
+const EXTENDS_GRAPHEME =
   /^(?:\p{M}|\p{Variation_Selector}|\p{Emoji_Modifier}|[\u200c\u{e0020}-\u{e007f}\u1160-\u11ff\ud7b0-\ud7fb\uff9e\uff9f])$/u;
-const JOINER = "\u200d";
+const ZERO_WIDTH_JOINER = "\u200d";
 const isFlagLetter = (character: string): boolean => /^[\u{1f1e6}-\u{1f1ff}]$/u.test(character);
 
 /** Finds where visible characters begin, except the first. */
@@ -36,10 +36,10 @@ export function findGraphemeStarts(text: string): number[] {
   for (const character of text) {
     const isFlag = isFlagLetter(character);
     const isGlued =
-      previous === JOINER ||
+      previous === ZERO_WIDTH_JOINER ||
       (isFlag && flagLetters % 2 === 1) ||
-      character === JOINER ||
-      EXTENDS.test(character);
+      character === ZERO_WIDTH_JOINER ||
+      EXTENDS_GRAPHEME.test(character);
     if (index > 0 && !isGlued) starts.push(index);
     flagLetters = isFlag ? flagLetters + 1 : 0;
     previous = character;

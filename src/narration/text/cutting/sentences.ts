@@ -8,7 +8,10 @@ import { isAbbreviation } from "./abbreviations.ts";
 /**
  * Matches the marks that end a sentence, and the closing marks after them. Each of `. . .` and `? . . .` is one match.
  */
-const END = new RegExp(`([.!?…。！？．｡]+(?:[ \\u00a0]\\.+(?![\\p{L}\\p{N}]))*)([${CLOSERS}]*)`, "gu");
+const SENTENCE_END = new RegExp(
+  `([.!?…。！？．｡]+(?:[ \\u00a0]\\.+(?![\\p{L}\\p{N}]))*)([${CLOSERS}]*)`,
+  "gu",
+);
 const SPACE_AND_OPENERS = new RegExp(`[\\s${OPENERS}]*`, "y");
 const CJK_TERMINATOR = /[。！？．｡]/;
 const CJK_OPENER = /[“‘「『（【《〈]/;
@@ -60,7 +63,7 @@ export function findSentenceStarts(text: string): number[] {
   for (const line of lines) {
     if (offset > 0 && line !== "") starts.push(offset);
     const first = starts.length;
-    for (const match of line.matchAll(END)) {
+    for (const match of line.matchAll(SENTENCE_END)) {
       const [all, run = "", closers = ""] = match;
       const after = match.index + all.length;
       if (after >= line.trimEnd().length) break;

@@ -30,7 +30,7 @@ export interface PartText {
   readonly endsParagraph: boolean;
 }
 
-const JOINT = measureSpoken(PARAGRAPH_JOINT);
+const JOINT_SIZE = measureSpoken(PARAGRAPH_JOINT);
 
 /** Computes the size of a part that consists of any range of the units. */
 class UnitSequence {
@@ -54,7 +54,7 @@ class UnitSequence {
         const isInside = previous.paragraph === unit.paragraph;
         const joint = isInside
           ? measureSpoken(paragraphs[unit.paragraph] ?? "", previous.end, unit.start)
-          : JOINT;
+          : JOINT_SIZE;
         milliseconds += joint.speechMs;
         codePoints += joint.codePoints;
       }

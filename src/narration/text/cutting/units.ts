@@ -57,12 +57,12 @@ function findTrimmedEnd(text: string, start: number, end: number): number {
   return last;
 }
 
-const QUOTATION = /[「『」』]/g;
+const QUOTATION_MARK = /[「『」』]/g;
 
 /** Counts the East Asian quotations that a sentence opens, minus those that it closes. */
 function openQuotations(sentence: string): number {
   let depth = 0;
-  for (const [mark] of sentence.matchAll(QUOTATION)) depth += mark === "「" || mark === "『" ? 1 : -1;
+  for (const [mark] of sentence.matchAll(QUOTATION_MARK)) depth += mark === "「" || mark === "『" ? 1 : -1;
   return depth;
 }
 

@@ -10,7 +10,7 @@ const LATIN_1 =
   "ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
 
 /** Names of code points outside U+00A0 to U+00FF, each with its code point in hexadecimal. */
-const OTHERS =
+const OTHER_ENTITIES =
   "apos:27 quot:22 amp:26 lt:3c gt:3e OElig:152 oelig:153 Scaron:160 scaron:161 Yuml:178 fnof:192 " +
   "circ:2c6 tilde:2dc Alpha:391 Beta:392 Gamma:393 Delta:394 Epsilon:395 Zeta:396 Eta:397 Theta:398 " +
   "Iota:399 Kappa:39a Lambda:39b Mu:39c Nu:39d Xi:39e Omicron:39f Pi:3a0 Rho:3a1 Sigma:3a3 Tau:3a4 " +
@@ -29,15 +29,15 @@ const OTHERS =
   "lceil:2308 rceil:2309 lfloor:230a rfloor:230b lang:2329 rang:232a loz:25ca spades:2660 clubs:2663 " +
   "hearts:2665 diams:2666";
 
-const NAMED: ReadonlyMap<string, string> = new Map([
+const NAMED_ENTITIES: ReadonlyMap<string, string> = new Map([
   ...LATIN_1.split(" ").map((name, index) => [name, String.fromCharCode(0xa0 + index)] as const),
-  ...OTHERS.split(" ").map((entry) => {
+  ...OTHER_ENTITIES.split(" ").map((entry) => {
     const [name = "", hex = ""] = entry.split(":");
     return [name, String.fromCharCode(Number.parseInt(hex, 16))] as const;
   }),
 ]);
 
-const REFERENCE = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));/g;
+const ENTITY_REFERENCE = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));/g;
 
 const LOST_CHARACTER = 0xfffd;
 
@@ -52,9 +52,9 @@ function decodeNumber(codePoint: number): string {
 /** Replaces the references in a text; names that HTML 4 does not have stay unchanged. */
 export function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
-  return text.replace(REFERENCE, (reference, decimal?: string, hex?: string, name?: string) => {
+  return text.replace(ENTITY_REFERENCE, (reference, decimal?: string, hex?: string, name?: string) => {
     if (decimal !== undefined) return decodeNumber(Number(decimal));
     if (hex !== undefined) return decodeNumber(Number.parseInt(hex, 16));
-    return NAMED.get(name ?? "") ?? reference;
+    return NAMED_ENTITIES.get(name ?? "") ?? reference;
   });
 }

@@ -2,7 +2,7 @@
  * Distinguishes tags of HTML from words in angle brackets, as in `<name of author>` or `Array<string>`. Evidence: form.
  */
 
-const ELEMENTS: ReadonlySet<string> = new Set(
+const HTML_ELEMENTS: ReadonlySet<string> = new Set(
   (
     "a abbr acronym address applet area article aside audio b base bdi bdo big blockquote body br button canvas " +
     "caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset " +
@@ -14,7 +14,7 @@ const ELEMENTS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-export const isHtmlElement = (name: string): boolean => ELEMENTS.has(name.toLowerCase());
+export const isHtmlElement = (name: string): boolean => HTML_ELEMENTS.has(name.toLowerCase());
 
 /**
  * Whether angle brackets contain words, and not markup. Markup is an HTML element, a closing tag, a tag with

@@ -6,9 +6,9 @@
 import { OPENERS } from "../characters.ts";
 
 /** The beginning of a sentence, in any script. */
-const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
+const BEGINS_SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
 /** The mark of a list item, such as `a)`, `(iv)`, `1.` and `•`. */
-const CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
+const BEGINS_CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
 const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
 /** Signs of code that occur in no other text, not even in contracts. */
 const CERTAINLY_CODE = /[{}\\]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
@@ -17,7 +17,7 @@ const WORD =
   /^["'`“”‘’«»<([¡¿]*(?:\p{L}[\p{L}\p{M}\p{N}'’.-]*|\p{N}[\p{N}.,:%-]*|[–—&/-]+)["'`“”‘’«»>)\]]*[.,;:!?…]*["'“”‘’«»>)\]]*$/u;
 const WORDS_SHARE = 0.9;
 const MIN_WORDS = 6;
-const PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;
+const WORD_WITH_PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;
 
 /**
  * Whether an indented block is text and not code.
@@ -25,10 +25,10 @@ const PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;
  * @param block without its indentation
  */
 export function isTextNotCode(block: string): boolean {
-  if (SENTENCE.test(block) && !LIKE_CODE.test(block)) return true;
+  if (BEGINS_SENTENCE.test(block) && !LIKE_CODE.test(block)) return true;
   if (CERTAINLY_CODE.test(block)) return false;
-  const isClause = CLAUSE.test(block);
-  if (!isClause && !SENTENCE.test(block) && !PUNCTUATION.test(block)) return false;
+  const isClause = BEGINS_CLAUSE.test(block);
+  if (!isClause && !BEGINS_SENTENCE.test(block) && !WORD_WITH_PUNCTUATION.test(block)) return false;
   const tokens = block.split(/\s+/).filter((token) => token !== "");
   const words = tokens.filter((token) => WORD.test(token)).length;
   return (

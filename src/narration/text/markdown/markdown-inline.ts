@@ -19,7 +19,7 @@ const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
 const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
 
 /** Status badges of projects. Evidence: form of the address. */
-const BADGE = /shields\.io|badge|badgen\.net|\/workflows\/[^?]*\.svg|travis-ci|codecov\.io/i;
+const BADGE_ADDRESS = /shields\.io|badge|badgen\.net|\/workflows\/[^?]*\.svg|travis-ci|codecov\.io/i;
 
 /** Whether a link contains nothing but a badge or an SVG image. */
 function isBadge({ tokens }: Tokens.Link): boolean {
@@ -27,7 +27,7 @@ function isBadge({ tokens }: Tokens.Link): boolean {
   return (
     more.length === 0 &&
     image?.type === "image" &&
-    (BADGE.test(`${image["href"]}`) || /\.svg(?:\?|$)/i.test(`${image["href"]}`))
+    (BADGE_ADDRESS.test(`${image["href"]}`) || /\.svg(?:\?|$)/i.test(`${image["href"]}`))
   );
 }
 
@@ -61,7 +61,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
         ? getSpokenAddress(token.href, token.text)
         : renderInlineText(token.tokens, skipped);
     case "image": {
-      if (BADGE.test(token.href)) {
+      if (BADGE_ADDRESS.test(token.href)) {
         skipped.add("badge", token.text || token.href);
         return "";
       }

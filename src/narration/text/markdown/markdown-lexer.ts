@@ -2,31 +2,31 @@
 import { Lexer, Marked, type MarkedToken, type Token, type TokenizerExtension } from "marked";
 import { AudioError } from "../../../errors.ts";
 
-const FOOTNOTE = "footnote";
+const FOOTNOTE_TYPE = "footnote";
 
 /** Recognises a footnote `[^1]: …` with its indented lines. The library would read it as a paragraph with links. */
 const footnoteDefinition: TokenizerExtension = {
-  name: FOOTNOTE,
+  name: FOOTNOTE_TYPE,
   level: "block",
   tokenizer: (source) => {
     const [raw] =
       /^ {0,3}\[\^[^\]\n]+\]:.*(?:\n(?!\s*\n| {0,3}\[\^).+|\n+(?: {2,}|\t).+)*(?:\n|$)/.exec(source) ?? [];
-    return raw === undefined ? undefined : { type: FOOTNOTE, raw };
+    return raw === undefined ? undefined : { type: FOOTNOTE_TYPE, raw };
   },
 };
 
 const { defaults } = new Marked({ gfm: true, extensions: [footnoteDefinition] });
 
 /** Whether a token comes from the library, and is not our footnote token. */
-export const isLibraryToken = (token: Token): token is MarkedToken => token.type !== FOOTNOTE;
+export const isLibraryToken = (token: Token): token is MarkedToken => token.type !== FOOTNOTE_TYPE;
 
 /**
  * Maximum nesting of lists and quotations. It is limited because parsing nested lists and quotations takes quadratic
  * time.
  */
 const MAX_NESTING = 24;
-const MARKER = "[ \\t]*(?:>|[-*+](?=[ \\t])|\\d{1,9}[.)](?=[ \\t]))";
-const DEEP_MARKERS = new RegExp(`^((?:${MARKER}){${MAX_NESTING}})(?:${MARKER})+`, "gm");
+const BLOCK_MARKER = "[ \\t]*(?:>|[-*+](?=[ \\t])|\\d{1,9}[.)](?=[ \\t]))";
+const DEEP_MARKERS = new RegExp(`^((?:${BLOCK_MARKER}){${MAX_NESTING}})(?:${BLOCK_MARKER})+`, "gm");
 const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 
 /** Maximum length of a chunk that is parsed at once. It is limited because unclosed marks take quadratic time. */
@@ -38,7 +38,7 @@ const MAX_INLINE_CODE_UNITS = 2000;
 const CHUNK_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 
 /** First characters of inline markup, addresses and hard breaks. A paragraph without them is one text token. */
-const MARKS = /[\\<[\]*_`~@]| {2}\n|:\/\/|www\./i;
+const INLINE_MARKUP = /[\\<[\]*_`~@]| {2}\n|:\/\/|www\./i;
 
 function* splitIntoChunks(
   source: string,
@@ -59,7 +59,7 @@ function* splitIntoChunks(
 const MAX_BLOCK_CODE_UNITS = 100_000;
 const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...CHUNK_ENDS];
 /** Blocks that lose their meaning when they are divided: fenced code, HTML, tables. */
-const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
+const INDIVISIBLE_BLOCK = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
 /**
  * Divides a text into pieces that are parsed separately. Cuts between blocks. Cuts inside a block only if the block
@@ -70,7 +70,7 @@ function splitAtBlocks(source: string): string[] {
   const pieces: string[] = [];
   let open: string[] = [];
   for (const block of source.split("\n\n")) {
-    const isWhole = block.length <= MAX_BLOCK_CODE_UNITS || WHOLE.test(block);
+    const isWhole = block.length <= MAX_BLOCK_CODE_UNITS || INDIVISIBLE_BLOCK.test(block);
     for (const [index, chunk] of (isWhole
       ? [block]
       : [...splitIntoChunks(block, MAX_BLOCK_CODE_UNITS, BLOCK_ENDS)]
@@ -101,7 +101,7 @@ function lexTokens(source: string): readonly Token[] {
   try {
     lexer.blockTokens(source, lexer.tokens);
     for (const { src, tokens } of lexer.inlineQueue) {
-      if (src === "" || MARKS.test(src))
+      if (src === "" || INLINE_MARKUP.test(src))
         for (const chunk of splitIntoChunks(src, MAX_INLINE_CODE_UNITS)) lexer.inlineTokens(chunk, tokens);
       // Skip the library for paragraphs without markup. Most paragraphs have none.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });

@@ -8,7 +8,7 @@ import { isHtmlElement } from "./html-elements.ts";
  * Signs of Markdown. Every pattern takes linear time: none can match in two ways, and only patterns with `\n` cross
  * lines.
  */
-const SIGNS: readonly RegExp[] = [
+const MARKDOWN_SIGNS: readonly RegExp[] = [
   /^ {0,3}#{1,6} +\S/m,
   /^ {0,3}(?:`{3}|~{3})/m,
   /^(?:---|\+\+\+)[ \t]*\n[\w"'.-]+[ \t]*[:=[]/,
@@ -36,11 +36,11 @@ const SIGNS: readonly RegExp[] = [
 
 const FIRST_ITEM = /^ {0,3}1[.)] +\S/m;
 const SECOND_ITEM = /^ {0,3}2[.)] +\S/m;
-const TAG = /<\/?([a-z][a-z0-9-]{0,20})(?:\s[^<>]{0,500})?\/?>|<!--/gi;
+const HTML_TAG = /<\/?([a-z][a-z0-9-]{0,20})(?:\s[^<>]{0,500})?\/?>|<!--/gi;
 
 function hasTags(text: string): boolean {
   if (!text.includes("<")) return false;
-  for (const [, name] of text.matchAll(TAG)) if (name === undefined || isHtmlElement(name)) return true;
+  for (const [, name] of text.matchAll(HTML_TAG)) if (name === undefined || isHtmlElement(name)) return true;
   return false;
 }
 
@@ -51,7 +51,7 @@ function hasTags(text: string): boolean {
  */
 export function hasMarkdown(text: string): boolean {
   return (
-    SIGNS.some((sign) => sign.test(text)) ||
+    MARKDOWN_SIGNS.some((sign) => sign.test(text)) ||
     (FIRST_ITEM.test(text) && SECOND_ITEM.test(text)) ||
     hasTags(text)
   );

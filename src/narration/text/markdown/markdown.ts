@@ -23,7 +23,7 @@ const FRONT_MATTER = [
   /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
 ];
 
-const ALERT = /^\[!(\w+)\]\s*/;
+const ALERT_MARK = /^\[!(\w+)\]\s*/;
 /** Attributes of headings in Pandoc and kramdown. */
 const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
 
@@ -95,7 +95,7 @@ class MarkdownReader {
   }
 
   #paragraph(text: string): void {
-    const spoken = text.replace(ALERT, (_, kind: string) => `${capitalize(kind)}: `);
+    const spoken = text.replace(ALERT_MARK, (_, kind: string) => `${capitalize(kind)}: `);
     if (spoken.trim() === "") return;
     this.blocks.push({ kind: "paragraph", text: this.#number + spoken });
     this.#number = "";
@@ -148,12 +148,12 @@ class MarkdownReader {
   }
 }
 
-const FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
+const FRONT_MATTER_FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
 
 /** Reads title and author from front matter, one line each. */
 function parseFrontMatter(matter: string): Pick<ParsedText, "title" | "author"> {
   const fields = new Map<string, string>();
-  for (const [, name = "", value = ""] of matter.matchAll(FIELD)) {
+  for (const [, name = "", value = ""] of matter.matchAll(FRONT_MATTER_FIELD)) {
     const words = value.trim().replace(/^(["'])(.*)\1$/, "$2");
     if (hasWords(words) && !/^[[{|>&*]/.test(words)) fields.set(name.toLowerCase(), words);
   }

@@ -5,9 +5,9 @@
 import type { Language } from "../../../contract/voices.ts";
 import { guessServiceLanguage } from "../../../text-language.ts";
 
-const SCRIPT = /(\p{N}{1,20}|\p{L}{1,40}|[^\p{L}\p{N}\s]|)<(su[pb])>([^<>]{1,200})<\/\2>/giu;
+const SCRIPT_ELEMENT = /(\p{N}{1,20}|\p{L}{1,40}|[^\p{L}\p{N}\s]|)<(su[pb])>([^<>]{1,200})<\/\2>/giu;
 
-const POWER: Readonly<Record<Language, string>> = {
+const POWER_WORDS: Readonly<Record<Language, string>> = {
   en: " to the power of ",
   es: " elevado a ",
   pt: " elevado a ",
@@ -16,21 +16,22 @@ const POWER: Readonly<Record<Language, string>> = {
   ja: "の$乗",
 };
 
-const NUMBER = /^[-−+]?[\p{N}.,]+$/u;
+const IS_NUMBER = /^[-−+]?[\p{N}.,]+$/u;
 /** Matches letters that follow an operator in a formula, such as `mc` in `E = mc`. */
 const PRODUCT = /^\p{L}{2,3}$/u;
 const OPERATOR = /[=+*/×·−±]\s*$/u;
-const UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;
-const RAISED: Readonly<Record<string, string>> = { "2": "²", "3": "³", "-1": "⁻¹", "−1": "⁻¹" };
+const LENGTH_UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;
+const RAISED_CHARACTERS: Readonly<Record<string, string>> = { "2": "²", "3": "³", "-1": "⁻¹", "−1": "⁻¹" };
 
 function spellPower(base: string, exponent: string, language: Language | null): string {
-  const words = language === null ? "^" : POWER[language];
+  const words = language === null ? "^" : POWER_WORDS[language];
   return words.includes("$") ? base + words.replace("$", exponent) : base + words + exponent;
 }
 
 function speakRaised(base: string, inner: string, language: Language | null): string {
-  const isNumber = NUMBER.test(inner);
-  if (UNIT.test(base) && RAISED[inner] !== undefined) return base + RAISED[inner];
+  const isNumber = IS_NUMBER.test(inner);
+  if (LENGTH_UNIT.test(base) && RAISED_CHARACTERS[inner] !== undefined)
+    return base + RAISED_CHARACTERS[inner];
   if (/^[ao]$/.test(inner) && /^(?:\p{N}+|n)$/iu.test(base)) return base + (inner === "a" ? "ª" : "º");
   const isQuantity = /^(?:\p{N}+|\p{L}|[)\]])$/u.test(base);
   if (isQuantity && (isNumber || /^[-−+]?\p{N}*\p{L}$/u.test(inner)))
@@ -52,11 +53,11 @@ const appendLowered = (base: string, inner: string): string =>
 export function spellOutSuperscripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
   const language = guessServiceLanguage(text);
-  return text.replace(SCRIPT, (_, base: string, tag: string, inner: string, offset: number) => {
+  return text.replace(SCRIPT_ELEMENT, (_, base: string, tag: string, inner: string, offset: number) => {
     const words = inner.trim();
     if (tag.toLowerCase() === "sub") return appendLowered(base, words);
     const isProduct = PRODUCT.test(base) && OPERATOR.test(text.slice(Math.max(0, offset - 3), offset));
-    return isProduct && NUMBER.test(words)
+    return isProduct && IS_NUMBER.test(words)
       ? spellPower(base, words, language)
       : speakRaised(base, words, language);
   });

@@ -25,22 +25,22 @@ const MARKUP = new RegExp(
   "gm",
 );
 
-const ANY = /[$`]|\{[{%]|:::|:[a-z+-][^\s:]*:|\[\[|\\[a-z]{2}|<su[pb]>/i;
+const ANY_MARKUP = /[$`]|\{[{%]|:::|:[a-z+-][^\s:]*:|\[\[|\\[a-z]{2}|<su[pb]>/i;
 
-const COMMAND = /\\([a-zA-Z]{2,20})\*?(?:\[[^[\]\n]{0,200}\])?\{([^{}]{0,1000})\}/g;
+const TEX_COMMAND = /\\([a-zA-Z]{2,20})\*?(?:\[[^[\]\n]{0,200}\])?\{([^{}]{0,1000})\}/g;
 /** LaTeX commands whose braces contain no text. */
 const WITHOUT_WORDS =
   /^(?:index|label|[a-z]*cite[a-z]*|[a-z]*ref|includegraphics|[vh]space|bibliography|bibliographystyle|input|include|usepackage|documentclass|begin|end|pagestyle|setlength|gls)$/i;
 /** Maximum nesting of commands. */
 const MAX_DEPTH = 6;
 
-const KINDS = ["math", "template", "emoji"] as const satisfies readonly SkippedKind[];
+const SKIPPED_KINDS = ["math", "template", "emoji"] as const satisfies readonly SkippedKind[];
 
 function withoutCommands(text: string, skipped: SkippedList): string {
   let words = text;
   for (let depth = 0; depth < MAX_DEPTH && words.includes("\\"); depth += 1) {
     const before = words;
-    words = words.replace(COMMAND, (all, name: string, inner: string) => {
+    words = words.replace(TEX_COMMAND, (all, name: string, inner: string) => {
       if (!WITHOUT_WORDS.test(name)) return inner;
       skipped.add("latex", all);
       return "";
@@ -51,7 +51,7 @@ function withoutCommands(text: string, skipped: SkippedList): string {
 }
 
 function replaceCommands(text: string, skipped: SkippedList): string {
-  if (!ANY.test(text)) return text;
+  if (!ANY_MARKUP.test(text)) return text;
   let spoken = "";
   let from = 0;
   const between = (to: number): string =>
@@ -69,14 +69,14 @@ function replaceCommands(text: string, skipped: SkippedList): string {
       // title from text that stands directly above or below the container's line.
       spoken += `\n${groups["title"] ?? ""}\n`;
     } else {
-      const kind = KINDS.find((name) => groups[name] !== undefined);
+      const kind = SKIPPED_KINDS.find((name) => groups[name] !== undefined);
       if (kind !== undefined) skipped.add(kind, match[0]);
     }
   }
   return spoken + between(text.length);
 }
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const CODE_FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /**
  * Removes markup that is not spoken, and adds it to `skipped`.
@@ -84,7 +84,7 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
  * @param source Markdown with `\n` for line ends; fenced code in it is left unchanged
  */
 export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
-  if (!ANY.test(source)) return source;
+  if (!ANY_MARKUP.test(source)) return source;
   const chunks: string[] = [];
   let openLines: string[] = [];
   let fence = "";
@@ -94,7 +94,7 @@ export function dropUnspokenMarkup(source: string, skipped: SkippedList): string
     openLines = [];
   };
   for (const line of source.split("\n")) {
-    const mark = FENCE.exec(line)?.[1] ?? "";
+    const mark = CODE_FENCE.exec(line)?.[1] ?? "";
     if (fence === "" && mark !== "") {
       close(true);
       fence = mark;

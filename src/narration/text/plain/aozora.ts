@@ -11,21 +11,21 @@ const RUBY =
 const RARE_RUBY =
   /｜?(?:[\p{Script=Han}々]{0,8}※［＃[^］\n]{1,120}］){1,4}[\p{Script=Han}々]{0,8}《([^《》\n]{1,40})》/gu;
 const MIN_RUBY = 3;
-const NOTE = /※?［＃[^］\n]{0,300}］/g;
+const EDITORIAL_NOTE = /※?［＃[^］\n]{0,300}］/g;
 const LEGEND = /^-{20,}\n[^\n]*記号について[\s\S]{0,4000}?\n-{20,}$/m;
 const COLOPHON = /\n底本：[\s\S]{0,6000}$/;
-const LEVELS: Readonly<Record<string, number>> = { 大: 1, 中: 2, 小: 3 };
+const HEADING_LEVELS: Readonly<Record<string, number>> = { 大: 1, 中: 2, 小: 3 };
 const NAMED_HEADING = /^(.*)［＃「[^」\n]{1,200}」は(?:同行|窓)?([大中小])見出し］(.*)$/;
 const MARKED_HEADING =
   /［＃(?:ここから)?(?:同行|窓)?([大中小])見出し］\s*([^［]{1,200}?)\s*［＃(?:ここで)?(?:同行|窓)?[大中小]見出し終わり］/g;
 
 /** Matches the lines with title and author, which stand above the legend of the notation. */
-const HEADER =
+const TITLE_AND_AUTHOR =
   /^\s*(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
 
 /** Returns title and author from the first lines; `null` for a text without the legend of Aozora Bunko. */
 export function parseAozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
-  const { title, author } = HEADER.exec(text)?.groups ?? {};
+  const { title, author } = TITLE_AND_AUTHOR.exec(text)?.groups ?? {};
   return title === undefined || author === undefined ? null : { title: title.trim(), author: author.trim() };
 }
 
@@ -45,7 +45,7 @@ export function withoutAozora(text: string, skipped: SkippedList): string {
       return "";
     };
   const heading = (words: string, size: string): string =>
-    markHeadingLine(LEVELS[size] ?? 2, words.replace(NOTE, "").trim());
+    markHeadingLine(HEADING_LEVELS[size] ?? 2, words.replace(EDITORIAL_NOTE, "").trim());
   return text
     .replace(LEGEND, take("ebook_frame"))
     .replace(COLOPHON, take("ebook_frame"))
@@ -63,7 +63,7 @@ export function withoutAozora(text: string, skipped: SkippedList): string {
       const [, before = "", size, after = ""] = line.includes("見出し］")
         ? (NAMED_HEADING.exec(line) ?? [])
         : [];
-      return size === undefined ? line.replace(NOTE, take("note")) : heading(before + after, size);
+      return size === undefined ? line.replace(EDITORIAL_NOTE, take("note")) : heading(before + after, size);
     })
     .join("\n");
 }

@@ -9,13 +9,13 @@ import type { SkippedList } from "../blocks.ts";
  * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. After a sentence, it is
  * kept, because it may name a source.
  */
-const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
+const MUSIC_WORDS = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const BRACKETED_MARK = new RegExp(
   [
     "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
     "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
     "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?\\])",
-    `(?<sound>[[【［]${MUSIC}[\\]】］]|^\\s*\\(${MUSIC}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］])`,
+    `(?<sound>[[【［]${MUSIC_WORDS}[\\]】］]|^\\s*\\(${MUSIC_WORDS}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］])`,
     "(?<note>^\\s*\\[(?:Transcriber[’']?s[’']? Notes?|Editor[’']s Note):[^[\\]]{0,2000}\\]\\s*$)",
     "(?<footnote>^\\s*\\[Footnote(?: [\\w*]{1,4})?:[^[\\]]{0,4000}\\]\\s*$)",
   ].join("|"),
@@ -33,34 +33,34 @@ export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
       })
     : text;
 
-const KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footnote"] as const;
+const MARK_KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footnote"] as const;
 
 /** Matches a note mark: `[1]` directly after a word, or `^[1]` anywhere, even before the text of the note. */
-const REFERENCE =
+const REFERENCE_MARK =
   /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
 /**
  * Matches keywords of RCS, CVS and Subversion, such as `$Id: README,v 1.2 $`. Prices and variables do not match,
  * because they have no second dollar sign.
  */
-const KEYWORD =
+const ALERT_KEYWORD =
   /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
 
 const MIN_RISING_SHARE = 0.7;
 
-const TRANSITION =
+const TRANSITION_LINE =
   /^(?:> *)?(?:FADE (?:IN|OUT|TO BLACK)|(?:SMASH |MATCH |JUMP )?CUT TO(?: BLACK)?|DISSOLVE TO|WIPE TO)[:.]?(?: *<)?$/;
-const CENTRED = /^> *[^<>\n]{1,60} *<$/;
+const CENTRED_LINE = /^> *[^<>\n]{1,60} *<$/;
 
 function withoutForms(text: string, skipped: SkippedList): string {
   if (!/[[{(【［$]/.test(text)) return text;
-  const words = text.replace(KEYWORD, (all) => {
+  const words = text.replace(ALERT_KEYWORD, (all) => {
     skipped.add("template", all);
     return "";
   });
   return words.replace(BRACKETED_MARK, (...match) => {
     const all = `${match[0]}`;
     const groups: unknown = match.at(-1);
-    const kind = KINDS.find(
+    const kind = MARK_KINDS.find(
       (name) => groups !== null && typeof groups === "object" && Reflect.get(groups, name) !== undefined,
     );
     if (kind !== undefined) skipped.add(kind, all);
@@ -91,7 +91,7 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
     mark.replace(/\d+/, "1").replace(/[A-Z]/, "A").replace(/[a-z]/, "a");
   for (const text of paragraphs) {
     if (!/[\]}]/.test(text)) continue;
-    for (const match of text.matchAll(REFERENCE)) {
+    for (const match of text.matchAll(REFERENCE_MARK)) {
       const form = formOf(match[0]);
       const values = forms.get(form);
       if (values === undefined) forms.set(form, [parseMarkNumber(match)]);
@@ -101,7 +101,7 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
   const counting = new Set([...forms].flatMap(([form, values]) => (areNoteNumbers(values) ? [form] : [])));
   if (counting.size === 0) return [...paragraphs];
   return paragraphs.map((text) =>
-    text.replace(REFERENCE, (mark) => {
+    text.replace(REFERENCE_MARK, (mark) => {
       if (!counting.has(formOf(mark))) return mark;
       skipped.add("reference", mark);
       return "";
@@ -117,7 +117,7 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
 export function withoutMarks(paragraphs: readonly string[], skipped: SkippedList): string[] {
   const withoutBracketed = paragraphs.map((text) => {
     const line = text.trim();
-    if (line.length > 80 || !(TRANSITION.test(line) || CENTRED.test(line)))
+    if (line.length > 80 || !(TRANSITION_LINE.test(line) || CENTRED_LINE.test(line)))
       return withoutForms(text, skipped);
     skipped.add("script_mark", line);
     return "";

@@ -7,7 +7,7 @@
  * Matches the two halves of a divided word. A word such as "and" below the hyphen belongs to a series ("pre- and
  * postwar"), which is not a divided word.
  */
-const DIVIDED =
+const DIVIDED_WORD =
   /(?<!\p{L})(\p{L}{2,30})([-\u2010\u00ad])[^\S\n]*\r?\n[^\S\n]*(?!(?:and|or|to|und|oder|bis|y|e|o|u|ou|dan|atau)\b)(\p{Ll}{2,30})/gu;
 const WORD = /\p{L}+(?:[-\u2010]\p{L}+)*/gu;
 
@@ -20,7 +20,7 @@ const toPlainWord = (word: string): string => word.replace("\u2010", "-").toLowe
 export function joinDividedWords(text: string): string {
   if (!/[-\u2010\u00ad][^\S\n]*\r?\n/.test(text)) return text;
   const wantedWords = new Set<string>();
-  for (const [, head = "", , tail = ""] of text.matchAll(DIVIDED)) {
+  for (const [, head = "", , tail = ""] of text.matchAll(DIVIDED_WORD)) {
     wantedWords.add(`${head}${tail}`.toLowerCase()).add(`${head}-${tail}`.toLowerCase());
   }
   if (wantedWords.size === 0) return text;
@@ -29,7 +29,7 @@ export function joinDividedWords(text: string): string {
     const form = toPlainWord(word);
     if (wantedWords.has(form)) found.add(form);
   }
-  return text.replace(DIVIDED, (_, head: string, mark: string, tail: string) => {
+  return text.replace(DIVIDED_WORD, (_, head: string, mark: string, tail: string) => {
     const isWhole = found.has(`${head}${tail}`.toLowerCase());
     const isHyphenated = found.has(`${head}-${tail}`.toLowerCase());
     const keepsHyphen = isHyphenated ? !isWhole : mark === "-" && !isWhole;

@@ -5,17 +5,17 @@
  */
 import type { SkippedList } from "../blocks.ts";
 
-const START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
-const END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
+const BOOK_START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
+const BOOK_END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 
 /** Whether the book begins after this line. */
-export const isFrameStart = (line: string): boolean => START.test(line);
+export const isFrameStart = (line: string): boolean => BOOK_START.test(line);
 /** Whether the book ends before this line. */
-export const isFrameEnd = (line: string): boolean => END.test(line);
+export const isFrameEnd = (line: string): boolean => BOOK_END.test(line);
 
 const PUBLISHER_NAME = /project gutenberg/i;
 const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;
-const PRODUCED =
+const PRODUCED_BY_LINE =
   /^(?:Produced by|E-?text prepared by|This e-?book was produced|Transcribed from|Prepared by)\b/i;
 
 const MAX_HEADER_CODE_UNITS = 20_000;
@@ -53,7 +53,7 @@ function extractBookText(lines: readonly string[], skipped: SkippedList): string
     .join("\n")
     .replace(/^\s+/, "");
   const [first = ""] = text.split(/\n\s*\n/, 1);
-  if (!PRODUCED.test(first) || first.length > MAX_PRODUCED_CODE_UNITS) return text;
+  if (!PRODUCED_BY_LINE.test(first) || first.length > MAX_PRODUCED_CODE_UNITS) return text;
   skipped.add("ebook_frame", first);
   return text.slice(first.length);
 }
@@ -94,8 +94,8 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
   let hasMarker = false;
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
-    const isStart = START.test(line);
-    if (!isStart && !(isBook && END.test(line))) continue;
+    const isStart = BOOK_START.test(line);
+    if (!isStart && !(isBook && BOOK_END.test(line))) continue;
     const isShort = at - from <= MAX_FRAME_LINES;
     const before = isShort || !isStart ? lines.slice(from, at).join("\n") : "";
     if (isStart) {

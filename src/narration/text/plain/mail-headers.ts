@@ -5,12 +5,12 @@ import type { SkippedList } from "../blocks.ts";
  * Matches the names of headers that only programs need. A block of header lines belongs to a mail only if it contains
  * at least two such headers.
  */
-const TECHNICAL =
+const TECHNICAL_FIELD =
   /^(?:return-path|delivered-to|received|message-id|mime-version|content-(?:type|transfer-encoding|disposition)|in-reply-to|references|reply-to|sender|errors-to|precedence|list-[a-z-]+|x-[a-z-]+|dkim-signature|authentication-results|user-agent)$/i;
-const SPOKEN = /^(?:from|date|subject)$/i;
+const SPOKEN_FIELD = /^(?:from|date|subject)$/i;
 const HEADER_NAME = /^([A-Za-z][A-Za-z-]{1,40}):(?:\s|$)/;
-const ENVELOPE = /^From \S+@\S+ .*\d{4}\s*$/;
-const CONTINUED = /^[ \t]+\S/;
+const ENVELOPE_LINE = /^From \S+@\S+ .*\d{4}\s*$/;
+const CONTINUATION_LINE = /^[ \t]+\S/;
 const MIN_TECHNICAL_FIELDS = 2;
 /** Matches the marks of a quotation, with the initials of the person who is quoted. */
 const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
@@ -43,14 +43,14 @@ export function withoutMailHeaders(text: string, skipped: SkippedList): string {
 
 /** Returns the index after the header that begins at a line; the same index if none begins there. */
 function endOfHeader(lines: readonly string[], from: number): number {
-  let at = ENVELOPE.test(lines[from] ?? "") ? from + 1 : from;
+  let at = ENVELOPE_LINE.test(lines[from] ?? "") ? from + 1 : from;
   const first = at;
   let technical = 0;
   for (; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
     const [, name] = HEADER_NAME.exec(line) ?? [];
-    if (name !== undefined && TECHNICAL.test(name)) technical += 1;
-    if (name === undefined && !(at > first && CONTINUED.test(line))) break;
+    if (name !== undefined && TECHNICAL_FIELD.test(name)) technical += 1;
+    if (name === undefined && !(at > first && CONTINUATION_LINE.test(line))) break;
   }
   return technical >= MIN_TECHNICAL_FIELDS ? at : from;
 }
@@ -61,8 +61,8 @@ function buildSpokenHeader(lines: readonly string[], skipped: SkippedList): stri
   let isSpoken = false;
   for (const line of lines) {
     const [, name] = HEADER_NAME.exec(line) ?? [];
-    if (name !== undefined) isSpoken = SPOKEN.test(name);
-    else if (ENVELOPE.test(line)) isSpoken = false;
+    if (name !== undefined) isSpoken = SPOKEN_FIELD.test(name);
+    else if (ENVELOPE_LINE.test(line)) isSpoken = false;
     if (isSpoken) keptLines.push(...(name === undefined ? [] : [""]), line.trim());
     else skipped.add("mail_header", line.trim());
   }

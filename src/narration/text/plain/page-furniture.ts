@@ -6,7 +6,7 @@ import type { SkippedList } from "../blocks.ts";
 import { flowParagraph, HARD_BREAK } from "../normalize.ts";
 import { parseColumns } from "./columns.ts";
 
-const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
+const PAGE_FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
 const NAMED_PAGE =
   /^\s*(?:[-–—] ?(\d{1,4}) ?[-–—]|(?:Page|Página|Pág\.|Halaman|Seite) (\d{1,4})(?: (?:of|de|dari|von) \d{1,4})?|第 ?(\d{1,4}) ?[页頁ページ]{1,3}|(\d{1,4}) ?\| ?P ?a ?g ?e)\s*$/i;
 const BARE_PAGE = /^\s*(\d{1,4})\s*$/;
@@ -21,13 +21,13 @@ const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\
 const MANUAL_HEAD = /^(\S{1,40}\(\d\w{0,5}\))\s{2,}\S.{0,100}?\s{2,}\1\s*$/;
 const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 
-const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
-const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
+const TABLE_FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
+const TABLE_ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
 /**
  * Matches dot leaders. An ellipsis counts only before a number, because Chinese and Japanese texts also write it
  * between words.
  */
-const LEADER =
+const DOT_LEADER =
   /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
 const MIN_LEADERS = 2;
 /** Maximum length of a line that is checked for frames and leaders. No line of a page is longer. */
@@ -94,7 +94,7 @@ class PrintedText {
         ?.slice(1)
         .find((number) => number !== undefined);
       const number = BARE_PAGE.exec(line)?.[1];
-      if (FOOTER.test(line)) footers.push(at);
+      if (PAGE_FOOTER.test(line)) footers.push(at);
       else if (page !== undefined) namedPages.push({ at, page: Number(page) });
       else if (number !== undefined && isBlank(this.#lines[at - 1]) && isBlank(this.#lines[at + 1])) {
         bare.push({ at, page: Number(number) });
@@ -202,12 +202,12 @@ function withoutFrames(text: string, skipped: SkippedList): string {
   const lines = text.split("\n");
   const matches = (form: RegExp, line: string): boolean =>
     line.length <= MAX_LINE_CODE_UNITS && form.test(line);
-  if (lines.filter((line) => matches(ROW, line) || matches(FRAME, line)).length < 2) return text;
+  if (lines.filter((line) => matches(TABLE_ROW, line) || matches(TABLE_FRAME, line)).length < 2) return text;
   const keptLines: string[] = [];
   let groups: string[][][] = [];
   for (const line of [...lines, ""]) {
-    const isFrame = matches(FRAME, line);
-    const row = isFrame || !matches(ROW, line) ? undefined : ROW.exec(line)?.[1];
+    const isFrame = matches(TABLE_FRAME, line);
+    const row = isFrame || !matches(TABLE_ROW, line) ? undefined : TABLE_ROW.exec(line)?.[1];
     if (isFrame) {
       skipped.add("table_frame", line.trim());
       groups.push([]);
@@ -225,13 +225,13 @@ function withoutFrames(text: string, skipped: SkippedList): string {
 function withoutLeaders(text: string, skipped: SkippedList): string {
   if (!/\.{4}|\. \. \. \.|……|····/.test(text)) return text;
   const lines = text.split("\n");
-  const isLeader = (line: string): boolean => line.length <= MAX_LINE_CODE_UNITS && LEADER.test(line);
+  const isLeader = (line: string): boolean => line.length <= MAX_LINE_CODE_UNITS && DOT_LEADER.test(line);
   if (lines.filter(isLeader).length < MIN_LEADERS) return text;
   return lines
     .map((line) => {
       if (!isLeader(line)) return line;
       skipped.add("leader", line.trim());
-      return `${line.replace(LEADER, ", ")}${HARD_BREAK}`;
+      return `${line.replace(DOT_LEADER, ", ")}${HARD_BREAK}`;
     })
     .join("\n");
 }

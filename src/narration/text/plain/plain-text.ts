@@ -19,10 +19,10 @@ import { withoutCueTimes } from "./subtitles.ts";
 import { shortenAddresses } from "./web-addresses.ts";
 
 /** Matches emphasis as Project Gutenberg writes it (`_word_`), but not `snake_case` and `__init__`. */
-const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
+const UNDERSCORED_WORDS = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
 
 /** A whole paragraph between signs that some plain texts use for bold: `#THE RIVER#`, `=Walden=`. */
-const BOLD = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
+const BOLD_LINE = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
 
 /** Emphasis with parentheses: `_(softly)_` or `(_softly_)`. */
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
@@ -31,7 +31,7 @@ const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
  * Matches a line of signs that separates two texts, as in a file of fortunes. The line becomes a paragraph of its own.
  * Inside another paragraph, its signs would be spoken.
  */
-const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
+const SEPARATOR_LINE = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
 const withoutUnderscores = (paragraph: string): string =>
   paragraph
@@ -39,12 +39,12 @@ const withoutUnderscores = (paragraph: string): string =>
       ITALIC_PARENTHESES,
       (_, whole?: string, inner?: string) => `${ITALIC_MARK}${whole ?? `(${inner})`}`,
     )
-    .replace(UNDERSCORES, "$1");
+    .replace(UNDERSCORED_WORDS, "$1");
 
 function buildBlock(paragraph: string): SourceBlock {
   const heading = parseSourceHeading(paragraph);
   if (heading !== null) return { kind: "heading", ...heading };
-  const plain = paragraph.replace(BOLD, "$1$3$4");
+  const plain = paragraph.replace(BOLD_LINE, "$1$3$4");
   const words = plain.includes("_") ? withoutUnderscores(plain) : plain;
   return { kind: "paragraph", text: shortenAddresses(words) };
 }
@@ -63,7 +63,7 @@ export function parsePlainText(text: string, skipped: SkippedList): ParsedText {
     withoutAozora(withoutCueTimes(withoutLongNotes(opened, skipped), skipped), skipped),
     skipped,
   );
-  const apart = separateHeadings(markUnderlined(page.text).replace(SEPARATOR, "\n$&\n"));
+  const apart = separateHeadings(markUnderlined(page.text).replace(SEPARATOR_LINE, "\n$&\n"));
   const paragraphs = withoutMarks(keepLines(splitParagraphs(apart)), skipped);
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(buildBlock);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");

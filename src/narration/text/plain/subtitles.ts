@@ -7,9 +7,9 @@ import type { SkippedList } from "../blocks.ts";
 import { ENDS_SENTENCE } from "../characters.ts";
 import { containsCues, parseCueTimes } from "./time-codes.ts";
 
-const NUMBER = /^\s*\d{1,6}\s*$/;
-const HEADER = /^\s*(?:WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*$/;
-const STYLES = /<\/?(?:[bicuv]|lang|ruby|rt|font)\b[^<>]{0,100}>|<[\d:.]{5,12}>|\{\\[^{}]{0,40}\}/gi;
+const CUE_NUMBER_LINE = /^\s*\d{1,6}\s*$/;
+const HEADER_LINE = /^\s*(?:WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*$/;
+const STYLE_TAGS = /<\/?(?:[bicuv]|lang|ruby|rt|font)\b[^<>]{0,100}>|<[\d:.]{5,12}>|\{\\[^{}]{0,40}\}/gi;
 const LONG_PAUSE_SECONDS = 1.5;
 
 /**
@@ -28,10 +28,10 @@ export function withoutCueTimes(text: string, skipped: SkippedList): string {
     const times = parseCueTimes(line);
     if (times === null) {
       const isBeforeTimes = parseCueTimes(lines[at + 1] ?? "") !== null;
-      const isNumber = NUMBER.test(line) && isBeforeTimes;
+      const isNumber = CUE_NUMBER_LINE.test(line) && isBeforeTimes;
       const isName = line.trim() !== "" && (lines[at - 1] ?? "").trim() === "" && isBeforeTimes;
       if (isNumber || isName) continue;
-      if (HEADER.test(line) && (at === 0 || (lines[at - 1] ?? "").trim() === "")) {
+      if (HEADER_LINE.test(line) && (at === 0 || (lines[at - 1] ?? "").trim() === "")) {
         while ((lines[at + 1] ?? "").trim() !== "") at += 1;
         continue;
       }
@@ -41,7 +41,7 @@ export function withoutCueTimes(text: string, skipped: SkippedList): string {
     const words: string[] = [];
     while ((lines[at + 1] ?? "").trim() !== "") {
       at += 1;
-      words.push((lines[at] ?? "").replace(STYLES, ""));
+      words.push((lines[at] ?? "").replace(STYLE_TAGS, ""));
     }
     // Skip the blank line after a cue.
     at += 1;

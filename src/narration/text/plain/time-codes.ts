@@ -1,7 +1,7 @@
 /** Recognises cues of subtitles: a line with two times and an arrow, and text below it. */
 
-const TIME = "(?:\\d{1,6}:)?\\d{1,2}:\\d{2}(?:[.,]\\d{1,3})?";
-const TIMES = new RegExp(`^\\s*(${TIME})\\s*-->\\s*(${TIME})(?:\\s.*)?$`);
+const TIME_PATTERN = "(?:\\d{1,6}:)?\\d{1,2}:\\d{2}(?:[.,]\\d{1,3})?";
+const TIMES_LINE = new RegExp(`^\\s*(${TIME_PATTERN})\\s*-->\\s*(${TIME_PATTERN})(?:\\s.*)?$`);
 
 /** Start and end of a cue, in seconds from the beginning. */
 export interface CueTimes {
@@ -17,7 +17,7 @@ const parseTimeCode = (time: string): number =>
 
 /** Parses a line of times; `null` for any other line. */
 export function parseCueTimes(line: string): CueTimes | null {
-  const [, start, end] = TIMES.exec(line) ?? [];
+  const [, start, end] = TIMES_LINE.exec(line) ?? [];
   if (start === undefined || end === undefined) return null;
   return { startSeconds: parseTimeCode(start), endSeconds: parseTimeCode(end) };
 }

@@ -1,8 +1,8 @@
 /** Replaces a bare web address by its host, because nobody wants to hear the rest. */
 
-const ADDRESS = /\b(?:https?:\/\/|www\.)[^\s<>"'“”‘’«»「」『』（）()[\]{}，。；：！？、]+/gi;
+const WEB_ADDRESS = /\b(?:https?:\/\/|www\.)[^\s<>"'“”‘’«»「」『』（）()[\]{}，。；：！？、]+/gi;
 /** Marks at the end of an address that belong to the sentence around it. */
-const TRAILING = /[.,;:!?…*_~]+$/;
+const TRAILING_MARKS = /[.,;:!?…*_~]+$/;
 
 /** Returns the host of an address, without `www.`; any other text unchanged. */
 export function extractHost(address: string): string {
@@ -13,8 +13,8 @@ export function extractHost(address: string): string {
 /** Replaces every bare address in a text by its host. */
 export function shortenAddresses(text: string): string {
   if (!/:\/\/|www\./i.test(text)) return text;
-  return text.replace(ADDRESS, (found) => {
-    const trailing = TRAILING.exec(found)?.[0] ?? "";
+  return text.replace(WEB_ADDRESS, (found) => {
+    const trailing = TRAILING_MARKS.exec(found)?.[0] ?? "";
     return extractHost(found.slice(0, found.length - trailing.length)) + trailing;
   });
 }

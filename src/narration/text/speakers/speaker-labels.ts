@@ -12,18 +12,18 @@ import { findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
-const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_CODE_UNITS}})[:：]\\s*`);
+const NAME_LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${MAX_NAME_CODE_UNITS}})[:：]\\s*`);
 /** A direction in brackets after the name. */
 const DIRECTION_AFTER_NAME = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 /** Matches a label as in `Algernon. Did you hear …`, or a name alone on its line. */
 const NAME_WITH_FULL_STOP = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
-const CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
+const NAME_IN_CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
 const NAME_ALONE_ON_LINE = new RegExp(
   `^\\s*@?(\\p{Lu}[\\p{Lu}\\p{M}\\p{N}.'’ -]{0,30}?)\\.?\\s*(?:\\([^()\\n]{1,30}\\)\\s*)?[\\n${HARD_BREAK}]`,
   "u",
 );
 const ONLY_NAME = /^\s*@?(\p{Lu}[\p{Lu}\p{M}\p{N}'’ -]{0,30}?)\.?\s*(?:\([^()\n]{1,30}\))?\s*$/u;
-const SCENE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
+const SCENE_HEADING = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
 const MIN_RECURRENCES = 2;
 const MIN_OTHER_RECURRENCES = 3;
 
@@ -192,7 +192,7 @@ export class SpeakerLabels {
         NAME_ALONE_ON_LINE.exec(head) ??
         (text.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(text) : null) ??
         [];
-      if (alone !== undefined && !SCENE.test(alone)) count("alone", alone);
+      if (alone !== undefined && !SCENE_HEADING.test(alone)) count("alone", alone);
       else if (dotted !== undefined) count("dotted", dotted);
     }
     for (const [key, number] of counts) {
@@ -303,7 +303,7 @@ export class SpeakerLabels {
    */
   #labelOf(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
-    const [colon = "", name = ""] = LABEL.exec(head) ?? [];
+    const [colon = "", name = ""] = NAME_LABEL.exec(head) ?? [];
     for (const tried of [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
       const key = this.#keyOf(tried);
       if (colon !== "" && this.#speakersByKey.has(key)) return { label: colon, key };
@@ -322,7 +322,7 @@ export class SpeakerLabels {
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
       // If any label with a full stop recurs, each name in capitals with a full stop is a label, even if it occurs only
       // once.
-      if (form === "dotted" && CAPITALS.test(who) && this.#hasDotted) return { label, key };
+      if (form === "dotted" && NAME_IN_CAPITALS.test(who) && this.#hasDotted) return { label, key };
     }
     return null;
   }

@@ -10,7 +10,7 @@ export interface VoicelessName {
   readonly count: number;
 }
 
-const LABEL =
+const NAME_LABEL =
   /^\s*([\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’-]{0,30}(?: [\p{L}\p{M}\p{N}.'’-]{1,30}){0,2})\s*(?:\([^()\n]{1,40}\)\s*)?[:：]\s*\S/u;
 /** Matches a label as in plays: `ROPER. How are you?` */
 const DOTTED_LABEL = /^\s*((?:(?:MRS?|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})\.(?:\s|$)/u;
@@ -41,7 +41,7 @@ export function findDialogueNames(paragraphs: readonly string[]): VoicelessName[
     if (line.trim() === "") continue;
     lines += 1;
     const head = line.slice(0, 200);
-    const [, name] = LABEL.exec(head) ?? DOTTED_LABEL.exec(head) ?? [];
+    const [, name] = NAME_LABEL.exec(head) ?? DOTTED_LABEL.exec(head) ?? [];
     if (name === undefined) continue;
     labelled += 1;
     if (name !== last) changes += 1;

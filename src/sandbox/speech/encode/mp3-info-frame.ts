@@ -13,7 +13,7 @@ const SEEK_TABLE_ENTRIES = 100;
 const isMpeg1 = (sampleRate: SampleRate): boolean => sampleRate >= 32000;
 
 /** Returns the number of samples in one frame: 1,152 in MPEG-1, half of that in MPEG-2 and 2.5. */
-export const samplesPerFrame = (sampleRate: SampleRate): number => (isMpeg1(sampleRate) ? 1152 : 576);
+export const getSamplesPerFrame = (sampleRate: SampleRate): number => (isMpeg1(sampleRate) ? 1152 : 576);
 
 export interface InfoFrameFacts {
   readonly firstAudioFrameHeader: Uint8Array;

@@ -5,7 +5,7 @@
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { joinBytes } from "./join-bytes.ts";
-import { buildInfoFrame, samplesPerFrame } from "./mp3-info-frame.ts";
+import { buildInfoFrame, getSamplesPerFrame } from "./mp3-info-frame.ts";
 
 /** Bitrates in kbit/s by sample rate in Hz. Each makes frames that are long enough for the data of the Info frame. */
 const BITRATES_KBPS = {
@@ -29,7 +29,7 @@ const ENCODE_BLOCK_SAMPLES = 1152 * 64;
  */
 function readFrameBytesAt(bytes: Uint8Array, offset: number, sampleRate: SampleRate): number {
   const paddingBytes = ((bytes[offset + 2] ?? 0) >> 1) & 1;
-  const average = ((samplesPerFrame(sampleRate) / 8) * BITRATES_KBPS[sampleRate] * 1000) / sampleRate;
+  const average = ((getSamplesPerFrame(sampleRate) / 8) * BITRATES_KBPS[sampleRate] * 1000) / sampleRate;
   return Math.floor(average) + paddingBytes;
 }
 
@@ -45,7 +45,7 @@ function takeFirstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRa
  * Counts the leading samples that are exactly 0, up to the length of the encoder's delay. The delay replaces these
  * samples.
  */
-function replaceableSilence(samples: Float32Array): number {
+function countReplaceableSilence(samples: Float32Array): number {
   const loud = samples.findIndex((sample) => sample !== 0);
   return Math.min(DELAY_SAMPLES, loud === -1 ? samples.length : loud);
 }
@@ -53,13 +53,13 @@ function replaceableSilence(samples: Float32Array): number {
 /** One encoder per thread, because creating one takes longer than encoding a sentence. `configure` resets it. */
 let sharedEncoder: Promise<WasmMediaEncoder<"audio/mpeg">> | undefined;
 
-function mp3Encoder(): Promise<WasmMediaEncoder<"audio/mpeg">> {
+function loadMp3Encoder(): Promise<WasmMediaEncoder<"audio/mpeg">> {
   sharedEncoder ??= import("wasm-media-encoders").then(({ createMp3Encoder }) => createMp3Encoder());
   return sharedEncoder;
 }
 
 async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Promise<Uint8Array> {
-  const encoder = await mp3Encoder();
+  const encoder = await loadMp3Encoder();
   const bitrate = BITRATES_KBPS[sampleRate];
   encoder.configure({ channels: 1, sampleRate, outputSampleRate: sampleRate, bitrate });
   const parts: Uint8Array[] = [];
@@ -85,8 +85,8 @@ export async function encodeMp3(
   samples: Float32Array,
   sampleRate: SampleRate,
 ): Promise<{ bytes: Uint8Array; playedSamples: number }> {
-  const keptSamples = samples.subarray(replaceableSilence(samples));
-  const frames = Math.ceil((DELAY_SAMPLES + keptSamples.length) / samplesPerFrame(sampleRate));
+  const keptSamples = samples.subarray(countReplaceableSilence(samples));
+  const frames = Math.ceil((DELAY_SAMPLES + keptSamples.length) / getSamplesPerFrame(sampleRate));
   const audio = takeFirstFrames(await encodeFrames(keptSamples, sampleRate), frames, sampleRate);
   const info = buildInfoFrame({
     firstAudioFrameHeader: audio.subarray(0, 4),
@@ -95,5 +95,5 @@ export async function encodeMp3(
     frames,
     sampleRate,
   });
-  return { bytes: joinBytes([info, audio]), playedSamples: frames * samplesPerFrame(sampleRate) };
+  return { bytes: joinBytes([info, audio]), playedSamples: frames * getSamplesPerFrame(sampleRate) };
 }

@@ -20,14 +20,14 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   return remainder >>> 0;
 });
 
-function checksum(bytes: Uint8Array): number {
+function computeChecksum(bytes: Uint8Array): number {
   let crc = 0;
   for (const byte of bytes) crc = (crc << 8) ^ (crcTable[(crc >>> 24) ^ byte] ?? 0);
   return crc >>> 0;
 }
 
 /** Returns a packet's segment table entries: 255 for each full segment, then the rest, which may be 0. */
-function lacing(packet: Uint8Array): number[] {
+function buildLacing(packet: Uint8Array): number[] {
   const full = Math.floor(packet.length / SEGMENT_BYTES);
   return [...Array<number>(full).fill(SEGMENT_BYTES), packet.length % SEGMENT_BYTES];
 }
@@ -47,7 +47,7 @@ export interface OggPage {
 }
 
 export function buildOggPage(page: OggPage): Uint8Array {
-  const segments = page.packets.flatMap(lacing);
+  const segments = page.packets.flatMap(buildLacing);
   if (segments.length > MAX_SEGMENTS) throw new RangeError("too many segments for one Ogg page");
   const header = new Uint8Array(HEADER_BYTES + segments.length);
   const view = new DataView(header.buffer);
@@ -59,6 +59,6 @@ export function buildOggPage(page: OggPage): Uint8Array {
   header[26] = segments.length;
   header.set(segments, HEADER_BYTES);
   const bytes = joinBytes([header, ...page.packets]);
-  new DataView(bytes.buffer).setUint32(CHECKSUM_OFFSET, checksum(bytes), true);
+  new DataView(bytes.buffer).setUint32(CHECKSUM_OFFSET, computeChecksum(bytes), true);
   return bytes;
 }

@@ -21,15 +21,15 @@ type Resampler = Awaited<ReturnType<typeof create>>;
 
 let shared: Promise<Resampler> | undefined;
 
-function resampler(): Promise<Resampler> {
+function loadResampler(): Promise<Resampler> {
   shared ??= import("@alexanderolsen/libsamplerate-js").then(({ default: library }) =>
     library.create(1, 16000, 48000, { converterType: library.ConverterType.SRC_SINC_FASTEST }),
   );
   return shared;
 }
 
-const greatestCommonDivisor = (a: number, b: number): number =>
-  b === 0 ? a : greatestCommonDivisor(b, a % b);
+const computeGreatestCommonDivisor = (a: number, b: number): number =>
+  b === 0 ? a : computeGreatestCommonDivisor(b, a % b);
 
 /**
  * Converts samples from one rate to another.
@@ -40,12 +40,12 @@ const greatestCommonDivisor = (a: number, b: number): number =>
  */
 export async function resample(samples: Float32Array, fromHz: number, toHz: number): Promise<Float32Array> {
   if (fromHz === toHz) return samples;
-  const engine = await resampler();
+  const engine = await loadResampler();
   if (engine.inputSampleRate !== fromHz) engine.inputSampleRate = fromHz;
   if (engine.outputSampleRate !== toHz) engine.outputSampleRate = toHz;
   // Set the ratio as well, because the library does not update it when the rates change.
   engine.ratio = toHz / fromHz;
-  const unit = fromHz / greatestCommonDivisor(fromHz, toHz);
+  const unit = fromHz / computeGreatestCommonDivisor(fromHz, toHz);
   const block = Math.ceil((BLOCK_SECONDS * fromHz) / unit) * unit;
   const context = Math.ceil((CONTEXT_SECONDS * fromHz) / unit) * unit;
   const result = new Float32Array(Math.floor((samples.length * toHz) / fromHz));

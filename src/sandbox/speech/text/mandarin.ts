@@ -84,7 +84,7 @@ const HELD_I: Readonly<Record<string, string>> = {
 };
 
 /** Returns the final of a pinyin syllable that has no initial. Replaces or removes the syllable's leading y or w. */
-function bareFinal(syllable: string): string {
+function getBareFinal(syllable: string): string {
   if (syllable.startsWith("yu")) return `ü${syllable.slice(2)}`;
   if (syllable.startsWith("yi")) return syllable.slice(1);
   if (syllable.startsWith("y")) return `i${syllable.slice(1)}`;
@@ -94,11 +94,11 @@ function bareFinal(syllable: string): string {
 }
 
 /** Returns the phones of one syllable of pinyin without tone, or "" for any other text. */
-function pinyinPhones(syllable: string): string {
+function toPinyinPhones(syllable: string): string {
   const [, initial = "", rest = ""] = /^(zh|ch|sh|[bpmfdtnlgkhjqxrzcs])?(.*)$/u.exec(syllable) ?? [];
   const written = rest.replaceAll("v", "ü");
   const final =
-    initial === "" ? bareFinal(written) : /[jqx]/.test(initial) ? written.replace(/^u/, "ü") : written;
+    initial === "" ? getBareFinal(written) : /[jqx]/.test(initial) ? written.replace(/^u/, "ü") : written;
   const vowel = final === "i" ? (HELD_I[initial] ?? FINALS["i"]) : FINALS[final];
   return vowel === undefined ? "" : `${INITIALS[initial] ?? ""} ${vowel}`.trim();
 }
@@ -110,12 +110,12 @@ const UNKNOWN_CHARACTER = "ah";
 export async function readHan(text: string): Promise<SpeechToken[]> {
   const { pinyin } = await import("pinyin-pro");
   const syllables = pinyin(text, { toneType: "none", type: "array", v: true });
-  return syllables.flatMap((syllable) => toPhoneTokens(pinyinPhones(syllable) || UNKNOWN_CHARACTER));
+  return syllables.flatMap((syllable) => toPhoneTokens(toPinyinPhones(syllable) || UNKNOWN_CHARACTER));
 }
 
 const DIGIT_SYLLABLES = "ling yi er san si wu liu qi ba jiu".split(" ");
 
 /** Reads a digit in Mandarin. @param digit 0 to 9 */
 export function readMandarinDigit(digit: number): SpeechToken[] {
-  return toPhoneTokens(pinyinPhones(DIGIT_SYLLABLES[digit] ?? ""));
+  return toPhoneTokens(toPinyinPhones(DIGIT_SYLLABLES[digit] ?? ""));
 }

@@ -9,11 +9,11 @@ const CYRILLIC =
 const GREEK = "αaa βv γg δdh εeh ζz ηiy θth ιiy κk λl μm νn ξk-s οow πp ρr σs ςs τt υiy φf χhh ψp-s ωow";
 
 /** Parses entries such as `цt-s`: the letter, then its phones. */
-function letterTable(entries: string): ReadonlyMap<string, string> {
+function buildLetterTable(entries: string): ReadonlyMap<string, string> {
   return new Map(entries.split(" ").map((entry) => [entry.slice(0, 1), entry.slice(1).replaceAll("-", " ")]));
 }
 
-const LETTERS = new Map([...letterTable(CYRILLIC), ...letterTable(GREEK)]);
+const LETTERS = new Map([...buildLetterTable(CYRILLIC), ...buildLetterTable(GREEK)]);
 
 const HANGUL_FIRST = 0xac00;
 const HANGUL_LAST = 0xd7a3;
@@ -25,7 +25,7 @@ const hangulVowels =
 const hangulFinals = "- k k k n n n t l l l l l l l l m p p t t ng t t k t p t".split(" ");
 
 /** Computes initial, vowel and final of a Hangul syllable from its code point. */
-function hangulPhones(codePoint: number): string {
+function toHangulPhones(codePoint: number): string {
   const index = codePoint - HANGUL_FIRST;
   const initial = hangulInitials[Math.floor(index / (HANGUL_VOWELS * HANGUL_FINALS))] ?? "-";
   const vowel = hangulVowels[Math.floor(index / HANGUL_FINALS) % HANGUL_VOWELS] ?? "aa";
@@ -37,7 +37,7 @@ const SYLLABLE_ONSETS = "b d g k l m n p r s t v z hh".split(" ");
 const SYLLABLE_VOWELS = "aa eh iy ow uw".split(" ");
 
 /** Makes up a syllable for a character: always the same one, and a different one for the next code point. */
-function madeUpSyllable(codePoint: number): string {
+function makeUpSyllable(codePoint: number): string {
   const onset = SYLLABLE_ONSETS[codePoint % SYLLABLE_ONSETS.length];
   const vowel = SYLLABLE_VOWELS[codePoint % SYLLABLE_VOWELS.length];
   return `${onset} ${vowel}`;
@@ -47,11 +47,11 @@ function madeUpSyllable(codePoint: number): string {
 export function readOtherScript(word: string): SpeechToken[] {
   const phones = [...word].map((letter) => {
     const codePoint = letter.codePointAt(0) ?? 0;
-    if (codePoint >= HANGUL_FIRST && codePoint <= HANGUL_LAST) return hangulPhones(codePoint);
+    if (codePoint >= HANGUL_FIRST && codePoint <= HANGUL_LAST) return toHangulPhones(codePoint);
     const known = LETTERS.get(letter) ?? LETTERS.get(letter.normalize("NFD").slice(0, 1));
     if (known !== undefined) return known;
     // Hard and soft signs have no sound of their own.
-    return letter === "ъ" || letter === "ь" ? "" : madeUpSyllable(codePoint);
+    return letter === "ъ" || letter === "ь" ? "" : makeUpSyllable(codePoint);
   });
   return toPhoneTokens(phones.join(" "), "penultimate");
 }

@@ -46,7 +46,7 @@ const RUN =
  */
 const SENTENCE_END = /(?<=[!?。！？\n]|\.(?=\s))/u;
 
-function cleaned(prompt: string): string {
+function cleanPrompt(prompt: string): string {
   return prompt
     .replace(EMOJI, " ")
     .normalize("NFKC")
@@ -55,7 +55,7 @@ function cleaned(prompt: string): string {
 }
 
 /** Converts digits of any script to ASCII. In Unicode each script has its ten digits in a row, beginning with 0. */
-function asciiDigits(number: string): string {
+function toAsciiDigits(number: string): string {
   return number.replace(/\p{Nd}/gu, (digit) => {
     const codePoint = digit.codePointAt(0) ?? 0;
     let value = 0;
@@ -67,7 +67,7 @@ function asciiDigits(number: string): string {
 type NumberLanguage = LatinLanguage | "zh" | "ja";
 
 function readNumber(number: string, language: NumberLanguage): SpeechToken[] {
-  const ascii = asciiDigits(number);
+  const ascii = toAsciiDigits(number);
   if (language === "en") return readEnglishNumber(ascii);
   const digits = (ascii.match(/\d/g) ?? []).map(Number);
   if (language === "zh") return digits.flatMap(readMandarinDigit);
@@ -76,7 +76,7 @@ function readNumber(number: string, language: NumberLanguage): SpeechToken[] {
 }
 
 /** Chooses the language of numbers by the script of the sentence around them. */
-function numberLanguage(sentence: string, latin: LatinLanguage): NumberLanguage {
+function chooseNumberLanguage(sentence: string, latin: LatinLanguage): NumberLanguage {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(sentence)) return "ja";
   return /\p{Script=Han}/u.test(sentence) ? "zh" : latin;
 }
@@ -90,7 +90,8 @@ async function readSentence(sentence: string, latin: LatinLanguage): Promise<Spe
     else if (word !== undefined) {
       const plain = word.replaceAll("’", "'");
       tokens.push(...(latin === "en" ? readEnglishWord(plain) : readSpelledWord(plain, latin)));
-    } else if (number !== undefined) tokens.push(...readNumber(number, numberLanguage(sentence, latin)));
+    } else if (number !== undefined)
+      tokens.push(...readNumber(number, chooseNumberLanguage(sentence, latin)));
     else if (other !== undefined) tokens.push(...readOtherScript(other));
     else if (sign !== undefined) {
       tokens.push(...(SIGN_NAMES[sign] ?? "").split(" ").flatMap((name) => readEnglishWord(name)));
@@ -100,7 +101,7 @@ async function readSentence(sentence: string, latin: LatinLanguage): Promise<Spe
   return tokens;
 }
 
-function latinDefault(languages: readonly Language[]): LatinLanguage {
+function chooseLatinDefault(languages: readonly Language[]): LatinLanguage {
   if (languages.length === 0 || languages.includes("en")) return "en";
   return languages.find((language) => language === "es" || language === "pt" || language === "id") ?? "en";
 }
@@ -115,9 +116,9 @@ export async function readPrompt(
   prompt: string,
   voiceLanguages: readonly Language[],
 ): Promise<SpeechToken[]> {
-  const text = cleaned(prompt);
+  const text = cleanPrompt(prompt);
   if (!/[\p{L}\p{N}]/u.test(text)) return [];
-  const fallback = detectLatinLanguage(text) ?? latinDefault(voiceLanguages);
+  const fallback = detectLatinLanguage(text) ?? chooseLatinDefault(voiceLanguages);
   const tokens: SpeechToken[] = [];
   for (const sentence of text.split(SENTENCE_END)) {
     tokens.push(...(await readSentence(sentence, detectLatinLanguage(sentence) ?? fallback)));
