@@ -10,7 +10,7 @@ import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normalizeLines } from "../normalize.ts";
 import { withoutMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
-import { isWrapped } from "../plain/kept-lines.ts";
+import { isWrapped } from "../plain/verse-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isTextNotCode } from "./indented-text.ts";
 import { renderInlineText } from "./markdown-inline.ts";

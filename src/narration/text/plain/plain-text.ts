@@ -12,9 +12,10 @@ import { parseAozoraHeader, withoutAozora } from "./aozora.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
 import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookBoilerplate } from "./ebook-boilerplate.ts";
-import { keepLines, splitParagraphs } from "./kept-lines.ts";
+import { keepLines } from "./kept-lines.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
+import { splitParagraphs } from "./paragraphs.ts";
 import { withoutCueTimes } from "./subtitles.ts";
 import { shortenAddresses } from "./web-addresses.ts";
 
