@@ -59,8 +59,8 @@ export async function runWithTimeout<T>(
   const overdue = options.clock
     .sleep(options.timeoutMs, timer.signal)
     .then(() => stop.abort(options.timeoutError()));
-  // Call the operation in an async function, because this function turns a synchronous error into a rejection. A
-  // synchronous error would leave the timer running.
+  // The async function turns a synchronous error of the operation into a rejection. Without it, the timer would keep
+  // running after such an error.
   const working = (async () => await work(signal))();
   // A promise that loses the race must not cause an unhandled rejection.
   for (const either of [working, aborted, overdue]) either.catch(() => undefined);

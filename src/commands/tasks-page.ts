@@ -12,7 +12,7 @@ export interface PageEntry {
   readonly status: string;
   /** Charged credits; `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
-  /** Charged credits of each task, by the lookup key of its work. A task that several entries share is counted once. */
+  /** Charged credits by the lookup key of the request. A request that several entries share is counted once. */
   readonly charges: ReadonlyMap<string, number>;
   readonly seconds: number | null;
   /** A description of the voice, or `narration`. */
@@ -90,9 +90,8 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes what each entry adds to the totals. If several entries share a task, the charge of the task counts for one
- * entry only: the entry that states the highest charge. If several entries state the highest charge, it counts for the
- * oldest of these entries.
+ * Computes the credits that each entry adds to the totals. A request that several entries share counts once: for the
+ * entry that states its highest charge, or for the oldest of several such entries.
  */
 function countEachRequestOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byRequest = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();

@@ -100,8 +100,8 @@ async function isTaken(path: string): Promise<boolean> {
 }
 
 /**
- * Creates a marker. Waits while another process has the marker, and removes a marker that a killed process must have
- * left.
+ * Creates a marker. Waits while another process has the marker. After {@link MARKER_TIMEOUT_MS}, removes the marker,
+ * because its process is dead.
  */
 async function takeMarker(marker: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;

@@ -49,8 +49,8 @@ export type AdmissionResult =
 
 export class Ledger {
   /**
-   * Use the store directly only for operations that need no parsed record, such as those on cooldowns, MCP tasks and
-   * narrations. To read and change records, use the methods of `Ledger`, because the store does not parse records.
+   * The store, for cooldowns, MCP tasks, narrations and other data that need no parsed record. Read and change records
+   * by the methods of `Ledger`, because the store does not parse them.
    */
   readonly store: LedgerStore;
   readonly identity: LedgerIdentity;

@@ -53,7 +53,7 @@ export type RequestEvent =
       readonly fileName: string | null;
       readonly fileToReplace: FileToReplace | null;
     }
-  /** Saved audio is about to get another name and to replace the file that now has that name. */
+  /** Saved audio is about to be renamed. It will replace the file that has the new name now. */
   | { readonly kind: "replacement_planned"; readonly fileToReplace: FileToReplace }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };

@@ -47,8 +47,9 @@ export class ReadQueue {
 
   /**
    * Runs one query or download as soon as this process's limit of 60 reads in 60 s allows it. Ignores other processes,
-   * because a 429 on a read costs nothing and cooldowns only the reads of this process. Polls slow down once more than
-   * half of the reads are used. Polls never use the last 8 of the 60 reads, which are for downloads and other queries.
+   * because a 429 on a read costs nothing and only starts a cooldown for the reads of this process. Polls slow down
+   * once more than half of the reads are used. Polls never use the last 8 of the 60 reads, which are for downloads and
+   * other queries.
    */
   async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions = {}): Promise<T> {
     const admittedRead = await (options.isPoll === true ? this.#pollQueue : this.#queue).enqueue(

@@ -168,7 +168,7 @@ export class SoundPlayer {
     return await createSamplesPlayback(segment);
   }
 
-  /** Runs at an interval. Stops at the end of the sound, and starts the next segment at the end of the current one. */
+  /** Called at an interval. Starts the next segment shortly before the current one ends. Pauses after the last one. */
   #tick(): void {
     const playback = this.#playback;
     if (!this.isPlaying || playback === null) return;

@@ -25,8 +25,8 @@ export interface Call {
 /** The first step of a call that has an MCP task. It runs before the job of the call starts. */
 export interface McpTaskPreparation {
   /**
-   * Whether this call resumes an MCP task that was opened earlier. If so, an attempt that has already failed was made
-   * for this MCP task, so no new attempt replaces the failed one.
+   * Whether this call resumes an MCP task that was opened earlier. If so, no new attempt
+   * replaces a failed one, because the failed one was made for this MCP task.
    */
   readonly isResumed: boolean;
   /**

@@ -1,4 +1,4 @@
-/** Treats some client programs in ways that the protocol does not define. Each entry cites its source. */
+/** The quirks of single client programs, and how results avoid them. Each entry cites its source. */
 import type { ResourceLinks } from "../config/settings.ts";
 
 /** An argument that a client adds to every tool's schema and sends to the server. */

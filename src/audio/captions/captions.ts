@@ -36,8 +36,8 @@ export interface CaptionRequest {
 }
 
 /**
- * The functions that measure loudness, by format. Opus has none, because only the sizes of its packets could show
- * silences. Sentence times that are estimated from the lengths of the texts are more exact.
+ * The functions that measure loudness, by format. Opus has none: its silences could only be guessed from the sizes of
+ * packets, which is less exact than an estimate from the lengths of the sentences.
  */
 export const LOUDNESS_METERS: LoudnessMeters = {
   mp3: measureMp3Loudness,

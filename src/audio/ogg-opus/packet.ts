@@ -75,7 +75,7 @@ function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly
   for (;;) {
     const value = packet[offset] ?? 0;
     offset += 1;
-    // A value of 255 means 254 bytes of padding, followed by another length byte.
+    // A length byte of 255 stands for 254 bytes of padding, and another length byte follows it.
     padding += value === 255 ? 254 : value;
     if (value !== 255) return { offset, end: packet.byteLength - padding };
   }

@@ -32,8 +32,7 @@ const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;
 
 /**
- * How long the server may be silent before `outage` reports its error. A tool call that times out gives this error as
- * the reason.
+ * `outage` reports a silent server after this time. A tool call that times out then states the outage as its reason.
  */
 const REPORT_OUTAGE_AFTER_MS = 500;
 

@@ -106,8 +106,8 @@ export const freeConcurrencySlotStatement = (apiKeyId: string, recordId: string)
   );
 
 /**
- * Sets the date of a concurrency slot to now. Used for a date in the future, which was written before the steady clock
- * restarted.
+ * Sets the date of a concurrency slot to now. Use it for a date in the future, which the slot has if the steady clock
+ * has restarted since.
  */
 export const clampConcurrencySlotStatement = (
   apiKeyId: string,

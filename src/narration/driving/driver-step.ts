@@ -2,8 +2,8 @@
 
 export type PartState =
   /**
-   * The part may be made: it is new, its last task failed, or its audio is gone. A task may still run for it, but its
-   * audio is not waited for.
+   * The part can be made: it is new, its last task failed, or its audio is gone. A task may still run for the part, but
+   * this driver no longer waits for that task.
    */
   | "to_do"
   /** The part's submission was sent, but this process does not wait for the task. */

@@ -113,7 +113,11 @@ export class PartTable {
     return true;
   }
 
-  /** Remembers that a part has an unknown status. @returns whether this was not known yet */
+  /**
+   * Remembers that a part has an unknown status.
+   *
+   * @returns `false` if that was remembered before
+   */
   addUnknownStatus(partIndex: number): boolean {
     const isNew = !this.#unknownStatuses.has(partIndex);
     this.#unknownStatuses.add(partIndex);

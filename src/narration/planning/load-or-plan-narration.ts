@@ -113,8 +113,8 @@ export async function loadOrPlanNarration(
   if (await repository.exists(narrationId)) {
     await repository.change(narrationId, (state) => {
       const current = withRemarks(state, plan);
-      // If the narration is only planned, nobody has agreed to its takes yet, so replace these takes by those that
-      // other narrations now have for the same parts.
+      // Nobody has agreed to the takes of a narration that is only planned. So replace them by the takes that other
+      // narrations now have for the same parts.
       const mayInheritRetakes =
         state.status === "planned" && JSON.stringify(state.retakes) !== JSON.stringify(retakes);
       return mayInheritRetakes ? { ...current, retakes } : current;

@@ -10,7 +10,7 @@ import { buildPartInput } from "./part-input.ts";
  */
 const MAX_NARRATIONS_SEARCHED_FOR_RETAKES = 20;
 
-/** Returns two strings by which equal parts are found: the input of the part, and the input with the start time. */
+/** Returns two keys of a part: its input, and its input with its start time. Equal parts have equal keys. */
 function deriveKeys(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
   const input = canonicalizeInput(buildPartInput(plan, part));
   return [input, `${input} at ${part.startSeconds}`];

@@ -231,8 +231,8 @@ export const narrationStateSchema = z.object({
   savedPartCount: z.int().nonnegative(),
   createdAtMs: z.number(),
   /**
-   * When the narration last began to run. The time that the missing parts will take is estimated from this time and
-   * from `savedPartCountAtStart`, the number of parts that were saved before it.
+   * When the narration last began to run. At that time, `savedPartCountAtStart` parts were saved. The two numbers give
+   * the average time per part, from which the remaining time is estimated.
    */
   startedAtMs: z.number().nullable(),
   savedPartCountAtStart: z.int().nonnegative(),

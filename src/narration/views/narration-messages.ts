@@ -91,7 +91,7 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
-/** Describes the files for the structured form, which lists their paths in a field. */
+/** Describes the files without their paths, because the structured form has the paths in a field of its own. */
 export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   if (files.length === 0) return "";

@@ -85,8 +85,8 @@ const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW;
 
 /**
  * Estimates the remaining seconds from the average time per saved part. Before the first part is saved, uses
- * `MIN_SECONDS_PER_PART`. The time since the latest part was saved does not change the average. It is subtracted from
- * the estimate, but the estimate falls at most to half.
+ * `MIN_SECONDS_PER_PART`. Subtracts the time since the latest part was saved, but never more
+ * than half of the estimate.
  */
 export function estimateSecondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { startedAtMs, lastSavedAtMs, savedPartCountAtStart, totalPartCount } = state;

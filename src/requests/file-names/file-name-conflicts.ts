@@ -128,7 +128,7 @@ async function findReplaced(
 ): Promise<FileToReplace | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await findNameOwner(deps, name);
-  // If no record owns the name, a process may have been killed while it replaced the file. In this case, return the
-  // file that the record planned to replace.
+  // If no record owns the name, a process may have been killed between planning the replacement and carrying it out.
+  // Then return the file of that plan, which the record still states.
   return owner === null ? fileToReplace : await planReplacement(deps.folder, name, owner.file);
 }

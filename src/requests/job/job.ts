@@ -146,8 +146,8 @@ export class Job {
   }
 
   /**
-   * Keeps the job wanted even if all its MCP tasks are cancelled, because a call has returned with the answer that
-   * the job continues.
+   * Keeps the job running even if all its MCP tasks are cancelled, because a call has told its caller that the job
+   * continues.
    */
   keepRunning(): void {
     this.#keepsRunning = true;

@@ -62,8 +62,8 @@ export function canReturnWithoutAudio(job: Job, clock: Pick<Clock, "steadyMs">):
 }
 
 /**
- * How long a send that followed a hold may go without a response before it counts as unresolved. A send that did not
- * follow a hold counts as unresolved from its start.
+ * After a hold, a send gets this time for its response. Only then does {@link throwIfUnreachable} report that the
+ * service has not answered.
  */
 const UNANSWERED_SEND_AFTER_MS = 5000;
 

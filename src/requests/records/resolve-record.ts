@@ -58,7 +58,7 @@ export function buildEmptyRecord(
   };
 }
 
-/** Creates a record for work that is new to this API key. */
+/** Creates a record for a request that this API key has not made before. */
 export function buildNewRecord(
   deps: Pick<RequestDeps, "ledger" | "clock">,
   prepared: PreparedRequest,
@@ -114,7 +114,7 @@ export async function resolveRecord(
   return { record: fresh, file: null, notes: describeOtherKeys(otherRecords) };
 }
 
-/** Notes for a call whose work also has a record of another API key. */
+/** Notes for a request that also has a record of another API key. */
 function describeOtherKeys(others: readonly RequestRecord[]): string[] {
   if (others.every(({ status }) => status === "waiting")) return [];
   return others.some(({ taskId }) => taskId !== null)

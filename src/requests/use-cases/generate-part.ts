@@ -127,8 +127,8 @@ export async function selectPartRecord(
   if (ownRecord !== undefined && wasSent(ownRecord)) return ownRecord;
   const newest = records.findLast((record) => record !== ownRecord && wasSent(record));
   if (newest === undefined) return ownRecord ?? null;
-  // Return a succeeded record as one without a task, because its audio is not here and may have to be made again. Its
-  // cost stays in the record.
+  // The task succeeded, but its audio is not here and may have to be made again. So return the record as one without
+  // a task. The record still states what the task cost.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }
 

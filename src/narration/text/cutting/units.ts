@@ -12,7 +12,7 @@ import {
 } from "./break-positions.ts";
 import { findSentenceStarts } from "./sentences.ts";
 
-/** Ranks a cut before a unit by what the cut separates. A smaller value is a better cut. */
+/** The cost of a cut before a unit, by what the cut separates. The cut of lowest cost is the best. */
 export const CUT_COST = {
   paragraph: 1,
   sentence: 2,

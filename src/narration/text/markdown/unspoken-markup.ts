@@ -8,8 +8,8 @@ import type { SkippedKind } from "../plan-types.ts";
 import { spellOutSuperscripts } from "./superscripts.ts";
 
 /**
- * Matching takes linear time, because no alternative continues past a position at which the same alternative could
- * begin.
+ * Matching takes linear time, because no alternative can cross the place where it could begin again. For example, a
+ * formula between dollar signs ends at the next dollar sign.
  */
 const MARKUP = new RegExp(
   [
