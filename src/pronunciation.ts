@@ -74,10 +74,13 @@ export function respell(text: string, rules: readonly Pronunciation[]): Respelle
   let spoken = "";
   for (let at = 0; at < characters.length; ) {
     const character = characters[at] ?? "";
-    const found = byFirst.get(lower(character))?.find((candidate) => matches(candidate, characters, at));
-    if (found !== undefined && found.rule.say !== found.rule.word) replacedWords.add(found.rule.word);
-    spoken += found?.rule.say ?? character;
-    at += found?.characters.length ?? 1;
+    const matchedCandidate = byFirst
+      .get(lower(character))
+      ?.find((candidate) => matches(candidate, characters, at));
+    if (matchedCandidate !== undefined && matchedCandidate.rule.say !== matchedCandidate.rule.word)
+      replacedWords.add(matchedCandidate.rule.word);
+    spoken += matchedCandidate?.rule.say ?? character;
+    at += matchedCandidate?.characters.length ?? 1;
   }
   return { text: spoken, replacedWords: [...replacedWords] };
 }

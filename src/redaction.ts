@@ -19,14 +19,14 @@ const BEARER_TOKEN = /\bBearer\s+(?!\[redacted\])(?=[^\s"',;]*\d)[^\s"',;]+/gi;
  * JSON-escaped.
  */
 function listSpellings(secret: string): string[] {
-  const all = [
+  const spellings = [
     secret,
     encodeURIComponent(secret),
     Buffer.from(secret).toString("base64"),
     Buffer.from(secret).toString("base64url"),
     JSON.stringify(secret).slice(1, -1),
   ];
-  return [...new Set(all)].filter((text) => text !== "").sort((a, b) => b.length - a.length);
+  return [...new Set(spellings)].filter((text) => text !== "").sort((a, b) => b.length - a.length);
 }
 
 /**

@@ -10,6 +10,6 @@ const splitWords = (query: string): string[] =>
 
 /** Returns whether the texts contain every word of a query, in any order and also inside longer words. */
 export function containsWords(texts: readonly string[], query: string): boolean {
-  const all = foldCase(texts.join("\n"));
-  return splitWords(query).every((word) => all.includes(word));
+  const searchedText = foldCase(texts.join("\n"));
+  return splitWords(query).every((word) => searchedText.includes(word));
 }

@@ -46,8 +46,11 @@ const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError, Eval
 function collectErrorCodes(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth > 6) return [];
   const ownCode = "code" in error && typeof error.code === "string" ? [error.code] : [];
-  const inner = error instanceof AggregateError ? error.errors : [];
-  return [...ownCode, ...[error.cause, ...inner].flatMap((cause) => collectErrorCodes(cause, depth + 1))];
+  const innerErrors = error instanceof AggregateError ? error.errors : [];
+  return [
+    ...ownCode,
+    ...[error.cause, ...innerErrors].flatMap((cause) => collectErrorCodes(cause, depth + 1)),
+  ];
 }
 
 /** Matches example hosts (RFC 2606), with or without a port. No service has such a host. */

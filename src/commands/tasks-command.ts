@@ -138,7 +138,7 @@ async function readListing(limit: number): Promise<Listing> {
         bill: await narrationRepository.getBill(entry.narrationId),
       })),
     );
-    const all = [
+    const allEntries = [
       ...listedTasks.map((task) => ({
         atMs: task.createdAtMs,
         row: buildTaskRow(task),
@@ -152,8 +152,8 @@ async function readListing(limit: number): Promise<Listing> {
         page: buildNarrationPageEntry(row, bill),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
-    const otherBaseUrls = all.length === 0 ? await ledger.store.recordSearch.findOtherBaseUrls() : [];
-    return { entries: all, emptyMessage: printable(describeNoRequests(serviceAccess, otherBaseUrls)) };
+    const otherBaseUrls = allEntries.length === 0 ? await ledger.store.recordSearch.findOtherBaseUrls() : [];
+    return { entries: allEntries, emptyMessage: printable(describeNoRequests(serviceAccess, otherBaseUrls)) };
   } finally {
     await ledger.store.close();
   }

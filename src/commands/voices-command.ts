@@ -82,19 +82,24 @@ export async function runVoicesCommand({ makesSamples, htmlFile }: VoicesCommand
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const requests = await provider.requests();
-    const all = await Promise.all(VOICES.map((voice) => sampleOfVoice(requests, voice, makesSamples)));
-    process.stdout.write(`${all.map(formatLine).join("\n")}\n`);
+    const voiceSamples = await Promise.all(
+      VOICES.map((voice) => sampleOfVoice(requests, voice, makesSamples)),
+    );
+    process.stdout.write(`${voiceSamples.map(formatLine).join("\n")}\n`);
     if (makesSamples) {
-      const credits = all.reduce((sum, { creditsNow }) => sum + creditsNow, 0);
+      const credits = voiceSamples.reduce((sum, { creditsNow }) => sum + creditsNow, 0);
       process.stdout.write(`${credits} credits were charged for samples now.\n`);
     }
     if (htmlFile !== undefined) {
-      const page = renderAudioPage(all.map(buildPageEntry), { marker: VOICES_MARKER, title: "Voices" });
+      const page = renderAudioPage(voiceSamples.map(buildPageEntry), {
+        marker: VOICES_MARKER,
+        title: "Voices",
+      });
       process.stdout.write(
         `Written: ${printable(await writeGeneratedPage(htmlFile, VOICES_MARKER, page))}\n`,
       );
     }
-    return all.some(({ error }) => error !== null) ? 1 : 0;
+    return voiceSamples.some(({ error }) => error !== null) ? 1 : 0;
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     throw commandError(error, redact);

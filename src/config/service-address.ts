@@ -58,9 +58,9 @@ function readBaseUrl(reader: SettingsReader): URL | undefined {
   }
   const [path] = SERVICE_PATH.exec(url.pathname) ?? [];
   if (path !== undefined) {
-    const rest = `${url.origin}${url.pathname.slice(0, -path.length)}`;
+    const addressWithoutPath = `${url.origin}${url.pathname.slice(0, -path.length)}`;
     const message = `${name} ends with ${path}, which the server adds by itself.`;
-    return reader.addIssue(name, message, `Leave the path out: set ${name} to ${rest}.`);
+    return reader.addIssue(name, message, `Leave the path out: set ${name} to ${addressWithoutPath}.`);
   }
   if (url.protocol === "https:") return url;
   if (url.protocol === "http:" && isLoopbackHost(url.hostname)) return url;

@@ -106,12 +106,17 @@ function resolveInside(folder: string, file: string, name: string): string {
     throw refusedInputError(name, "is not a path of a file");
   }
   const path = resolve(folder, file);
-  const way = relative(folder, path);
-  if (way === "" || way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) {
+  const relativePath = relative(folder, path);
+  if (
+    relativePath === "" ||
+    relativePath === ".." ||
+    relativePath.startsWith(`..${sep}`) ||
+    isAbsolute(relativePath)
+  ) {
     throw outsideError(name, folder);
   }
   // On Windows, `notes.txt:hidden.txt` names an alternate data stream.
-  if (sep === "\\" && way.includes(":")) throw refusedInputError(name, "is not a path of a file");
+  if (sep === "\\" && relativePath.includes(":")) throw refusedInputError(name, "is not a path of a file");
   if (formatOfName(path) === null) throw refusedInputError(name, `is no ${EXTENSIONS_IN_WORDS} file`);
   return path;
 }

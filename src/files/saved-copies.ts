@@ -123,11 +123,11 @@ async function findExistingCopy(
   base: string,
   mayBeNamed: NameChoice["mayBeNamed"],
 ): Promise<SavedFile | null> {
-  let found: SavedFile | null = null;
+  let sameFile: SavedFile | null = null;
   await tryNumberedNames(base, async (tried) => {
     const candidate = { ...existing, path: join(folder.root, tried) };
-    if ((await isIntact(candidate, folder.root)) && (await mayBeNamed(tried))) found = candidate;
-    return found !== null || (await probeNameAvailability(folder, tried)) === "free";
+    if ((await isIntact(candidate, folder.root)) && (await mayBeNamed(tried))) sameFile = candidate;
+    return sameFile !== null || (await probeNameAvailability(folder, tried)) === "free";
   });
-  return found;
+  return sameFile;
 }

@@ -170,29 +170,29 @@ export class Ledger {
     { sendOutcome, lease }: ChangeOptions = {},
   ): Promise<RequestRecord | null> {
     const { apiKeyId, recordId } = knownRecord;
-    let current = knownRecord;
+    let currentRecord = knownRecord;
     let expectedRevision: number | null = knownRecord.revision;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
-      const next = applyEvent(current, event);
-      if (next === current && expectedRevision !== null) {
+      const next = applyEvent(currentRecord, event);
+      if (next === currentRecord && expectedRevision !== null) {
         if (sendOutcome !== undefined && tries === 0)
           await this.store.admissions.recordSendOutcome(sendOutcome);
         if (lease === "release") await this.store.releaseLease(recordId);
-        return current;
+        return currentRecord;
       }
-      const after = { ...next, revision: chooseNextRevision(current) };
-      const error = event.kind === "attempt_begun" && next !== current ? event.error : undefined;
-      const { attempt, finishedAtMs, createdAtMs } = current;
+      const after = { ...next, revision: chooseNextRevision(currentRecord) };
+      const error = event.kind === "attempt_begun" && next !== currentRecord ? event.error : undefined;
+      const { attempt, finishedAtMs, createdAtMs } = currentRecord;
       const answer = await this.store.write({
         apiKeyId,
         recordId,
         expectedRevision,
         newRow: toRow(after),
-        durability: decideDurability(expectedRevision === null ? null : current, after),
+        durability: decideDurability(expectedRevision === null ? null : currentRecord, after),
         failedAttempt:
           error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
         sendOutcome: tries === 0 ? sendOutcome : undefined,
-        isSpendUnchanged: expectedRevision !== null && hasSameSpend(current, after),
+        isSpendUnchanged: expectedRevision !== null && hasSameSpend(currentRecord, after),
         lease,
       });
       if (answer.written) return after;
@@ -205,7 +205,7 @@ export class Ledger {
       if (found !== null && columnsDisagree)
         await this.#reader.quarantine(found, "its columns say something else");
       expectedRevision = stored === null || columnsDisagree ? null : stored.revision;
-      current = stored ?? current;
+      currentRecord = stored ?? currentRecord;
     }
     throw unavailableError("The ledger stayed busy with the same record.");
   }
@@ -224,18 +224,23 @@ export class Ledger {
     limits: AdmissionLimits,
     wantedBy: Pick<AdmissionRequest, "narrationId" | "hasOnlyMcpTaskCallers"> = { narrationId: null },
   ): Promise<AdmissionResult> {
-    let current = knownRecord;
+    let currentRecord = knownRecord;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
-      const { attempt } = current;
-      const next = applyEvent(current, { kind: "sending", attempt, sendId, atMs: this.#clock.wallMs() });
-      if (next === current) {
-        return { kind: "conflict", record: current, isLeaseLost: false };
+      const { attempt } = currentRecord;
+      const next = applyEvent(currentRecord, {
+        kind: "sending",
+        attempt,
+        sendId,
+        atMs: this.#clock.wallMs(),
+      });
+      if (next === currentRecord) {
+        return { kind: "conflict", record: currentRecord, isLeaseLost: false };
       }
-      const after = { ...next, revision: chooseNextRevision(current) };
+      const after = { ...next, revision: chooseNextRevision(currentRecord) };
       const admission = await this.store.admissions.admit({
         ...limits,
         admittedRow: toRow(after),
-        expectedRevision: current.revision,
+        expectedRevision: currentRecord.revision,
         sendId,
         ...wantedBy,
       });
@@ -243,11 +248,13 @@ export class Ledger {
       if (admission.kind !== "conflict") return admission;
       const { recordJson, isLeaseLost } = admission;
       const stored =
-        recordJson === undefined ? null : await this.#reader.parseOrQuarantine({ ...current, recordJson });
+        recordJson === undefined
+          ? null
+          : await this.#reader.parseOrQuarantine({ ...currentRecord, recordJson });
       if (stored === null || isLeaseLost || stored.attempt !== attempt) {
         return { kind: "conflict", record: stored, isLeaseLost };
       }
-      current = stored;
+      currentRecord = stored;
     }
     throw unavailableError("The ledger stayed busy with the same record.");
   }

@@ -227,8 +227,8 @@ class NarrationOperations implements Narrations {
   }
 
   async findFileAt(path: string): Promise<NarrationFile | null> {
-    const all = await this.#repository.listNewest(MAX_NARRATIONS_SEARCHED);
-    return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
+    const newestNarrations = await this.#repository.listNewest(MAX_NARRATIONS_SEARCHED);
+    return newestNarrations.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
   }
 
   async close(): Promise<void> {

@@ -24,16 +24,16 @@ export function parseCues(file: string): Cue[] {
     .flatMap((block) => {
       const lines = block.split("\n");
       const at = lines.findIndex((line) => TIMES_LINE.test(line));
-      const found = TIMES_LINE.exec(lines[at] ?? "");
-      if (found === null) return [];
+      const times = TIMES_LINE.exec(lines[at] ?? "");
+      if (times === null) return [];
       const cueLines = lines
         .slice(at + 1)
         .join(" ")
         .replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
       return [
         {
-          startSeconds: parseSeconds(found[1], found[2], found[3]),
-          endSeconds: parseSeconds(found[4], found[5], found[6]),
+          startSeconds: parseSeconds(times[1], times[2], times[3]),
+          endSeconds: parseSeconds(times[4], times[5], times[6]),
           text: parseText(cueLines, 300),
         },
       ];

@@ -37,13 +37,13 @@ export const MAX_WHOLE_SECONDS = 300;
 export const TAIL_SECONDS = 0.3;
 
 export const concatBytes = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  const joined = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {
-    all.set(part, at);
+    joined.set(part, at);
     at += part.length;
   }
-  return all;
+  return joined;
 };
 
 export const toDataView = (bytes: Uint8Array): DataView =>

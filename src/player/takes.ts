@@ -36,14 +36,14 @@ export async function loadTakes(shown: ShownResult, audioFile: AudioFile): Promi
     }))
     .filter(({ taskId, take, path }) => taskId !== "" && take !== null && typeof path === "string")
     .slice(0, MAX_TAKES - 1);
-  const found = await Promise.all(
+  const loadedTakes = await Promise.all(
     otherTakes.map(async ({ taskId }): Promise<Take[]> => {
       const otherTake = parseShownResult(await callTool("get_task", { task_id: taskId }));
       const [saved] = otherTake.audioFiles;
       return saved === undefined || otherTake.id !== taskId ? [] : [{ shown: otherTake, audioFile: saved }];
     }),
   );
-  return [ownTake, ...found.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
+  return [ownTake, ...loadedTakes.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
 }
 
 /** Shows the takes as buttons. @param choose receives the take whose button is pressed */

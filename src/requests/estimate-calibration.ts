@@ -49,9 +49,9 @@ function computeMedian(numbers: readonly number[]): number {
  * @returns 0.5 to 2; 1 if there are too few tasks
  */
 export function computeCalibration(records: readonly RequestRecord[], voice: string | null): number {
-  const all = records.flatMap(measureRatio);
-  const ofVoice = all.filter((one) => one.voice === voice);
-  const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
+  const allRatios = records.flatMap(measureRatio);
+  const ofVoice = allRatios.filter((one) => one.voice === voice);
+  const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : allRatios).map(({ ratio }) => ratio);
   if (ratios.length < MIN_TASKS) return 1;
   return Math.min(MAX_FACTOR, Math.max(1 / MAX_FACTOR, computeMedian(ratios)));
 }

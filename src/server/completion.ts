@@ -48,10 +48,11 @@ export async function complete(
   { argument }: CompleteRequestParams,
   deps: ServerDeps,
 ): Promise<CompleteResult> {
-  const all = await listCandidates(argument.name, deps);
+  const candidates = await listCandidates(argument.name, deps);
   const typed = argument.value.toLowerCase();
-  const beginning = all.filter((value) => value.toLowerCase().startsWith(typed));
-  const found = beginning.length > 0 ? beginning : all.filter((value) => value.toLowerCase().includes(typed));
-  const values = found.slice(0, MAX_VALUES);
-  return { completion: { values, total: found.length, hasMore: found.length > values.length } };
+  const beginning = candidates.filter((value) => value.toLowerCase().startsWith(typed));
+  const matches =
+    beginning.length > 0 ? beginning : candidates.filter((value) => value.toLowerCase().includes(typed));
+  const values = matches.slice(0, MAX_VALUES);
+  return { completion: { values, total: matches.length, hasMore: matches.length > values.length } };
 }

@@ -68,8 +68,8 @@ async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
       savedAtMs,
     })),
   );
-  const all = [...(await requests.listNewestSaved(MAX_LISTED)), ...joined];
-  return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MAX_LISTED);
+  const newestFiles = [...(await requests.listNewestSaved(MAX_LISTED)), ...joined];
+  return newestFiles.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MAX_LISTED);
 }
 
 /** Lists the newest saved files with the addresses that results link to. Returns an empty list after an error. */

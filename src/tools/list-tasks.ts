@@ -206,8 +206,11 @@ async function listEntries(
   const tasks = (await Promise.all(lists)).flat();
   // A narration's status is known only after the narration was read. So with a filter, read more narrations than are
   // shown.
-  const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_NARRATIONS_SEARCHED);
-  const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
+  const listedNarrations = await (await deps.narrations()).list(
+    query,
+    filter === null ? limit : MAX_NARRATIONS_SEARCHED,
+  );
+  const narrations = listedNarrations.filter((row) => filter === null || filter[1].includes(row.status));
   return [
     ...tasks.map((task) => ({
       atMs: task.createdAtMs,
@@ -254,8 +257,8 @@ export const listTasksTool = defineTool({
     });
     const isRunning = entries.some(({ row }) => RUNNING.has(String(row["status"])));
     const spending = buildSpendingReport(await (await deps.requests()).sumSpending(), isRunning);
-    const found = describeCount(entries.length, status !== undefined || queryText !== "");
-    const message = spending.words === "" ? found : `${found} ${spending.words}`;
+    const countSentence = describeCount(entries.length, status !== undefined || queryText !== "");
+    const message = spending.words === "" ? countSentence : `${countSentence} ${spending.words}`;
     return {
       structured: {
         message,

@@ -57,13 +57,15 @@ async function findSavedSamples(
     const requests = await deps.openExistingRequests();
     if (requests === null) return new Map();
     const { partOperations } = requests;
-    const found = await Promise.all(
+    const savedSamples = await Promise.all(
       voices.map(
         async (voice) =>
           [voice.id, await partOperations.findSaved({ input: buildSampleInput(voice), take: 1 })] as const,
       ),
     );
-    return new Map(found.flatMap(([id, saved]) => (saved === null ? [] : [[id, saved.file.path] as const])));
+    return new Map(
+      savedSamples.flatMap(([id, saved]) => (saved === null ? [] : [[id, saved.file.path] as const])),
+    );
   } catch (error) {
     if (error instanceof AudioError) return new Map();
     throw error;
@@ -93,13 +95,13 @@ export const listVoicesTool = defineTool({
   output,
   async run({ language, query }, deps) {
     const { voiceNotes } = deps;
-    const found = VOICES.filter(
+    const matchingVoices = VOICES.filter(
       (voice) =>
         (language === undefined || voice.languages.includes(language)) &&
         (query === undefined || containsWords(listSearchedTexts(voice, voiceNotes.get(voice.id)), query)),
     );
-    const samples = await findSavedSamples(found, deps);
-    const voices = found.map(({ id, name, languages, canMixLanguages }) => {
+    const samples = await findSavedSamples(matchingVoices, deps);
+    const voices = matchingVoices.map(({ id, name, languages, canMixLanguages }) => {
       const note = voiceNotes.get(id);
       const sample = samples.get(id);
       return {
@@ -108,7 +110,7 @@ export const listVoicesTool = defineTool({
         ...(sample === undefined ? {} : { sample_path: sample }),
       };
     });
-    const languages = [...new Set(found.map(chooseSampleLanguage))];
+    const languages = [...new Set(matchingVoices.map(chooseSampleLanguage))];
     const sentences = Object.fromEntries(languages.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =
       voices.length === 0

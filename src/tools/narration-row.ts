@@ -39,8 +39,8 @@ export function renderListedNarration(row: ListedNarration): ShownNarration {
 }
 
 function listPaths(paths: readonly string[]): string {
-  const rest = paths.length - MAX_PATHS;
-  return `${paths.slice(0, MAX_PATHS).join(" ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  const furtherCount = paths.length - MAX_PATHS;
+  return `${paths.slice(0, MAX_PATHS).join(" ")}${furtherCount > 0 ? ` and ${furtherCount} more` : ""}`;
 }
 
 /** Renders the whole row as text, for clients that show only the text. */

@@ -94,15 +94,15 @@ function cutIntoCues(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
   return sentences.flatMap(({ texts }, sentence) => {
     const time = times[sentence];
     if (time === undefined) return [];
-    const inner = timeSentences(texts.map(measureCueWeight), time.endSeconds - time.startSeconds, []);
+    const cueTimes = timeSentences(texts.map(measureCueWeight), time.endSeconds - time.startSeconds, []);
     const sentenceStart = startSeconds + time.startSeconds;
     return texts.map((lines, index) => ({
       lines,
       speaker: part.speaker,
       startSeconds:
         sentenceStart +
-        (sentence === 0 && index === 0 ? (part.leadSeconds ?? 0) : (inner[index]?.startSeconds ?? 0)),
-      endSeconds: sentenceStart + (inner[index]?.endSeconds ?? 0),
+        (sentence === 0 && index === 0 ? (part.leadSeconds ?? 0) : (cueTimes[index]?.startSeconds ?? 0)),
+      endSeconds: sentenceStart + (cueTimes[index]?.endSeconds ?? 0),
       isMeasured: index === 0 && time.isMeasured,
     }));
   });

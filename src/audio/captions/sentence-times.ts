@@ -39,20 +39,24 @@ export function timeSentences(
   const usable = silences.filter(
     ({ startSeconds, endSeconds }) => startSeconds > 0 && endSeconds < lengthSeconds,
   );
-  const found = matchSilences(weights, lengthSeconds, usable);
+  const matchedSilences = matchSilences(weights, lengthSeconds, usable);
   const times: SentenceTime[] = [];
   let first = 0;
   let startSeconds = 0;
   // If no silence matches an edge between sentences, compute the time of the edge from the nearest earlier and later
   // edges that have a silence.
   for (let edge = 0; edge < weights.length; edge += 1) {
-    const silence = edge < found.length ? found[edge] : undefined;
-    if (edge < found.length && silence === undefined) continue;
+    const silence = edge < matchedSilences.length ? matchedSilences[edge] : undefined;
+    if (edge < matchedSilences.length && silence === undefined) continue;
     const endSeconds = silence?.startSeconds ?? lengthSeconds;
-    const inner = divideInProportion(weights.slice(first, edge + 1), startSeconds, endSeconds);
-    const starts = [startSeconds, ...inner];
+    const segmentTimes = divideInProportion(weights.slice(first, edge + 1), startSeconds, endSeconds);
+    const starts = [startSeconds, ...segmentTimes];
     starts.forEach((start, index) => {
-      times.push({ startSeconds: start, endSeconds: inner[index] ?? endSeconds, isMeasured: index === 0 });
+      times.push({
+        startSeconds: start,
+        endSeconds: segmentTimes[index] ?? endSeconds,
+        isMeasured: index === 0,
+      });
     });
     startSeconds = silence?.endSeconds ?? lengthSeconds;
     first = edge + 1;

@@ -78,8 +78,8 @@ export function parseFrameHeaderAt(bytes: Uint8Array, offset: number): FrameHead
   const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
   if (bytes[offset] !== 0xff || second < 0xe0 || offset + HEADER_BYTES > bytes.byteLength) return null;
   const key = (second << 16) | (third << 8) | fourth;
-  const found = headerCache.get(key);
-  if (found !== undefined) return found;
+  const cachedHeader = headerCache.get(key);
+  if (cachedHeader !== undefined) return cachedHeader;
   const header = buildHeader(second, third, fourth);
   // Bound the cache, because data that is not mp3 could contain millions of different headers.
   if (headerCache.size < 4096) headerCache.set(key, header);

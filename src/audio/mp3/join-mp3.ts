@@ -74,12 +74,12 @@ function computeSpan({ part, firstFrame }: PlacedPart): Span {
 
 /** Estimates how many bytes of audio lie before a frame of the joined file. */
 function countBytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], frame: number): number {
-  const found = placedParts.findLast(({ firstFrame }) => firstFrame <= frame);
-  if (found === undefined) return frame * buildSilentFrame(first.headerBytes).byteLength;
-  const { part, firstFrame, firstByte } = found;
-  const own = Math.min(frame - firstFrame, part.frameCount);
-  const silent = frame - firstFrame - own;
-  const ownBytes = part.framePositions.bytesBefore(own, part.frameCount, part.audioBytes);
+  const placedPart = placedParts.findLast(({ firstFrame }) => firstFrame <= frame);
+  if (placedPart === undefined) return frame * buildSilentFrame(first.headerBytes).byteLength;
+  const { part, firstFrame, firstByte } = placedPart;
+  const framesInPart = Math.min(frame - firstFrame, part.frameCount);
+  const silent = frame - firstFrame - framesInPart;
+  const ownBytes = part.framePositions.bytesBefore(framesInPart, part.frameCount, part.audioBytes);
   return firstByte + ownBytes + silent * buildSilentFrame(part.headerBytes).byteLength;
 }
 

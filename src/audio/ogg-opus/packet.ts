@@ -86,9 +86,9 @@ function areFramesValid(packet: Uint8Array, code: number, count: number): boolea
   if (code < 2) return fillsWithEqualFrames(packet, 1, end, count);
   if (code === 2) return fillsWithStatedFrames(packet, 1, end, count);
   const layout = packet[1] ?? 0;
-  const inner = (layout & HAS_PADDING) === 0 ? { offset: 2, end } : withoutPadding(packet);
+  const frameRange = (layout & HAS_PADDING) === 0 ? { offset: 2, end } : withoutPadding(packet);
   const check = (layout & IS_VARIABLE) === 0 ? fillsWithEqualFrames : fillsWithStatedFrames;
-  return check(packet, inner.offset, inner.end, count);
+  return check(packet, frameRange.offset, frameRange.end, count);
 }
 
 /** Describes a packet; returns undefined if decoders must refuse it. */

@@ -138,8 +138,8 @@ async function computeDataBytes(file: PartFile, data: Chunk, longSize: number | 
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.bytesAt(0, RIFF_HEADER_BYTES);
-  const form = toText(header.subarray(0, 4));
-  if ((form !== "RIFF" && form !== "RF64") || toText(header.subarray(8, 12)) !== "WAVE") {
+  const containerId = toText(header.subarray(0, 4));
+  if ((containerId !== "RIFF" && containerId !== "RF64") || toText(header.subarray(8, 12)) !== "WAVE") {
     throw file.damagedPartError("it does not begin like a wav file");
   }
   let format: WavFormat | undefined;
@@ -148,7 +148,7 @@ export async function readWav(file: PartFile): Promise<WavPart> {
   for (let count = 0; count < MAX_CHUNKS; count += 1) {
     const chunk = await readChunkAt(file, at);
     if (chunk === undefined) throw file.damagedPartError("it has no samples");
-    if (chunk.id === "ds64" && form === "RF64") longSize = await readLongDataSize(file, chunk);
+    if (chunk.id === "ds64" && containerId === "RF64") longSize = await readLongDataSize(file, chunk);
     if (chunk.id === "fmt ") {
       const length = Math.min(chunk.sizeBytes, EXTENSIBLE_FORMAT_BYTES);
       format = parseFormat(await file.bytesAt(chunk.offset, length), file);

@@ -50,9 +50,11 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
   }
 
   async getMany<Value>(keys: string[]): Promise<Array<Value | undefined>> {
-    const found = await this.#engine.read(keys.map(selectDocumentStatement));
+    const rowsByKey = await this.#engine.read(keys.map(selectDocumentStatement));
     // Keyv lets the caller choose the type `Value`, but a stored value is always text.
-    return found.map(([row]) => (row === undefined ? undefined : (documentRow.parse(row).value as Value)));
+    return rowsByKey.map(([row]) =>
+      row === undefined ? undefined : (documentRow.parse(row).value as Value),
+    );
   }
 
   async has(key: string): Promise<boolean> {

@@ -63,8 +63,8 @@ export class RecordSearch {
       ),
     );
     if (statements.length === 0) return [];
-    const found = (await this.#engine.read(statements)).flat();
-    return parseRecordJsonRows(sortNewestFirst(found).slice(0, limit));
+    const foundRows = (await this.#engine.read(statements)).flat();
+    return parseRecordJsonRows(sortNewestFirst(foundRows).slice(0, limit));
   }
 
   /** Finds every visible record that has the lookup key. This API key's records come first. */

@@ -65,7 +65,7 @@ export function findDoubtfulParts(
     return ((played[at] ?? 0) * faster) / estimatedSeconds;
   });
   const medianPace = parts.length < MIN_PARTS ? 0 : findUpperMedian(paces);
-  const found = parts.flatMap(({ partIndex, record }, at): NarrationProblem[] => {
+  const problems = parts.flatMap(({ partIndex, record }, at): NarrationProblem[] => {
     const seconds = played[at] ?? 0;
     const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
     const message =
@@ -78,5 +78,5 @@ export function findDoubtfulParts(
     const leadSeconds = leads[at] ?? 0;
     return { partIndex, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
   });
-  return [...found, ...findLateCueProblems(plan, state, sounds)];
+  return [...problems, ...findLateCueProblems(plan, state, sounds)];
 }

@@ -112,12 +112,12 @@ export async function loadOrPlanNarration(
   const retakes = await findInheritedRetakes(repository, plan);
   if (await repository.exists(narrationId)) {
     await repository.change(narrationId, (state) => {
-      const current = withRemarks(state, plan);
+      const updatedState = withRemarks(state, plan);
       // Nobody has agreed to the takes of a narration that is only planned. So replace them by the takes that other
       // narrations now have for the same parts.
       const mayInheritRetakes =
         state.status === "planned" && JSON.stringify(state.retakes) !== JSON.stringify(retakes);
-      return mayInheritRetakes ? { ...current, retakes } : current;
+      return mayInheritRetakes ? { ...updatedState, retakes } : updatedState;
     });
     return await repository.get(narrationId);
   }
@@ -138,13 +138,13 @@ export async function loadOrPlanWithCheckedName(
 ): Promise<LoadedNarration> {
   if (fileName !== null) assertFileName(fileName);
   if (fileName !== null && deps.containsSecret(fileName)) throw secretRefusedError("The file name holds");
-  const found = await loadOrPlanNarration(deps, source);
-  const { state } = found;
+  const loadedNarration = await loadOrPlanNarration(deps, source);
+  const { state } = loadedNarration;
   if (maxCredits !== null) {
     await assertRoomForNames(deps.folder, {
-      ...found,
+      ...loadedNarration,
       state: { ...state, fileName: fileName ?? state.fileName },
     });
   }
-  return found;
+  return loadedNarration;
 }

@@ -83,8 +83,8 @@ function detectSeparator(text: string): Separator | null {
     return { separator, names: header.map(normaliseName) };
   });
   const [widest] = headers.toSorted((one, other) => other.names.length - one.names.length);
-  const found = headers.find(({ names }) => names.length > 1 && names.includes("text"));
-  if (found !== undefined) return found.separator;
+  const headerWithText = headers.find(({ names }) => names.length > 1 && names.includes("text"));
+  if (headerWithText !== undefined) return headerWithText.separator;
   if (widest?.names.length === 1 && widest.names[0] === "text") return null;
   const shownColumns = (widest?.names ?? [])
     .slice(0, SHOWN_COLUMNS)

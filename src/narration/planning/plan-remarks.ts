@@ -20,10 +20,10 @@ export function buildChosenTitle(
   { chapters, chosen }: Pick<NarrationPlan, "chapters" | "chosen">,
 ): string {
   if (chosen === undefined) return title;
-  const all = numberChapters(chapters);
-  const numbers = chosen.flatMap((index) => all[index] ?? []);
+  const chapterNumbers = numberChapters(chapters);
+  const numbers = chosen.flatMap((index) => chapterNumbers[index] ?? []);
   const titles = chosen.flatMap((index) =>
-    all[index] === null ? [shortenExcerpt(chapters[index]?.title ?? "")] : [],
+    chapterNumbers[index] === null ? [shortenExcerpt(chapters[index]?.title ?? "")] : [],
   );
   const chapterNames =
     numbers.length === 0
@@ -40,8 +40,8 @@ export function buildChosenRemarks({
   if (chosen === undefined) return [];
   const count = chapters.filter(({ title }) => title !== null).length;
   const chapterNames = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => describeChapter(chapters, index));
-  const rest = chosen.length - chapterNames.length;
-  const named = `${chapterNames.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  const furtherCount = chosen.length - chapterNames.length;
+  const named = `${chapterNames.join(", ")}${furtherCount > 0 ? ` and ${furtherCount} more` : ""}`;
   return toRemarks("whole_text", [`Of ${count} chapters: ${named}.`]);
 }
 
@@ -61,11 +61,11 @@ function buildVoicesRemarks({ parts }: NarrationPlan, voice: string | undefined)
     seconds.set(id, (seconds.get(id) ?? 0) + part.estimatedSeconds);
   }
   if (seconds.size < 2) return [];
-  const all = [...seconds.values()].reduce((sum, one) => sum + one, 0);
+  const totalSeconds = [...seconds.values()].reduce((sum, one) => sum + one, 0);
   const shares = [...seconds]
     .sort(([, one], [, other]) => other - one)
     .slice(0, VOICES_SHOWN)
-    .map(([id, one]) => `${id} ${Math.round((100 * one) / all)} %`);
+    .map(([id, one]) => `${id} ${Math.round((100 * one) / totalSeconds)} %`);
   return [`Spoken by ${shares.join(", ")}.`];
 }
 

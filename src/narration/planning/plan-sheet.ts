@@ -64,8 +64,10 @@ class RowIssues {
       .slice(0, ISSUES_SHOWN)
       .map(([issue, rows]) => `${listRows(rows)}: ${issue}`)
       .join("; ");
-    const rest = issues.length - ISSUES_SHOWN;
-    throw refusedSheetError(`cannot be narrated yet. ${shownIssues}${rest > 0 ? `; and ${rest} more` : ""}`);
+    const furtherCount = issues.length - ISSUES_SHOWN;
+    throw refusedSheetError(
+      `cannot be narrated yet. ${shownIssues}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}`,
+    );
   }
 }
 

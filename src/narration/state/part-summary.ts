@@ -82,8 +82,10 @@ async function readRecords(
   const records: (RequestRecord | null)[] = [];
   for (let from = 0; from < plan.parts.length; from += MAX_CONCURRENT_READS) {
     const some = plan.parts.slice(from, from + MAX_CONCURRENT_READS);
-    const found = some.map((_, offset) => parts.findRecord(buildPartRequest(plan, state, from + offset)));
-    records.push(...(await Promise.all(found)));
+    const pendingRecords = some.map((_, offset) =>
+      parts.findRecord(buildPartRequest(plan, state, from + offset)),
+    );
+    records.push(...(await Promise.all(pendingRecords)));
   }
   return records;
 }

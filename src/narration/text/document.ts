@@ -127,9 +127,9 @@ export function buildDocument(
   /** The speaker of a label without text, who speaks the next paragraph. */
   let announced: Speaker | null = null;
   /** The speaker whose turn continues. */
-  let current: Speaker | null = null;
+  let currentSpeaker: Speaker | null = null;
   /** The speaker of the last paragraph. */
-  let last: Speaker | null = null;
+  let lastSpeaker: Speaker | null = null;
   speakers.collectLabels(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
   for (const block of blocks) {
     if (block.kind === "rule") {
@@ -146,7 +146,7 @@ export function buildDocument(
       : speakers.splitIntoTurns(block.text, skipped);
     for (const { speaker, text, isLabelled } of turns) {
       const flowing = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
-      if (isLabelled) current = speaker;
+      if (isLabelled) currentSpeaker = speaker;
       if (flowing === "") {
         announced = speaker;
         continue;
@@ -157,8 +157,11 @@ export function buildDocument(
       } else if (block.kind === "heading") builder.addHeading(block.level, flowing);
       else {
         const isContinued = block.kind === "paragraph" && block.continues === true && !isLabelled;
-        last = speaker ?? announced ?? (isContinued ? last : speakers.turnsContinue ? current : null);
-        builder.addParagraph(last, flowing);
+        lastSpeaker =
+          speaker ??
+          announced ??
+          (isContinued ? lastSpeaker : speakers.turnsContinue ? currentSpeaker : null);
+        builder.addParagraph(lastSpeaker, flowing);
       }
       announced = null;
     }

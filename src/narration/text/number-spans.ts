@@ -14,8 +14,8 @@ export function formatNumberSpans(numbers: readonly number[], max = Number.POSIT
     const last = numbers[at] ?? 0;
     spans.push(first === last ? `${first}` : `${first} to ${last}`);
   }
-  const rest = spans.length - max;
-  if (rest > 0) return `${spans.slice(0, max).join(", ")} and ${rest} more`;
+  const furtherCount = spans.length - max;
+  if (furtherCount > 0) return `${spans.slice(0, max).join(", ")} and ${furtherCount} more`;
   const [end = ""] = spans.splice(-1);
   return spans.length === 0 ? end : `${spans.join(", ")} and ${end}`;
 }

@@ -58,16 +58,18 @@ export function findPartsByQuote(
   for (const form of [(text: string) => text, normaliseAsTyped]) {
     const forms = texts.map(form);
     const wantedForm = form(flatQuote);
-    const found = forms.flatMap((text, index) => (text.includes(wantedForm) ? [index] : []));
-    if (found.length === 0) continue;
-    const tasks = new Set(found.map((index) => JSON.stringify([parts[index]?.text, parts[index]?.voice])));
-    if (tasks.size === 1) return found;
-    const shownMatches = found
+    const matchIndexes = forms.flatMap((text, index) => (text.includes(wantedForm) ? [index] : []));
+    if (matchIndexes.length === 0) continue;
+    const tasks = new Set(
+      matchIndexes.map((index) => JSON.stringify([parts[index]?.text, parts[index]?.voice])),
+    );
+    if (tasks.size === 1) return matchIndexes;
+    const shownMatches = matchIndexes
       .slice(0, SHOWN_MATCHES)
       .map((index) => `part ${index + 1}: ${quoteInContext(forms[index] ?? "", wantedForm)}`);
     refuse(
       quote,
-      `occurs in ${found.length} different parts, and must occur in one (${shownMatches.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
+      `occurs in ${matchIndexes.length} different parts, and must occur in one (${shownMatches.join("; ")}${matchIndexes.length > SHOWN_MATCHES ? "; …" : ""})`,
     );
   }
   if (normaliseAsTyped(texts.join(" ")).includes(normaliseAsTyped(flatQuote))) {

@@ -77,11 +77,11 @@ export function findLateCueProblems(
     ...buildTimedPart(plan, state, partIndex, endSeconds - startSeconds),
     leadSeconds,
   }));
-  const found = findOverruns(
+  const overruns = findOverruns(
     timed,
     heard.map(({ startSeconds }) => startSeconds),
   );
-  const reported = found
+  const reported = overruns
     .slice(0, MAX_LATE)
     .map(({ partIndex, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
       const cue = timed[partIndex]?.cue;
@@ -93,8 +93,8 @@ export function findLateCueProblems(
       const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long; ${remedy}.`;
       return { partIndex: heard[partIndex]?.partIndex ?? null, code: "late", message };
     });
-  const rest = found.length - reported.length;
-  if (rest === 0) return reported;
-  const message = `${rest} more parts run into the next cue; a higher speed for the whole makes fewer late.`;
+  const furtherCount = overruns.length - reported.length;
+  if (furtherCount === 0) return reported;
+  const message = `${furtherCount} more parts run into the next cue; a higher speed for the whole makes fewer late.`;
   return [...reported, { partIndex: null, code: "late", message }];
 }

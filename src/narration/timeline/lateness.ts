@@ -69,7 +69,7 @@ function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
  * @param begins measured start of each part; if absent, the starts are computed from the lengths
  */
 export function findOverruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
-  const found: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
+  const overruns: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
   const cueGroups = groupByCue(parts);
   let end = 0;
   for (const [index, cueGroup] of cueGroups.entries()) {
@@ -82,7 +82,7 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
       continue;
     const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
     const room = next.startSeconds - leadSeconds - cueGroup.startSeconds - ROOM_SECONDS;
-    const last = found.at(-1);
+    const last = overruns.at(-1);
     // This part fits, but began late because of an earlier one.
     if (cueGroup.lengthSeconds <= room && last !== undefined) {
       last.othersLate += 1;
@@ -91,7 +91,7 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
     const { lengthSeconds: longest = 0, speed = 1 } = parts[cueGroup.longestPartIndex] ?? {};
     const secondsLeft = room - (cueGroup.lengthSeconds - longest);
     const fitting = secondsLeft > 0 ? computeSpeedOver((speed * longest) / secondsLeft) : null;
-    found.push({
+    overruns.push({
       partIndex: cueGroup.longestPartIndex,
       nextCue: next.cue,
       lateSeconds,
@@ -99,7 +99,7 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
       fittingSpeed: fitting,
     });
   }
-  return found;
+  return overruns;
 }
 
 const MAX_SPEED = 2;

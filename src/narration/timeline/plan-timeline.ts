@@ -173,7 +173,7 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
   );
   speakers.collectLabels(words.flatMap((said) => said.map(({ text }) => text)));
   const utterances: Utterance[] = [];
-  let current: Speaker | null = null;
+  let currentSpeaker: Speaker | null = null;
   for (const [index, cue] of cues.entries()) {
     let isFirst = true;
     for (const { name, text } of words[index] ?? []) {
@@ -184,9 +184,9 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
         for (const turn of turns) {
           const heard = flowParagraph(turn.text);
           const isOpen = !turn.isLabelled && name === null && at === 0;
-          if (!isOpen) current = turn.speaker;
+          if (!isOpen) currentSpeaker = turn.speaker;
           if (!hasWords(heard)) continue;
-          const voice = turn.speaker ?? (speakers.turnsContinue ? current : null);
+          const voice = turn.speaker ?? (speakers.turnsContinue ? currentSpeaker : null);
           utterances.push({ cue, isFirst, speaker: voice, mayContinue: isOpen, text: heard });
           isFirst = false;
         }

@@ -75,9 +75,9 @@ export async function listNarrations(
   countSaved: CountSaved,
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<ListedNarration[]> {
-  const found: ListedNarration[] = [];
+  const listedNarrations: ListedNarration[] = [];
   for (const entry of await repository.listNewest(query === null ? limit : MAX_NARRATIONS_SEARCHED)) {
-    if (found.length === limit) break;
+    if (listedNarrations.length === limit) break;
     if (
       query !== null &&
       !containsWords(listSearchedTexts(entry, (await repository.get(entry.narrationId)).plan), query)
@@ -87,11 +87,11 @@ export async function listNarrations(
     // Count the saved parts of a stopped narration again. Parts that were running when the narration stopped may have
     // been saved since. No driver adds them to the stored state.
     const isStopped = row.status === "stopped";
-    found.push(
+    listedNarrations.push(
       isStopped ? { ...row, savedParts: await countSaved(await repository.get(row.narrationId)) } : row,
     );
   }
-  return found;
+  return listedNarrations;
 }
 
 /** Returns the texts that a query searches: source name, title, requested name, names of files, and text. */

@@ -51,10 +51,10 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
   const otherParts = problems
     .slice(MAX_LISTED)
     .flatMap(({ partIndex }) => (partIndex === null ? [] : [partIndex]));
-  const rest = [...new Set(otherParts)].sort((one, other) => one - other);
-  return rest.length === 0
+  const otherPartIndexes = [...new Set(otherParts)].sort((one, other) => one - other);
+  return otherPartIndexes.length === 0
     ? shownProblems
-    : [...shownProblems, `There are problems with ${listPartNumbers(rest, parts.total)}, too.`];
+    : [...shownProblems, `There are problems with ${listPartNumbers(otherPartIndexes, parts.total)}, too.`];
 }
 
 /**
@@ -65,9 +65,9 @@ function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
   const names = files.slice(0, FILES_SHOWN).map(({ path }) => basename(path));
-  const rest = files.length - names.length;
+  const furtherCount = files.length - names.length;
   const seconds = files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
-  const list = `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  const list = `${names.join(", ")}${furtherCount > 0 ? ` and ${furtherCount} more` : ""}`;
   return `Saved ${formatCount(files.length, "file")} in ${dirname(first.path)}: ${list} (${formatDuration(seconds)} in all).`;
 }
 
@@ -238,11 +238,11 @@ export function formatChapterList({ chapters }: NarrationView): string {
       ({ number, title, seconds, credits }) =>
         `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title))} ${formatDuration(seconds)} ${Math.round(credits)}`,
     );
-  const rest = chapters.length - rows.length;
+  const furtherCount = chapters.length - rows.length;
   const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
   const example = second === first + 1 ? `${first}-${second}` : `${first}, ${second}`;
   const hint = second === undefined ? "" : ` The argument chapters narrates some of them: "${example}".`;
-  return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}.${hint}`;
+  return `Chapters with length and credits: ${rows.join("; ")}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}.${hint}`;
 }
 
 const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;

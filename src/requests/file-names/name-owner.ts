@@ -54,6 +54,6 @@ export async function findNarrationWithFile(
   name: string,
 ): Promise<string | null> {
   const path = JSON.stringify(join(folder.root, name));
-  const all = await ledger.store.narrations.listNewest(MAX_NARRATIONS);
-  return all.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;
+  const newestNarrations = await ledger.store.narrations.listNewest(MAX_NARRATIONS);
+  return newestNarrations.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;
 }

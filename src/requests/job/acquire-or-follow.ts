@@ -76,8 +76,8 @@ function keepLeaseRenewed(job: Job, deps: RequestDeps): void {
  */
 async function acquireAgain(job: Job, deps: RequestDeps): Promise<void> {
   const { ledger } = deps;
-  const stored = await ledger.get(job.record.recordId);
-  const isOurStateNewest = stored === null || stored.revision <= job.record.revision;
+  const storedRecord = await ledger.get(job.record.recordId);
+  const isOurStateNewest = storedRecord === null || storedRecord.revision <= job.record.revision;
   if (job.record.taskId !== null && isOurStateNewest && (await ledger.acquireLease(job.record)).isOurs) {
     keepLeaseRenewed(job, deps);
   } else job.stop();

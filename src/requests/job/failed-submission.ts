@@ -106,9 +106,9 @@ async function recordNotAccepted(
   sendOutcome: SendOutcome,
 ): Promise<Job["record"] | null> {
   const { record } = job;
-  let stored: Job["record"] | null = record;
+  let storedRecord: Job["record"] | null = record;
   await limits.pendingWrites.writeNowOrLater("that a submission was not taken", async () => {
-    stored = await ledger.apply(record, event, { sendOutcome });
+    storedRecord = await ledger.apply(record, event, { sendOutcome });
   });
-  return stored;
+  return storedRecord;
 }

@@ -213,11 +213,11 @@ export class JobRunner {
   async close(): Promise<void> {
     const running = [...this.#running.values()];
     for (const { job } of running) job.stop();
-    const all = Promise.all(running.map(({ done }) => done));
+    const allJobsDone = Promise.all(running.map(({ done }) => done));
     const sendTimer = setTimeout(() => {
       for (const { job } of running) job.abortSend();
     }, FINAL_RESPONSE_WAIT_MS);
-    await all;
+    await allJobsDone;
     clearTimeout(sendTimer);
   }
 }

@@ -74,8 +74,8 @@ export async function awaitSentPart(
   { signal }: Pick<PartCall, "signal">,
 ): Promise<void> {
   const record = await selectPartRecord(deps, request);
-  const running = record === null ? undefined : jobs.findRunning(record.recordId);
-  if (running !== undefined && record?.taskId === null) {
+  const runningJob = record === null ? undefined : jobs.findRunning(record.recordId);
+  if (runningJob !== undefined && record?.taskId === null) {
     // Do not join the job as a caller, because a job with a caller sends another submission if the service refuses the
     // first.
     const { leftMs } = startPartDeadline(deps, signal).deadline;
@@ -83,7 +83,7 @@ export async function awaitSentPart(
       new AudioError("timeout", "A part could not be brought to its end.");
     await runWithTimeout(
       { clock: deps.clock, timeoutMs: leftMs, signal, timeoutError },
-      () => running.outcome,
+      () => runningJob.outcome,
     );
     return;
   }

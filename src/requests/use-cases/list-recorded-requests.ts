@@ -118,11 +118,13 @@ export async function listRecordedRequests(
   { status, query, limit }: RequestListQuery,
 ): Promise<ListedRequest[]> {
   const max = query === null ? limit : MAX_SEARCHED_REQUESTS;
-  const all = await ledger.list({ apiKeys: "all", status: status ?? undefined, limit: max });
+  const listedRecords = await ledger.list({ apiKeys: "all", status: status ?? undefined, limit: max });
   const records = (
-    query === null ? all : all.filter((record) => containsWords(listSearchedTextsOfRequest(record), query))
+    query === null
+      ? listedRecords
+      : listedRecords.filter((record) => containsWords(listSearchedTextsOfRequest(record), query))
   ).slice(0, limit);
-  const ownedFiles = createFileOwnerFilter(all);
+  const ownedFiles = createFileOwnerFilter(listedRecords);
   return await Promise.all(
     records.map((record) =>
       toListedRequest(record, ownedFiles(record), folder.root, ledger.identity.apiKeyId),

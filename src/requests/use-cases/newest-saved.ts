@@ -29,7 +29,7 @@ type NewestDeps = Pick<RequestDeps, "ledger" | "folder">;
 export async function listNewestSaved({ ledger, folder }: NewestDeps, limit: number): Promise<ListedFile[]> {
   const records = await ledger.list({ apiKeys: "all", status: "succeeded", limit });
   const ownedFiles = createFileOwnerFilter(records);
-  const found = await Promise.all(
+  const existingFiles = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
       const matchingFiles = ownedFiles(record).filter(({ matchesFormat }) => matchesFormat);
       const path = await findNewestExisting(matchingFiles, folder.root);
@@ -46,7 +46,7 @@ export async function listNewestSaved({ ledger, folder }: NewestDeps, limit: num
       };
     }),
   );
-  return found.filter((file) => file !== null);
+  return existingFiles.filter((file) => file !== null);
 }
 
 export async function listNewestTaskIds({ ledger }: NewestDeps, limit: number): Promise<string[]> {

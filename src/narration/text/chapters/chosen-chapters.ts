@@ -73,8 +73,8 @@ function findChaptersByTitle(chapters: Chapters, wanted: string): readonly numbe
     (title: string) => title.includes(name) && /[^\p{ASCII}]/u.test(name),
   ];
   for (const isMatch of matches) {
-    const found = titles.flatMap((title, index) => (isMatch(title) ? [index] : []));
-    if (found.length > 0) return found;
+    const matchIndexes = titles.flatMap((title, index) => (isMatch(title) ? [index] : []));
+    if (matchIndexes.length > 0) return matchIndexes;
   }
   return [];
 }

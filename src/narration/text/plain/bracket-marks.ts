@@ -58,12 +58,12 @@ function withoutForms(text: string, skipped: SkippedList): string {
     return "";
   });
   return words.replace(BRACKETED_MARK, (...match) => {
-    const all = `${match[0]}`;
+    const wholeMatch = `${match[0]}`;
     const groups: unknown = match.at(-1);
     const kind = MARK_KINDS.find(
       (name) => groups !== null && typeof groups === "object" && Reflect.get(groups, name) !== undefined,
     );
-    if (kind !== undefined) skipped.add(kind, all);
+    if (kind !== undefined) skipped.add(kind, wholeMatch);
     return "";
   });
 }

@@ -24,14 +24,14 @@ export function joinDividedWords(text: string): string {
     wantedWords.add(`${head}${tail}`.toLowerCase()).add(`${head}-${tail}`.toLowerCase());
   }
   if (wantedWords.size === 0) return text;
-  const found = new Set<string>();
+  const plainWords = new Set<string>();
   for (const [word] of text.matchAll(WORD)) {
     const form = toPlainWord(word);
-    if (wantedWords.has(form)) found.add(form);
+    if (wantedWords.has(form)) plainWords.add(form);
   }
   return text.replace(DIVIDED_WORD, (_, head: string, mark: string, tail: string) => {
-    const isWhole = found.has(`${head}${tail}`.toLowerCase());
-    const isHyphenated = found.has(`${head}-${tail}`.toLowerCase());
+    const isWhole = plainWords.has(`${head}${tail}`.toLowerCase());
+    const isHyphenated = plainWords.has(`${head}-${tail}`.toLowerCase());
     const keepsHyphen = isHyphenated ? !isWhole : mark === "-" && !isWhole;
     return `${head}${keepsHyphen ? "-" : ""}${tail}`;
   });
