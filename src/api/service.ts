@@ -126,7 +126,7 @@ class HttpService implements ServiceClient {
   async query(taskId: string, signal: AbortSignal): Promise<ObservedTask> {
     const request = {
       method: "GET",
-      path: this.#taskPath(taskId),
+      path: this.#buildTaskPath(taskId),
       headers: this.#headers,
       timeoutMs: this.#timeouts.queryMs,
       signal,
@@ -142,7 +142,7 @@ class HttpService implements ServiceClient {
   async openContent(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse> {
     const request = {
       method: "GET",
-      path: `${this.#taskPath(taskId)}/content`,
+      path: `${this.#buildTaskPath(taskId)}/content`,
       headers: {
         ...this.#headers,
         accept: "*/*",
@@ -168,7 +168,7 @@ class HttpService implements ServiceClient {
    *
    * @throws AudioError `invalid_request`
    */
-  #taskPath(taskId: string): string {
+  #buildTaskPath(taskId: string): string {
     if (isTaskId(taskId) && !this.#guard.containsKey(taskId)) return `${GENERATIONS_PATH}/${taskId}`;
     throw new AudioError("invalid_request", "The task id does not have the form of an id.");
   }

@@ -37,7 +37,7 @@ export interface SaveRequest {
    */
   readonly keepsOtherFormat: boolean;
   /** Called after the file has got its final name, and after its content and name were flushed to the disk. */
-  readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
+  readonly onPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
   readonly makeLink?: LinkMaker;
 }
@@ -67,14 +67,14 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       // Ignore errors here, because some file systems have no permission bits.
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => {});
       const digest = await sink.finish();
-      await assertOwn(temporary, root);
+      await assertNotReplaced(temporary, root);
       await close();
       const matchesFormat = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
       if (!matchesFormat && !request.keepsOtherFormat) throw unexpectedFormatError(request.format);
       const name = await publishUnderFreeName(request, temporary.path, digest, matchesFormat);
       const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), matchesFormat };
       await syncFolder(root);
-      await request.whenPublished?.(file);
+      await request.onPublished?.(file);
       return file;
     } finally {
       await close().catch(() => {});
@@ -95,14 +95,14 @@ function unexpectedFormatError(format: OutputFormat): AudioError {
  * Throws if the temporary file was removed or replaced while it was written, or if its folder is no longer at its real
  * path.
  */
-async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise<void> {
-  const found = lstat(path).catch((error) => {
+async function assertNotReplaced({ path, handle }: TemporaryFile, root: string): Promise<void> {
+  const pathStats = lstat(path).catch((error) => {
     if (getSystemCode(error) === "ENOENT")
       throw notWritableError(root, "the file was removed while it was written");
     throw error;
   });
-  const [stats, own] = await Promise.all([found, handle.stat(), assertInPlace(root)]);
-  if (!stats.isFile() || stats.ino !== own.ino)
+  const [pathEntry, openFile] = await Promise.all([pathStats, handle.stat(), assertInPlace(root)]);
+  if (!pathEntry.isFile() || pathEntry.ino !== openFile.ino)
     throw notWritableError(root, "the file was replaced while it was written");
 }
 

@@ -81,9 +81,9 @@ export interface Narrations {
   /** Reports the status of each part. @throws AudioError `not_found` */
   listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }>;
   /** Finds a file of a narration by its number, from 1. @throws AudioError `not_found` */
-  findFileOf(narrationId: string, number: number): Promise<NarrationFile>;
+  findFileByNumber(narrationId: string, number: number): Promise<NarrationFile>;
   /** Finds a narration's file by its path; `null` if no narration has saved a file there. */
-  findFileAt(path: string): Promise<NarrationFile | null>;
+  findFileByPath(path: string): Promise<NarrationFile | null>;
   close(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ class NarrationOperations implements Narrations {
     const { ledger, folder, clock, log, partOperations, captionFiles, containsSecret } = deps;
     const { baseUrl, processId } = ledger.identity;
     const computeTotals: ComputeTotals = async (known) =>
-      deriveTotals(known, await this.#partSummaryOf(known), clock.wallMs());
+      deriveTotals(known, await this.#summarizeParts(known), clock.wallMs());
     const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeTotals);
     const findServerSavedFile = (name: string): Promise<ServerSavedFile | null> =>
       this.#findServerSavedFile(name);
@@ -151,18 +151,18 @@ class NarrationOperations implements Narrations {
     const planToApprove = await this.#findPlanToApprove(source, narration, changes);
     if (planToApprove !== null) {
       // Store the file name, but not `max_credits`. This call gets only the plan, so it must not allow any spending.
-      await this.#apply(source, narration, { ...changes, maxCredits: null });
+      await this.#applyChanges(source, narration, { ...changes, maxCredits: null });
       return planToApprove;
     }
-    await this.#apply(source, narration, changes);
+    await this.#applyChanges(source, narration, changes);
     try {
       if (call.waitMs > 0 && !changes.stop) await this.#drivers.wait(narrationId, call);
     } catch (error) {
       if (call.signal.aborted && changes.maxCredits !== null && isCancelledByCaller(call.signal.reason))
-        await this.#cancel(narrationId);
+        await this.#cancelCall(narrationId);
       throw error;
     }
-    const view = await this.#currentView(narrationId, changes);
+    const view = await this.#buildCurrentView(narrationId, changes);
     const wasFinished = before.status === "finished";
     const chargedByCall = view.credits.charged - Math.round(chargedCredits);
     return {
@@ -201,14 +201,14 @@ class NarrationOperations implements Narrations {
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
     const countSaved = async (known: NarrationWithPlan): Promise<number> =>
-      (await this.#partSummaryOf(known)).statuses.filter((status) => status === "saved").length;
+      (await this.#summarizeParts(known)).statuses.filter((status) => status === "saved").length;
     return await listNarrations(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
   }
 
   async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
     const narration = await loadOrPlanNarration(this.#loadDeps, { kind: "narration", narrationId });
     const { plan, state } = narration;
-    const partSummary = await this.#partSummaryOf(narration);
+    const partSummary = await this.#summarizeParts(narration);
     return {
       view: buildNarrationView(narration, partSummary, this.#deps.clock.wallMs()),
       parts: plan.parts.map(({ text, chapterIndex }, index) => ({
@@ -222,11 +222,11 @@ class NarrationOperations implements Narrations {
     };
   }
 
-  async findFileOf(narrationId: string, number: number): Promise<NarrationFile> {
+  async findFileByNumber(narrationId: string, number: number): Promise<NarrationFile> {
     return await this.#repository.findFile(narrationId, number);
   }
 
-  async findFileAt(path: string): Promise<NarrationFile | null> {
+  async findFileByPath(path: string): Promise<NarrationFile | null> {
     const newestNarrations = await this.#repository.listNewest(MAX_NARRATIONS_SEARCHED);
     return newestNarrations.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
   }
@@ -235,7 +235,7 @@ class NarrationOperations implements Narrations {
     await this.#drivers.close();
   }
 
-  async #partSummaryOf({ narrationId, plan, state }: NarrationWithPlan): Promise<PartSummary> {
+  async #summarizeParts({ narrationId, plan, state }: NarrationWithPlan): Promise<PartSummary> {
     return await summarizeParts(
       this.#deps.partOperations,
       plan,
@@ -259,18 +259,18 @@ class NarrationOperations implements Narrations {
   }
 
   /** Reports paid parts that would be made again because pronunciations changed; `null` if there are none. */
-  async #changedPronunciationRemark({ plan, state }: NarrationWithPlan): Promise<string | null> {
+  async #describeChangedPronunciations({ plan, state }: NarrationWithPlan): Promise<string | null> {
     let count = 0;
     for (const index of plan.parts.keys()) {
       if (await this.#deps.partOperations.hasOtherPronunciation(buildPartRequest(plan, state, index)))
         count += 1;
     }
     if (count === 0) return null;
-    const which = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
-    return `${which} spoken with other pronunciations, and would be made anew.`;
+    const subject = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
+    return `${subject} spoken with other pronunciations, and would be made anew.`;
   }
 
-  async #currentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
+  async #buildCurrentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
     const { clock, folder, ledger, partOperations } = this.#deps;
     const stored = await this.#repository.get(narrationId);
     // If this process has a driver for the narration, show this process as the lease owner. A driver that has just
@@ -278,12 +278,12 @@ class NarrationOperations implements Narrations {
     const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
     const narration = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
     const state = previewState(narration.state, changes, narration.plan);
-    const partSummary = await this.#partSummaryOf({ ...narration, state });
+    const partSummary = await this.#summarizeParts({ ...narration, state });
     const view = buildNarrationView({ ...narration, state }, partSummary, clock.wallMs());
     const currentView = await withoutMissing(view, folder.root);
     if (currentView.status !== "planned") return currentView;
     const lateRemarks = await estimateLateRemarks(partOperations, narration.plan, state, partSummary.records);
-    const respelled = await this.#changedPronunciationRemark(narration);
+    const pronunciationRemark = await this.#describeChangedPronunciations(narration);
     return {
       ...currentView,
       argumentsToRepeat: [
@@ -292,7 +292,10 @@ class NarrationOperations implements Narrations {
       ],
       remarks: [
         ...currentView.remarks,
-        ...toRemarks("text", [...lateRemarks, ...(respelled === null ? [] : [respelled])]),
+        ...toRemarks("text", [
+          ...lateRemarks,
+          ...(pronunciationRemark === null ? [] : [pronunciationRemark]),
+        ]),
       ],
     };
   }
@@ -313,12 +316,12 @@ class NarrationOperations implements Narrations {
     const { maxCredits } = changes;
     if (source.kind === "narration" || narration.state.status !== "planned" || maxCredits === null)
       return null;
-    const view = await this.#currentView(narration.narrationId, changes);
+    const view = await this.#buildCurrentView(narration.narrationId, changes);
     if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
     if (narration.isNew !== true) return null;
     const needsConsent =
       view.remarks.some(({ about }) => about === "language") ||
-      (await this.#changedPronunciationRemark(narration)) !== null;
+      (await this.#describeChangedPronunciations(narration)) !== null;
     return needsConsent ? view : null;
   }
 
@@ -348,7 +351,11 @@ class NarrationOperations implements Narrations {
    * the file name, and may request that saved parts are joined. If the process that drove the narration has ended, such
    * a call may also continue the narration within the `max_credits` of an earlier call.
    */
-  async #apply(source: NarrateSource, narration: NarrationWithPlan, changes: NarrateChanges): Promise<void> {
+  async #applyChanges(
+    source: NarrateSource,
+    narration: NarrationWithPlan,
+    changes: NarrateChanges,
+  ): Promise<void> {
     const { narrationId, plan, state } = narration;
     const { fileName, maxCredits } = changes;
     if (changes.stop) {
@@ -382,10 +389,10 @@ class NarrationOperations implements Narrations {
   async #isReadyToJoin(narration: NarrationWithPlan): Promise<boolean> {
     if (deriveNarrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId))
       return false;
-    return (await this.#partSummaryOf(narration)).statuses.every((status) => status === "saved");
+    return (await this.#summarizeParts(narration)).statuses.every((status) => status === "saved");
   }
 
-  async #cancel(narrationId: string): Promise<void> {
+  async #cancelCall(narrationId: string): Promise<void> {
     const { processId } = this.#deps.ledger.identity;
     const state = await this.#repository.change(narrationId, (before, open) =>
       withCancelledCall(before, open, processId),

@@ -52,7 +52,7 @@ async function readNarrationFile(
   deps: ServerDeps,
 ): Promise<AudioBytes> {
   const piece = query === undefined ? null : parsePiece(query, uri);
-  const file = await (await deps.toolDeps.narrations()).findFileOf(narrationId, Number(number));
+  const file = await (await deps.toolDeps.narrations()).findFileByNumber(narrationId, Number(number));
   const requests = await deps.toolDeps.requests();
   if (kind !== "captions" && kind !== "chapters") {
     return await (piece === null

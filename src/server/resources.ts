@@ -104,7 +104,7 @@ const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
 async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
   if (!uri.startsWith("file:")) return null;
   const path = parseFileUri(uri);
-  const file = path === null ? null : await (await deps.toolDeps.narrations()).findFileAt(path);
+  const file = path === null ? null : await (await deps.toolDeps.narrations()).findFileByPath(path);
   return file === null ? null : await (await deps.toolDeps.requests()).readNarrationFile(file);
 }
 

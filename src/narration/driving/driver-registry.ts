@@ -94,7 +94,7 @@ export class DriverRegistry {
   /** Ends all drivers without writing to the ledger. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const driver of this.#drivers.values()) driver.leave();
+    for (const driver of this.#drivers.values()) driver.stopDriving();
     await Promise.all([...this.#drivers.values()].map(({ end }) => end));
   }
 }

@@ -26,7 +26,7 @@ export class NarrationDriver {
   readonly #joiner: NarrationJoiner;
   readonly #listeners = new Set<() => void>();
   /** Aborts when this process no longer drives the narration. */
-  readonly #leaving = new AbortController();
+  readonly #stopping = new AbortController();
   #hasLostLease = false;
   #nextChange = Promise.withResolvers<void>();
   /** The reason why the narration ends before all parts are saved; `null` if there is none. */
@@ -38,7 +38,7 @@ export class NarrationDriver {
     this.narrationId = narrationId;
     this.#lease = new NarrationLease(deps, narrationId);
     this.#state = new DrivenState(deps, narrationId);
-    this.#joiner = new NarrationJoiner(deps, narrationId, this.#leaving.signal);
+    this.#joiner = new NarrationJoiner(deps, narrationId, this.#stopping.signal);
     this.end = this.#drive()
       .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
       .finally(() => this.#announce());
@@ -60,18 +60,18 @@ export class NarrationDriver {
   }
 
   /** Ends the driver without writing to the ledger. The jobs of accepted tasks still save the audio. */
-  leave(): void {
-    this.#leaving.abort(new Error("the narration was left"));
+  stopDriving(): void {
+    this.#stopping.abort(new Error("the narration was left"));
     this.#runningParts.abortAll();
     this.#wake();
   }
 
   /** Adopts a changed state. Ignores a state that is older than the known one. */
   updateState(state: NarrationState): void {
-    const before = this.#state.newest;
+    const previousState = this.#state.newest;
     if (!this.#state.update(state)) return;
     if (state.status !== "running") this.#runningParts.abortAll();
-    if (before?.maxCredits !== state.maxCredits) this.#isOutOfCredits = false;
+    if (previousState?.maxCredits !== state.maxCredits) this.#isOutOfCredits = false;
     this.#wake();
     this.#announce();
   }
@@ -85,19 +85,19 @@ export class NarrationDriver {
   }
 
   async #drive(): Promise<void> {
-    if (!(await this.#lease.acquire(this.#leaving.signal))) return;
+    if (!(await this.#lease.acquire(this.#stopping.signal))) return;
     const leaseKeeper = new AbortController();
-    const keeping = this.#lease.renewAtIntervals(() => this.#renewOrLeave(), leaseKeeper.signal);
+    const leaseRenewal = this.#lease.renewAtIntervals(() => this.#renewLeaseOrStop(), leaseKeeper.signal);
     try {
       await this.#runSteps();
     } catch (error) {
-      if (this.#leaving.signal.aborted) return;
+      if (this.#stopping.signal.aborted) return;
       this.#stopSubmitting(error);
       await this.#storeEnd(false);
     } finally {
       this.#runningParts.abortAll();
       leaseKeeper.abort();
-      await keeping;
+      await leaseRenewal;
       await this.#lease.release();
     }
   }
@@ -108,7 +108,7 @@ export class NarrationDriver {
     for (;;) {
       this.#nextChange = Promise.withResolvers<void>();
       await this.#inspectParts(plan);
-      if (this.#leaving.signal.aborted) return;
+      if (this.#stopping.signal.aborted) return;
       const step = this.#next();
       if (step.kind === "run_part") this.#beginPart(plan, step.partIndex);
       else if (step.kind === "join") await this.#join(plan, step);
@@ -164,14 +164,14 @@ export class NarrationDriver {
     if (state === null) return;
     const isSent = this.#partTable.states[partIndex] === "sent";
     this.#partTable.begin(partIndex);
-    const running = this.#runningParts.begin(partIndex, buildPartRequest(plan, state, partIndex), isSent);
+    const runningPart = this.#runningParts.begin(partIndex, buildPartRequest(plan, state, partIndex), isSent);
     const partEnd =
       isSent && this.#isHalted
-        ? finishSentPart(this.#deps.partOperations, running.request, this.#leaving.signal)
-        : this.#makePart(running);
+        ? finishSentPart(this.#deps.partOperations, runningPart.request, this.#stopping.signal)
+        : this.#makePart(runningPart);
     void partEnd
       .catch((error: unknown): PartOutcome => ({ kind: "blocked", error }))
-      .then(async (outcome) => await this.#endPart(running, outcome))
+      .then(async (outcome) => await this.#endPart(runningPart, outcome))
       .finally(() => this.#wake());
   }
 
@@ -188,7 +188,7 @@ export class NarrationDriver {
     });
     if (outcome.kind === "not_wanted") {
       // The narration was stopped, or another process has its lease.
-      await this.#renewOrLeave();
+      await this.#renewLeaseOrStop();
       return await readOutcome(partOperations, request);
     }
     // Only another running part can release credits. If no other part runs, the narration ends.
@@ -217,14 +217,14 @@ export class NarrationDriver {
   }
 
   /** Renews the lease and adopts the stored state. If another process has the lease, stops driving the narration. */
-  async #renewOrLeave(): Promise<void> {
+  async #renewLeaseOrStop(): Promise<void> {
     const state = await this.#lease.renewAndReadState();
     if (state !== null) {
       this.updateState(state);
       return;
     }
-    this.#hasLostLease = !this.#leaving.signal.aborted;
-    this.leave();
+    this.#hasLostLease = !this.#stopping.signal.aborted;
+    this.stopDriving();
   }
 
   /**

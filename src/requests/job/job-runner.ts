@@ -31,7 +31,7 @@ const NOT_STORED_AS_REFUSAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "max_credits_reached",
 ]);
 
-interface Running {
+interface RunningJob {
   readonly job: Job;
   done: Promise<void>;
 }
@@ -45,7 +45,7 @@ export const MAX_JOB_STARTS = 3;
 
 export class JobRunner {
   readonly #deps: RequestDeps;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, RunningJob>();
   #onConcurrencySlotsFull: () => void = () => undefined;
 
   constructor(deps: RequestDeps) {
@@ -93,7 +93,7 @@ export class JobRunner {
     job.narrationId = narrationId;
     job.mayReplaceFailedTask = mayReplaceFailedTask;
     job.mustDownload = mustDownload;
-    const entry: Running = { job, done: Promise.resolve() };
+    const entry: RunningJob = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
     entry.done = this.#drive(job).then((end) => {
       this.#running.delete(record.recordId);
@@ -198,7 +198,7 @@ export class JobRunner {
           break;
         }
         case "end":
-          return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "no_result" };
+          return action.outcome === "failed" ? { kind: "failed", record: job.record } : { kind: "no_result" };
       }
     }
   }

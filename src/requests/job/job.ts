@@ -72,7 +72,7 @@ export class Job {
    * When the longest wait began, on the steady clock. Ignores callers with MCP tasks, because they may poll at any
    * time.
    */
-  #waitedForSinceMs = Number.POSITIVE_INFINITY;
+  #longestWaitSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
   #isCancelledByAll = false;
 
@@ -121,7 +121,7 @@ export class Job {
   consumeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
-    return wasCancelled || this.#clock.steadyMs() - this.#waitedForSinceMs >= LIKELY_ABANDONED_AFTER_MS;
+    return wasCancelled || this.#clock.steadyMs() - this.#longestWaitSinceMs >= LIKELY_ABANDONED_AFTER_MS;
   }
 
   /** Changes the phase and announces it to all callers. */
@@ -139,8 +139,8 @@ export class Job {
     return () => this.#listeners.delete(listener);
   }
 
-  attach(hasMcpTask = false): void {
-    if (!hasMcpTask && this.#callers.plain === 0) this.#waitedForSinceMs = this.#clock.steadyMs();
+  addCaller(hasMcpTask = false): void {
+    if (!hasMcpTask && this.#callers.plain === 0) this.#longestWaitSinceMs = this.#clock.steadyMs();
     this.#callers[hasMcpTask ? "withMcpTask" : "plain"] += 1;
     this.#isCancelledByAll = false;
   }
@@ -157,9 +157,9 @@ export class Job {
    * Removes a caller. If the last caller cancels, a job that has sent nothing stops. A caller that runs out of time
    * does not stop the job.
    */
-  detach(isCancelled: boolean, hasMcpTask = false): void {
+  removeCaller(isCancelled: boolean, hasMcpTask = false): void {
     this.#callers[hasMcpTask ? "withMcpTask" : "plain"] -= 1;
-    if (this.#callers.plain === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
+    if (this.#callers.plain === 0) this.#longestWaitSinceMs = Number.POSITIVE_INFINITY;
     this.#wasCancelled ||= isCancelled && !hasMcpTask;
     if (!isCancelled || this.hasCallers || (hasMcpTask && this.#keepsRunning)) return;
     this.#isCancelledByAll = true;

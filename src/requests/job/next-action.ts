@@ -13,7 +13,7 @@ export type JobAction =
   | { readonly kind: "watch" }
   | { readonly kind: "save" }
   /** `unsent`: the request was not sent, and this job must not send it. */
-  | { readonly kind: "end"; readonly as: "failed" | "unsent" };
+  | { readonly kind: "end"; readonly outcome: "failed" | "unsent" };
 
 /** When the task failed, if it has failed. */
 export type FailureTiming =
@@ -59,7 +59,7 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
   switch (record.status) {
     case "waiting":
     case "unresolved":
-      return facts.maySubmit ? { kind: "send" } : { kind: "end", as: "unsent" };
+      return facts.maySubmit ? { kind: "send" } : { kind: "end", outcome: "unsent" };
     case "queued":
     case "processing":
       return { kind: "watch" };
@@ -68,7 +68,7 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
     case "failed":
       return mayStartNewAttempt(record, facts)
         ? { kind: "new_attempt", wasSeenByThisJob: facts.failureTiming !== "before" }
-        : { kind: "end", as: "failed" };
+        : { kind: "end", outcome: "failed" };
   }
 }
 

@@ -96,7 +96,7 @@ async function downloadAndPublish(
 ): Promise<SavedFile> {
   const { record } = job;
   return saveAudio({
-    whenPublished,
+    onPublished: whenPublished,
     folder: record.isListed ? deps.folder : deps.partsFolder,
     fileName: chooseFileName(record, record.fileName),
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),

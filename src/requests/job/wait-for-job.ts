@@ -30,7 +30,7 @@ export async function waitForJob(
     check();
   });
   const hasMcpTask = call.mcpTaskPreparation !== undefined;
-  job.attach(hasMcpTask);
+  job.addCaller(hasMcpTask);
   let isCancelled = false;
   try {
     call.signal.throwIfAborted();
@@ -42,7 +42,7 @@ export async function waitForJob(
   } finally {
     timer.abort("ended");
     stopListening();
-    job.detach(isCancelled, hasMcpTask);
+    job.removeCaller(isCancelled, hasMcpTask);
   }
 }
 
