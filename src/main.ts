@@ -43,8 +43,8 @@ function commandArguments(args: string[]): string[] {
 }
 
 /**
- * Enables Node's compile cache in the state folder, which makes a start some ten milliseconds faster. Creates the state
- * folder if it is missing, but not its parent, because a mere start should create no other folders.
+ * Enables Node's compile cache in the state folder, which makes each start about 10 ms faster. Creates the state folder
+ * if it is missing, but not the folders above it.
  */
 function cacheCompiledCode(): void {
   const state = resolveStateDir(process.env);

@@ -1,4 +1,7 @@
-/** Identifies this process among all that share a store or a folder, and detects whether another process is dead. */
+/**
+ * Identifies this process among all processes that share a store or a folder, and detects whether another process is
+ * dead.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 
@@ -23,13 +26,13 @@ function readMachineIdentifiers(): string[] {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine hides the boot id or the namespace. The random id below does not show whether another
-      // process is dead. So the lease of a dead process is not freed before it expires.
+      // A hardened machine hides the boot id or the namespace. With a random id instead, processes cannot detect
+      // whether another process is dead. So the lease of a dead process stays until it expires.
       return [randomBytes(16).toString("hex")];
     }
   }
-  // This id does not identify the boot. So a process of an earlier boot counts as alive if another process now has the
-  // same number. The lease of the earlier process then lasts until it expires.
+  // The machine's id stays the same after a reboot. So a process from before the reboot counts as alive if another
+  // process now has its number. The lease of the earlier process then lasts until it expires.
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 
@@ -43,7 +46,7 @@ function getMachineHash(): string {
   return knownTag;
 }
 
-/** The id of one process among all that share a store or a folder. */
+/** Identifies one process among all processes that share a store or a folder. */
 export type ProcessId = string;
 
 /**
@@ -60,7 +63,7 @@ export function createProcessId(): ProcessId {
  */
 export const isProcessDead = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
 
-/** True only if the process runs on this machine. */
+/** Whether the process runs on this machine. Also true if another process now has its number. */
 export const isProcessHere = (processId: ProcessId): boolean => findProcessState(processId) === "runs";
 
 function findProcessState(processId: ProcessId): "runs" | "ended" | "elsewhere" {

@@ -63,7 +63,7 @@ function matches({ characters, ignoresCase }: Candidate, text: readonly string[]
 }
 
 /**
- * Replaces words in one pass from left to right, longest word first. Does not replace inside replacements. Matches only
+ * Replaces words in one pass from left to right, longest word first. Does not search replacements again. Matches only
  * whole words, by Unicode's letters, digits and marks.
  */
 export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
@@ -99,7 +99,7 @@ export function selectRules(
   );
 }
 
-/** Merges rules; for the same word the later rule applies. */
+/** Merges rules. A later rule replaces the earlier rules for the same word. */
 export function mergeRules(
   earlier: readonly Pronunciation[],
   later: readonly Pronunciation[],

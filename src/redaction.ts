@@ -6,8 +6,8 @@ export type Redact = (text: string) => string;
 const REDACTED = "[redacted]";
 
 /**
- * Minimum length of a secret that is removed wherever it occurs. Shorter secrets also occur in ordinary text. No API
- * key is that short.
+ * Minimum length of a secret that is removed even inside a word. A shorter secret may be part of an ordinary word. No
+ * API key is so short.
  */
 const MIN_SECRET_LENGTH = 8;
 
@@ -42,7 +42,7 @@ function buildPattern(needle: string): RegExp {
 /**
  * Creates a function that replaces the given secrets in any encoding, and tokens after `Bearer`.
  *
- * @param secrets values that must never be printed; empty ones are ignored
+ * @param secrets values that must never be printed; empty values are ignored
  */
 export function createRedact(secrets: readonly (string | undefined)[]): Redact {
   const needles = secrets

@@ -15,8 +15,8 @@ export interface HeartbeatsOptions {
 }
 
 /**
- * A rate slot stays pending until the store knows how its submission ended, because it is safer to block a rate slot
- * too long than to free it too early.
+ * Keeps a rate slot pending until the store knows how its submission ended. To block the slot for too long is safer
+ * than to free it too early.
  */
 export class Heartbeats {
   readonly #options: HeartbeatsOptions;
@@ -48,7 +48,7 @@ export class Heartbeats {
     this.#pendingTicker.start();
   }
 
-  /** Marks the submission of an admission as ended, with or without success, so that it needs no further heartbeats. */
+  /** Marks a submission as ended, with or without success. It then needs no further heartbeats. */
   clearPending(sendId: string): void {
     this.#pendingSends.delete(sendId);
   }

@@ -1,6 +1,6 @@
 /**
- * Holds what this process keeps for one API key: queues, cooldowns, heartbeats and pending writes. Whether a submission
- * may be sent is decided in ledger/rules/admission.ts.
+ * Keeps the queues, cooldowns, heartbeats and pending writes of this process for one API key. ledger/rules/admission.ts
+ * decides whether a submission may be sent.
  */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
@@ -17,9 +17,7 @@ export interface LimitsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Log;
-  /**
-   * Factor for windows, leases, heartbeats and cooldowns, but not for the budget's 24 hours; always 1 outside tests.
-   */
+  /** Multiplies windows, leases, heartbeats and cooldowns, but not the budget's 24 hours. Always 1 outside tests. */
   readonly timeScale: number;
   /** Maximum number of credits that are reserved or charged in any 24 hours; `null` without a budget. */
   readonly creditBudget: number | null;
@@ -73,11 +71,11 @@ export class Limits {
   }
 
   /**
-   * Applies a 429. A cooldown of submissions applies to every process that uses this API key and store. A cooldown of
-   * reads applies to this process only.
+   * Starts the cooldown that a 429 of the service demands. A cooldown of submissions applies to every process that uses
+   * this API key and store. A cooldown of reads applies to this process only.
    *
-   * @param retryAfterSeconds the seconds that the service stated, already limited to the maximum, but not yet
-   *   multiplied by the time scale
+   * @param retryAfterSeconds the wait that the service stated, already limited to the maximum. This method multiplies
+   *   it by the time scale
    */
   async startCooldown(limitClass: LimitClass, retryAfterSeconds: number): Promise<void> {
     const { clock, ledger, timeScale } = this.#options;
@@ -91,7 +89,7 @@ export class Limits {
     });
   }
 
-  /** Returns the credits that all keys of the service have spent, and the rest of the budget. */
+  /** Returns the credits that all API keys have spent at this service, and the rest of the budget. */
   async sumSpending(): Promise<Spending> {
     const { clock, ledger, creditBudget } = this.#options;
     const nowWallMs = clock.wallMs();

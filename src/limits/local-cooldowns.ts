@@ -1,4 +1,4 @@
-/** Keeps the cooldowns that the service demanded from this process, because the store may not know them yet. */
+/** Keeps the cooldowns that the service demanded from this process. They apply even if the store does not know them. */
 import type { Clock } from "../clock.ts";
 
 /** Classes of requests with separate limits: submissions, and reads (queries and downloads). */

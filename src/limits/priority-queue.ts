@@ -51,8 +51,8 @@ export class PriorityQueue<Request, Outcome, Reason> {
   }
 
   /**
-   * Ends the wait of the queue, so that it asks for an admission at once. Call this when an admission may have become
-   * possible.
+   * Makes the queue ask for an admission at once, instead of at the end of its wait. Call this when an admission may
+   * have become possible.
    */
   wake(): void {
     this.#wakeup.signal();
@@ -65,18 +65,18 @@ export class PriorityQueue<Request, Outcome, Reason> {
         reject(signal.reason);
         return;
       }
-      const leave = (): void => {
+      const leaveQueue = (): void => {
         signal.removeEventListener("abort", onAbort);
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
       };
       const waiter: Waiter<Request, Outcome> = {
         request,
         resolve: (outcome) => {
-          leave();
+          leaveQueue();
           resolve(outcome);
         },
         reject: (error) => {
-          leave();
+          leaveQueue();
           reject(error);
         },
       };
@@ -85,7 +85,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
         this.#wakeup.signal();
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      this.#join(waiter);
+      this.#addWaiter(waiter);
     });
   }
 
@@ -100,18 +100,18 @@ export class PriorityQueue<Request, Outcome, Reason> {
     await this.#serving;
   }
 
-  #join(waiter: Waiter<Request, Outcome>): void {
+  #addWaiter(waiter: Waiter<Request, Outcome>): void {
     const { onWaiting, clock } = this.#options;
     const isAlone = this.#waiters.length === 0;
     this.#waiters.push(waiter);
-    if (!isAlone && this.#first() === waiter) this.#wakeup.signal();
+    if (!isAlone && this.#findFirst() === waiter) this.#wakeup.signal();
     if (this.#blocked !== undefined) {
       onWaiting(waiter.request, this.#blocked.reason, Math.max(0, this.#blocked.untilMs - clock.steadyMs()));
     }
     if (!this.#isServing) this.#serving = this.#serve();
   }
 
-  #first(): Waiter<Request, Outcome> | undefined {
+  #findFirst(): Waiter<Request, Outcome> | undefined {
     const { rankOf } = this.#options;
     let first = this.#waiters[0];
     for (const waiter of this.#waiters) {
@@ -126,13 +126,13 @@ export class PriorityQueue<Request, Outcome, Reason> {
    */
   async #serve(): Promise<void> {
     this.#isServing = true;
-    for (let head = this.#first(); head !== undefined; head = this.#first()) {
+    for (let firstWaiter = this.#findFirst(); firstWaiter !== undefined; firstWaiter = this.#findFirst()) {
       this.#wakeup.reset();
       try {
-        const answer = await this.#options.tryAdmit(head.request);
+        const answer = await this.#options.tryAdmit(firstWaiter.request);
         if ("outcome" in answer) {
           this.#blocked = undefined;
-          if (this.#waiters.includes(head)) head.resolve(answer.outcome);
+          if (this.#waiters.includes(firstWaiter)) firstWaiter.resolve(answer.outcome);
           else await this.#options.releaseUnused(answer.outcome);
         } else {
           await this.#waitToAskAgain(answer.waitFor, answer.waitMs);
@@ -140,7 +140,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
       } catch (error) {
         this.#blocked = undefined;
         if (this.#options.failsAll(error)) this.rejectAll(error);
-        else head.reject(error);
+        else firstWaiter.reject(error);
       }
     }
     this.#blocked = undefined;

@@ -74,7 +74,7 @@ export class ReadQueue {
       clock: this.#options.clock,
       tryAdmit: async () => ask(),
       failsAll: () => true,
-      // Release nothing. An admitted read whose caller has left stays counted until its window ends.
+      // There is nothing to release. A read whose caller has left the queue still counts until its window ends.
       releaseUnused: async () => {},
       rankOf: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {

@@ -1,6 +1,6 @@
 /**
  * Queues the submissions of this process by rank, and within a rank by arrival. Only the first submission in the queue
- * requests admission. A submission that has to queue is only compared with the budget, so that it is refused at once.
+ * requests admission. A submission that exceeds the budget is refused at once, without waiting in the queue.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
@@ -20,9 +20,9 @@ export interface QueuedSubmission {
   /** The record as last read. Its status is `waiting`, or `unresolved` if an earlier submission is to be sent again. */
   readonly record: RequestRecord;
   /**
-   * Returns the narration that the submission is sent for; `null` for a direct request. The returned value can change
-   * while the submission waits. Direct requests go before narrations. The ledger checks the narration's `max_credits`
-   * when it admits the submission.
+   * Returns the id of the narration that needs the submission; `null` for a direct request. The id may change while the
+   * submission waits. Direct requests go before narrations. At the admission, the ledger checks the `max_credits` of
+   * this narration.
    */
   narrationId?(): string | null;
   /**
@@ -34,8 +34,8 @@ export interface QueuedSubmission {
 }
 
 /**
- * The outcomes that a waiting submission can get. The other outcomes of an admission do not reach it: the queue throws
- * an error if a limit is exceeded, and asks again while the submission is held.
+ * The admission results that {@link SubmissionQueue.waitForAdmission} returns. The queue does not return the others: it
+ * throws for `over_limit` and `over_budget`, and asks again for `held`.
  */
 export type AdmissionWaitResult = Exclude<
   AdmissionResult,
@@ -52,7 +52,7 @@ export interface SubmissionQueueOptions {
   readonly pendingWrites: PendingWrites;
 }
 
-/** Codes of refusals that apply to one submission only. The submissions behind it keep waiting. */
+/** Codes of errors that fail only one submission. The other submissions in the queue keep waiting. */
 const REFUSES_ONE_SUBMISSION_ONLY: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
 
 export class SubmissionQueue {
@@ -154,8 +154,8 @@ export class SubmissionQueue {
         { narrationId: narrationId?.() ?? null, hasOnlyMcpTaskCallers: hasOnlyMcpTaskCallers?.() ?? false },
       )
       .catch((error: unknown) => {
-        // Release the admission, because the store may have committed it although the answer was lost. An unused
-        // admission would occupy a concurrency slot and reserve credits.
+        // The store may have committed the admission although its answer was lost. So release the admission: unused, it
+        // would occupy a concurrency slot and reserve credits.
         void this.#releaseAdmission(record, sendId);
         throw error;
       });

@@ -18,9 +18,9 @@ const CONCURRENCY_SLOT_POLL_MS = 250;
 const MARGIN_MS = 20;
 
 /**
- * Returns all durations for a time scale.
+ * Returns all durations for a time scale. Scaled durations have minimums, because very short timers are not exact.
  *
- * @param timeScale 0.001 to 1. Scaled durations have minimums, because timers are not arbitrarily fine
+ * @param timeScale 0.001 to 1
  */
 export function buildLimitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);

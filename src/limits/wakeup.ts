@@ -17,8 +17,7 @@ export class Wakeup {
   }
 
   /**
-   * Clears earlier signals. Call this only directly before a check that covers everything that the cleared signals
-   * announced.
+   * Clears earlier signals. Call this only directly before a check that sees every change that was signalled earlier.
    */
   reset(): void {
     this.#isSignalled = false;

@@ -67,8 +67,8 @@ export interface Narrations {
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
   /**
-   * Does the same as `narrate`, for a client that supports the tasks extension. If audio must be made, returns an
-   * MCP task without waiting, and the narration continues after the call.
+   * Works like `narrate`, for a client that supports the tasks extension. If audio must be made, returns an MCP task at
+   * once. The narration then continues after the call.
    */
   narrateAsMcpTask(
     source: NarrateSource,
@@ -78,9 +78,17 @@ export interface Narrations {
   readonly mcpTaskOperations: McpTaskOperations<NarrationView>;
   /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
   list(query: string | null, limit: number): Promise<ListedNarration[]>;
-  /** Reports the status of each part. @throws AudioError `not_found` */
+  /**
+   * Reports the status of each part.
+   *
+   * @throws AudioError `not_found`
+   */
   listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }>;
-  /** Finds a file of a narration by its number, from 1. @throws AudioError `not_found` */
+  /**
+   * Finds a file of a narration by its number. The first file is number 1.
+   *
+   * @throws AudioError `not_found`
+   */
   findFileByNumber(narrationId: string, number: number): Promise<NarrationFile>;
   /** Finds a narration's file by its path; `null` if no narration has saved a file there. */
   findFileByPath(path: string): Promise<NarrationFile | null>;
@@ -273,8 +281,8 @@ class NarrationOperations implements Narrations {
   async #buildCurrentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
     const { clock, folder, ledger, partOperations } = this.#deps;
     const stored = await this.#repository.get(narrationId);
-    // If this process has a driver for the narration, show this process as the lease owner. A driver that has just
-    // begun may not have the lease yet.
+    // If no process has the lease but this process has a driver for the narration, show this process as the lease
+    // owner. A new driver may not have the lease yet.
     const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
     const narration = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
     const state = previewState(narration.state, changes, narration.plan);

@@ -64,7 +64,11 @@ export async function askAssistant(sentence: string): Promise<void> {
   }
 }
 
-/** Shows the buttons for a sound. @param highestTake the highest known take; "Another take" asks for the next one */
+/**
+ * Shows the buttons for a sound.
+ *
+ * @param highestTake the highest known take; "Another take" asks for the next one
+ */
 export function connectActions(
   shown: ShownResult,
   audioFile: AudioFile | undefined,

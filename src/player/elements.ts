@@ -1,6 +1,10 @@
 /** Finds and fills the page's elements. Inserts every text as text, never as markup. */
 
-/** Finds an element of the page. @throws Error if the page lacks it */
+/**
+ * Finds an element of the page.
+ *
+ * @throws Error if the page lacks it
+ */
 export function getElementOfType<T extends Element>(selector: string, kind: new () => T): T {
   const found = document.querySelector(selector);
   if (found instanceof kind) return found;

@@ -69,7 +69,11 @@ const send = (method: string, params: Fields, timeoutMs: number): Promise<Fields
     post({ id: number, method, params });
   });
 
-/** Sends a request. @throws HostError if the host lacks the capability, refuses, or does not answer in time */
+/**
+ * Sends a request.
+ *
+ * @throws HostError if the host lacks the capability, refuses, or does not answer in time
+ */
 export async function requestHost(
   method: HostMethod,
   params: Fields,
@@ -79,7 +83,12 @@ export async function requestHost(
   return await send(method, params, timeoutMs);
 }
 
-/** Initializes the connection and stores the host's capabilities. @returns the host's context @throws HostError */
+/**
+ * Initializes the connection and stores the host's capabilities.
+ *
+ * @returns the host's context
+ * @throws HostError
+ */
 export async function connectToHost(): Promise<Fields> {
   const appInfo = { name: "audio-generation-mcp", version: "1" };
   const params = { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} };
@@ -89,7 +98,9 @@ export async function connectToHost(): Promise<Fields> {
 }
 
 /**
- * Calls a tool of the server. Returns a result even if it has `isError`. @throws HostError as {@link requestHost} does
+ * Calls a tool of the server. Returns a result even if it has `isError`.
+ *
+ * @throws HostError as {@link requestHost} does
  */
 export async function callTool(name: string, args: Fields, timeoutMs?: number): Promise<Fields> {
   return await requestHost("tools/call", { name, arguments: args }, timeoutMs);

@@ -82,7 +82,11 @@ function offerFetch(act: () => Promise<void>): void {
   fetchButton.onclick = () => void act();
 }
 
-/** Opens a sound and shows the player. @param position where to start, in seconds */
+/**
+ * Opens a sound and shows the player.
+ *
+ * @param position where to start, in seconds
+ */
 async function openFile(
   audioFile: AudioFile,
   readers: Map<string, SegmentReader>,
@@ -260,5 +264,5 @@ connectToHost()
     if (shownResult === null)
       showStatus("The chat does not answer; the text of the answer says where the file is.", true);
   })
-  // Send the notification even if initializing failed, because a host may wait for it.
+  // Send the notification even if initialization failed, because the host may wait for it.
   .finally(() => notify("ui/notifications/initialized"));

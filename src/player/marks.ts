@@ -23,7 +23,11 @@ export class Marks {
     getElement("#cue").hidden = true;
   }
 
-  /** Loads captions and chapters. @param uri address of the audio file */
+  /**
+   * Loads captions and chapters.
+   *
+   * @param uri address of the audio file
+   */
   async load(uri: string): Promise<void> {
     this.clear();
     const countAtStart = this.#loadCount;

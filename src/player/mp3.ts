@@ -31,8 +31,8 @@ function parseFrameAt(bytes: Uint8Array, at: number): Frame | null {
 }
 
 /**
- * Finds the first frame that two more frames follow directly. A single match is not enough, because other bytes may
- * look like a frame.
+ * Finds the first frame. Two more frames must follow it directly, because other bytes may look like a frame. Only a
+ * frame at the end of the bytes needs no followers.
  */
 function findFirstFrame(bytes: Uint8Array, from: number): number {
   for (let at = from; at + 4 < bytes.length; at += 1) {

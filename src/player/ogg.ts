@@ -45,7 +45,11 @@ function writeChecksum(page: Uint8Array): void {
   view.setUint32(22, sum >>> 0, true);
 }
 
-/** Creates the cutter of an Ogg Opus file. @param head the beginning of the file, with both header packets */
+/**
+ * Creates the cutter of an Ogg Opus file.
+ *
+ * @param head the beginning of the file, with both header packets
+ */
 export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: number | null): Cutter {
   const [first, ...others] = splitPages(head);
   const opus = 28;
@@ -56,7 +60,7 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
   const skipped = toDataView(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / SAMPLE_RATE_HZ;
   const headers = head.slice(0, start);
-  // Segments have a pre-skip of 0, because `leadInSeconds` already states how much must not be heard.
+  // Segments have a pre-skip of 0, because `leadInSeconds` already states how much sound must not be heard.
   toDataView(headers).setUint16(opus + 10, 0, true);
   writeChecksum(headers.subarray(0, first.length));
 
@@ -66,7 +70,7 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
     durationSeconds: statedSeconds,
     segmentBytes: 256 * 1024,
     // Bytes to read before the segment: enough for two pages of maximum size. The first page states the time at which
-    // the second page begins. While the decoder plays the second page, it converges, so that the segment sounds right
+    // the second page begins. The decoder converges while it decodes the second page, so that the segment sounds right
     // from its beginning.
     bytesBefore: 132_000,
     bytesAfter: 66_000,

@@ -16,7 +16,11 @@ import { buildPcmLayout, buildWav, createSamplesCutter, createWavCutter } from "
 
 const HEAD_BYTES = 512 * 1024;
 
-/** Creates the cutter for a sound's format from its first bytes. @throws HostError, DamagedError */
+/**
+ * Creates the cutter for a sound's format from its first bytes.
+ *
+ * @throws HostError, DamagedError
+ */
 export async function loadCutter(audioFile: AudioFile, pieces: PieceLoader): Promise<Cutter> {
   const { format, sizeBytes, seconds } = audioFile;
   if (format === "pcm") return createSamplesCutter(buildPcmLayout(audioFile.sampleRateHz), 0, sizeBytes);
@@ -32,7 +36,11 @@ const looksRight: Readonly<Record<AudioFile["format"], (head: string) => boolean
   ogg: (head) => head === "OggS",
 };
 
-/** Opens a sound. @throws HostError, DamagedError */
+/**
+ * Opens a sound.
+ *
+ * @throws HostError, DamagedError
+ */
 export async function openAudioFile(audioFile: AudioFile): Promise<SegmentReader> {
   const { format, sizeBytes, seconds } = audioFile;
   const pieces = createPieceLoader(audioFile.uri, sizeBytes);

@@ -32,7 +32,11 @@ async function readFromHost(uri: string, offset: number, length: number): Promis
 
 export interface PieceLoader {
   readonly sizeBytes: number;
-  /** Reads `length` bytes from `start`, or fewer at the end of the file. @throws HostError */
+  /**
+   * Reads `length` bytes from `start`, or fewer at the end of the file.
+   *
+   * @throws HostError
+   */
   read(start: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 

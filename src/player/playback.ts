@@ -64,7 +64,7 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
   const element = takeElement();
   let isReleased = false;
   const release = (): void => {
-    // Ignore a second release, because another playback may use the element by now.
+    // Ignore a second call of `release`, because another playback may use the element by now.
     if (isReleased) return;
     isReleased = true;
     element.pause();
@@ -130,7 +130,11 @@ const getAudioContext = (): AudioContext => {
   return context;
 };
 
-/** Decodes a segment, to play it as samples. @throws DamagedError */
+/**
+ * Decodes a segment, to play it as samples.
+ *
+ * @throws DamagedError
+ */
 export async function createSamplesPlayback(newSegment: Segment): Promise<Playback> {
   const decoder = new OfflineAudioContext(1, 1, 48_000);
   // Copy the bytes, because the decoder detaches its input buffer.

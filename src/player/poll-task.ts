@@ -6,7 +6,7 @@ import { parseText } from "./parse-fields.ts";
 import { readPartsTable } from "./pieces.ts";
 import { parseShownResult, type ShownResult } from "./shown-result.ts";
 
-/** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
+/** Returns the pause before the next poll. The pause grows, because a slow task usually needs much more time. */
 const computePauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
 
 /** Maximum number of polls; the longest task needs fewer. */
@@ -29,7 +29,11 @@ const readShown = async ({ kind, id }: ShownResult): Promise<ShownResult> => {
   return parseShownResult(await callTool(tool, args));
 };
 
-/** Shows a narration's parts with their status. @returns whether the narration runs and has parts that are not saved */
+/**
+ * Shows a narration's parts with their status.
+ *
+ * @returns whether the narration runs and has parts that are not saved
+ */
 async function showParts({ id }: ShownResult): Promise<boolean> {
   const table = await readPartsTable(`audio://narrations/${id}`);
   const parts = parseParts(table);

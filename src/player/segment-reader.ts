@@ -15,7 +15,11 @@ export interface Segment {
 /** A sound of any length, which is read in segments. */
 export interface SegmentReader {
   readonly durationSeconds: number;
-  /** Reads the segment that contains a moment. @throws HostError, DamagedError */
+  /**
+   * Reads the segment that contains a moment.
+   *
+   * @throws HostError, DamagedError
+   */
   readAt(seconds: number): Promise<Segment>;
 }
 

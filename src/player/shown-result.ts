@@ -21,7 +21,7 @@ export interface AudioFile {
   readonly seconds: number | null;
   /** Sample rate. Only pcm needs it, because a pcm file does not state its own. */
   readonly sampleRateHz: number;
-  /** Address under which the captions and chapters lie, or null if the sound has none. */
+  /** Address to which `/captions` or `/chapters` is appended to read them; null if the sound has neither. */
   readonly companions: string | null;
   /** Title of the chapter if the file contains a single chapter, otherwise empty. */
   readonly chapter: string;

@@ -23,7 +23,7 @@ export async function loadTakes(shown: ShownResult, audioFile: AudioFile): Promi
   const ownTake = { shown, audioFile };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = parseEntries(parseFields(list["structuredContent"])["tasks"], 200).map(parseFields);
-  // Compare hashes of requests, because the rows contain only excerpts of texts, which are often equal.
+  // Compare hashes of requests. The rows contain only excerpts, and different texts often have equal excerpts.
   const requests = parseFields(parseFields(list["_meta"])["requests"]);
   const request = requests[shown.id];
   if (!request) return [ownTake];
@@ -46,7 +46,11 @@ export async function loadTakes(shown: ShownResult, audioFile: AudioFile): Promi
   return [ownTake, ...loadedTakes.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
 }
 
-/** Shows the takes as buttons. @param choose receives the take whose button is pressed */
+/**
+ * Shows the takes as buttons.
+ *
+ * @param choose receives the take whose button is pressed
+ */
 export function showTakes(
   takes: readonly Take[],
   current: AudioFile,

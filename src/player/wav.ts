@@ -21,7 +21,11 @@ export function buildPcmLayout(sampleRateHz: number): Uint8Array {
   return chunk;
 }
 
-/** Builds a wav file. @param layout content of its `fmt ` chunk, which describes the samples */
+/**
+ * Builds a wav file.
+ *
+ * @param layout content of its `fmt ` chunk, which describes the samples
+ */
 export function buildWav(layout: Uint8Array, samples: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new Uint8Array(20);
   head.set(new TextEncoder().encode("RIFF\0\0\0\0WAVEfmt "));
@@ -33,7 +37,11 @@ export function buildWav(layout: Uint8Array, samples: Uint8Array): Uint8Array<Ar
   return concatBytes(head, layout, data, samples);
 }
 
-/** Creates the cutter for uncompressed samples in a file. @param start offset of the samples in the file */
+/**
+ * Creates the cutter for uncompressed samples in a file.
+ *
+ * @param start offset of the samples in the file
+ */
 export function createSamplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
   const view = toDataView(layout);
   const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
@@ -62,7 +70,11 @@ export function createSamplesCutter(layout: Uint8Array, start: number, end: numb
   };
 }
 
-/** Creates the cutter of a wav file. @param head the beginning of the file */
+/**
+ * Creates the cutter of a wav file.
+ *
+ * @param head the beginning of the file
+ */
 export function createWavCutter(head: Uint8Array, sizeBytes: number): Cutter {
   const view = toDataView(head);
   if (readChunkTag(head, 8) !== "WAVE") throw new DamagedError();

@@ -49,7 +49,11 @@ export class Waveform {
     this.draw();
   }
 
-  /** Marks how much of the sound has been played. @param played share of the sound, 0 to 1 */
+  /**
+   * Marks how much of the sound has been played.
+   *
+   * @param played share of the sound, 0 to 1
+   */
   show(played: number): void {
     const barsOf = (part: number): number => Math.round(part * this.#bars.length);
     const isSame = barsOf(played) === barsOf(this.#played);

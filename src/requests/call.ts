@@ -1,4 +1,4 @@
-/** What a use case gets of the call that it works for: wait, progress and cancellation. */
+/** Declares what a use case receives from its call: wait time, progress and cancellation. */
 import type { Clock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
 import type { RequestRecord } from "../ledger/record.ts";
@@ -12,33 +12,33 @@ export interface Call {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
   /**
-   * Time in milliseconds within which the call must return, not multiplied by the time scale. If it is 0, the call does
-   * not wait for audio.
+   * Time in milliseconds within which the call must return. The time scale does not apply. If the time is 0, the call
+   * does not wait for audio.
    */
   readonly waitMs: number;
-  /** @param count how many parts of a narration are done; absent for a single request */
+  /** @param count finished and total parts of a narration; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
-  /** Present only if the call is answered as a task of the protocol's extension. */
+  /** Present only if the call is answered as an MCP task. */
   readonly mcpTaskPreparation?: McpTaskPreparation;
 }
 
 /** The first step of a call that has an MCP task. It runs before the job of the call starts. */
 export interface McpTaskPreparation {
   /**
-   * Whether this call resumes an MCP task that was opened earlier. If so, no new attempt
-   * replaces a failed one, because the failed one was made for this MCP task.
+   * Whether this call resumes an MCP task that was opened earlier. If so, a failed attempt is not replaced, because the
+   * failed attempt was made for this MCP task.
    */
   readonly isResumed: boolean;
   /**
    * Opens the MCP task unless it is already open.
    *
    * @returns the record with which the job starts
-   * @throws if the MCP task has ended, or if nothing may be created for it any more
+   * @throws if the MCP task has ended, if its attempt has failed, or if the audio is already saved
    */
   prepare(record: RequestRecord): Promise<RequestRecord>;
 }
 
-/** Longest time that a call waits for the response to a submission if the call does not wait for audio. */
+/** Maximum wait for the response to a submission, for a call that does not wait for audio. */
 export const SUBMISSION_RESPONSE_WAIT_MS = 10_000;
 
 /** A call in progress: all its waits share one deadline. */

@@ -11,7 +11,7 @@ import type { Log } from "../log.ts";
 
 /**
  * Durations for single requests, and the time scale. `pollIntervalMs` and `recoveryTimeoutMs` are already multiplied by
- * it; `followIntervalMs` and `transferWaitMs` are real time.
+ * the time scale; `followIntervalMs` and `transferWaitMs` are real time.
  */
 export interface Timing {
   readonly pollIntervalMs: number;

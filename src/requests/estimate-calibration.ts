@@ -14,8 +14,8 @@ const MIN_TASKS = 5;
  */
 const MIN_ESTIMATE_SECONDS = 3;
 /**
- * Maximum of the factor that {@link computeCalibration} returns; its inverse is the minimum. A ratio beyond these
- * bounds has another cause than the voice, so the bound is used instead.
+ * Maximum calibration factor. The minimum is 1 divided by this maximum. A median beyond these bounds has another cause
+ * than the voice, so the nearest bound is used instead.
  */
 const MAX_FACTOR = 2;
 
@@ -57,8 +57,8 @@ export function computeCalibration(records: readonly RequestRecord[], voice: str
 }
 
 /**
- * Computes the factor from the tasks in the ledger. Returns 1 if the ledger fails, because an estimate is not worth an
- * error.
+ * Computes the factor from the tasks in the ledger. If the ledger cannot be read, returns 1, so that the call does not
+ * fail.
  */
 export async function readCalibration(
   { ledger, log }: Pick<RequestDeps, "ledger" | "log">,

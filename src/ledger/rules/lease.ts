@@ -17,17 +17,17 @@ export function findLeaseOwner(lease: Lease | null, nowSteadyMs: number): Proces
 /**
  * Takes or renews a lease.
  *
- * @param replacing a lease owner that is known to be dead; its lease is taken at once
+ * @param deadOwner a lease owner that is known to be dead; its lease is taken at once
  * @returns the current lease, which may belong to another process
  */
 export function acquireLease(
   current: Lease | null,
-  wanted: { readonly owner: ProcessId; readonly ttlMs: number; readonly replacing?: ProcessId | undefined },
+  wanted: { readonly owner: ProcessId; readonly ttlMs: number; readonly deadOwner?: ProcessId | undefined },
   nowSteadyMs: number,
 ): Lease {
-  const { owner, ttlMs, replacing } = wanted;
+  const { owner, ttlMs, deadOwner } = wanted;
   const currentOwner = findLeaseOwner(current, nowSteadyMs);
-  if (current !== null && currentOwner !== null && currentOwner !== owner && currentOwner !== replacing) {
+  if (current !== null && currentOwner !== null && currentOwner !== owner && currentOwner !== deadOwner) {
     // A renewal in the future was written before the steady clock restarted. Count the lease from now on.
     return { ...current, renewedSteadyMs: Math.min(current.renewedSteadyMs, nowSteadyMs) };
   }

@@ -156,7 +156,7 @@ export class LedgerStore {
         const { stored } = loaded;
         const lease = acquireLease(
           stored?.lease ?? null,
-          { owner: processId, ttlMs: leaseTtlMs, replacing: deadOwner },
+          { owner: processId, ttlMs: leaseTtlMs, deadOwner },
           nowSteadyMs,
         );
         const result = { leaseOwner: lease.owner, recordJson: stored?.recordJson ?? row.recordJson };
@@ -229,16 +229,16 @@ export class LedgerStore {
             save: deleteRecordStatements(write, loaded, false),
           };
         }
-        const current = stored?.lease ?? null;
+        const currentLease = stored?.lease ?? null;
         const newLease =
           lease === "release"
-            ? releaseLease(current, processId)
-            : renewLease(current, processId, nowSteadyMs);
+            ? releaseLease(currentLease, processId)
+            : renewLease(currentLease, processId, nowSteadyMs);
         const concurrencySlot = concurrencySlotAfterWrite(stored, newRow, {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
-        const ended = isWaiting
+        const endedMcpTasks = isWaiting
           ? endMcpTasksOfRequeuedRecord(parseMcpTaskRows(rows[RECORD_RESULT_COUNT]), failedAttempt)
           : [];
         return {
@@ -246,7 +246,7 @@ export class LedgerStore {
           result: written,
           save: [
             ...saveRecordStatements(loaded, newRow, { concurrencySlot, lease: newLease }),
-            ...ended.map(saveMcpTaskStatement),
+            ...endedMcpTasks.map(saveMcpTaskStatement),
           ],
         };
       },

@@ -145,7 +145,7 @@ export class NarrationStore {
       if (row === undefined) return { result: null };
       const acquired = acquireLease(
         row.lease,
-        { owner: processId, ttlMs: leaseTtlMs, replacing: deadOwner },
+        { owner: processId, ttlMs: leaseTtlMs, deadOwner },
         nowSteadyMs,
       );
       const isSame =

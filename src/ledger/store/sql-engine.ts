@@ -20,13 +20,13 @@ export type Rows = readonly unknown[];
 export interface TransactionReads {
   readonly locked: readonly Rows[];
   readonly loaded: readonly Rows[];
-  /** Time of the steady clock that all users of the database share, read after the locks were taken. */
+  /** The time after the locks were taken, on a steady clock that all users of the database share. */
   readonly steadyMs: number;
 }
 
 /**
- * A transaction may run again after a lost connection, even if its commit took effect. So `decide` must be pure, and
- * must recognise changes that its own earlier run has made.
+ * The engine may run a transaction again after a lost connection, even if the first commit took effect. So `decide`
+ * must be pure, and must recognise changes that the first run has already made.
  */
 export interface Transaction<T> {
   readonly durability: Durability;
@@ -45,7 +45,7 @@ export interface SqlEngine {
   readonly forUpdate: "" | " FOR UPDATE";
   /** Names the database for a person; never contains credentials. */
   readonly description: string;
-  /** The error that makes callers wait unusually long for the database now; `null` if no caller waits so long. */
+  /** The error of a database that has left callers without an answer for unusually long; `null` otherwise. */
   readonly outage: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
   /** Runs statements that only read, all on one state of the database. */

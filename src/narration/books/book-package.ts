@@ -174,8 +174,8 @@ export function parsePackage(archive: BookArchive): BookPackage {
     open: (name, attributes) => {
       const { id, href } = attributes;
       if (name === "item" && id !== undefined && href !== undefined) {
-        // Resolve the path later, and only for pages. Other items, such as audio on the web, may lie outside of the
-        // book.
+        // Keep the path unresolved. Resolving the path of an item outside of the book, such as audio on the web, would
+        // throw.
         const type = attributes["media-type"] ?? "";
         const isNav = /(?:^|\s)nav(?:\s|$)/.test(attributes["properties"] ?? "");
         items.set(id, { path: splitHref(href).file, type, isNav });
@@ -183,7 +183,8 @@ export function parsePackage(archive: BookArchive): BookPackage {
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
-        // Ignore a reference to a position inside a page, because that page may contain the whole book.
+        // Ignore a reference to a position inside a page, such as `book.xhtml#cover`. That page may contain the whole
+        // book, which would then be skipped.
         const { file, id } = splitHref(href ?? "");
         if (id === null) matter.add(file);
       }
@@ -197,8 +198,8 @@ export function parsePackage(archive: BookArchive): BookPackage {
     const item = items.get(id);
     if (item === undefined)
       throw refusedBookError(`has a page ${shortenName(id)} in its order that it does not name`);
-    // Leave an item out only if its type cannot belong to a page. A stricter check would lose pages, because some books
-    // state a wrong type.
+    // Leave out only items whose type is never that of a page, such as images. A stricter check would lose pages,
+    // because some books state a wrong type.
     if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
     if (!archive.has(page)) throw refusedBookError(`names ${shortenName(page)}, which is not in it`);

@@ -67,8 +67,8 @@ const NOTE_MARK_CLASS = /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anc
 const PAGE_MARK_CLASS = /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i;
 
 /**
- * Whether `epub:type` has this term of the structural vocabulary. Editions of plays mark speakers and directions with
- * these terms.
+ * Whether the attribute `epub:type` contains the term, such as `z3998:persona`. Editions of plays mark speakers and
+ * stage directions with these terms.
  */
 const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): boolean =>
   `${attributes["epub:type"] ?? ""}`.toLowerCase().split(/\s+/).includes(`z3998:${term}`);
@@ -100,7 +100,7 @@ function skipReason(name: string, attributes: Attributes): SkippedKind | "silent
 
 interface SkippedElement {
   readonly kind: SkippedKind | "silent";
-  /** Depth of the element that is being skipped: the number of open elements, itself included. */
+  /** Nesting depth of the skipped element: the number of open elements, including the skipped one. */
   readonly depth: number;
   text: string;
 }
@@ -135,7 +135,7 @@ class HtmlPageParser {
   readonly #sinks: PageBlock[][] = [[]];
   /** For each open table cell, whether it names a speaker. */
   readonly #speakerCells: boolean[] = [];
-  /** Nesting depths of the elements that contain a stage direction and are still open. */
+  /** Nesting depths of the open elements that are marked as stage directions. */
   readonly #stageDirectionDepths: number[] = [];
   #text = "";
   #ids: string[] = [];
@@ -433,9 +433,7 @@ class HtmlPageParser {
     this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
   }
 
-  /**
-   * Reads a table row of a play. Puts the speaker's name before the speech as a label, in the form that plain text has.
-   */
+  /** Reads a table row of a play. Puts the speaker's name before the speech, as plain text does: `HAMLET: To be`. */
   #speech({ blocks: [name] }: Cell, cells: readonly Cell[]): void {
     const label = name?.block.kind === "paragraph" ? name.block.text.trim() : "";
     for (const [at, block] of cells.flatMap(({ blocks }) => blocks).entries()) {
@@ -486,8 +484,8 @@ const withoutSubAndSupTags = (text: string): string =>
 /**
  * Reads the blocks of an HTML page.
  *
- * @param isBook whether the page is part of a book. Such a page has no site header, and its elements may close
- *   themselves
+ * @param isBook whether the page is part of a book. Such a page has no site header, and may have self-closing elements
+ *   such as `<p/>`
  */
 export function parseHtmlPage(html: string, isBook: boolean, skipped: SkippedList): HtmlPage {
   const reader = new HtmlPageParser(skipped, isBook);

@@ -42,7 +42,7 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   });
 }
 
-/** Minimum length of prose at which a page is read even if the book calls the page its contents or cover. */
+/** Minimum length of prose at which a page is read although the book marks it as its cover, contents or index. */
 const PROSE_CODE_UNITS = 1000;
 const SENTENCE_CODE_UNITS = 60;
 
@@ -53,7 +53,7 @@ function hasProse({ blocks }: HtmlPage): boolean {
   return prose.reduce((sum, units) => sum + units, 0) >= PROSE_CODE_UNITS;
 }
 
-/** Leaves out a whole page, and lists it with its first words as the example. */
+/** Leaves out a whole page. Adds its text to `skipped`, so that a remark quotes its first words. */
 function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: SkippedList): void {
   const text = blocks.map(({ block }) => getSpokenText(block)).join(" ");
   if (hasWords(text)) skipped.add(kind, text);
@@ -82,7 +82,7 @@ export function parseEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });
       const entries = contents.filter((entry) => entry.path === path);
-      // Push the blocks one by one, because a page may have more of them than a call can have arguments.
+      // Push the blocks one by one, because `push(...blocks)` fails for very many blocks.
       for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
     }
   }

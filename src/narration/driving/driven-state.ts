@@ -30,7 +30,11 @@ export class DrivenState {
     return this.#inspected;
   }
 
-  /** Adopts a state as the newest one. @returns `false` if it is from before the last start of the narration */
+  /**
+   * Adopts a state as the newest one.
+   *
+   * @returns `false` if the state is from before the last start of the narration
+   */
   update(state: NarrationState): boolean {
     if (this.#newest !== null && state.startCount < this.#newest.startCount) return false;
     this.#newest = state;
@@ -48,12 +52,19 @@ export class DrivenState {
     return this.#inspected;
   }
 
-  /** Whether a state has the takes, the name and the other choices of the last inspection. */
+  /**
+   * Whether a state has the same retakes, file name, choice for failed parts and number of starts as the last inspected
+   * one.
+   */
   isAsInspected(state: NarrationState): boolean {
     return this.#inspected !== null && !hasChangedChoice(this.#inspected, state);
   }
 
-  /** Stores that the narration begins to run. @returns the stored state, like all methods below */
+  /**
+   * Stores that the narration begins to run.
+   *
+   * @returns the stored state
+   */
   async storeBegin(savedPartCount: number): Promise<NarrationState> {
     const startedAtMs = this.#deps.clock.wallMs();
     const begun = { startedAtMs, savedPartCountAtStart: savedPartCount, lastSavedAtMs: null, savedPartCount };
@@ -77,8 +88,8 @@ export class DrivenState {
     problems: NarrationProblem[],
   ): Promise<NarrationState> {
     const end = { status: isComplete ? "finished" : "stopped", problems } as const;
-    // If all files are whole, store the narration as finished, even if a call has stopped it. If files are missing
-    // and a call has stopped the narration, keep the status and problems that the call stored.
+    // If all files are complete, store the narration as finished, even if a call has stopped it. If a call has stopped
+    // it and files are missing, keep the status and problems that the call stored.
     return await this.#change((before) => ({
       ...before,
       savedPartCount,

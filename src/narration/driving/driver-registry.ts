@@ -32,8 +32,8 @@ export class DriverRegistry {
     if (this.#isClosed) return;
     const running = this.#drivers.get(narrationId);
     if (running !== undefined) {
-      // When the running driver has ended, check whether the narration needs a new driver. The running driver may end
-      // before it sees the change that this call has stored.
+      // The running driver may end before it sees the change that this call has stored. So check after its end whether
+      // the narration needs a new driver.
       void running.end
         .then(async () => await this.#startAgain(narrationId))
         .catch((error: unknown) => this.#deps.log.debug(String(error)));
@@ -43,8 +43,8 @@ export class DriverRegistry {
     this.#drivers.set(narrationId, driver);
     void driver.end.then(() => {
       this.#drivers.delete(narrationId);
-      // After the lease was lost, start a new driver, because the other process may end before it has finished the
-      // narration, and this process still wants the narration.
+      // Start a new driver if another process has taken the lease. That process may end before the narration is
+      // finished, and the new driver then continues.
       if (driver.hasLostLease) this.start(narrationId);
     });
   }

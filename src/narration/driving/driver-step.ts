@@ -11,7 +11,7 @@ export type PartState =
   /** This process submits the part or waits for its task. */
   | "working"
   | "saved"
-  /** The part failed for good, and the whole file needs it. */
+  /** The part failed for good. Its file cannot be complete without it. */
   | "failed"
   /** The part failed, and the caller asked to leave it out. */
   | "left_out";
@@ -29,14 +29,16 @@ export interface FileProgress {
 
 export interface NarrationProgress {
   readonly partStates: readonly PartState[];
-  /** For each part, the index of the first part with the same text, settings and take. All such parts are one task. */
+  /**
+   * For each part, the index of the first part with the same text, settings and take. Such equal parts share one task.
+   */
   readonly firstEqualParts: readonly number[];
   readonly files: readonly FileProgress[];
   /** Whether no submission may be sent, because the narration was stopped or an error prevents it. */
   readonly isHalted: boolean;
   /**
-   * Whether a part was started, but its submission is not sent yet. No other part starts during this time, because the
-   * submission of the other part might be sent first.
+   * Whether the submission of a started part is not sent yet. Until it is sent, no other part starts, because
+   * submissions could otherwise be sent out of order.
    */
   readonly hasUnsentPart: boolean;
   /** Whether `max_credits` or the budget leaves no credits for another submission until a running part ends. */
@@ -62,7 +64,7 @@ const MAX_PARTS_IN_PROGRESS = 3;
 /**
  * Decides what the driver does next. Parts whose submissions were sent come first, because their credits are reserved.
  * The other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
- * start now, a file whose parts are all saved is joined.
+ * start now, a file whose parts are all saved or left out is joined.
  */
 export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;

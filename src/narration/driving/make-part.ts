@@ -1,4 +1,4 @@
-/** Makes one part of a narration, or waits for its task, and returns how that went. */
+/** Makes one part of a narration, or waits for its task, and returns the outcome. */
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import { NotWantedError } from "../../requests/job/job.ts";
@@ -10,7 +10,7 @@ import { buildProblem, buildUnusableAudioProblem, concernsOnePart } from "./part
 import { STATES_BY_STATUS } from "./part-table.ts";
 
 export type PartOutcome =
-  /** The work ended without an error of the part, or was aborted. The part now has this state. */
+  /** The work ended without an error of the part, or was aborted. `state` is the state of the part after the work. */
   | { readonly kind: "ended"; readonly state: PartState }
   | { readonly kind: "failed"; readonly problem: NarrationProblem; readonly isRefunded: boolean }
   /** The credits do not suffice now, but may suffice when another running part ends. */
@@ -19,11 +19,16 @@ export type PartOutcome =
   | { readonly kind: "blocked"; readonly error: unknown };
 
 /**
- * Errors that may disappear when a running part ends, because most of the reservation of that part is returned then.
+ * Errors that may disappear when a running part ends, because the part's reserved credits that were not charged become
+ * free.
  */
 const MAY_FIT_LATER: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
 
-/** Makes and saves a part. @throws the errors of `findRecord` */
+/**
+ * Makes and saves a part.
+ *
+ * @throws the errors of `findRecord`
+ */
 export async function makePart(
   partOperations: PartOperations,
   partIndex: number,
@@ -54,8 +59,8 @@ export async function finishSentPart(
 ): Promise<PartOutcome> {
   await partOperations.awaitSent(request, { signal });
   const state = await readState(partOperations, request);
-  // If the task still runs, do not wait for it again. This driver has waited once, and another process now works on
-  // the task and will save the audio. Until the audio is saved, the part counts as still to do.
+  // If the task still runs, another process now works on it and will save the audio. Do not wait for the task again.
+  // Until the audio is saved, the part counts as `to_do`.
   return { kind: "ended", state: state === "sent" ? "to_do" : state };
 }
 

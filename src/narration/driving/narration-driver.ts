@@ -133,8 +133,8 @@ export class NarrationDriver {
   }
 
   /**
-   * Inspects all parts when the driver starts, and again after each call that has changed the narration or requested it
-   * again. Such changes are other retakes, another name, or another choice for failed parts.
+   * Inspects all parts when the driver starts, and again after a call has changed the narration or requested it again.
+   * A call can change the retakes, the name, and what happens with failed parts.
    */
   async #inspectParts(plan: StoredPlan): Promise<void> {
     const state = this.#state.beginInspection();
@@ -191,7 +191,7 @@ export class NarrationDriver {
       await this.#renewLeaseOrStop();
       return await readOutcome(partOperations, request);
     }
-    // Only another running part can release credits. If no other part runs, the narration ends.
+    // If no other part runs, no credits can become free, so the narration ends.
     if (outcome.kind === "out_of_credits" && this.#runningParts.count === 1)
       return { kind: "blocked", error: outcome.error };
     return outcome;
@@ -276,7 +276,11 @@ export class NarrationDriver {
     this.#runningParts.abortAll();
   }
 
-  /** Stores the end of the narration. @returns `false` if a call has requested something else meanwhile */
+  /**
+   * Stores the end of the narration.
+   *
+   * @returns `false` if a call has changed the narration or requested it again meanwhile
+   */
   async #storeEnd(isComplete: boolean): Promise<boolean> {
     const ofNarration = this.#blockingProblem === null ? [] : [this.#blockingProblem];
     const problems = [...ofNarration, ...this.#partTable.problems];

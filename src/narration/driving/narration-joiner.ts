@@ -33,7 +33,7 @@ type UnavailablePart =
   | { readonly kind: "parts_failed"; readonly problems: readonly NarrationProblem[] };
 
 export type JoinOutcome =
-  /** The file is joined, and `state` is the stored state with it. */
+  /** The file is joined. `state` is the stored state that includes the file. */
   | { readonly kind: "joined"; readonly state: NarrationState }
   | UnavailablePart
   /** The error concerns the whole narration. */
@@ -126,8 +126,8 @@ export class NarrationJoiner {
   }
 
   /**
-   * Finds the audio of a saved part. If the audio was deleted and the whole file is to be joined, downloads the audio
-   * again, free of charge.
+   * Finds the audio of a saved part. If the audio was deleted and `mayDownload` is `true`, downloads the audio again,
+   * free of charge.
    */
   async #findAudio(
     partIndex: number,

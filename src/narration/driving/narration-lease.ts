@@ -6,7 +6,7 @@ import { withoutEndedProcesses } from "../state/narration-callers.ts";
 import type { NarrationRepository } from "../state/narration-repository.ts";
 import type { NarrationState } from "../state/narration-state.ts";
 
-/** Interval at which the lease is renewed and changes of other processes are read. */
+/** Interval at which the lease is renewed and the stored state is read. Other processes may have changed that state. */
 const READ_INTERVAL_MS = 1000;
 
 export interface NarrationLeaseDeps {
@@ -30,15 +30,15 @@ export class NarrationLease {
    * Acquires the lease. If another process has the lease, waits until that process ends or the narration no longer
    * runs.
    *
-   * @param signal ends the wait when nobody in this process waits any more
-   * @returns `false` if this process does not drive the narration
+   * @param signal ends the wait
+   * @returns `false` if this process did not get the lease
    */
   async acquire(signal: AbortSignal): Promise<boolean> {
     const { repository, clock, processId } = this.#deps;
     for (let hasWaited = false; ; hasWaited = true) {
       if (await this.#renew()) {
-        // The previous lease owner may have ended, and its calls with it. Remove the requests of all processes that
-        // have ended.
+        // The process that had the lease before may have ended, together with its calls. Remove the requests of all
+        // processes that have ended.
         if (hasWaited)
           await repository.change(this.#narrationId, (before) => withoutEndedProcesses(before, processId));
         return true;
@@ -49,7 +49,11 @@ export class NarrationLease {
     }
   }
 
-  /** Renews the lease. @returns the state; `null` if another process has the lease */
+  /**
+   * Renews the lease and reads the stored state.
+   *
+   * @returns `null` if another process has the lease
+   */
   async renewAndReadState(): Promise<NarrationState | null> {
     return (await this.#renew())
       ? (await this.#deps.repository.getWithoutPlan(this.#narrationId)).state

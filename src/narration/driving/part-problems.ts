@@ -5,7 +5,7 @@ import type { AudioError, ErrorCode } from "../../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../../settings-location.ts";
 import type { NarrationProblem } from "../state/narration-state.ts";
 
-/** Codes of errors that concern the text or the audio of one part. All other parts may succeed. */
+/** Codes of errors that concern the text or the audio of one part only. Other parts may still succeed. */
 const PART_ERROR_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "task_failed",
   "invalid_request",
@@ -20,7 +20,7 @@ export const concernsOnePart = (error: AudioError): boolean => PART_ERROR_CODES.
 
 /**
  * Maximum number of jobs for a part, counted since the driver last inspected the parts. The first job makes up to two
- * attempts, the second job one.
+ * attempts, and the second job makes one attempt.
  */
 export const MAX_JOBS_PER_PART = 2;
 

@@ -4,7 +4,7 @@ import type { PartRecordStatus } from "../state/part-summary.ts";
 import type { PartState } from "./driver-step.ts";
 import { MAX_JOBS_PER_PART } from "./part-problems.ts";
 
-/** The state of a part on which this process does not work, by the status of its record. */
+/** Maps the status of a part's record to the state of the part, if this process does not work on the part. */
 export const STATES_BY_STATUS: Readonly<Record<PartRecordStatus, PartState>> = {
   not_started: "to_do",
   running: "sent",
@@ -15,7 +15,7 @@ export const STATES_BY_STATUS: Readonly<Record<PartRecordStatus, PartState>> = {
 /** What an inspection of the parts found. */
 interface InspectedParts {
   readonly statuses: readonly PartRecordStatus[];
-  /** For each part, its request as JSON. Parts with equal requests are one task. */
+  /** For each part, its request as JSON. Parts with equal requests share one task. */
   readonly requests: readonly string[];
   /** Indexes of the parts on which this process works. */
   readonly runningParts: ReadonlySet<number>;
@@ -80,14 +80,14 @@ export class PartTable {
     });
   }
 
-  /** Sets the state of a part that begins to run. Its equal parts keep their states. */
+  /** Marks a part as `working`. Other parts with the same request keep their states. */
   begin(partIndex: number): void {
     this.#states[partIndex] = "working";
   }
 
   /**
-   * Sets the state of a part and of its equal parts, because equal parts are one task. Does not change equal parts that
-   * are running themselves.
+   * Sets the state of a part, and of the other parts with the same request, because they share one task. Of the other
+   * parts, those that are `working` keep their state.
    */
   setState(partIndex: number, state: PartState): void {
     const first = this.#firstEqualParts[partIndex];
@@ -104,7 +104,11 @@ export class PartTable {
     this.setState(problem.partIndex, this.#shouldLeaveOutFailed ? "left_out" : "failed");
   }
 
-  /** Opens a part again after a refunded failure. @returns `false` if the part has failed too often for another job */
+  /**
+   * Opens a part again after a refunded failure.
+   *
+   * @returns `false` if the part has failed too often for another job
+   */
   reopen(partIndex: number): boolean {
     const jobs = (this.#refundedJobs.get(partIndex) ?? 0) + 1;
     this.#refundedJobs.set(partIndex, jobs);

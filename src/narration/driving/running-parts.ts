@@ -6,13 +6,16 @@ export interface RunningPart {
   /** Index of the part in the plan. */
   readonly partIndex: number;
   readonly request: PartRequest;
-  /** Aborts the work. The part's job drops an unsent submission, and completes a task whose submission was sent. */
+  /**
+   * Aborts the work. If the submission was not sent yet, the job drops it. If the submission was sent, the job
+   * completes its task.
+   */
   readonly controller: AbortController;
 }
 
 export class RunningParts {
   readonly #byPart = new Map<number, RunningPart>();
-  /** Parts whose submission was not sent yet. A dropped part stays here until its work ends. */
+  /** Parts whose submission was not sent yet. A part that `dropChanged` has dropped stays here until its work ends. */
   readonly #unsent = new Set<RunningPart>();
 
   get count(): number {
@@ -34,12 +37,20 @@ export class RunningParts {
     return running;
   }
 
-  /** Notes that the submission of a part was sent. @returns `false` if this was known */
+  /**
+   * Notes that the submission of a part was sent.
+   *
+   * @returns `false` if this was known before
+   */
   markSent(running: RunningPart): boolean {
     return this.#unsent.delete(running);
   }
 
-  /** Removes a part whose work has ended. @returns `false` if the part was dropped before */
+  /**
+   * Removes a part whose work has ended.
+   *
+   * @returns `false` if `dropChanged` has dropped the part before
+   */
   end(running: RunningPart): boolean {
     this.#unsent.delete(running);
     return this.#byPart.get(running.partIndex) === running && this.#byPart.delete(running.partIndex);

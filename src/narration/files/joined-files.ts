@@ -75,7 +75,7 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
         const isSame = before.inputFingerprint === inputFingerprint && !isToRename;
         if (isSame && (await findChangedCompanions(before, folder.root)).length === 0) return before;
       }
-      // Replace an incomplete file by the next incomplete one under the same name.
+      // Remove the old incomplete file before the new one is saved, so that the new one gets the same name.
       if (before?.isIncomplete === true && !isComplete) await removeFile(before, folder.root);
       const joinedFile = { ...(await joinParts(deps, request)), inputFingerprint };
       const isElsewhere = before !== undefined && before.path !== joinedFile.path;
@@ -229,8 +229,8 @@ async function joinParts(
 }
 
 /**
- * Returns the tags by which players group the files of a book's chapters. Rows of a sheet get none, because they are
- * not an album.
+ * Returns the tags by which players group the chapter files of a book. Returns no tags for the rows of a sheet, because
+ * rows do not form an album.
  */
 function buildAlbumTags(plan: StoredPlan, { chapterIndex }: PlannedFile): TextTags {
   const { fileLayout, title, wholeTitle = title, chapters } = plan;
@@ -268,7 +268,8 @@ function listChapterMarks(
     const firstPart = parts.findIndex(
       ({ partIndex }) => plan.parts[partIndex]?.chapterIndex === chapterIndex,
     );
-    // Text before the first heading is not a chapter, unless the plan has a title of its own for it.
+    // The text before the first heading has no title of its own, so the plan's title names it. If the plan's title is
+    // only the first heading, this text is not a chapter.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];
     return [{ title: title ?? plan.title, firstPart }];
   });

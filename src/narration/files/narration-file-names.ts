@@ -74,7 +74,8 @@ export function buildFileName({ narrationId, plan, state, file, isComplete }: Fi
       "0",
     );
   const words = `${number}-${slugifyFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
-  // Leave the narration's id out of the names of rows. After a change of one row, the other rows then keep their files.
+  // Leave the narration's id out of the names of rows. If one row changes, the narration gets another id, but the other
+  // rows keep their file names.
   if (plan.fileLayout === "rows" && state.fileName === null)
     return `${words}${ending}${FILE_EXTENSIONS[format]}`;
   return appendToStem(name, `-${words}${ending}`);
@@ -87,8 +88,8 @@ export function chooseChapterTitle(plan: StoredPlan, chapterIndex: number): stri
 }
 
 /**
- * Whether no file has this name with the extension of another audio format. Two such files would share their captions,
- * because players find captions by the name without its extension.
+ * Whether no file has this name in another audio format, such as `talk.wav` for `talk.mp3`. Both files would share
+ * their captions, because players find captions by the name without its extension.
  */
 export async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise<boolean> {
   const extension = extname(name);
@@ -101,8 +102,8 @@ export async function isFreeInOtherFormats(folder: OutputFolder, name: string): 
 }
 
 /**
- * Whether the sheet gives this name to another row. This can happen if a number was added to this name, because a file
- * already had the name without the number.
+ * Whether the sheet gives this name to another row. For example, `guard.mp3` exists already, so this row would get
+ * `guard-2.mp3`, but another row has the name `guard-2`.
  */
 export function isNameOfOtherRow({ plan, file }: Pick<FileToName, "plan" | "file">, name: string): boolean {
   const folded = (text: string): string => text.normalize("NFC").toLowerCase();

@@ -1,4 +1,4 @@
-/** Lists the files that a plan becomes: one, one for each chapter, or one for each row. */
+/** Lists the files of a plan: one for the whole narration, one for each chapter, or one for each row of a sheet. */
 import type { StoredPlan } from "../state/narration-state.ts";
 
 export interface PlannedFile {

@@ -38,8 +38,8 @@ export interface PlanOptions {
 }
 
 /**
- * Either a text, or a function that reads a file of another kind into blocks. The function adds to `skipped` what it
- * leaves out.
+ * A text, or a function that reads another kind of file into blocks. The function adds the text that it leaves out to
+ * `skipped`.
  */
 export type PlanSource =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
@@ -124,7 +124,10 @@ function buildSpeakerField(
   return names.length === 1 ? { speaker: names[0] } : {};
 }
 
-/** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
+/**
+ * Converts a planned part to its stored form, with its words respelled. If no word is respelled, keeps the planner's
+ * estimate.
+ */
 function respellPart(planned: PlannedPart, options: PlanOptions): RespelledPart {
   const { voice = null, settings, ...part } = planned;
   const ownSettings = settings === undefined ? {} : { settings };
@@ -138,8 +141,8 @@ function respellPart(planned: PlannedPart, options: PlanOptions): RespelledPart 
 }
 
 /**
- * The plan before chapters are chosen. For comparison, `unbroken` is the plan of the same text without
- * `pausesAfterParagraphs`.
+ * The plan of the whole text, before chapters are chosen. `unbroken` is the plan of the same text without
+ * `pausesAfterParagraphs`. A remark compares the costs of the two plans.
  */
 interface WholePlan {
   readonly plan: NarrationPlan;

@@ -4,8 +4,8 @@ import { numberChapters } from "../text/chapters/chapter-number.ts";
 
 export interface ChapterEstimate {
   /**
-   * The chapter number from {@link numberChapters}; `null` for a heading without a number in a text whose chapters are
-   * numbered.
+   * The chapter number from {@link numberChapters}. If a text has numbered chapters, `null` for a heading without a
+   * number, such as a preface.
    */
   readonly number: number | null;
   /** `null` for the text before the first heading. */

@@ -42,10 +42,9 @@ export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan
 }
 
 /**
- * Checks that the plan contains the wanted chapters.
+ * Checks that the plan contains the wanted chapters. A plan that was made for chosen chapters lacks the others.
  *
- * @throws AudioError `invalid_request` for a chapter that the plan does not contain, because the plan was made for
- *   other chapters
+ * @throws AudioError `invalid_request` for a chapter that the plan does not contain
  */
 function assertPlanned(
   plan: StoredPlan,

@@ -16,23 +16,26 @@ import type { PlanOptions } from "./build-stored-plan.ts";
 import type { Edit } from "./edits.ts";
 
 export type NarrateSource =
-  /** An edit of a narration: a new narration that shares the unchanged parts. */
+  /** Edits of a stored narration. They make a new narration, which shares the unchanged parts with the stored one. */
   | {
       readonly kind: "edited";
       readonly narrationId: string;
       readonly edits: readonly Edit[];
       readonly pronunciations: readonly Pronunciation[];
     }
-  /** Chapters of an existing narration, which become a narration of their own. */
+  /** Chapters that are chosen from a stored narration. They become a new narration. */
   | { readonly kind: "chosen"; readonly narrationId: string; readonly chapters: string }
-  /** @param sourceName the name of the file that was read; absent for a text */
+  /** A text or a file. `sourceName` is the name of the file; absent for a text. */
   | {
       readonly kind: "text";
       readonly source: NarrationInput;
       readonly sourceName?: string;
       readonly options: PlanOptions;
     }
-  /** @param mayResume whether to continue a narration whose process has ended; the narration keeps its `max_credits` */
+  /**
+   * A stored narration. If `mayResume` is set and the process that drove the narration has ended, the call continues
+   * the narration with its present `max_credits`.
+   */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
 
 /** A narration, and whether this call has planned it for the first time. */

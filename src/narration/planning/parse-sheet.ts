@@ -46,8 +46,8 @@ export function refusedSheetError(issue: string, remedy = ROW_NUMBERS_REMEDY): A
 }
 
 /**
- * Parses a text into rows of cells. Stray quotation marks count as text, because a line of dialogue often begins with
- * one.
+ * Parses a text into rows of cells. Stray quotation marks count as text, because a line of dialogue often begins with a
+ * quotation mark.
  */
 function parseRows(text: string, separator: Separator, max: number): string[][] {
   try {
@@ -142,8 +142,8 @@ export function parseSheet(text: string): Sheet {
         pitch: cellOf(cells, "pitch"),
         volume: cellOf(cells, "volume"),
       },
-      // Count empty cells, too, because a row with too many cells is refused. An unquoted comma adds a cell, and the
-      // last cell may then be empty.
+      // Count empty cells, too. An unquoted comma in a text adds a cell to the row, and then the last cell may be
+      // empty. Such a row must be refused.
       isTooWide: cells.length > names.length,
     })),
   };

@@ -86,8 +86,8 @@ export function buildEdgesRemark({
 }
 
 /**
- * Returns the remarks for a plan that was made from another plan: the remarks of the other plan that are true of both,
- * and one that shows how the text of the new plan begins and ends.
+ * Adapts the remarks of a plan to another plan that was made from it. Drops the remarks on the whole text. Makes anew
+ * the remark on how the text begins and ends.
  */
 export function buildInheritedRemarks(
   remarks: readonly Remark[],
@@ -99,8 +99,8 @@ export function buildInheritedRemarks(
 }
 
 /**
- * Thresholds for a remark on the text before the first heading: the minimum length of that text, and the minimum number
- * of chapters. That text counts as a chapter.
+ * The text before the first heading gets a remark if it has at least this length and the plan has at least this number
+ * of chapters. This text counts as a chapter.
  */
 const FRONT_SECONDS = 60;
 const MIN_CHAPTERS_WITH_FRONT = 4;
@@ -121,7 +121,7 @@ function buildFrontRemarks({ parts, chapters, chosen }: NarrationPlan): string[]
 /**
  * Collects the remarks on a plan.
  *
- * @param voice of the narration; absent for the service's default
+ * @param voice the voice of the narration; absent for the service's default
  */
 export const buildPlanRemarks = (plan: NarrationPlan, voice: string | undefined): Remark[] => [
   ...toRemarks("language", buildLanguageRemarks(plan, voice)),

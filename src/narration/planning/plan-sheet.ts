@@ -104,8 +104,8 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues
 }
 
 /**
- * Returns the same name for names that differ only in case or in the form of accents, because some file systems ignore
- * both.
+ * Returns the same name for names that differ only in letter case or in how accents are encoded. Some file systems
+ * treat such names as one.
  */
 const foldFileName = (name: string, format: OutputFormat): string =>
   buildRequestedName(name, format).normalize("NFC").toLowerCase();

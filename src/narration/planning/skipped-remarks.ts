@@ -51,8 +51,8 @@ export function buildSkippedRemark({ kind, count, excerpt }: Skipped): string {
 }
 
 /**
- * For a plan of chosen chapters, rewords a remark on what is not spoken. The new remark says that it counts the whole
- * text, including the chapters that were not chosen.
+ * Rewords a remark on what is not spoken, for a plan of chosen chapters. The new remark says that its count is for the
+ * whole text, including the chapters that were not chosen.
  */
 export const toRemarkOnWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");

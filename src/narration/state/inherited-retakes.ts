@@ -29,7 +29,7 @@ export async function findInheritedRetakes(
     for (const { partIndex, ...choice } of state.retakes) {
       const part = other.parts[partIndex];
       if (part === undefined) continue;
-      // The newest choice applies.
+      // The narrations come newest first, so keep the first choice for each key.
       for (const key of deriveKeys(other, part)) if (!choicesByKey.has(key)) choicesByKey.set(key, choice);
     }
   }
@@ -38,7 +38,7 @@ export async function findInheritedRetakes(
   const counts = new Map<string, number>();
   for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
   return keys.flatMap(([input, timed], index) => {
-    // The times distinguish cues with equal words.
+    // Try the key with the start time first. Only the start time distinguishes cues with equal words.
     const choice = choicesByKey.get(timed) ?? (counts.get(input) === 1 ? choicesByKey.get(input) : undefined);
     return choice === undefined ? [] : [{ partIndex: index, ...choice }];
   });

@@ -28,7 +28,11 @@ export function reuseOrOpenNarrationMcpTask(open: readonly McpTask[], draft: Mcp
   };
 }
 
-/** Records that a call without an MCP task wants the narration. @param caller the call's process */
+/**
+ * Records that a call without an MCP task wants the narration.
+ *
+ * @param caller the call's process
+ */
 export const withCaller = (state: NarrationState, caller: ProcessId): NarrationState =>
   state.status === "running" && !state.callerProcesses.includes(caller)
     ? { ...state, callerProcesses: [...state.callerProcesses.filter(isAlive), caller] }
@@ -49,7 +53,7 @@ export const withoutCallers = (state: NarrationState): NarrationState =>
     ? state
     : { ...state, callerProcesses: [] };
 
-/** The status of the narration when an MCP task ends. It is the final answer for that MCP task. */
+/** The time when an MCP task ends, and the totals of the narration at that time. Both are kept for the MCP task. */
 export interface EndFacts {
   readonly atMs: number;
   readonly totals: NarrationTotals;

@@ -12,8 +12,8 @@ export interface NarrateChanges {
   /** Whether failed parts are left out; `null` keeps the earlier choice. */
   readonly shouldLeaveOutFailed: boolean | null;
   /**
-   * Whether the narration's files may replace files of the same names that this server has saved. The next call does
-   * not keep this choice.
+   * Whether the narration's files may replace files that have the same names and were saved by this server. The choice
+   * applies to this call only.
    */
   readonly mayReplace: boolean;
   readonly fileName: string | null;
@@ -65,7 +65,7 @@ export function previewState(
   return after === before ? before : { ...after, status: "planned", files: [], problems: [] };
 }
 
-/** Whether a call wants other files than the existing ones. */
+/** Whether a call changes the audio or the names of the narration's files. */
 export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
   const isToRename =
     changes.mayReplace && state.files.some(({ conflictingName }) => conflictingName !== null);
@@ -76,8 +76,8 @@ export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges
 }
 
 /**
- * Whether a call has changed the narration between the states `seen` and `now`. Changes are other retakes, another
- * name, another choice for failed parts, and a request to continue.
+ * Whether a call has changed the narration between the states `seen` and `now`. A call can choose other retakes, choose
+ * another file name, decide otherwise about failed parts, or start the narration again.
  */
 export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
   const choice = ({ retakes, shouldLeaveOutFailed, fileName, startCount }: NarrationState): string =>

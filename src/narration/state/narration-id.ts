@@ -1,4 +1,4 @@
-/** Derives the id of a narration: equal text, settings, pauses and files at one base URL make the same narration. */
+/** Derives the id of a narration from its text, settings, pauses and file layout, and from the service's base URL. */
 import { createHash } from "node:crypto";
 import { canonicalizeInput } from "../../requests/canonical-input.ts";
 import { CUTTING_RULES_VERSION } from "../text/plan-types.ts";
@@ -11,7 +11,10 @@ const NARRATION_ID = /^nar_[0-9a-f]{32}$/;
 
 export const isNarrationId = (text: string): boolean => NARRATION_ID.test(text);
 
-/** Returns the id of a plan's narration. The limit, the file name and the chosen takes do not affect the id. */
+/**
+ * Returns the id of a plan's narration. The cost limit, the requested file name and the chosen takes do not affect the
+ * id.
+ */
 export function deriveNarrationId(baseUrl: string, plan: StoredPlan): string {
   const hash = createHash("sha256");
   const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);

@@ -1,6 +1,6 @@
 /**
- * Reads, begins and changes narrations in the ledger. A change is written only if the stored state is still the one
- * from which the change was computed.
+ * Reads, begins and changes narrations in the ledger. A change is computed from the stored state. It is written only if
+ * the stored state has not changed meanwhile.
  */
 import { AudioError } from "../../errors.ts";
 import type { McpTask } from "../../ledger/rules/mcp-task.ts";
@@ -76,7 +76,11 @@ export class NarrationRepository {
     return (await this.#store.read(narrationId)) !== undefined;
   }
 
-  /** Reads a narration with its plan. @throws AudioError `not_found`, `store_unavailable` */
+  /**
+   * Reads a narration with its plan.
+   *
+   * @throws AudioError `not_found`, `store_unavailable`
+   */
   async get(narrationId: string): Promise<NarrationWithPlan> {
     const entry = await this.getWithoutPlan(narrationId);
     return { ...entry, plan: await this.#plan(narrationId) };
@@ -89,7 +93,11 @@ export class NarrationRepository {
     return toEntry(stored);
   }
 
-  /** Finds a saved file by its number, from 1. @throws AudioError `not_found`, `store_unavailable` */
+  /**
+   * Finds a saved file by its number. The first file has the number 1.
+   *
+   * @throws AudioError `not_found`, `store_unavailable`
+   */
   async findFile(narrationId: string, number: number): Promise<NarrationFile> {
     const file = (await this.getWithoutPlan(narrationId)).state.files[number - 1];
     if (file !== undefined) return file;
@@ -157,7 +165,11 @@ export class NarrationRepository {
     return sumNarrationBill(await this.#store.getBill(narrationId));
   }
 
-  /** Acquires or renews the lease. @returns whether this process has the lease now */
+  /**
+   * Acquires or renews the lease.
+   *
+   * @returns whether this process has the lease now
+   */
   async acquireLease(narrationId: string, processId: ProcessId, leaseTtlMs: number): Promise<boolean> {
     const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
     if (current === processId) return true;

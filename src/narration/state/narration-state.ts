@@ -7,7 +7,7 @@ import { LANGUAGES } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
 import { remarkSchema } from "./remark.ts";
 
-/** Version of the stored form. It increases if an older program would misread what a newer one stores. */
+/** Version of the stored form. It increases if older programs would misread the new form. */
 const STORED_NARRATION_VERSION = 1;
 
 /** Settings that all parts share. Each part adds its text and its speaker's voice. */
@@ -48,8 +48,8 @@ const pronunciationSchema = z.object({
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_NARRATION_VERSION),
   /**
-   * Unknown settings are errors, because a newer version of this program may have stored them. An older version that
-   * ignored them would pay for wrong parts.
+   * Unknown settings are errors. A newer version of this program may have stored them. If this version ignored them, it
+   * would pay for parts with wrong settings.
    */
   settings: narrationSettingsSchema.strict(),
   /** Seconds of silence after a part that ends a paragraph. */
@@ -60,7 +60,7 @@ export const storedPlanSchema = z.object({
   title: z.string(),
   /** Title of the whole text, if the plan contains only some of its chapters. */
   wholeTitle: z.string().optional(),
-  /** Name of the file from which the text was read. A person may search for this name. */
+  /** Name of the file from which the text was read. Searches for a narration also match this name. */
   sourceName: z.string().optional(),
   /** The author that the text itself names. */
   author: z.string().optional(),
@@ -76,7 +76,7 @@ export const storedPlanSchema = z.object({
     }),
   ),
   parts: z.array(storedPartSchema).min(1),
-  /** The pronunciation rules of the narration. An edit applies them to its new words. */
+  /** The pronunciation rules of the narration. A later edit applies them to the words that it inserts. */
   pronunciations: z.array(pronunciationSchema).optional(),
   ...remarksSchema.shape,
 });
@@ -84,8 +84,7 @@ export type StoredPlan = z.infer<typeof storedPlanSchema>;
 export type StoredPart = StoredPlan["parts"][number];
 
 /**
- * Returns the format of a plan's audio. Without a setting, this is the service's default (docs/contract.md,
- * AudioInput).
+ * Returns the audio format that a plan's settings choose, or else the service's default (docs/contract.md, AudioInput).
  */
 export const formatOfPlan = ({ settings }: Pick<StoredPlan, "settings">): OutputFormat =>
   settings.output_format ?? "mp3";
@@ -120,8 +119,8 @@ const narrationFileSchema = z.object({
   srtFile: savedTextSchema.optional(),
   chaptersFile: savedTextSchema.nullable(),
   /**
-   * The requested name if another file already had it, so that this file got a name with a number; `null` if the file
-   * has the requested name.
+   * The requested name, if another file already had it. In this case, the file has the name with a number added. `null`
+   * if the file has the requested name.
    */
   conflictingName: z.string().nullable(),
   /** A hash of the parts, pauses and name that the file was made from. */
@@ -130,7 +129,7 @@ const narrationFileSchema = z.object({
   isIncomplete: z.boolean(),
   /** Indexes of parts that the file lacks. */
   missingPartIndexes: z.array(z.int().nonnegative()),
-  /** Parts that a person should listen to. */
+  /** Problems of parts whose audio may be wrong, such as cut off. A person should listen to these parts. */
   doubtfulPartProblems: z.array(problemSchema),
 });
 export type NarrationFile = z.infer<typeof narrationFileSchema>;
@@ -157,7 +156,7 @@ const totalsSchema = z.object({
     /** Estimated seconds until the narration is finished; `null` if the narration does not run. */
     left: amount.nullable(),
   }),
-  /** Number of parts with another take than the first, or with their own speed. */
+  /** Number of parts with a chosen speed, or with a take other than 1. */
   retakenPartCount: count,
 });
 export type NarrationTotals = Readonly<z.infer<typeof totalsSchema>>;
@@ -167,7 +166,7 @@ export const narrationMcpTaskEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     totals: totalsSchema,
-    /** Whether the narration continued after the cancellation, because other calls want it. */
+    /** Whether the narration continued after this MCP task was cancelled, because other calls want the audio. */
     isLeftRunning: z.boolean(),
   }),
   /**
@@ -198,23 +197,22 @@ export const narrationStateSchema = z.object({
   status: z.enum(NARRATION_STATUSES),
   /** Maximum cost of the narration; `null` until a call gives a limit. */
   maxCredits: z.number().nonnegative().nullable(),
-  /** Parts with another take than the first, or with their own speed. */
+  /** Parts with a chosen speed, or with a take other than 1. */
   retakes: z.array(retakeSchema),
   /**
-   * Number of times that calls have started the narration. A driver does not end a narration whose number has changed,
-   * because a call has started it again.
+   * Number of times that calls have started the narration. If the number increases while a driver works, a call has
+   * started the narration again, and the driver does not end it.
    */
   startCount: z.int().nonnegative(),
   /**
-   * The processes in which a call has requested the narration since it began to run. Only calls without an MCP task
-   * are listed here. While one of these processes lives, the narration continues, even if all MCP tasks are
-   * cancelled.
+   * Processes whose calls have requested the narration since it last began to run. Calls with an MCP task do not count.
+   * While one of these processes lives, the narration continues, even if all MCP tasks are cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),
   shouldLeaveOutFailed: z.boolean(),
   /**
-   * Whether the latest call allows the narration's files to replace files of the same names. Only unchanged files that
-   * this server has saved are replaced.
+   * Whether the latest call allows the narration's files to replace files that have the same names. A file is replaced
+   * only if this server saved it and nobody has changed it since.
    */
   mayReplace: z.boolean().default(false),
   fileName: z.string().nullable(),
@@ -223,8 +221,8 @@ export const narrationStateSchema = z.object({
   /** The plan's title. It is copied into the state, because lists do not read the plan. */
   title: z.string(),
   /**
-   * Remarks on the latest text. They are stored in the state and not only in the plan, because two texts with equal
-   * parts may leave out different things.
+   * Remarks on the latest text. The plan's own remarks may be outdated, because a later text with the same parts may
+   * leave out different things.
    */
   ...remarksSchema.shape,
   totalPartCount: z.int().positive(),
@@ -268,8 +266,8 @@ export const buildNewState = (
 });
 
 /**
- * Replaces the remarks by those of a changed text that has the same parts. Returns the same object if nothing
- * differs.
+ * Replaces the remarks with those of a changed text that has the same parts. Returns the same object if the remarks are
+ * equal.
  */
 export function withRemarks(
   state: NarrationState,

@@ -18,7 +18,10 @@ export interface PartSummary {
   readonly chargedCredits: number;
   /** Reservations of the running tasks on the narration's bill. */
   readonly reservedCredits: number;
-  /** The charge, plus the likely charge of the missing parts. Equal parts count once, because they are one task. */
+  /**
+   * The charges so far, plus the likely charges of the missing parts. Equal parts count once, because one task speaks
+   * them.
+   */
   readonly estimatedCredits: number;
   /** The likely charge of running tasks. */
   readonly pendingChargeCredits: number;
@@ -29,8 +32,8 @@ export interface PartSummary {
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;
   /**
-   * Length and likely charge of each part, in the order of the plan. The charge is 0 for a part that is already paid,
-   * and for all but the first of equal parts.
+   * Length and likely charge of each part, in the order of the plan. The charge is 0 for a part that is already paid.
+   * Of equal parts, only the first has a charge.
    */
   readonly estimates: readonly PartEstimate[];
 }
@@ -44,8 +47,8 @@ export interface PartEstimate {
 const MAX_CONCURRENT_READS = 64;
 
 /**
- * Returns the ratio of actual to estimated length of the parts with audio; `null` if no part has audio yet.
- * Estimates and the suggested `max_credits` use it.
+ * Returns the ratio of actual to estimated length of the parts with audio, limited to the range from 1/3 to 3; `null`
+ * if no part has audio yet. Estimates and the suggested `max_credits` use this ratio.
  */
 function computeOwnCalibration(plan: StoredPlan, records: readonly (RequestRecord | null)[]): number | null {
   let estimated = 0;

@@ -2,13 +2,13 @@
 import { z } from "zod";
 
 /**
- * What a remark is about. It decides what becomes of the remark in a plan that is made from another plan, such as a plan
- * of chosen chapters:
+ * What a remark is about. An edit or a choice of chapters makes a new plan from a plan, and treats its remarks as
+ * follows:
  *
- * - `text` and `language` are kept. A person must agree before a narration with a `language` remark starts.
- * - `whole_text` is dropped, because it states amounts, such as credits or a number of parts.
- * - `edges` shows how the text begins and ends, and is written again.
- * - `edit` shows the words of an edit, and is dropped by the next edit.
+ * - `text` and `language`: kept. A person must agree before a narration with a `language` remark starts.
+ * - `whole_text`: dropped, because it states amounts, such as credits or a number of parts.
+ * - `edges`: written again, because it shows how the text begins and ends.
+ * - `edit`: dropped by the next edit, because it shows the words of the previous edit.
  */
 const aboutSchema = z.enum(["text", "language", "whole_text", "edges", "edit"]);
 

@@ -10,8 +10,8 @@ export type SourceBlock =
       readonly kind: "paragraph";
       readonly text: string;
       /**
-       * Whether only a pause divides this paragraph from the previous one. The speaker then stays the same, except
-       * where this paragraph begins with a label.
+       * Whether this paragraph continues the previous one after a pause. The speaker stays the same, unless this
+       * paragraph begins with a speaker's label.
        */
       readonly continues?: boolean;
     }

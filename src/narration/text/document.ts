@@ -39,13 +39,13 @@ const joinHeadingLines = (heading: string): string =>
     .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
 
 /**
- * Joins two headings: that of a part of a book, and that of the first chapter in this part. Adds a colon, except after
- * a final mark as in `BOOK I.`.
+ * Joins the heading of a book's part and the heading of its first chapter. Adds a colon between them, unless the first
+ * heading ends with a mark, as `BOOK I.` does.
  */
 const joinTitles = (above: string, below: string): string =>
   /[.!?:]$/.test(above) ? `${above} ${below}` : `${above}: ${below}`;
 
-class Builder {
+class DocumentBuilder {
   readonly chapters: PlannedChapter[] = [];
   readonly runs: OpenParagraphRun[] = [];
   /** Level of the last heading if no paragraph has followed it; otherwise 0. */
@@ -57,8 +57,8 @@ class Builder {
 
   addHeading(level: number, text: string): void {
     const chapter = this.chapters.at(-1);
-    // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. Otherwise, the
-    // higher heading alone would become a part, only one second long.
+    // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two, because `BOOK I`
+    // alone would be a part of only one second.
     const isBelow = this.#openHeadingLevel > 0 && level > this.#openHeadingLevel;
     if (isBelow && this.#pauseSeconds === null && chapter !== undefined) {
       this.chapters.push({
@@ -69,7 +69,7 @@ class Builder {
       this.runs.at(-1)?.paragraphs.push(text);
     } else {
       this.chapters.push({ title: joinHeadingLines(text), level });
-      this.#open(null, "heading", text);
+      this.#openRun(null, "heading", text);
     }
     this.#openHeadingLevel = level;
     this.#hasRule = false;
@@ -78,9 +78,9 @@ class Builder {
   addParagraph(speaker: Speaker | null, text: string): void {
     if (this.chapters.length === 0) this.chapters.push({ title: null, level: null });
     const run = this.runs.at(-1);
-    if (run === undefined || this.#hasRule) this.#open(speaker, "rule", text);
-    else if (run.speaker !== speaker) this.#open(speaker, "speaker", text);
-    else if (this.#pauseSeconds !== null) this.#open(speaker, "pause", text);
+    if (run === undefined || this.#hasRule) this.#openRun(speaker, "rule", text);
+    else if (run.speaker !== speaker) this.#openRun(speaker, "speaker", text);
+    else if (this.#pauseSeconds !== null) this.#openRun(speaker, "pause", text);
     else run.paragraphs.push(text);
     this.#openHeadingLevel = 0;
     this.#hasRule = false;
@@ -94,7 +94,7 @@ class Builder {
     this.#hasRule = true;
   }
 
-  #open(speaker: Speaker | null, cutBefore: CutBefore, text: string): void {
+  #openRun(speaker: Speaker | null, cutBefore: CutBefore, text: string): void {
     if (this.runs.length >= MAX_PARTS) {
       throw new AudioError(
         "invalid_request",
@@ -123,9 +123,9 @@ export function buildDocument(
   speakers: SpeakerLabels,
   skipped: SkippedList,
 ): NarrationDocument {
-  const builder = new Builder();
+  const builder = new DocumentBuilder();
   /** The speaker of a label without text, who speaks the next paragraph. */
-  let announced: Speaker | null = null;
+  let announcedSpeaker: Speaker | null = null;
   /** The speaker whose turn continues. */
   let currentSpeaker: Speaker | null = null;
   /** The speaker of the last paragraph. */
@@ -145,25 +145,25 @@ export function buildDocument(
       ? [{ speaker: null, text: block.text, isLabelled: true }]
       : speakers.splitIntoTurns(block.text, skipped);
     for (const { speaker, text, isLabelled } of turns) {
-      const flowing = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
+      const spokenText = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
       if (isLabelled) currentSpeaker = speaker;
-      if (flowing === "") {
-        announced = speaker;
+      if (spokenText === "") {
+        announcedSpeaker = speaker;
         continue;
       }
-      if (!hasWords(flowing)) {
-        skipped.add("no_words", flowing);
+      if (!hasWords(spokenText)) {
+        skipped.add("no_words", spokenText);
         builder.addRule();
-      } else if (block.kind === "heading") builder.addHeading(block.level, flowing);
+      } else if (block.kind === "heading") builder.addHeading(block.level, spokenText);
       else {
         const isContinued = block.kind === "paragraph" && block.continues === true && !isLabelled;
         lastSpeaker =
           speaker ??
-          announced ??
+          announcedSpeaker ??
           (isContinued ? lastSpeaker : speakers.turnsContinue ? currentSpeaker : null);
-        builder.addParagraph(lastSpeaker, flowing);
+        builder.addParagraph(lastSpeaker, spokenText);
       }
-      announced = null;
+      announcedSpeaker = null;
     }
   }
   return builder;

@@ -29,8 +29,8 @@ const REPLACEMENT_CHARACTER = "\ufffd";
 const LOST_CONTEXT_CODE_UNITS = 30;
 
 /**
- * Returns the pause before a run. The pause before a heading or after a thematic break is never shorter than the pause
- * between paragraphs.
+ * Returns the pause before a run of paragraphs. Before a heading or after a thematic break, the pause is never shorter
+ * than the pause between paragraphs.
  */
 function choosePauseBeforeRun(cutBefore: CutBefore, pauseSeconds: number): number {
   if (cutBefore === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
@@ -118,9 +118,9 @@ function parseText({ text, format }: Pick<PlanRequest, "text" | "format">, skipp
 }
 
 /**
- * Reads replacement words in the same way as the text.
+ * Reads the replacement text of an edit, as Markdown if it has signs of Markdown.
  *
- * @returns one line for each paragraph; `null` if the replacement contains more than words: a heading, a pause, code
+ * @returns the paragraphs with blank lines between them; `null` if the text has a heading, a pause or code
  */
 export function parseReplacement(text: string): string | null {
   const skipped = new SkippedList();

@@ -55,15 +55,14 @@ export interface PlannedChapter {
 export interface PlannedPart {
   /** The text to speak: at most 2,048 code points, with a blank line between paragraphs. */
   readonly text: string;
-  /** The speaker's voice; absent for the narration's own. */
+  /** The speaker's voice; absent if the narration's own voice speaks. */
   readonly voice?: VoiceId;
-  /** The speaker's settings, which replace the narration's; absent if there are none. */
+  /** The speaker's settings, which replace the settings of the narration; absent if the speaker has none. */
   readonly settings?: Omit<Speaker, "voice">;
   /** Index in `chapters`. */
   readonly chapterIndex: number;
   /**
-   * Silence between this part and the next. It is 0 if the paragraph continues in the next part, and after the last
-   * part.
+   * Silence between this part and the next. It is 0 for the last part, and if a paragraph continues in the next part.
    */
   readonly pauseAfterSeconds: number;
   /** Start time in a timeline; absent if the part follows the previous one directly. */
@@ -74,7 +73,7 @@ export interface PlannedPart {
   readonly estimatedCredits: number;
 }
 
-/** The kind of text that is not spoken; `no_words` for units without any letter or digit. */
+/** A kind of text that is not spoken. `no_words` is text without any letter or digit. */
 export type SkippedKind =
   | "front_matter"
   | "html"

@@ -21,7 +21,7 @@ const PAUSE_MARK = new RegExp(
   `[[(]\\s*(?:(?:${PAUSE_WORD})[\\s:]+(?<figure>${NUMBER_PATTERN})\\s*(?<unit>${UNIT_PATTERN})?|(?<figureFirst>${NUMBER_PATTERN})[\\s-]*(?<unitFirst>${UNIT_PATTERN})[\\s-]+(?:${PAUSE_WORD}))\\s*[\\])]`,
   "giu",
 );
-/** Matches the end of a sentence, or a colon or dash before another sentence. */
+/** Matches text that ends with the end of a sentence, a colon or a dash. */
 const ENDS_STATEMENT = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`, "u");
 const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s*\/?>/gi;
 

@@ -28,10 +28,10 @@ export interface Overrun {
 const MAX_UNHEARD_SECONDS = 0.05;
 /** Maximum estimated lateness that is not reported. The estimate may be wrong by this much. */
 const MAX_UNREPORTED_ESTIMATE_SECONDS = 0.3;
-/** Silence that the fitting speed must leave between a part and the next cue. */
+/** Silence to leave before the next cue when the fitting speed is computed. */
 const ROOM_SECONDS = 0.1;
 
-/** Consecutive parts that are timed by one cue. */
+/** A part with a start time, and the parts that follow it directly. */
 interface CueGroup {
   readonly firstPartIndex: number;
   readonly startSeconds: number;

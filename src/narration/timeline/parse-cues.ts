@@ -14,7 +14,7 @@ export interface Cue extends CueTimes {
 export interface Subtitles {
   readonly kind: "srt" | "vtt";
   readonly cues: readonly Cue[];
-  /** Number of cues that begin before the cue above them. */
+  /** Number of cues that begin earlier than the cue above them in the file. */
   readonly backwards: number;
 }
 
@@ -114,7 +114,7 @@ function buildCueNames(cues: readonly OpenCue[]): string[] {
  * Reads all cues of a file.
  *
  * @throws AudioError `invalid_request` if there are no cues, too many cues, or a cue with missing or impossible times.
- *   For wrong times, the message names the line
+ *   If times are wrong, the message names their line
  */
 export function parseCues(text: string, skipped: SkippedList): Subtitles {
   const lines = normalizeLines(text).split("\n");

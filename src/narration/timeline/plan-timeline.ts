@@ -54,7 +54,7 @@ interface Utterance {
   /** Whether the utterance begins its cue. */
   readonly isFirst: boolean;
   readonly speaker: Speaker | null;
-  /** Whether the utterance names no speaker, so that it may continue a sentence of the previous cue. */
+  /** True if nothing marks a new speaker, so that the utterance may continue a sentence of the previous cue. */
   readonly mayContinue: boolean;
   readonly text: string;
 }

@@ -85,7 +85,7 @@ export async function listNarrations(
       continue;
     const row = await buildListedNarration(repository, entry, root);
     // Count the saved parts of a stopped narration again. Parts that were running when the narration stopped may have
-    // been saved since. No driver adds them to the stored state.
+    // been saved later. The stored state lacks these parts, because a stopped narration has no driver.
     const isStopped = row.status === "stopped";
     listedNarrations.push(
       isStopped ? { ...row, savedParts: await countSaved(await repository.get(row.narrationId)) } : row,

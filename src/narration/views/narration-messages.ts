@@ -91,7 +91,7 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
-/** Describes the files without their paths, because the structured form has the paths in a field of its own. */
+/** Describes the files without their paths, because the structured content has a field for the paths. */
 export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   if (files.length === 0) return "";
@@ -193,8 +193,8 @@ function describePlan(view: NarrationView): string {
 }
 
 /**
- * States the minimum time that the service's rate limit imposes. Returns an empty text for a time that a person expects
- * anyway.
+ * States the minimum time that the service's rate limit imposes. Returns an empty text for less than
+ * `LONG_WORK_SECONDS`.
  */
 function describeMakingTime(missing: number): string {
   const seconds = missing * (LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW);
@@ -229,7 +229,7 @@ function summarizeChapters({ chapters: all }: NarrationView): string {
 
 const MAX_CHAPTERS_SHOWN = 30;
 
-/** Lists the chapters of a plan with number, length and price. The structured form has them in a field instead. */
+/** Lists the chapters of a plan with number, length and price. */
 export function formatChapterList({ chapters }: NarrationView): string {
   if (chapters.length === 0) return "";
   const rows = chapters
@@ -248,8 +248,8 @@ export function formatChapterList({ chapters }: NarrationView): string {
 const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
 /**
- * Explains the effect of a credit limit below the suggested one. The narration may end early, or may have credits for
- * only one part at a time.
+ * Explains the effect of a credit limit below the suggested limit: the narration may end early, or be slow because its
+ * credits suffice for only one part at a time.
  */
 function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
@@ -274,7 +274,7 @@ function describeSoFar({ parts, credits }: NarrationView): string {
 /**
  * Describes the status and its reason, without the next step.
  *
- * @param saved the sentence about saved files; shorter for the structured form, which lists the files in a field
+ * @param saved the sentence about saved files; without paths for the structured content, which has a field for them
  */
 export function describeNarration(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;
@@ -382,8 +382,8 @@ function describeNextStep(view: NarrationView, call: string): string {
 }
 
 /**
- * Returns the next step if cues begin late: a call that makes parts again, with the retakes or edits that the problems
- * name. Returns an empty text if no cue is late.
+ * Returns the next step if cues begin late: a call with the retakes or edits that the problems suggest. Returns an
+ * empty text if no cue is late.
  */
 function describeLateStep({ problems, credits }: NarrationView, call: string): string {
   const lateProblems = problems.filter(({ code }) => code === "late");
@@ -403,7 +403,7 @@ function describeStoppedStep(view: NarrationView, call: string): string {
     if (max === null) return goOn;
     return `${call}: it goes on where it stopped, within the ${max} credits that were agreed, and pays for nothing twice.`;
   }
-  // Suggest a retake. To repeat the call would not help, because the audio itself is bad.
+  // Suggest a retake. Repeating the call would not help, because the audio itself is bad.
   if (UNUSABLE_AUDIO_CODES.has(first.code)) {
     return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }

@@ -42,7 +42,7 @@ export interface NarrationView extends NarrationTotals {
   readonly unjoinedParts: readonly number[];
   /** True if the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat: boolean;
-  /** Arguments that the next call must repeat, because this call stored nothing: it had no `max_credits`. */
+  /** Arguments that the next call must repeat. They are not stored, because this call had no `max_credits`. */
   readonly argumentsToRepeat: readonly string[];
   /** Whether the narration's files replace older files of the same names. */
   readonly mayReplace: boolean;
@@ -69,7 +69,7 @@ const ESTIMATE_MARGIN = 1.2;
 /**
  * Returns the suggested credit limit: the likely charge with a margin for longer parts, plus two reservations. The two
  * reservations let two tasks run at a time until the end. The suggestion never exceeds the credits charged so far plus
- * the most that the missing tasks can cost.
+ * the maximum cost of the missing tasks.
  */
 function suggestMaxCredits(charged: number, toCome: number, missingTasks: number): number {
   if (missingTasks === 0) return charged;
@@ -78,8 +78,8 @@ function suggestMaxCredits(charged: number, toCome: number, missingTasks: number
 }
 
 /**
- * Minimum seconds per part, on average, because the service limits the submissions in a minute. The first few parts
- * take less time, because their submissions may be sent at once.
+ * Minimum seconds per part, on average, because the service limits the submissions per minute. The first few parts take
+ * less time, because their submissions may be sent at once.
  */
 const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW;
 
@@ -146,8 +146,8 @@ export function deriveTotals(
       charged,
       reserved: partSummary.reservedCredits,
       max: state.maxCredits,
-      // Suggest at least the earlier credit limit of a stopped narration. A lower suggestion would make the caller
-      // lower the limit.
+      // For a stopped narration, suggest at least its earlier credit limit, so that the caller does not lower the
+      // limit.
       suggestedMax: Math.max(
         suggestMaxCredits(charged, partSummary.estimatedCredits - charged, partSummary.missingTaskCount) +
           partSummary.unneededReservedCredits,

@@ -17,7 +17,7 @@ export interface PartRow {
 
 const EXCERPT_CODE_POINTS = 60;
 
-/** The words of the column `status`, which readers of the table may already know. */
+/** The words of the column `status`. The player counts the parts with the word `saved`. */
 const STATUS_WORDS: Readonly<Record<PartRecordStatus, string>> = {
   not_started: "open",
   running: "running",

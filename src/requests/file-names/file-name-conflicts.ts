@@ -30,7 +30,7 @@ const EXCERPT_CODE_POINTS = 40;
 
 /**
  * Chooses the name to save the audio under, and the file to replace. A task that runs or has succeeded keeps the name
- * that was chosen earlier. If another file has the name and is not to be replaced, a number is added when the audio is
+ * that was chosen earlier. If another file has the name and may not be replaced, a number is added when the audio is
  * saved.
  *
  * @throws AudioError `invalid_file_name` if the name with a number is too long for the file system

@@ -31,8 +31,8 @@ export async function findNameOwner({ ledger, folder }: OwnerDeps, name: string)
 
 /**
  * Whether a name is free. Returns false if a record of another request or take has an intact file of this name, even if
- * the bytes are equal, because two takes never share a file. Ignores files that the ledger does not know, because they
- * are checked when the audio gets its name.
+ * the bytes are equal, because two takes never share a file. Ignores files that the ledger does not know. Such files
+ * are checked later, when the audio gets its name.
  */
 export async function isNameFreeOfOtherRecords(
   deps: OwnerDeps,
@@ -48,7 +48,7 @@ export async function isNameFreeOfOtherRecords(
 /** Maximum number of narrations that are searched. The newest come first. */
 const MAX_NARRATIONS = 500;
 
-/** Finds the narration that saved a file of that name; `null` if none did. */
+/** Finds the narration that saved a file of the given name; `null` if there is none. */
 export async function findNarrationWithFile(
   { ledger, folder }: OwnerDeps,
   name: string,

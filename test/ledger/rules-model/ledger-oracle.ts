@@ -121,7 +121,7 @@ export class LedgerOracle {
   claimed(
     { name, key }: Actor,
     draft: RequestRecord,
-    replacing: string | undefined,
+    deadOwner: string | undefined,
     answer: LeaseResult,
   ): void {
     const { recordId } = draft;
@@ -131,10 +131,10 @@ export class LedgerOracle {
       throw new Violation("records", "a claim shows another value");
     if (answer.leaseOwner !== name) {
       const isHeld = held?.lease?.owner === answer.leaseOwner && this.#mayHoldLease(recordId, held.lease);
-      if (!isHeld || answer.leaseOwner === replacing) throw new Violation("wait", "a free lease was refused");
+      if (!isHeld || answer.leaseOwner === deadOwner) throw new Violation("wait", "a free lease was refused");
       return;
     }
-    if (held !== undefined && this.#isLedByOther(held, name) && held.lease?.owner !== replacing) {
+    if (held !== undefined && this.#isLedByOther(held, name) && held.lease?.owner !== deadOwner) {
       throw new Violation("lease", `${name} got the lease of ${held.lease?.owner}`);
     }
     const lease = { owner: name, atMs: this.nowMs };

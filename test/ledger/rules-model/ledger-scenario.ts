@@ -434,15 +434,15 @@ class Run {
   async #claim(
     process: Process,
     recordId: string,
-    replacing: string | undefined,
+    deadOwner: string | undefined,
     ignoresLease = false,
   ): Promise<RequestRecord | null> {
     const draft = this.#draft(process.key, recordId);
     const claim = { row: toRow(draft), leaseTtlMs: LEASE_MS };
     const answer = await this.#operate(
       process,
-      () => process.store.acquireLease(replacing === undefined ? claim : { ...claim, deadOwner: replacing }),
-      (given) => this.#truth.claimed(process, draft, replacing, given),
+      () => process.store.acquireLease(deadOwner === undefined ? claim : { ...claim, deadOwner }),
+      (given) => this.#truth.claimed(process, draft, deadOwner, given),
     );
     const record = parse(answer.recordJson);
     process.known.set(recordId, record);

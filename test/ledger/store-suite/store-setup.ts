@@ -96,11 +96,9 @@ export class StoreSetup {
     });
   }
 
-  claim(record: RequestRecord, processId = "holder", replacing?: string): Promise<LeaseResult> {
+  claim(record: RequestRecord, processId = "holder", deadOwner?: string): Promise<LeaseResult> {
     const claim = { row: toRow(record), leaseTtlMs: LEASE_MS };
-    return this.store(processId).acquireLease(
-      replacing === undefined ? claim : { ...claim, deadOwner: replacing },
-    );
+    return this.store(processId).acquireLease(deadOwner === undefined ? claim : { ...claim, deadOwner });
   }
 
   /** Stores a record, whatever was stored before. */

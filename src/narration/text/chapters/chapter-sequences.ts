@@ -8,9 +8,9 @@ import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalize.ts";
 import { type ChapterForm, chapterOpenedBy, isFirst, LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
-interface Member extends ChapterForm {
+interface NumberedParagraph extends ChapterForm {
   /** Index of the block. */
-  readonly at: number;
+  readonly blockIndex: number;
 }
 
 export interface Sequences {
@@ -54,12 +54,12 @@ const MIN_HEADINGS_NOT_FROM_ONE = 4;
  */
 const MEMBERS_SHARE = 0.6;
 /**
- * Maximum share of paragraphs that are too long for a heading, among those that begin with a bare number. With a larger
+ * Of the paragraphs that begin with a bare number, at most this share may be too long for a heading. With a larger
  * share, none of these paragraphs is a heading.
  */
-const LONG_SHARE = 0.2;
+const MAX_LONG_SHARE = 0.2;
 
-const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
+const LONG_NUMBERED_PARAGRAPH = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
 
 const MIN_ENTRIES = 3;
 const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?$/;
@@ -79,33 +79,33 @@ function isContents(text: string): boolean {
 function findMembers(
   blocks: readonly SourceBlock[],
   contents: ReadonlySet<number>,
-): { members: Member[]; long: ReadonlyMap<string, number> } {
-  const members: Member[] = [];
-  const long = new Map<string, number>();
+): { members: NumberedParagraph[]; longCounts: ReadonlyMap<string, number> } {
+  const members: NumberedParagraph[] = [];
+  const longCounts = new Map<string, number>();
   for (const [at, block] of blocks.entries()) {
     if (block.kind !== "paragraph" || contents.has(at)) continue;
     const form =
       block.text.length > MAX_MEMBER_CODE_UNITS + 100
         ? null
         : parseChapterForm(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
-    if (form !== null) members.push({ ...form, at });
+    if (form !== null) members.push({ ...form, blockIndex: at });
     else {
-      const [, number = "", mark = ""] = LONG_NUMBERED.exec(block.text.slice(0, 20)) ?? [];
+      const [, number = "", mark = ""] = LONG_NUMBERED_PARAGRAPH.exec(block.text.slice(0, 20)) ?? [];
       if (number === "") continue;
       const key = `${/\d/.test(number) ? "digits" : "roman"} ${mark} title`;
-      long.set(key, (long.get(key) ?? 0) + 1);
+      longCounts.set(key, (longCounts.get(key) ?? 0) + 1);
     }
   }
-  return { members, long };
+  return { members, longCounts };
 }
 
 /**
  * Finds sequences of rising numbers. A sequence of bare numbers may skip one number at a time; a sequence of other
- * numbers may skip any amount. A number out of order is left out if the sequence continues after it. Such a number
+ * numbers may skip any amount. Leaves out a number that is out of order, such as 2 in `3, 4, 2, 5`, because it probably
  * belongs to a sentence that mentions a chapter.
  */
-function splitIntoSequences(members: readonly Member[]): Member[][] {
-  const sequences: Member[][] = [];
+function splitIntoSequences(members: readonly NumberedParagraph[]): NumberedParagraph[][] {
+  const sequences: NumberedParagraph[][] = [];
   for (const [index, member] of members.entries()) {
     const sequence = sequences.at(-1);
     const last = sequence?.at(-1)?.sortNumber ?? 0;
@@ -148,12 +148,12 @@ function findLowerMedian(values: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
-interface Judgement {
+interface SequenceJudgement {
   /** Sequences whose members are headings. */
-  readonly accepted: Member[][];
+  readonly accepted: NumberedParagraph[][];
   /**
-   * Counts the members of all sequences. Leaves out a sequence that is a table of contents or a list, unless it has
-   * only one member.
+   * Number of members of all sequences, without those of tables of contents and lists. Sequences of one member always
+   * count.
    */
   readonly unlistedCount: number;
 }
@@ -167,7 +167,7 @@ interface Judgement {
  *   and the chapters of the text have a word such as "Chapter"
  */
 function judgeSequences(
-  sequences: ReadonlyArray<Member[]>,
+  sequences: ReadonlyArray<NumberedParagraph[]>,
   proseBetween: (from: number, to: number) => number,
   {
     contents,
@@ -180,32 +180,34 @@ function judgeSequences(
     readonly endOfText: number;
     readonly isBelowChapters: boolean;
   },
-): Judgement {
+): SequenceJudgement {
   const lastSequenceByFirstNumber = new Map(
     sequences.map((sequence, index) => [sequence[0]?.sortNumber ?? 0, index]),
   );
-  const accepted: Member[][] = [];
+  const accepted: NumberedParagraph[][] = [];
   let unlistedCount = 0;
   for (const [index, sequence] of sequences.entries()) {
     const isRepeatedLater = (lastSequenceByFirstNumber.get(sequence[0]?.sortNumber ?? 0) ?? 0) > index;
     if (sequence.length === 1) {
       unlistedCount += 1;
       const [only] = sequence;
-      // A single number is an entry of a table of contents if a later sequence begins with the same number, and one of
-      // these is true: the number is written in a form that is rare in prose, or the next paragraph lists several
+      // A single number is an entry of a table of contents if a later sequence begins with the same number. In
+      // addition, the number must be a decimal, which is rare in prose, or the next paragraph must list several
       // entries.
-      const isEntry = only?.level === LEVEL.decimal || contents.has((only?.at ?? -2) + 1);
-      if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.at);
+      const isEntry = only?.level === LEVEL.decimal || contents.has((only?.blockIndex ?? -2) + 1);
+      if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.blockIndex);
       continue;
     }
-    const end = sequences[index + 1]?.[0]?.at ?? endOfText;
-    const gaps = sequence.map(({ at }, member) => proseBetween(at, sequence[member + 1]?.at ?? end));
+    const end = sequences[index + 1]?.[0]?.blockIndex ?? endOfText;
+    const gaps = sequence.map(({ blockIndex }, member) =>
+      proseBetween(blockIndex, sequence[member + 1]?.blockIndex ?? end),
+    );
     const medianGap = findLowerMedian(gaps.slice(0, -1));
-    // Some headings have a word such as "Chapter" beside their number. Such headings need only a little prose between
-    // them. If a later sequence begins with the same number, they need as much prose as all other headings.
+    // Headings with a word such as "Chapter" need only a little prose between them. If a later sequence begins with the
+    // same number, they may be a table of contents, and need as much prose as other headings.
     const isKnown = sequence[0]?.kind === "known" && !isRepeatedLater;
     if (medianGap < (isKnown ? 1 : MIN_MEDIAN_GAP_CODE_UNITS)) {
-      for (const { at } of sequence) contentsEntries.add(at);
+      for (const { blockIndex } of sequence) contentsEntries.add(blockIndex);
       continue;
     }
     unlistedCount += sequence.length;
@@ -220,8 +222,11 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   for (const [at, block] of blocks.entries()) {
     if (block.kind === "paragraph" && isContents(block.text)) contents.add(at);
   }
-  const { members, long } = findMembers(blocks, contents);
-  const prose = measureProseBefore(blocks, new Set([...contents, ...members.map(({ at }) => at)]));
+  const { members, longCounts } = findMembers(blocks, contents);
+  const prose = measureProseBefore(
+    blocks,
+    new Set([...contents, ...members.map(({ blockIndex }) => blockIndex)]),
+  );
   const proseBetween = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
   const hasChapters = members.some(({ kind }) => kind === "known");
   const headings = new Map<number, ChapterForm>();
@@ -241,26 +246,26 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     if (count === 0) continue;
     const isDecimal = first.level === LEVEL.decimal;
     if (first.kind !== "known" && count < MEMBERS_SHARE * unlistedCount) continue;
-    const tooLong = long.get(key) ?? 0;
-    if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
+    const tooLong = longCounts.get(key) ?? 0;
+    if (first.kind === "bare" && first.hasTitle && tooLong > MAX_LONG_SHARE * (count + tooLong)) continue;
     // Include sequences of a single number, because a last act may have only one scene.
-    const found =
+    const headingSequences =
       first.kind === "known" || isDecimal
-        ? sequences.filter((sequence) => !contentsEntries.has(sequence[0]?.at ?? -1))
+        ? sequences.filter((sequence) => !contentsEntries.has(sequence[0]?.blockIndex ?? -1))
         : accepted;
-    if (isDecimal && found.flat().length < MIN_NUMBERED_HEADINGS) continue;
-    for (const member of found.flat()) headings.set(member.at, member);
+    if (isDecimal && headingSequences.flat().length < MIN_NUMBERED_HEADINGS) continue;
+    for (const member of headingSequences.flat()) headings.set(member.blockIndex, member);
   }
   for (const member of members) {
-    const below = headings.get(member.at + 1);
+    const below = headings.get(member.blockIndex + 1);
     const isOpened =
       below?.level === LEVEL.decimal && chapterOpenedBy(below.sortNumber) === member.sortNumber;
-    if (member.kind === "bare" && isOpened) headings.set(member.at, member);
+    if (member.kind === "bare" && isOpened) headings.set(member.blockIndex, member);
   }
   return { headings, contentsEntries, contents };
 }
 
-function areHeadings(sequence: readonly Member[], gaps: readonly number[]): boolean {
+function areHeadings(sequence: readonly NumberedParagraph[], gaps: readonly number[]): boolean {
   const [first] = sequence;
   if (first === undefined) return false;
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;

@@ -1,6 +1,6 @@
 /**
- * The words by which headings are recognised, by language. Another language needs an entry here, and code only if its
- * numbers are built in another way (CONTRIBUTING.md, Add a language for chapters).
+ * The words by which headings are recognised, by language. To add a language, add an entry here. The language needs
+ * code only if it forms its numbers in a new way (CONTRIBUTING.md, Add a language for chapters).
  */
 
 interface ChapterWords {
@@ -21,7 +21,7 @@ interface ChapterWords {
   readonly ordinalSuffixes?: string;
   /** Words that a caller may write before the numbers of chapters: `chapters 3-5`. */
   readonly choice?: string;
-  /** Words beside a number that is not the number of a heading: `Figure 2`, `May 5`. */
+  /** Words for numbered things that are not headings: `Figure 2`, `May 5`. */
   readonly otherNumbered?: string;
   /** Headings that have no number. */
   readonly unnumbered?: readonly string[];
@@ -165,8 +165,8 @@ export const ORDINAL_SUFFIXES: ReadonlySet<string> = new Set(
   WORDS_OF_ALL_LANGUAGES.flatMap(({ ordinalSuffixes }) => splitWords(ordinalSuffixes)),
 );
 /**
- * Words before or after the number of something else, such as a figure or a day. Articles and connectors are included,
- * because the number beside such a word is not the number of a heading: `THE FIRST ACT`.
+ * Words that are not the name of a heading, although they stand beside a number. These are names of other things, such
+ * as `Figure 2`, and also articles and connectors: `THE` in `THE FIRST ACT`.
  */
 export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set([
   ...WORDS_OF_ALL_LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),

@@ -25,7 +25,7 @@ const normalizeForComparison = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** Returns a chapter's number and quoted title. Leaves out what the chapter does not have. */
+/** Returns a chapter's number and quoted title, such as `3 "The Storm"`. A chapter may have only one of the two. */
 export const describeChapter = (chapters: Chapters, index: number): string => {
   const title = chapters[index]?.title;
   const number = numberChapters(chapters)[index] ?? null;
@@ -96,7 +96,7 @@ function findChaptersByNumber(chapters: Chapters, wanted: string): readonly numb
   return numbers.flatMap((_, index) => (index >= first && index <= end ? [index] : []));
 }
 
-/** Adds the chapters below a heading, unless the heading is the title of the whole book. */
+/** Returns a chapter with its subchapters. A chapter whose heading is the title of the whole book is returned alone. */
 function withInner(chapters: Chapters, index: number): number[] {
   const level = chapters[index]?.level ?? null;
   const indexes = [index];
@@ -137,7 +137,7 @@ export function parseChapterChoice(chapters: Chapters, wanted: string): number[]
         : titles;
     if (found.length === 0 || HALF_RANGE.test(choice)) throw refusedChoiceError(chapters, choice);
     if (found.length > 1 && !isNumbers) throw ambiguousChoiceError(chapters, choice, found);
-    // A range already contains all chapters up to its last chapter. Add the chapters below that chapter.
+    // A range already contains all chapters up to its last chapter. Add the subchapters of the last chapter.
     return [...found, ...found.slice(-1).flatMap((index) => withInner(chapters, index))];
   });
   return [...new Set(indexes)].sort((one, other) => one - other);

@@ -1,7 +1,7 @@
 /**
  * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for chapters with its
  * number, after the end of a sentence) and sequence (at least two such headings with text below). A single line below a
- * heading is the title, and stays with the heading. Lines of a table of contents are not separated, either.
+ * heading is the title, and stays with the heading. Lines of a table of contents stay together.
  */
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalize.ts";
@@ -13,7 +13,10 @@ const BEGINS_HEADING = /^\s*[\p{Lu}\p{Lo}\d]/u;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
-/** Whether a line is only the number of a chapter and ends its paragraph, such as `第三章` below the name of a website. */
+/**
+ * Whether a line is only the number of a chapter and ends its paragraph. For example, an ebook from the web may have
+ * the name of its website directly above `第三章`.
+ */
 function closesParagraph(lines: readonly string[], at: number): boolean {
   const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];
   if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line))

@@ -76,7 +76,7 @@ function findLastOccurrences(
 
 /**
  * Returns the level of a heading. If no heading of the text has a word such as "Chapter", bare numbers have the level
- * of chapters, and decimal numbers the next level below.
+ * of chapters, and decimal numbers are one level below chapters.
  */
 const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number =>
   kind === "bare" && !hasWord ? level - 1 : level;
@@ -85,7 +85,8 @@ const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number 
  * Turns paragraphs into headings. A heading directly above another heading of the same or a higher level is an entry of
  * a table of contents, and stays a paragraph. A heading at the end of the text stays a paragraph, too.
  *
- * @param titles titles without a number; ignored if chapters have numbers and no table of contents lists the titles
+ * @param titles titles without a number; if the text has numbered chapters, used only if a table of contents lists the
+ *   titles
  */
 export function markChapters(
   blocks: readonly SourceBlock[],

@@ -1,6 +1,6 @@
 /**
- * Marks the lines of plain text that are headings because of their markup. The marks stay until the lines become
- * blocks.
+ * Marks headings in plain text that have markup, such as `== Title ==` or an underline. The marks stay until the text
+ * is divided into blocks.
  */
 
 /**

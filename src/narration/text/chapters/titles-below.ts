@@ -14,8 +14,9 @@ const MAX_TITLE_CODE_UNITS = 100;
 const TITLES_BELOW_SHARE = 0.75;
 const MIN_TITLES_BELOW = 3;
 /**
- * Matches lines that are sentences, and therefore not titles. A line that only ends with a full stop does not match,
- * because titles in old books end with one. A line with a full stop between two sentences matches.
+ * Matches the punctuation of sentences, which titles do not have: a final mark such as `?`, a full stop between two
+ * sentences, or a colon before other words. A final `.` does not match, because titles in old books end with a full
+ * stop.
  */
 const SENTENCE_MARK = /[!?…。！？:：,;][”’"'»」』)）]*$|[a-z]{3}\. \p{Lu}|[:：]\s*\S/u;
 const QUOTED_SPEECH = /^["“«„「『—–].*[.。][”’"'»」』]?$/;

@@ -113,7 +113,7 @@ function findSpacedTitles(lines: readonly Line[], end: number): Line[] {
 export interface UnnumberedTitles {
   /** The {@link titleKey} of each title; empty if there is no evidence for titles. */
   readonly keys: ReadonlySet<string>;
-  /** Whether a table of contents lists all titles. */
+  /** Whether the titles were found through a table of contents, and not through the blank lines above them. */
   readonly areInContents: boolean;
 }
 
@@ -128,8 +128,8 @@ export function findUnnumberedTitles(text: string): UnnumberedTitles {
   const lines = findShortLines(text);
   const inContents = findListedTitles(lines, text.length);
   const spaced = findSpacedTitles(lines, text.length);
-  // The table of contents may spell a title differently. Such a title counts if it is set off from the text as the
-  // others are.
+  // If blank lines also set off all titles in the table of contents, use all lines that blank lines set off. This adds
+  // titles that the table of contents spells differently.
   const titles = inContents.every((line) => spaced.includes(line)) ? spaced : inContents;
   return { keys: new Set(titles.map(({ key }) => key)), areInContents: titles === inContents };
 }

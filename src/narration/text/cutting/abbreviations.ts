@@ -15,7 +15,9 @@ const INSIDE = wordSet(
   "vs cf viz approx esp ca dr dra drs sr sra srta prof lic ing ej tlp hlm yth vgl resp al",
 );
 
-/** Abbreviations that are recognised only before a number. Elsewhere, most of them are words. */
+/**
+ * Abbreviations that are recognised only before a number. Elsewhere, most of them are words, such as `no` and `art`.
+ */
 const BEFORE_NUMBER = wordSet(
   "no nos nº nr núm num art arts fig figs pág págs pag pags pp vol vols ch cap sec ed eds par eq tab jan feb mar apr jun jul aug sep sept oct nov dec ene abr ago dic dez fev set out no tgl th thn pkl pk ext tel",
 );

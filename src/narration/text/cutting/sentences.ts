@@ -1,6 +1,6 @@
 /**
- * Finds the ends of sentences. The rules are fixed here: Node's own rules change between builds, and the ends must not
- * change.
+ * Finds the ends of sentences. The ends must always be the same, so the rules are fixed here: Node's own rules change
+ * between builds.
  */
 import { CLOSERS, getCharacterAt, getCharacterBefore, hasWords, isCjk, OPENERS } from "../characters.ts";
 import { isAbbreviation } from "./abbreviations.ts";
@@ -35,9 +35,8 @@ function endsSentence(text: string, { run, closers, at, after }: End): boolean {
   const next = getCharacterAt(text, after);
   if (CJK_TERMINATOR.test(run)) return !continuesAfterQuotation(closers, next);
   const isAmongCjk = isCjk(next) || isCjk(getCharacterBefore(text, at));
-  // In Chinese and Japanese, an ellipsis alone is a pause, with two exceptions. Before an opening quotation mark, it
-  // ends the sentence. At the end of a quotation, it ends the sentence, too, unless the sentence continues after the
-  // quotation.
+  // In Chinese and Japanese, an ellipsis alone is usually a pause inside a sentence. It ends the sentence in two
+  // places: before an opening quotation mark, and at the end of a quotation after which the sentence does not continue.
   if (/^…+$/.test(run) && isAmongCjk) {
     return closers === "" ? CJK_OPENER.test(next) : !continuesAfterQuotation(closers, next);
   }

@@ -9,7 +9,7 @@ import { CUT_COST, measureSpoken, PARAGRAPH_JOINT, splitUnits, type Unit } from 
 
 /**
  * Maximum length of a part. Longer parts would save less than two per cent of the cost, and the service may cut off
- * speech of two minutes.
+ * speech after two minutes.
  */
 export const MAX_PART_SECONDS = 90;
 /** Maximum length of a unit. A unit as long as a part would leave no room for the heading above it. */
@@ -32,7 +32,7 @@ export interface PartText {
 
 const JOINT_SIZE = measureSpoken(PARAGRAPH_JOINT);
 
-/** Computes the size of a part that consists of any range of the units. */
+/** The units of a text, in order. Measures the part that a range of units would make. */
 class UnitSequence {
   readonly units: readonly Unit[];
   /** The cost of a cut before each unit. A separate array makes the repeated searches faster. */
@@ -119,8 +119,8 @@ function chooseCut(
 }
 
 /**
- * Chooses a cut with at least {@link PREFERRED_MIN_PART_SECONDS} of speech on both sides. If there is no such cut, requires only the seconds
- * that the minimum charge pays for. If there is still no cut, accepts any length.
+ * Chooses a cut with at least {@link PREFERRED_MIN_PART_SECONDS} of speech on both sides. If there is no such cut,
+ * requires only {@link MINIMUM_CHARGE_SECONDS} on both sides. If there is still no cut, accepts any length.
  */
 function chooseCutRelaxingMinimum(
   sequence: UnitSequence,

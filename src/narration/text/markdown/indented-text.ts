@@ -10,7 +10,7 @@ const BEGINS_SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
 /** The mark of a list item, such as `a)`, `(iv)`, `1.` and `•`. */
 const BEGINS_CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
 const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
-/** Signs of code that occur in no other text, not even in contracts. */
+/** Signs that only code has. Other signs of code, such as `<` and `@`, also occur in text. */
 const CERTAINLY_CODE = /[{}\\]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
 
 const WORD =

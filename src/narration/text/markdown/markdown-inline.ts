@@ -89,7 +89,7 @@ const getSpokenAddress = (href: string, text: string): string =>
 /**
  * Returns the words of inline tokens as they are spoken.
  *
- * @returns with `\n` for soft line breaks and {@link HARD_BREAK} for others
+ * @returns text with `\n` for soft line breaks and {@link HARD_BREAK} for hard line breaks
  */
 export function renderInlineText(tokens: readonly Token[], skipped: SkippedList): string {
   let text = "";

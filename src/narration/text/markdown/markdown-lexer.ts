@@ -32,8 +32,8 @@ const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 /** Maximum length of a chunk that is parsed at once. It is limited because unclosed marks take quadratic time. */
 const MAX_INLINE_CODE_UNITS = 2000;
 /**
- * Each pattern matches a chunk up to one kind of end. The best kind comes first: the end of a line, of a sentence, of a
- * word. If no pattern matches, a chunk ends anywhere.
+ * Each pattern matches the longest chunk that ends with a line, a sentence or a word. The patterns are tried in this
+ * order. If no pattern matches, the chunk ends at its maximum length.
  */
 const CHUNK_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 

@@ -5,8 +5,8 @@
 import { isHtmlElement } from "./html-elements.ts";
 
 /**
- * Signs of Markdown. Every pattern takes linear time: none can match in two ways, and only patterns with `\n` cross
- * lines.
+ * Signs of Markdown. Every pattern takes linear time, because it can match a text in one way only, and a pattern
+ * without `\n` does not search beyond the line.
  */
 const MARKDOWN_SIGNS: readonly RegExp[] = [
   /^ {0,3}#{1,6} +\S/m,
@@ -17,7 +17,7 @@ const MARKDOWN_SIGNS: readonly RegExp[] = [
   /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S/m,
   // Emphasis, except `_this_`, which plain text uses too.
   /\*\*[^\s*]|(?<![\w*])\*[^\s*][^*\n]{0,200}\*(?![\w*])|__[^\s_]|~~[^\s~]/,
-  // Inline code. Old texts quote `like this', with an apostrophe at the end; that is not code.
+  // Inline code, but not `words' with an apostrophe at the end, which are quotations in old texts.
   /`[^`'\n]{1,200}`/,
   // Lists and quotations, but not page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
   /^ {0,3}[-*+] +(?![-*+\s]|\d+ +[-–]\s*$)\S/m,
@@ -27,7 +27,7 @@ const MARKDOWN_SIGNS: readonly RegExp[] = [
   /(?:^|\n[ \t]*\n)\S[^\n]{0,100}\n {0,3}(?:={3,}|-{3,})[ \t]*(?:\n|$)/,
   /^ {0,3}\|?[ :]*-[-: ]*\|[-|: ]*$/m,
   /^ {0,3}(?:-[ \t]*){3,}$/m,
-  // Line breaks that are to stay.
+  // Hard line breaks: two spaces or a backslash at the end of a line.
   /\S(?: {2,}|\\)\n[^\n]/,
   /\\[*_#`[\]>]|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8}\d?);|<https?:/i,
   // Templates, formulas, containers and LaTeX commands.

@@ -6,8 +6,8 @@
 import type { SkippedList } from "../blocks.ts";
 
 /**
- * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. After a sentence, it is
- * kept, because it may name a source.
+ * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. Elsewhere, it is kept,
+ * because it may belong to the sentence.
  */
 const MUSIC_WORDS = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const BRACKETED_MARK = new RegExp(

@@ -9,7 +9,7 @@ import { HARD_BREAK } from "../normalize.ts";
 const MIN_LINES = 3;
 const WIDE_GAP_CODE_UNITS = 4;
 const TAB_UNITS = 8;
-/** Maximum length of a table's line. No page is wider. */
+/** Maximum length of a line in a table. A block with a longer line is not a table, because no page is so wide. */
 const MAX_LINE_CODE_UNITS = 400;
 const COLUMN_GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
 const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;

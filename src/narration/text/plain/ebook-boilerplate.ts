@@ -22,7 +22,7 @@ const MAX_HEADER_CODE_UNITS = 20_000;
 const MAX_FRAME_LINES = 1000;
 const MAX_LICENCE_CODE_UNITS = 40_000;
 const MAX_PRODUCED_CODE_UNITS = 600;
-/** Maximum number of lines of a marker. A marker may have several, because it contains the title. */
+/** Maximum number of lines of a marker. A marker contains the book's title, and a long title takes several lines. */
 const MAX_MARKER_LINES = 4;
 
 export interface Ebook {

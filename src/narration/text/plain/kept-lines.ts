@@ -1,6 +1,6 @@
 /**
- * Decides which line breaks of plain text are intended, as in verse and lists. All others come from the width of a page.
- * Without evidence, lines are joined.
+ * Decides which line breaks of plain text are intended, as in verse and lists. The other line breaks come from the
+ * width of a page. Without evidence, lines are joined.
  */
 import { HARD_BREAK } from "../normalize.ts";
 import {
@@ -12,10 +12,9 @@ import {
 import { joinListItems } from "./list-lines.ts";
 import { estimatePageWidth, isStanza, isVerse, isWrappedPair, joinWrappedLines } from "./verse-lines.ts";
 
-/**
- * Minimum share and minimum number of verse paragraphs in a text of verse. Only paragraphs with several lines count.
- */
+/** Minimum share of verse among the paragraphs with several lines, in a text of verse. Lists do not count. */
 const MIN_VERSE_SHARE = 0.25;
+/** Minimum number of verse paragraphs in a text of verse. */
 const MIN_VERSE_PARAGRAPHS = 5;
 
 /** Converts intended line breaks to {@link HARD_BREAK}. */

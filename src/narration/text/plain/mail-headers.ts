@@ -41,7 +41,7 @@ export function withoutMailHeaders(text: string, skipped: SkippedList): string {
   return isMail ? words.replace(QUOTE_MARKS, "") : text;
 }
 
-/** Returns the index after the header that begins at a line; the same index if none begins there. */
+/** Returns the index of the line after the header that begins at `from`; `from` if no header begins there. */
 function endOfHeader(lines: readonly string[], from: number): number {
   let at = ENVELOPE_LINE.test(lines[from] ?? "") ? from + 1 : from;
   const first = at;

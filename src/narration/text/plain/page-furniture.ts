@@ -24,20 +24,20 @@ const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 const TABLE_FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
 const TABLE_ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
 /**
- * Matches dot leaders. An ellipsis counts only before a number, because Chinese and Japanese texts also write it
- * between words.
+ * Matches dot leaders. An ellipsis is a leader only before a number, because Chinese and Japanese texts also have
+ * ellipses between words.
  */
 const DOT_LEADER =
   /[ \t]*(?:(?:\.{4,}|(?:[ \t]\.){4,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)|…{2,}[ \t]*(?=\d{1,4}\s*$))/u;
 const MIN_LEADERS = 2;
-/** Maximum length of a line that is checked for frames and leaders. No line of a page is longer. */
+/** Maximum length of a line that is checked for frames and leaders. Lines of printed pages are shorter. */
 const MAX_LINE_CODE_UNITS = 400;
 
 const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
-/** Whether page numbers rise, at least half of them by one or two. */
+/** Whether the page numbers rise, and at least half of the steps are 1 or 2. */
 function isRising(pages: ReadonlyArray<{ readonly at: number; readonly page: number }>): boolean {
   const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
   return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
@@ -179,8 +179,8 @@ function findLastFilledLine(lines: readonly string[]): string {
 }
 
 /**
- * Minimum number of groups into which rulers divide the lines of a table. With this number or more, each group is one
- * row, whose cells may have several lines. With fewer groups, each line is a row.
+ * Horizontal rules divide the lines of a table into groups. With this number of groups or more, each group is one row,
+ * whose cells may have several lines. With fewer groups, each line is a row.
  */
 const MIN_GROUPS = 3;
 

@@ -29,8 +29,8 @@ const BOLD_LINE = /^(\s*)([#=])(\S(?:[^#=]*\S)?)\2(\s*)$/;
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
 /**
- * Matches a line of signs that separates two texts, as in a file of fortunes. The line becomes a paragraph of its own.
- * Inside another paragraph, its signs would be spoken.
+ * Matches a line of signs between two texts, such as `%` or `* * *`. The line becomes a paragraph of its own, because
+ * its signs would be spoken inside another paragraph.
  */
 const SEPARATOR_LINE = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 

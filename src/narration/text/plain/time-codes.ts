@@ -40,7 +40,7 @@ export function containsCues(text: string): boolean {
 /** Lines that may precede the first cue: the WebVTT header, the number of the cue, or a code fence of a chat. */
 const BEFORE_FIRST = /^\s*(?:WEBVTT\b.*|\d{1,6}|```\s*\w*)\s*$/;
 
-/** Whether a pasted text is subtitles: it contains cues, and begins with one. */
+/** Whether a pasted text is subtitles: it contains cues, and its first line may begin a subtitle file. */
 export function isSubtitles(text: string): boolean {
   if (!containsCues(text)) return false;
   const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/);

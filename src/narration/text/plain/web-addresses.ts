@@ -4,7 +4,7 @@ const WEB_ADDRESS = /\b(?:https?:\/\/|www\.)[^\s<>"'“”‘’«»「」『』
 /** Marks at the end of an address that belong to the sentence around it. */
 const TRAILING_MARKS = /[.,;:!?…*_~]+$/;
 
-/** Returns the host of an address, without `www.`; any other text unchanged. */
+/** Returns the host of an address, without `www.`. Returns a text without a host unchanged. */
 export function extractHost(address: string): string {
   const host = /^(?:https?:\/\/)?(?:[^/?#@]*@)?([^/?#:]+)/i.exec(address)?.[1] ?? "";
   return host === "" ? address : host.replace(/^www\./i, "").toLowerCase();

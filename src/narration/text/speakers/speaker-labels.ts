@@ -45,19 +45,20 @@ const BRACKETED_LINE = /^\s*\[[^[\]]+\][.]?\s*$/;
 const PARENTHESISED_LINE = /^\s*\([^()]+\)[.]?\s*$/;
 
 /**
- * A control character that this program puts before parentheses in italics. No text contains this character, because
- * normalisation removes control characters.
+ * A control character that this program puts before parentheses in italics, such as `_(softly)_`. No input contains
+ * this character, because normalisation removes control characters.
  */
 export const ITALIC_MARK = "\x02";
 
 /**
- * Matches a direction before the first word of a turn. In brackets, any words count. In parentheses, only words in
- * lower case or a single word count.
+ * Matches a direction before the first word of a turn. Square brackets and full-width parentheses may contain any
+ * words. Other parentheses may contain only words that begin with a small letter, such as `(to Anna)`, or a single
+ * word, such as `(Smiling)`.
  */
 const DIRECTION_BEFORE_WORDS =
   /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
 
-/** Lookbehind and lookahead that place a stage direction between two sentences. */
+/** Lookbehind and lookahead for a stage direction that stands between two sentences. */
 const AFTER_SENTENCE_END = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
 const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
 const BRACKETED_BETWEEN_SENTENCES = new RegExp(
@@ -65,7 +66,7 @@ const BRACKETED_BETWEEN_SENTENCES = new RegExp(
   "gu",
 );
 const ITALIC_PARENTHESES = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
-/** Counts the same words as {@link DIRECTION_BEFORE_WORDS}. */
+/** Matches parentheses with the same words as {@link DIRECTION_BEFORE_WORDS}. */
 const PARENTHESISED_BETWEEN_SENTENCES = new RegExp(
   `${AFTER_SENTENCE_END}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
   "gu",
@@ -119,7 +120,10 @@ export class SpeakerLabels {
   readonly #recurring = new Set<string>();
   #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
-  /** Names that begin lines of a dialogue but have no voice. The names need not be in capitals. */
+  /**
+   * Names that begin lines of a dialogue but have no voice. Unlike names in `#voiceless`, these names need not be in
+   * capitals.
+   */
   #dialogue: readonly VoicelessName[] = [];
   #turnsContinue = false;
 
@@ -159,8 +163,8 @@ export class SpeakerLabels {
   }
 
   /**
-   * Returns names that begin lines and have no voice. Such names are spoken. In a dialogue, a name counts even if it
-   * begins only one line.
+   * Returns names that begin lines and have no voice. Such names are spoken. In a dialogue, the list includes names
+   * that begin only one line.
    */
   listVoicelessNames(): VoicelessName[] {
     const found = [...this.#voiceless]
@@ -171,7 +175,8 @@ export class SpeakerLabels {
   }
 
   /**
-   * Searches all paragraphs for labels that only repetition reveals. Evidence: sequence and share.
+   * Searches all paragraphs for names without a colon, such as `ROPER.`, which are labels only if they recur. Evidence:
+   * sequence and share.
    *
    * @param paragraphs with their line breaks, soft and hard
    */
@@ -320,8 +325,8 @@ export class SpeakerLabels {
       const [label = "", who = ""] = match ?? [];
       const key = this.#keyOf(who);
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
-      // If any label with a full stop recurs, each name in capitals with a full stop is a label, even if it occurs only
-      // once.
+      // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it
+      // occurs only once.
       if (form === "dotted" && NAME_IN_CAPITALS.test(who) && this.#hasDotted) return { label, key };
     }
     return null;

@@ -21,13 +21,13 @@ const MIN_NAMES = 2;
 /** Minimum average number of lines that begin with the same name. Terms in a list recur less often. */
 const MIN_RECURRENCE = 1.5;
 /**
- * Minimum share of labels whose name differs from that of the label before. Speakers take turns, but columns of a table
- * do not.
+ * Minimum share of labels whose name differs from the name of the previous label, because the speakers of a dialogue
+ * take turns.
  */
 const MIN_CHANGES = 1 / 3;
 
 /**
- * Finds the names. Returns none if the text is not a dialogue.
+ * Finds the names that begin lines of a dialogue. Returns an empty list if the text is not a dialogue.
  *
  * @param paragraphs with their line breaks, soft and hard
  */
