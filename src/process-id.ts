@@ -64,7 +64,7 @@ export function createProcessId(): ProcessId {
 export const isProcessDead = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
 
 /** Whether the process runs on this machine. Also true if another process now has its number. */
-export const isProcessHere = (processId: ProcessId): boolean => findProcessState(processId) === "runs";
+export const isProcessAliveHere = (processId: ProcessId): boolean => findProcessState(processId) === "runs";
 
 function findProcessState(processId: ProcessId): "runs" | "ended" | "elsewhere" {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);

@@ -1,6 +1,6 @@
 /**
  * Queues the submissions of this process by rank, and within a rank by arrival. Only the first submission in the queue
- * requests admission. A submission that exceeds the budget is refused at once, without waiting in the queue.
+ * requests admission. A submission that already exceeds the budget when it arrives does not wait in the queue.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
@@ -82,8 +82,8 @@ export class SubmissionQueue {
    * reason for waiting and the milliseconds until the next try. If the submission is admitted, the returned record is
    * already `unresolved`.
    *
-   * @throws AudioError `budget_exceeded` without waiting; `max_credits_reached`; `store_unavailable` if the store is
-   *   lost, which fails all waiting submissions
+   * @throws AudioError `budget_exceeded`, at once if the budget does not suffice on arrival; `max_credits_reached`;
+   *   `store_unavailable` if the store is lost, which fails all waiting submissions
    * @throws the signal's reason if the signal aborts. The submission leaves the queue, and an admission that has just
    *   been made is released
    */

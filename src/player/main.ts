@@ -95,7 +95,7 @@ async function openFile(
   // Make earlier choices obsolete, so that their late results are dropped.
   changeCount += 1;
   const countAtStart = changeCount;
-  const { path, uri, companions } = audioFile;
+  const { path, uri, companionsBaseUri: companions } = audioFile;
   getElement("#fetch").hidden = true;
   getElement("#path").hidden = path === "";
   getElement("#path code").textContent = path;

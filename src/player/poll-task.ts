@@ -10,10 +10,10 @@ import { parseShownResult, type ShownResult } from "./shown-result.ts";
 const computePauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
 
 /** Maximum number of polls; the longest task needs fewer. */
-const MAX_READS = 5000;
+const MAX_POLLS = 5000;
 
 /** Number of consecutive failures after which polling stops. */
-const MAX_REFUSALS = 3;
+const MAX_FAILURES = 3;
 
 const waitSeconds = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -72,15 +72,15 @@ function showProgress(saved: number, total: number): void {
 export async function pollUntilEnded(
   shown: ShownResult,
   isWanted: () => boolean,
-  hand: (shown: ShownResult) => void,
+  onEnded: (shown: ShownResult) => void,
 ): Promise<void> {
   const { parts } = shown;
   getElement("#making").hidden = parts === null;
   if (parts !== null) showProgress(parts.saved, parts.total);
   getButton("#stop").hidden = !isSupported("tools/call");
-  getButton("#stop").onclick = () => void stop(shown, isWanted, hand);
+  getButton("#stop").onclick = () => void stop(shown, isWanted, onEnded);
   let refusals = 0;
-  for (let reads = 0; reads < MAX_READS && isWanted(); reads += 1) {
+  for (let reads = 0; reads < MAX_POLLS && isWanted(); reads += 1) {
     try {
       // Read the narration's table as a resource instead of calling the tool, because a tool call may need the person's
       // permission. If the table cannot be read, call the tool in every fourth poll.
@@ -97,12 +97,12 @@ export async function pollUntilEnded(
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
         throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
       refusals = 0;
-      if (!isRunning(newShown)) return hand(newShown);
+      if (!isRunning(newShown)) return onEnded(newShown);
       if (newShown.message !== "") showStatus(newShown.message);
     } catch (error) {
       refusals += 1;
       if (!isWanted()) return;
-      if (refusals === MAX_REFUSALS || !isSupported("tools/call")) {
+      if (refusals === MAX_FAILURES || !isSupported("tools/call")) {
         const reason = error instanceof HostError ? error.message : "";
         return showStatus(
           `${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`,

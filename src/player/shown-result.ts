@@ -22,7 +22,7 @@ export interface AudioFile {
   /** Sample rate. Only pcm needs it, because a pcm file does not state its own. */
   readonly sampleRateHz: number;
   /** Address to which `/captions` or `/chapters` is appended to read them; null if the sound has neither. */
-  readonly companions: string | null;
+  readonly companionsBaseUri: string | null;
   /** Title of the chapter if the file contains a single chapter, otherwise empty. */
   readonly chapter: string;
 }
@@ -88,7 +88,16 @@ function parseAudioFile(
   const rate =
     parseNumber(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
   const chapter = parseText(file["chapter"], 200);
-  return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };
+  return {
+    uri,
+    path,
+    format,
+    sizeBytes,
+    seconds,
+    sampleRateHz: rate,
+    companionsBaseUri: companions,
+    chapter,
+  };
 }
 
 const formatCredits = (value: unknown): string[] => {

@@ -19,7 +19,7 @@ export type PartOutcome =
   | { readonly kind: "blocked"; readonly error: unknown };
 
 /**
- * Errors that may disappear when a running part ends, because the part's reserved credits that were not charged become
+ * Errors that may disappear when a running part ends, because credits that were reserved but not charged then become
  * free.
  */
 const MAY_FIT_LATER: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);

@@ -4,7 +4,7 @@ import type { PartRecordStatus } from "../state/part-summary.ts";
 import type { PartState } from "./driver-step.ts";
 import { MAX_JOBS_PER_PART } from "./part-problems.ts";
 
-/** Maps the status of a part's record to the state of the part, if this process does not work on the part. */
+/** The state of a part by the status of its record. It applies only to parts on which this process does not work. */
 export const STATES_BY_STATUS: Readonly<Record<PartRecordStatus, PartState>> = {
   not_started: "to_do",
   running: "sent",

@@ -86,8 +86,8 @@ export function buildEdgesRemark({
 }
 
 /**
- * Adapts the remarks of a plan to another plan that was made from it. Drops the remarks on the whole text. Makes anew
- * the remark on how the text begins and ends.
+ * Adapts the remarks of a plan to another plan that was made from it. Drops the remarks on the whole text. Rebuilds the
+ * remark on how the text begins and ends.
  */
 export function buildInheritedRemarks(
   remarks: readonly Remark[],

@@ -1,6 +1,6 @@
 /** Tracks which calls and MCP tasks want a narration, and decides what a cancellation changes. */
 import { endMcpTask, isMcpTaskWanted, type McpTask, type McpTaskDraft } from "../../ledger/rules/mcp-task.ts";
-import { isProcessDead, isProcessHere, type ProcessId } from "../../process-id.ts";
+import { isProcessAliveHere, isProcessDead, type ProcessId } from "../../process-id.ts";
 import type { NarrationMcpTaskEnd, NarrationState, NarrationTotals } from "./narration-state.ts";
 
 const CANCELLED = {
@@ -43,7 +43,9 @@ export const withCaller = (state: NarrationState, caller: ProcessId): NarrationS
  * requests of processes on other machines, too, because this process cannot see whether they still run.
  */
 export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
-  const callerProcesses = state.callerProcesses.filter((caller) => caller === self || isProcessHere(caller));
+  const callerProcesses = state.callerProcesses.filter(
+    (caller) => caller === self || isProcessAliveHere(caller),
+  );
   return callerProcesses.length === state.callerProcesses.length ? state : { ...state, callerProcesses };
 }
 

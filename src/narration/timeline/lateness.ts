@@ -29,7 +29,7 @@ const MAX_UNHEARD_SECONDS = 0.05;
 /** Maximum estimated lateness that is not reported. The estimate may be wrong by this much. */
 const MAX_UNREPORTED_ESTIMATE_SECONDS = 0.3;
 /** Silence to leave before the next cue when the fitting speed is computed. */
-const ROOM_SECONDS = 0.1;
+const MIN_GAP_SECONDS = 0.1;
 
 /** A part with a start time, and the parts that follow it directly. */
 interface CueGroup {
@@ -81,7 +81,7 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
     if (lateSeconds <= (begins === undefined ? MAX_UNREPORTED_ESTIMATE_SECONDS : MAX_UNHEARD_SECONDS))
       continue;
     const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
-    const room = next.startSeconds - leadSeconds - cueGroup.startSeconds - ROOM_SECONDS;
+    const room = next.startSeconds - leadSeconds - cueGroup.startSeconds - MIN_GAP_SECONDS;
     const last = overruns.at(-1);
     // This part fits, but began late because of an earlier one.
     if (cueGroup.lengthSeconds <= room && last !== undefined) {
@@ -90,7 +90,7 @@ export function findOverruns(parts: readonly TimedPart[], begins?: readonly numb
     }
     const { lengthSeconds: longest = 0, speed = 1 } = parts[cueGroup.longestPartIndex] ?? {};
     const secondsLeft = room - (cueGroup.lengthSeconds - longest);
-    const fitting = secondsLeft > 0 ? computeSpeedOver((speed * longest) / secondsLeft) : null;
+    const fitting = secondsLeft > 0 ? roundUpToOfferedSpeed((speed * longest) / secondsLeft) : null;
     overruns.push({
       partIndex: cueGroup.longestPartIndex,
       nextCue: next.cue,
@@ -107,7 +107,7 @@ const MAX_SPEED = 2;
 const SPEED_STEP = 0.05;
 
 /** Rounds up to the next offered speed; `null` above the limit of the service. */
-function computeSpeedOver(speed: number): number | null {
+function roundUpToOfferedSpeed(speed: number): number | null {
   const needed = Math.ceil(speed / SPEED_STEP - 1e-6) * SPEED_STEP;
   return needed <= MAX_SPEED + 1e-9 ? Math.round(needed * 100) / 100 : null;
 }

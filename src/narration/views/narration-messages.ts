@@ -189,14 +189,14 @@ function describePlan(view: NarrationView): string {
     parts.alreadyPaid === 0
       ? ""
       : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
-  return `A plan of ${formatCount(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMakingTime(parts.total - parts.saved)} Nothing was sent or charged.`;
+  return `A plan of ${formatCount(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(parts.total - parts.saved)} Nothing was sent or charged.`;
 }
 
 /**
  * States the minimum time that the service's rate limit imposes. Returns an empty text for less than
  * `LONG_WORK_SECONDS`.
  */
-function describeMakingTime(missing: number): string {
+function describeMinimumTime(missing: number): string {
   const seconds = missing * (LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW);
   if (seconds < LONG_WORK_SECONDS) return "";
   return ` Making it takes ${formatDuration(seconds)} or more, because the service takes ${SUBMISSIONS_PER_WINDOW} tasks a minute.`;

@@ -182,7 +182,7 @@ function findLastFilledLine(lines: readonly string[]): string {
  * Horizontal rules divide the lines of a table into groups. With this number of groups or more, each group is one row,
  * whose cells may have several lines. With fewer groups, each line is a row.
  */
-const MIN_GROUPS = 3;
+const MIN_ROW_GROUPS = 3;
 
 const splitCells = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
 
@@ -193,7 +193,7 @@ const mergeRow = (rows: readonly string[][]): string[] =>
 /** Renders rows as lines, with commas between cells. */
 function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
   const filled = groups.filter((rows) => rows.length > 0);
-  const rows = filled.length < MIN_GROUPS ? filled.flat() : filled.map(mergeRow);
+  const rows = filled.length < MIN_ROW_GROUPS ? filled.flat() : filled.map(mergeRow);
   return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
 }
 
