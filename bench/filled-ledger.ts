@@ -53,12 +53,12 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
     durability: "survives_process_kill",
     locks: [],
     // The engine may repeat a transaction whose answer was lost, so look whether it was already done.
-    load: [
+    loadStatements: [
       sql("SELECT 1 FROM agm_records WHERE api_key_id = ? AND record_id = ?", api_key_id, `copy-${first}`),
     ],
     decide: ({ loaded: [done = []] }) => ({
       result: undefined,
-      save: done.length > 0 ? [] : statements.map((text) => sql(text, api_key_id, record_id)),
+      saveStatements: done.length > 0 ? [] : statements.map((text) => sql(text, api_key_id, record_id)),
     }),
   });
 }
@@ -67,8 +67,11 @@ if (process.env["AUDIO_STORE_URL"] !== undefined) {
   await engine.transact({
     durability: "survives_process_kill",
     locks: [],
-    load: [],
-    decide: () => ({ result: undefined, save: [sql("ANALYZE agm_records"), sql("ANALYZE agm_lookup_keys")] }),
+    loadStatements: [],
+    decide: () => ({
+      result: undefined,
+      saveStatements: [sql("ANALYZE agm_records"), sql("ANALYZE agm_lookup_keys")],
+    }),
   });
 }
 await engine.close();

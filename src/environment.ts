@@ -60,22 +60,22 @@ function stripTrailingDotsAndSpaces(path: string): string {
 }
 
 /** The platform's folder for program state; `null` if the environment has no absolute path for it. */
-export function defaultStateDir(
+export function deriveDefaultStateDir(
   env: Environment,
   platform: NodeJS.Platform,
   home: string | null,
 ): string | null {
-  const below = (parent: string | null, ...names: string[]): string | null =>
+  const joinBelow = (parent: string | null, ...names: string[]): string | null =>
     parent === null || !isFullyQualifiedPath(parent, platform)
       ? null
       : getJoin(platform)(parent, ...names, FOLDER_NAME);
-  if (platform === "darwin") return below(home, "Library", "Application Support");
+  if (platform === "darwin") return joinBelow(home, "Library", "Application Support");
   if (platform === "win32") {
     const local = readVariable(env, "LOCALAPPDATA");
-    return local === undefined ? below(home, "AppData", "Local") : below(local);
+    return local === undefined ? joinBelow(home, "AppData", "Local") : joinBelow(local);
   }
   // The XDG specification says to ignore relative paths.
-  return below(readVariable(env, "XDG_STATE_HOME") ?? null) ?? below(home, ".local", "state");
+  return joinBelow(readVariable(env, "XDG_STATE_HOME") ?? null) ?? joinBelow(home, ".local", "state");
 }
 
 /** Finds the state folder before the settings are validated; `null` if there is none or the given folder is invalid. */
@@ -83,6 +83,6 @@ export function resolveStateDir(env: Environment): string | null {
   const home = findHomeDir();
   const stateDir = readVariable(env, "AUDIO_STATE_DIR");
   return stateDir === undefined
-    ? defaultStateDir(env, process.platform, home)
+    ? deriveDefaultStateDir(env, process.platform, home)
     : resolveAbsolutePath(stateDir, home);
 }

@@ -1,7 +1,7 @@
 /**
- * Guesses the language of a text. Evidence: share. Text with much kana is Japanese. Text with much Han but little kana
- * is Chinese. For text in Latin letters, the common words of each language are counted. The language with the highest
- * count is chosen, if this count is high enough and at least twice the count of every other language.
+ * Guesses the language of a text. The evidence is a share of the text: much kana means Japanese, much Han with little
+ * kana means Chinese. For text in Latin letters, the common words of each language are counted. The language with the
+ * highest count is chosen, if this count is high enough and at least twice the count of every other language.
  */
 import { isLanguage, type Language, VOICES } from "./contract/voices.ts";
 
@@ -100,7 +100,7 @@ export function guessTextLanguage(text: string): TextLanguage | null {
 /**
  * Returns a note if the given voice does not speak the language of the text, or if no voice of the service speaks it.
  *
- * @param voice id of the voice; a string that is no voice's id means the service's default voice
+ * @param voice id of a voice; any other string stands for the service's default voice
  */
 export function describeLanguageMismatch(text: string, voice: string): string[] {
   const language = guessTextLanguage(text);

@@ -7,7 +7,7 @@ import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import type { ContentResponse } from "./content.ts";
 import { findStaleBytesError } from "./error-causes.ts";
-import { decideAfterFailedRead, retryDelayAfterBreakMs } from "./retry.ts";
+import { computeDelayAfterBreakMs, decideAfterFailedRead } from "./retry.ts";
 
 /** The destination of the bytes. */
 export interface ByteSink {
@@ -53,7 +53,7 @@ export interface DownloadOptions {
    * @param breaks number of breaks in a row without a new byte, at least 1
    * @param error the cause of the break; a 503 may state how long to wait
    */
-  readonly delayMs?: (breaks: number, error: AudioError) => number;
+  readonly computeDelayMs?: (breaks: number, error: AudioError) => number;
 }
 
 /**
@@ -71,7 +71,8 @@ export async function downloadInto(
   const { signal, clock } = options;
   signal.throwIfAborted();
   const transfer = new Transfer(sink, open, options);
-  const delayMs = options.delayMs ?? ((breaks, error) => retryDelayAfterBreakMs(error, breaks, Math.random));
+  const delayMs =
+    options.computeDelayMs ?? ((breaks, error) => computeDelayAfterBreakMs(error, breaks, Math.random));
   const progressBytes = (options.minProgress ?? MIN_PROGRESS).bytes;
   let failuresAtOneOffset = 0;
   let slowFailures = 0;

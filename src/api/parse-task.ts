@@ -54,7 +54,7 @@ const core = z.union([
 ]);
 const statusField = z.object({ status: z.unknown() });
 const knownStatus = z.enum(TASK_STATUSES);
-const parts = {
+const fieldSchemas = {
   output: z.object({
     output: z.object({
       format: z.enum(OUTPUT_FORMATS),
@@ -101,13 +101,13 @@ function parseStatus(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status
 export function parseTask(body: unknown, guard: KeyGuard): ObservedTask | null {
   const id = core.safeParse(body).data?.id;
   if (id === undefined) return null;
-  const output = parts.output.safeParse(body).data?.output;
-  const error = parts.error.safeParse(body).data?.error;
+  const output = fieldSchemas.output.safeParse(body).data?.output;
+  const error = fieldSchemas.error.safeParse(body).data?.error;
   return {
     taskId: id,
     ...parseStatus(body, guard),
-    billing: parts.billing.safeParse(body).data?.billing ?? null,
-    audioSeconds: parts.usage.safeParse(body).data?.usage.audio_seconds ?? null,
+    billing: fieldSchemas.billing.safeParse(body).data?.billing ?? null,
+    audioSeconds: fieldSchemas.usage.safeParse(body).data?.usage.audio_seconds ?? null,
     output:
       output === undefined
         ? null

@@ -60,7 +60,7 @@ export function mayHaveCreatedTask(error: AudioError): boolean {
  * @param failures how often the request has failed so far, at least 1
  * @param random in [0, 1)
  */
-export function backoffMs(failures: number, random: () => number): number {
+export function computeBackoffMs(failures: number, random: () => number): number {
   const ceiling = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.max(0, Math.min(failures, 16)));
   return MIN_BACKOFF_MS + random() * (ceiling - MIN_BACKOFF_MS);
 }
@@ -83,14 +83,15 @@ export function decideAfterFailedSubmission(
       const retryAfterSeconds = error.retryAfterSeconds;
       return {
         kind: "unavailable",
-        delayMs: retryAfterSeconds === undefined ? backoffMs(failures, random) : retryAfterSeconds * 1000,
+        delayMs:
+          retryAfterSeconds === undefined ? computeBackoffMs(failures, random) : retryAfterSeconds * 1000,
       };
     }
     case "network_error":
     case "timeout":
     case "unexpected_response":
       if (!error.retryable) return { kind: "stop" };
-      return { kind: "retry", delayMs: backoffMs(failures, random) };
+      return { kind: "retry", delayMs: computeBackoffMs(failures, random) };
     default:
       return { kind: "stop" };
   }
@@ -116,9 +117,9 @@ export function decideAfterFailedRead(
  * @param failures number of breaks in a row without a new byte, at least 1
  * @param random in [0, 1)
  */
-export function retryDelayAfterBreakMs(error: AudioError, failures: number, random: () => number): number {
+export function computeDelayAfterBreakMs(error: AudioError, failures: number, random: () => number): number {
   const decision = decideAfterFailedRead(error, failures, random);
-  return "delayMs" in decision ? decision.delayMs : backoffMs(failures, random);
+  return "delayMs" in decision ? decision.delayMs : computeBackoffMs(failures, random);
 }
 
 /**
@@ -127,7 +128,7 @@ export function retryDelayAfterBreakMs(error: AudioError, failures: number, rand
  *
  * @param nowWallMs wall-clock milliseconds, to subtract from a date
  */
-export function parseRetryAfter(header: string | undefined, nowWallMs: number): number {
+export function parseRetryAfterSeconds(header: string | undefined, nowWallMs: number): number {
   const text = header?.trim() ?? "";
   if (/^\d+$/.test(text)) return Math.min(MAX_RETRY_AFTER_SECONDS, Number(text));
   // Accept only what looks like a date, because Date.parse would read "-5" or "1 x" as a year.

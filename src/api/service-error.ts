@@ -6,7 +6,7 @@ import {
   serviceErrorBody,
 } from "../contract/service-errors.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
-import { parseRetryAfter } from "./retry.ts";
+import { parseRetryAfterSeconds } from "./retry.ts";
 import { NO_USABLE_REASON, quoteServiceText } from "./service-text.ts";
 
 export type Operation = "create" | "query" | "content";
@@ -102,7 +102,7 @@ export function toServiceError(response: FailedResponse): AudioError {
   const quoted =
     serviceError === undefined ? "" : ` ${formatReason(response.sanitizeReason(serviceError.message))}`;
   const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
-  const seconds = parseRetryAfter(retryAfter, nowWallMs);
+  const seconds = parseRetryAfterSeconds(retryAfter, nowWallMs);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {
     httpStatus: status,
     retryable: code === null ? isTemporary : RETRYABLE_CODES.has(code),

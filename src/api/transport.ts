@@ -94,9 +94,14 @@ export function createTransport(
     let isSent = false;
     const timeoutError = (): unknown =>
       networkError(systemTimeoutError("deadline passed"), base.host, isSent);
-    const limit = { clock: systemClock, timeoutMs: request.timeoutMs, signal: request.signal, timeoutError };
-    return await runWithTimeout(limit, async (signal) => {
-      const failure = (error: unknown): unknown =>
+    const timeoutOptions = {
+      clock: systemClock,
+      timeoutMs: request.timeoutMs,
+      signal: request.signal,
+      timeoutError,
+    };
+    return await runWithTimeout(timeoutOptions, async (signal) => {
+      const toRequestError = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkError(error, base.host, isSent);
       if (isClosed) throw stoppingError();
       agent ??= openAgent(proxy, timeouts.connectMs);
@@ -118,9 +123,9 @@ export function createTransport(
           signal,
         });
       } catch (error) {
-        throw failure(error);
+        throw toRequestError(error);
       }
-      return await read(toHttpResponse(response, timeouts.idleBodyMs, failure));
+      return await read(toHttpResponse(response, timeouts.idleBodyMs, toRequestError));
     });
   }
 

@@ -1,7 +1,7 @@
 /** Reads the text named on the command line. Any folder is allowed, because the user typed the path. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
-import { formatOfName, type NarrationInput, readInput } from "../files/input-format.ts";
+import { findFormatOfName, type NarrationInput, readInput } from "../files/input-format.ts";
 
 const STANDARD_INPUT = "-";
 
@@ -16,7 +16,7 @@ export async function readCommandInput(file: string): Promise<NarrationInput> {
   const name = isStandardInput ? "Standard input" : file;
   const stream = isStandardInput ? process.stdin : createReadStream(file);
   try {
-    const format = isStandardInput ? "markdown" : (formatOfName(file) ?? "plain");
+    const format = isStandardInput ? "markdown" : (findFormatOfName(file) ?? "plain");
     return await readInput(stream, format, name);
   } catch (error) {
     if (error instanceof AudioError) throw error;

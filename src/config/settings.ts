@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
-import { defaultStateDir } from "../environment.ts";
+import { deriveDefaultStateDir } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";
 import { readProxy } from "./connections.ts";
 import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts";
@@ -43,7 +43,11 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
      * The state folder. An invalid setting is an issue and gives null. A missing setting without a default also gives
      * null, but is not an issue if the ledger is on a database server.
      */
-    stateDir: reader.readPath("AUDIO_STATE_DIR", defaultStateDir(env, platform, home), storeUrl === null),
+    stateDir: reader.readPath(
+      "AUDIO_STATE_DIR",
+      deriveDefaultStateDir(env, platform, home),
+      storeUrl === null,
+    ),
     /** The folder of input files; null means that no file may be read. */
     inputDir: reader.readPath("AUDIO_INPUT_DIR", null, false),
     defaultVoice: reader.readChoice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,

@@ -12,7 +12,7 @@ import { isInsideFolder } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import {
   EXTENSIONS_IN_WORDS,
-  formatOfName,
+  findFormatOfName,
   maxBytesForFile,
   type NarrationInput,
   readInput,
@@ -39,10 +39,10 @@ const REASON_BY_CODE: Readonly<Record<string, string>> = {
 };
 
 /** Lists readable files at the top of the folder, for a message about a missing file. */
-async function listNamesIn(root: string): Promise<string> {
+async function describeFilesIn(root: string): Promise<string> {
   const entries = await readdir(root, { withFileTypes: true }).catch(() => []);
   const names = entries
-    .filter((entry) => entry.isFile() && formatOfName(entry.name) !== null)
+    .filter((entry) => entry.isFile() && findFormatOfName(entry.name) !== null)
     .map(({ name }) => name)
     .filter((name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))
     .sort();
@@ -55,7 +55,7 @@ async function toInputError(error: unknown, name: string, root: string): Promise
   if (error instanceof AudioError) return error;
   const code = getSystemCode(error) ?? "unknown";
   const rule = REASON_BY_CODE[code] ?? `cannot be read (${code})`;
-  const hint = code === "ENOENT" ? await listNamesIn(root) : undefined;
+  const hint = code === "ENOENT" ? await describeFilesIn(root) : undefined;
   return refusedInputError(
     name,
     rule,
@@ -90,7 +90,7 @@ async function resolveRoot(folder: string): Promise<string> {
  * @throws AudioError `configuration_error` if `folder` is not a folder that can be read
  */
 export async function describeInputFolder(folder: string): Promise<string> {
-  return await listNamesIn(await resolveRoot(folder));
+  return await describeFilesIn(await resolveRoot(folder));
 }
 
 const outsideError = (name: string, folder: string): AudioError =>
@@ -117,7 +117,7 @@ function resolveInside(folder: string, file: string, name: string): string {
   }
   // On Windows, `notes.txt:hidden.txt` names an alternate data stream.
   if (sep === "\\" && relativePath.includes(":")) throw refusedInputError(name, "is not a path of a file");
-  if (formatOfName(path) === null) throw refusedInputError(name, `is no ${EXTENSIONS_IN_WORDS} file`);
+  if (findFormatOfName(path) === null) throw refusedInputError(name, `is no ${EXTENSIONS_IN_WORDS} file`);
   return path;
 }
 
@@ -153,7 +153,7 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
 async function openInside(path: string, root: string, name: string): Promise<FileHandle> {
   const real = await resolveRealPath(path);
   if (!(await isInsideFolder(real, root))) throw outsideError(name, root);
-  if (formatOfName(real) === null)
+  if (findFormatOfName(real) === null)
     throw refusedInputError(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
   // Opening a device may have effects, so the kind of the file is also checked before it is opened.
   if (!(await lstat(real)).isFile()) throw refusedInputError(name, "is not a regular file");
@@ -162,7 +162,7 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
     const opened = await handle.stat();
     if (!opened.isFile()) throw refusedInputError(name, "is not a regular file");
     if (!(await isOpenedInside(handle, path, root))) throw outsideError(name, root);
-    const maxBytes = maxBytesForFile(formatOfName(path) ?? "plain");
+    const maxBytes = maxBytesForFile(findFormatOfName(path) ?? "plain");
     if (opened.size > maxBytes) throw tooLongError(name, maxBytes);
     return handle;
   } catch (error) {
@@ -200,7 +200,7 @@ export async function readInputFile(folder: string | null, file: string): Promis
     try {
       return await readInput(
         handle.createReadStream({ autoClose: false }),
-        formatOfName(path) ?? "plain",
+        findFormatOfName(path) ?? "plain",
         name,
       );
     } finally {

@@ -31,7 +31,7 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, NarrationInput["format"]>> = 
 };
 
 /** Returns the kind of a file by its extension; `null` for an extension that is not read. */
-export const formatOfName = (path: string): NarrationInput["format"] | null =>
+export const findFormatOfName = (path: string): NarrationInput["format"] | null =>
   FORMAT_BY_EXTENSION[extname(path).toLowerCase()] ?? null;
 
 const EXTENSIONS = Object.keys(FORMAT_BY_EXTENSION);

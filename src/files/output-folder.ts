@@ -139,8 +139,8 @@ function buildOutputFolder(given: string, clock: Pick<Clock, "wallMs">): OutputF
       }
     },
     async sweepStaleTemporaryFiles() {
-      const isThere = await assertInPlace(root).catch(() => null);
-      if (isThere !== null) await sweepTemporaryFiles(root, clock.wallMs());
+      const existingRoot = await assertInPlace(root).catch(() => null);
+      if (existingRoot !== null) await sweepTemporaryFiles(root, clock.wallMs());
     },
   };
 }

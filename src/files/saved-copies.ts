@@ -78,9 +78,9 @@ export async function copyToName(
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.matchesFormat ? newFileName : buildWrongFormatName(newFileName);
-  const existingFile =
+  const existingCopy =
     fileToReplace === null ? await findExistingCopy(existing, folder, name, mayBeNamed) : null;
-  if (existingFile !== null) return existingFile;
+  if (existingCopy !== null) return existingCopy;
   const source = await openRegular(existing.path);
   if (source === null) throw goneOrChangedError();
   try {

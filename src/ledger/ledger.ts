@@ -118,8 +118,9 @@ export class Ledger {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.recordSearch.list({ ...query, limit });
       const records = stored.flatMap((storedJson) => this.#reader.parseOrSkip(storedJson) ?? []);
-      const eachTask = keepEachTaskOnce(records, this.identity.apiKeyId);
-      if (eachTask.length >= query.limit || stored.length < limit) return eachTask.slice(0, query.limit);
+      const uniqueRecords = keepEachTaskOnce(records, this.identity.apiKeyId);
+      if (uniqueRecords.length >= query.limit || stored.length < limit)
+        return uniqueRecords.slice(0, query.limit);
     }
   }
 
@@ -195,15 +196,15 @@ export class Ledger {
         isSpendUnchanged: expectedRevision !== null && hasSameSpend(currentRecord, after),
         lease,
       });
-      if (answer.written) return after;
-      const found =
+      if (answer.isWritten) return after;
+      const currentRow =
         answer.recordJson === undefined ? null : { apiKeyId, recordId, recordJson: answer.recordJson };
-      const stored = found === null ? null : await this.#reader.parseOrQuarantine(found);
+      const stored = currentRow === null ? null : await this.#reader.parseOrQuarantine(currentRow);
       if (stored === null && next.taskId === null) return null;
       // If the JSON has the expected revision although the write was refused, the revision column is damaged.
       const columnsDisagree: boolean = stored?.revision === expectedRevision;
-      if (found !== null && columnsDisagree)
-        await this.#reader.quarantine(found, "its columns say something else");
+      if (currentRow !== null && columnsDisagree)
+        await this.#reader.quarantine(currentRow, "its columns say something else");
       expectedRevision = stored === null || columnsDisagree ? null : stored.revision;
       currentRecord = stored ?? currentRecord;
     }

@@ -30,7 +30,7 @@ export interface Spending {
   readonly last7Days: number;
   readonly last30Days: number;
   /** The budget for any 24 hours, and how much of it is left; `null` without a budget. */
-  readonly budget: { readonly credits: number; readonly left: number } | null;
+  readonly budget: { readonly credits: number; readonly leftCredits: number } | null;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -100,7 +100,9 @@ export class Limits {
       ),
     );
     const budget =
-      creditBudget === null ? null : { credits: creditBudget, left: Math.max(0, creditBudget - lastDay) };
+      creditBudget === null
+        ? null
+        : { credits: creditBudget, leftCredits: Math.max(0, creditBudget - lastDay) };
     return { today, last7Days, last30Days, budget };
   }
 

@@ -19,7 +19,7 @@ export class LocalCooldowns {
   }
 
   /** Returns the remaining milliseconds; 0 without a cooldown. */
-  remainingMs(limitClass: LimitClass): number {
+  computeLeftMs(limitClass: LimitClass): number {
     return Math.max(0, (this.#untilMs.get(limitClass) ?? 0) - this.#clock.steadyMs());
   }
 }

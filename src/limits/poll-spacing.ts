@@ -17,7 +17,7 @@ export const MAX_POLLS = READS_PER_WINDOW - RESERVED_READS;
  *
  * @param used number of reads that count in the limit window
  */
-export function pollSpacingMs(used: number, limitWindowMs: number): number {
+export function computePollSpacingMs(used: number, limitWindowMs: number): number {
   if (used <= FREE_READS) return 0;
   return limitWindowMs / Math.max(MIN_SLOWED_POLLS, MAX_POLLS - used);
 }

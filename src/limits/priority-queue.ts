@@ -16,7 +16,7 @@ export interface PriorityQueueOptions<Request, Outcome, Reason> {
    * error, all other requests in the queue fail, too.
    */
   tryAdmit(request: Request): Promise<QueueDecision<Outcome, Reason>>;
-  failsAll(error: unknown): boolean;
+  mustRejectAll(error: unknown): boolean;
   /** Releases an outcome whose caller has left the queue in the meantime. */
   releaseUnused(outcome: Outcome): Promise<void>;
   /**
@@ -39,7 +39,7 @@ export class PriorityQueue<Request, Outcome, Reason> {
   #waiters: Array<Waiter<Request, Outcome>> = [];
   #isServing = false;
   #serving: Promise<void> = Promise.resolve();
-  #blocked: { readonly reason: Reason; readonly untilMs: number } | undefined;
+  #currentWait: { readonly reason: Reason; readonly untilMs: number } | undefined;
 
   constructor(options: PriorityQueueOptions<Request, Outcome, Reason>) {
     this.#options = options;
@@ -105,8 +105,12 @@ export class PriorityQueue<Request, Outcome, Reason> {
     const isAlone = this.#waiters.length === 0;
     this.#waiters.push(waiter);
     if (!isAlone && this.#findFirst() === waiter) this.#wakeup.signal();
-    if (this.#blocked !== undefined) {
-      onWaiting(waiter.request, this.#blocked.reason, Math.max(0, this.#blocked.untilMs - clock.steadyMs()));
+    if (this.#currentWait !== undefined) {
+      onWaiting(
+        waiter.request,
+        this.#currentWait.reason,
+        Math.max(0, this.#currentWait.untilMs - clock.steadyMs()),
+      );
     }
     if (!this.#isServing) this.#serving = this.#serve();
   }
@@ -131,24 +135,24 @@ export class PriorityQueue<Request, Outcome, Reason> {
       try {
         const answer = await this.#options.tryAdmit(firstWaiter.request);
         if ("outcome" in answer) {
-          this.#blocked = undefined;
+          this.#currentWait = undefined;
           if (this.#waiters.includes(firstWaiter)) firstWaiter.resolve(answer.outcome);
           else await this.#options.releaseUnused(answer.outcome);
         } else {
           await this.#waitToAskAgain(answer.waitFor, answer.waitMs);
         }
       } catch (error) {
-        this.#blocked = undefined;
-        if (this.#options.failsAll(error)) this.rejectAll(error);
+        this.#currentWait = undefined;
+        if (this.#options.mustRejectAll(error)) this.rejectAll(error);
         else firstWaiter.reject(error);
       }
     }
-    this.#blocked = undefined;
+    this.#currentWait = undefined;
     this.#isServing = false;
   }
 
   async #waitToAskAgain(reason: Reason, waitMs: number): Promise<void> {
-    this.#blocked = { reason, untilMs: this.#options.clock.steadyMs() + waitMs };
+    this.#currentWait = { reason, untilMs: this.#options.clock.steadyMs() + waitMs };
     for (const { request } of [...this.#waiters]) this.#options.onWaiting(request, reason, waitMs);
     await this.#wakeup.sleep(waitMs);
   }

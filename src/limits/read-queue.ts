@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalCooldowns } from "./local-cooldowns.ts";
-import { MAX_POLLS, pollSpacingMs } from "./poll-spacing.ts";
+import { computePollSpacingMs, MAX_POLLS } from "./poll-spacing.ts";
 import { PriorityQueue, type QueueDecision } from "./priority-queue.ts";
 import type { LimitTiming } from "./timing.ts";
 
@@ -73,7 +73,7 @@ export class ReadQueue {
     return new PriorityQueue({
       clock: this.#options.clock,
       tryAdmit: async () => ask(),
-      failsAll: () => true,
+      mustRejectAll: () => true,
       // There is nothing to release. A read whose caller has left the queue still counts until its window ends.
       releaseUnused: async () => {},
       rankOf: () => 0,
@@ -85,7 +85,7 @@ export class ReadQueue {
 
   #tryPoll(): QueueDecision<Read, Reason> {
     const { clock, timing } = this.#options;
-    const gapMs = pollSpacingMs(this.#used(), timing.limitWindowMs);
+    const gapMs = computePollSpacingMs(this.#countRecentReads(), timing.limitWindowMs);
     const waitMs = this.#lastPollMs + gapMs - clock.steadyMs();
     if (waitMs > 0) return { waitFor: "pace", waitMs: Math.ceil(waitMs) };
     const answer = this.#tryRead(MAX_POLLS);
@@ -95,9 +95,9 @@ export class ReadQueue {
 
   #tryRead(maxReads: number): QueueDecision<Read, ReadWaitReason> {
     const { clock, timing, cooldowns } = this.#options;
-    const cooldownMs = cooldowns.remainingMs("reads");
+    const cooldownMs = cooldowns.computeLeftMs("reads");
     if (cooldownMs > 0) return { waitFor: "cooldown", waitMs: Math.ceil(cooldownMs) };
-    if (this.#used() < maxReads) {
+    if (this.#countRecentReads() < maxReads) {
       const timedRead = { atMs: clock.steadyMs() };
       this.#reads.push(timedRead);
       return { outcome: timedRead };
@@ -109,7 +109,7 @@ export class ReadQueue {
   }
 
   /** Returns the number of reads in the window. */
-  #used(): number {
+  #countRecentReads(): number {
     const { clock, timing } = this.#options;
     const fromMs = clock.steadyMs() - timing.limitWindowMs;
     this.#reads = this.#reads.filter(({ atMs }) => atMs > fromMs);

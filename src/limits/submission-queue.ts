@@ -64,7 +64,7 @@ export class SubmissionQueue {
     this.#queue = new PriorityQueue({
       clock: options.clock,
       tryAdmit: (submission) => this.#tryAdmit(submission),
-      failsAll: (error) => !(error instanceof AudioError && REFUSES_ONE_SUBMISSION_ONLY.has(error.code)),
+      mustRejectAll: (error) => !(error instanceof AudioError && REFUSES_ONE_SUBMISSION_ONLY.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
       // A repeated send goes first, because it already has a concurrency slot. If it queued behind a submission that
       // needs this concurrency slot, both would wait forever.
@@ -137,7 +137,7 @@ export class SubmissionQueue {
     hasOnlyMcpTaskCallers,
   }: QueuedSubmission): Promise<QueueDecision<AdmissionWaitResult, AdmissionWaitReason>> {
     const { ledger, creditBudget, timing, cooldowns, heartbeats } = this.#options;
-    const cooldownMs = cooldowns.remainingMs("submissions");
+    const cooldownMs = cooldowns.computeLeftMs("submissions");
     if (cooldownMs > 0) return { waitFor: "cooldown", waitMs: Math.ceil(cooldownMs) };
     const sendId = randomUUID();
     const admission = await ledger
@@ -192,9 +192,9 @@ const overLimitError = (maxCredits: number, billed: number): AudioError =>
     `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(billed)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
   );
 
-function overBudgetError(budget: number, counted: number): AudioError {
+function overBudgetError(budget: number, countedCredits: number): AudioError {
   return new AudioError(
     "budget_exceeded",
-    `The credit budget of ${budget} for any 24 hours leaves no room for another task: ${counted} credits are reserved or charged, and each new task reserves ${RESERVED_CREDITS}. Nothing was sent.`,
+    `The credit budget of ${budget} for any 24 hours leaves no room for another task: ${countedCredits} credits are reserved or charged, and each new task reserves ${RESERVED_CREDITS}. Nothing was sent.`,
   );
 }

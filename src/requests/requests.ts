@@ -13,7 +13,7 @@ import type { McpTaskOperations, StatusOrView } from "./mcp-tasks/mcp-task-statu
 import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
 import { findNearDuplicate } from "./records/near-duplicate.ts";
 import { hasOtherPronunciation } from "./records/other-pronunciation.ts";
-import { requestHandleOf } from "./records/request-handle.ts";
+import { toRequestHandle } from "./records/request-handle.ts";
 import type { RequestView, SavedAudio } from "./records/request-view.ts";
 import { Resumer } from "./resumer.ts";
 import { type DownloadRequest, downloadTask } from "./use-cases/download-task.ts";
@@ -91,7 +91,7 @@ export function createRequests(deps: RequestDeps): Requests {
       const view = await queryTask(
         deps,
         jobs,
-        duplicate.record.taskId ?? requestHandleOf(duplicate.record),
+        duplicate.record.taskId ?? toRequestHandle(duplicate.record),
         call,
       );
       return { ...view, notes: [...view.notes, duplicate.note] };

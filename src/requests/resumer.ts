@@ -33,7 +33,7 @@ export class Resumer {
 
   async #run(): Promise<void> {
     const { ledger } = this.#deps;
-    for (const record of await ledger.list({ apiKeys: "own", resumableOnly: true, limit: MAX_PER_ROUND })) {
+    for (const record of await ledger.list({ apiKeys: "own", mustBeResumable: true, limit: MAX_PER_ROUND })) {
       this.#jobs.start(record, "resume");
     }
   }

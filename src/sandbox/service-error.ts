@@ -23,8 +23,8 @@ export class ServiceError extends Error {
 }
 
 /**
- * Builds the body of every error response. The type of `code` is `string`, because the contract's list of codes has
- * none for status 416.
+ * Builds the body of every error response. The type of `code` is `string`, because the contract lists no code for
+ * status 416.
  */
 export function buildErrorBody(code: string, message: string): { error: { code: string; message: string } } {
   return { error: { code, message } };

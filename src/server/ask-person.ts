@@ -16,8 +16,8 @@ const clientEnvelopeSchema = z.object({
 });
 
 /**
- * Whether the client can show a form. Clients of the 2026-07-28 era state it in each request; older clients state it
- * once, in the handshake.
+ * Whether the client can show a form. Clients of the 2026-07-28 era state their capabilities in each request; older
+ * clients state them once, in the handshake.
  *
  * @param handshakeCapabilities the capabilities of the handshake, if there was one
  */
@@ -32,8 +32,8 @@ function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilitie
 }
 
 /**
- * With `ask`, `result` must be returned to the client, which then asks the person. With `answered`, `value` is the
- * person's number. The whole result is `null` if there is no number.
+ * The outcome of a question. `ask`: return `result` to the client, which then asks the person. `answered`: `value` is
+ * the person's number. `null`: there is no number, for example because the client cannot ask.
  */
 export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }

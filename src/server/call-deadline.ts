@@ -4,7 +4,9 @@ import { type Clock, systemClock } from "../clock.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 
-/** How long a call may run past its wait. The default wait plus this time is below the time limits of hosts. */
+/**
+ * Time that a call may take in addition to its wait. The default wait plus this time is below the time limits of hosts.
+ */
 const GRACE_SECONDS = 10;
 
 /**
@@ -20,7 +22,7 @@ export const parseWaitSeconds = (args: unknown, defaultWaitSeconds: number): num
   waitSchema.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
 /** Returns the time limit of a call with these arguments, in seconds. */
-export const maxCallSeconds = (args: unknown, defaultWaitSeconds: number): number =>
+export const computeMaxCallSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   Math.max(MIN_SECONDS, parseWaitSeconds(args, defaultWaitSeconds) + GRACE_SECONDS);
 
 /**

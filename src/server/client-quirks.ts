@@ -52,7 +52,7 @@ const BASE64_IN_CONTEXT: readonly { readonly name: RegExp; readonly source: stri
 ];
 
 /** Clients in which a block of type `audio` ends the conversation. These clients accept an embedded resource. */
-const AUDIO_BREAKS: readonly { readonly name: RegExp; readonly source: string }[] = [
+const CLIENTS_WITHOUT_AUDIO_BLOCKS: readonly { readonly name: RegExp; readonly source: string }[] = [
   {
     name: /^@langchain\/mcp-adapters/,
     source:
@@ -94,5 +94,5 @@ export function putsBytesIntoContext(clientName: string | undefined): boolean {
  */
 export function takesAudioBlocks(clientName: string | undefined): boolean {
   const name = clientName?.toLowerCase() ?? "";
-  return !AUDIO_BREAKS.some((client) => client.name.test(name));
+  return !CLIENTS_WITHOUT_AUDIO_BLOCKS.some((client) => client.name.test(name));
 }

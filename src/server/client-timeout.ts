@@ -4,13 +4,13 @@
  */
 
 /**
- * The client gave up an earlier call after a certain time. Later calls may take this share of that time. The rest is
- * for transmitting the response.
+ * Share of the client's waiting time that later calls may wait. For example, if the client gave up a call after 60 s,
+ * later calls wait at most 40 s by default. The rest is for transmitting the response.
  */
 const WAIT_SHARE = 2 / 3;
 
 export class ClientTimeout {
-  #seconds = Number.POSITIVE_INFINITY;
+  #maxWaitSeconds = Number.POSITIVE_INFINITY;
 
   /**
    * Returns the default wait for the client's next call, in seconds.
@@ -18,10 +18,10 @@ export class ClientTimeout {
    * @param defaultSeconds the default wait for a client that has never given up a call
    */
   capWaitSeconds(defaultSeconds: number): number {
-    return Math.min(defaultSeconds, this.#seconds);
+    return Math.min(defaultSeconds, this.#maxWaitSeconds);
   }
 
   recordGiveUp(ms: number): void {
-    this.#seconds = Math.min(this.#seconds, Math.floor((WAIT_SHARE * ms) / 1000));
+    this.#maxWaitSeconds = Math.min(this.#maxWaitSeconds, Math.floor((WAIT_SHARE * ms) / 1000));
   }
 }

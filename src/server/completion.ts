@@ -18,7 +18,8 @@ async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
 
 async function listNarrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    // Return no ids without a local ledger, because completion must not create anything or connect to another machine.
+    // Return no ids if there is no local ledger, because completion must not create a ledger or connect to another
+    // machine.
     if ((await deps.openLocalRequests()) === null) return [];
     const rows = await (await deps.toolDeps.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);

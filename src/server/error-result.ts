@@ -12,7 +12,7 @@ const ERROR_META_KEY = "audio-generation-mcp/error";
  * Converts any thrown value to an `AudioError`. An unexpected error becomes a plain message without the error's own
  * text. A `ZodError` counts as unexpected, because only {@link BadArgumentsError} is an error of the caller.
  */
-export function asAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {
+export function toAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {
   if (thrown instanceof AudioError) return thrown;
   if (thrown instanceof BadArgumentsError) {
     return new AudioError("invalid_request", describeBadInput(thrown.issues, args, knownFields));

@@ -37,8 +37,8 @@ function paramsWithoutNulls(method: unknown, params: unknown): unknown {
 }
 
 /**
- * Removes `null` members from a message, because clients in some languages write absent members as `null`. Keeps
- * the id, because a request without one would be a notification.
+ * Removes `null` members from a message's parameters and result, because clients in some languages write absent members
+ * as `null`. Keeps an id of `null`, because a request without an id would be a notification.
  */
 export function withoutNulls(message: unknown): unknown {
   if (!isObject(message)) return message;
@@ -51,7 +51,7 @@ export function withoutNulls(message: unknown): unknown {
   );
 }
 
-/** The refusal of an invalid message. `id` is the message's id, or `null` if that is missing or invalid. */
+/** The refusal of an invalid message. `id` is the message's id, or `null` if the message has no valid id. */
 export interface InvalidMessageReply {
   readonly id: string | number | null;
   readonly code: ProtocolErrorCode;
@@ -69,12 +69,16 @@ export const NOT_JSON: InvalidMessageReply = {
 };
 
 /**
- * Maximum number of levels in a message. No message of the protocol needs so many. The limit exists because messages
- * are read recursively.
+ * Maximum number of levels in a message. No message of the protocol needs so many levels. Without the limit, a deeply
+ * nested message could overflow the stack, because messages are read recursively.
  */
 const MAX_LEVELS = 100;
 
-/** Finds the end of the string whose opening quotation mark is at `from`. @param line valid JSON */
+/**
+ * Finds the end of the string whose opening quotation mark is at `from`.
+ *
+ * @param line valid JSON
+ */
 function endOfString(line: string, from: number): number {
   for (let end = line.indexOf('"', from + 1); end !== -1; end = line.indexOf('"', end + 1)) {
     let backslashes = 0;
@@ -84,12 +88,12 @@ function endOfString(line: string, from: number): number {
   return line.length;
 }
 
-/** Whether lists and objects are nested at more than {@link MAX_LEVELS} levels. @param line valid JSON */
+/** Whether a line of valid JSON nests lists and objects at more than {@link MAX_LEVELS} levels. */
 export function isNestedTooDeeply(line: string): boolean {
   let levels = 0;
-  for (let at = 0; at < line.length; at += 1) {
-    const character = line.charAt(at);
-    if (character === '"') at = endOfString(line, at);
+  for (let index = 0; index < line.length; index += 1) {
+    const character = line.charAt(index);
+    if (character === '"') index = endOfString(line, index);
     else if (character === "[" || character === "{") levels += 1;
     else if (character === "]" || character === "}") levels -= 1;
     if (levels > MAX_LEVELS) return true;
@@ -125,16 +129,17 @@ function describeInvalidRequest(message: Members): string {
 
 /** Builds the refusal of a value that the protocol's schema rejects. */
 export function buildInvalidMessageReply(value: unknown): InvalidMessageReply {
-  const refusal = { id: null, code: ProtocolErrorCode.InvalidRequest, isAwaited: true };
+  const baseReply = { id: null, code: ProtocolErrorCode.InvalidRequest, isAwaited: true };
   if (Array.isArray(value)) {
-    return { ...refusal, message: "Batches are not spoken here. Send each message in a line of its own." };
+    return { ...baseReply, message: "Batches are not spoken here. Send each message in a line of its own." };
   }
-  if (!isObject(value)) return { ...refusal, message: "This is not a request: a message must be an object." };
+  if (!isObject(value))
+    return { ...baseReply, message: "This is not a request: a message must be an object." };
   const { id } = value;
   const isAnswer = !("method" in value) && ("result" in value || "error" in value);
   const isNotification = !("id" in value) && typeof value["method"] === "string";
   return {
-    ...refusal,
+    ...baseReply,
     id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null,
     message: isAnswer
       ? "This is not a response of JSON-RPC 2.0."
@@ -164,8 +169,8 @@ function describeIssue(issue: unknown): string | null {
 }
 
 /**
- * Rewrites an SDK error about an invalid request as a sentence. The text of the SDK's error is a dump of schema issues,
- * and its code is sometimes that of a server error.
+ * Rewrites an SDK error about an invalid request. The SDK's text is a dump of schema issues; the new text is a
+ * sentence. The SDK sometimes uses the code of a server error; the new code is the one for invalid parameters.
  *
  * @returns `null` for any other error
  */

@@ -34,7 +34,7 @@ export class LenientStdioTransport implements Transport {
   readonly #output: NodeJS.WriteStream;
   readonly #onInvalidMessage: (sentence: string) => void;
   /** The beginning of a line whose end has not been received. */
-  #pieces: Buffer[] = [];
+  #lineChunks: Buffer[] = [];
   #pieceBytes = 0;
   #isClosed = false;
 
@@ -66,24 +66,24 @@ export class LenientStdioTransport implements Transport {
   readonly #receiveChunk = (chunk: Buffer): void => {
     let from = 0;
     for (let to = chunk.indexOf(LINE_FEED); to !== -1; to = chunk.indexOf(LINE_FEED, from)) {
-      this.#pieces.push(chunk.subarray(from, to));
-      const line = Buffer.concat(this.#pieces).toString("utf8");
-      this.#pieces = [];
+      this.#lineChunks.push(chunk.subarray(from, to));
+      const line = Buffer.concat(this.#lineChunks).toString("utf8");
+      this.#lineChunks = [];
       this.#pieceBytes = 0;
       from = to + 1;
       this.#read(line);
       if (this.#isClosed) return;
     }
-    this.#pieces.push(chunk.subarray(from));
+    this.#lineChunks.push(chunk.subarray(from));
     this.#pieceBytes += chunk.length - from;
     if (this.#pieceBytes <= STDIO_DEFAULT_MAX_BUFFER_SIZE) return;
     this.onerror?.(new Error(`a message exceeded ${STDIO_DEFAULT_MAX_BUFFER_SIZE} bytes`));
     void this.close();
   };
 
-  #read(given: string): void {
+  #read(rawLine: string): void {
     // Some systems write a byte order mark before the first line.
-    const line = given.startsWith("\uFEFF") ? given.slice(1) : given;
+    const line = rawLine.startsWith("\uFEFF") ? rawLine.slice(1) : rawLine;
     if (!/\S/.test(line)) return;
     let value: unknown;
     try {
@@ -129,7 +129,7 @@ export class LenientStdioTransport implements Transport {
     this.#isClosed = true;
     this.#input.off("data", this.#receiveChunk);
     this.#input.pause();
-    this.#pieces = [];
+    this.#lineChunks = [];
     this.onclose?.();
   }
 }

@@ -34,7 +34,7 @@ const ANY_PARAMS = { params: z.looseObject({}) };
 
 const [HOMEPAGE = ""] = manifest.homepage.split("#");
 
-/** Facts for clients that show a person which server this is. */
+/** Facts about this server, which clients may show to a person. */
 const SERVER_FACTS = {
   description: manifest.description,
   websiteUrl: HOMEPAGE,

@@ -79,12 +79,12 @@ async function readNarrationFile(
 export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadResourceResult | null> {
   const [, taskId, query] = TASK_PIECE.exec(uri) ?? [];
   const ofNarration = NARRATION_FILE.exec(uri);
-  let found: AudioBytes;
+  let fileBytes: AudioBytes;
   if (taskId !== undefined && query !== undefined) {
     const piece = parsePiece(query, uri);
-    found = await (await deps.toolDeps.requests()).readTaskPiece(decodePercent(taskId), piece);
-  } else if (ofNarration !== null) found = await readNarrationFile(uri, ofNarration, deps);
+    fileBytes = await (await deps.toolDeps.requests()).readTaskPiece(decodePercent(taskId), piece);
+  } else if (ofNarration !== null) fileBytes = await readNarrationFile(uri, ofNarration, deps);
   else return null;
-  const { bytes, mimeType } = found;
+  const { bytes, mimeType } = fileBytes;
   return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
 }

@@ -8,8 +8,8 @@ import type { ProgressCount } from "../requests/call.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**
- * Returns the progress number of a message. For messages with the same `done`, the numbers grow from `done`, but stay
- * below `done` plus 0.5. Once everything is done, the numbers grow from `total` minus 0.5, but stay below `total`.
+ * Returns the progress number of a message. With 2 of 5 parts done, the messages get 2, 2.25, 2.33 and so on, always
+ * below 2.5. With 5 of 5 parts done, they get 4.5, 4.75, 4.83 and so on, always below 5.
  *
  * @param messageIndex position of the message among those with the same `done`, from 1
  */

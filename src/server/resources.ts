@@ -14,7 +14,7 @@ import type { ListedFile } from "../requests/use-cases/newest-saved.ts";
 import type { AudioBytes } from "../requests/use-cases/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
 import { runWithCallTimeout } from "./call-deadline.ts";
-import { asAudioError, findRemedy } from "./error-result.ts";
+import { findRemedy, toAudioError } from "./error-result.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { readSkill, SKILL_SCHEME } from "./skills.ts";
@@ -50,7 +50,7 @@ const MAX_LISTED = 50;
  * Time limit of the list. It is short, because clients request the list on their own, and some clients show nothing
  * until they have the list.
  */
-const LIST_SECONDS = 10;
+const LIST_TIMEOUT_SECONDS = 10;
 const READ_SECONDS = 30;
 
 /** Lists the files of tasks and narrations, newest first. */
@@ -75,7 +75,7 @@ async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
 /** Lists the newest saved files with the addresses that results link to. Returns an empty list after an error. */
 export async function listResources(deps: ServerDeps, signal: AbortSignal): Promise<Resource[]> {
   try {
-    const files = await runWithCallTimeout(LIST_SECONDS, signal, () => listNewestFiles(deps));
+    const files = await runWithCallTimeout(LIST_TIMEOUT_SECONDS, signal, () => listNewestFiles(deps));
     return files.map(({ path, name, title, mimeType, sizeBytes }) => ({
       uri: pathToFileURL(path).href,
       name,
@@ -145,7 +145,7 @@ export async function readResource(
     return await runWithCallTimeout(READ_SECONDS, signal, () => readSaved(uri, deps));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
-    const error = asAudioError(thrown, {}, []);
+    const error = toAudioError(thrown, {}, []);
     const text = `${error.code}: ${error.message} What to do: ${findRemedy(error)}`;
     const shownUri = deps.redact(uri);
     if (error.code === "not_found") throw new ResourceNotFoundError(shownUri, deps.redact(text));

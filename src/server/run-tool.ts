@@ -23,7 +23,7 @@ import {
   type ToolResult,
 } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
-import { maxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
+import { computeMaxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
 import {
   putsBytesIntoContext,
@@ -31,7 +31,7 @@ import {
   takesAudioBlocks,
   withoutAddedArguments,
 } from "./client-quirks.ts";
-import { asAudioError, renderErrorResult } from "./error-result.ts";
+import { renderErrorResult, toAudioError } from "./error-result.ts";
 import { buildMcpTaskResult } from "./mcp-tasks/mcp-task-result.ts";
 import { declaresMcpTasks } from "./mcp-tasks/tasks-capability.ts";
 import { createProgressSender } from "./progress.ts";
@@ -39,8 +39,9 @@ import { createProgressSender } from "./progress.ts";
 export interface ServerDeps {
   readonly toolDeps: ToolDeps;
   /**
-   * Returns the use cases of single requests for lists that clients request on their own, without a user's request.
-   * Returns `null` if the workflow would have to create a folder, connect to another machine or start a sandbox.
+   * Returns the use cases of single requests, for lists that clients request without being asked by the user. Returns
+   * `null` if the settings are invalid, or if this would create a ledger, connect to another machine or start a
+   * sandbox.
    */
   openLocalRequests(): Promise<Requests | null>;
   /** The server's instructions for every conversation. */
@@ -177,7 +178,7 @@ export async function runTool(
   const args = withoutAddedArguments(givenArgs);
   const { signal } = context.mcpReq;
   const send = createProgressSender(context, deps.log);
-  const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
+  const onProgress: ToolCall["onProgress"] = (message, count) => send(deps.redact(message), count);
   const toolDeps = capDefaultWait(deps, client);
   recordGiveUp(client, signal);
   try {
@@ -188,7 +189,7 @@ export async function runTool(
     const parsedArgs = coerceArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + waitMs;
-    const maxSeconds = maxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
+    const maxSeconds = computeMaxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
     const mayAnswerAsMcpTask = client.isModern === true && declaresMcpTasks(context);
     const run =
       mayAnswerAsMcpTask && tool.runAsMcpTask !== undefined
@@ -211,7 +212,7 @@ export async function runTool(
       ? await toCallResult(withNote(statusOrView.view, note()), detectClientTraits(deps, context, client))
       : buildMcpTaskResult(statusOrView.working, deps.redact);
   } catch (thrown) {
-    const error = asAudioError(thrown, args, listPublishedArguments(tool));
+    const error = toAudioError(thrown, args, listPublishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);
     return renderErrorResult(error, deps.redact);
   } finally {

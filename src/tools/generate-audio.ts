@@ -61,14 +61,16 @@ function buildRequest(
     file_name: fileName = null,
     replace = false,
     wait_seconds: wait = deps.defaultWaitSeconds,
-    ...given
+    ...audioFields
   } = args;
   const takesDefaultVoice =
-    given.voice === undefined &&
-    given.image_url === undefined &&
-    (given.audio_references ?? []).length === 0 &&
+    audioFields.voice === undefined &&
+    audioFields.image_url === undefined &&
+    (audioFields.audio_references ?? []).length === 0 &&
     deps.defaultVoice !== null;
-  const audioInput = takesDefaultVoice ? { ...given, voice: deps.defaultVoice ?? undefined } : given;
+  const audioInput = takesDefaultVoice
+    ? { ...audioFields, voice: deps.defaultVoice ?? undefined }
+    : audioFields;
   return {
     request: {
       input: audioInput,

@@ -29,7 +29,9 @@ const taskRowSchema = z.strictObject({
 });
 type Row = z.infer<typeof taskRowSchema>;
 
-/** The published schema of the rows. It is loose, because every conversation pays tokens for a published schema. */
+/**
+ * The published schema of the rows. It names no fields, because every conversation pays tokens for a published schema.
+ */
 const rows = z.array(z.record(z.string(), z.unknown()));
 
 const output = z.strictObject({
@@ -137,21 +139,24 @@ function renderLine(task: ListedRequest): string {
 }
 
 /** Statuses of tasks whose credits are still reserved, and of narrations that may have such tasks. */
-const RUNNING: ReadonlySet<string> = new Set(["unresolved", ...RUNNING_STATUSES, "running"]);
+const RUNNING_ROW_STATUSES: ReadonlySet<string> = new Set(["unresolved", ...RUNNING_STATUSES, "running"]);
 
 /** Describes the spending in words and in figures. */
 function buildSpendingReport({ today, last7Days, last30Days, budget }: Spending, isRunning: boolean) {
   const budgetLeft =
     budget === null
       ? ""
-      : `; the budget of ${formatThousands(budget.credits)} in any 24 hours leaves ${formatThousands(budget.left)}`;
+      : `; the budget of ${formatThousands(budget.credits)} in any 24 hours leaves ${formatThousands(budget.leftCredits)}`;
   const runningNote = isRunning ? ", with the 150 that each running task holds" : "";
   const isNothing = last30Days === 0 && budget === null;
   const sentence = isNothing
     ? ""
     : `Spent: ${formatThousands(today)} credits today, ${formatThousands(last7Days)} in 7 days, ${formatThousands(last30Days)} in 30 days${runningNote}${budgetLeft}.`;
   const figures = { today, days_7: last7Days, days_30: last30Days };
-  return { words: sentence, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
+  return {
+    words: sentence,
+    figures: budget === null ? figures : { ...figures, budget_left: budget.leftCredits },
+  };
 }
 
 function describeCount(count: number, isFiltered: boolean): string {
@@ -165,8 +170,8 @@ function describeCount(count: number, isFiltered: boolean): string {
 type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly ListedNarration["status"][]];
 
 /**
- * Maps each value of the filter to the statuses that match. If tasks and narrations have different words for one status
- * (`succeeded`, `finished`), each of the two words matches tasks and narrations.
+ * Maps each value of the filter to the statuses that match. `succeeded` and `finished` each match succeeded tasks and
+ * finished narrations, because tasks and narrations use different words for this status.
  */
 const STATUS_FILTERS = {
   // `waiting` also matches `unresolved`, because all other tools report a request without a response as waiting.
@@ -255,7 +260,7 @@ export const listTasksTool = defineTool({
       query: queryText === "" ? null : queryText,
       limit: limit ?? DEFAULT_LIMIT,
     });
-    const isRunning = entries.some(({ row }) => RUNNING.has(String(row["status"])));
+    const isRunning = entries.some(({ row }) => RUNNING_ROW_STATUSES.has(String(row["status"])));
     const spending = buildSpendingReport(await (await deps.requests()).sumSpending(), isRunning);
     const countSentence = describeCount(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? countSentence : `${countSentence} ${spending.words}`;

@@ -32,8 +32,8 @@ export interface PlanArguments {
 const MAX_TEXT_CODE_POINTS = 100_000;
 const MAX_PAUSE_SECONDS = 10;
 /**
- * If the pause between paragraphs is at least this long, each paragraph becomes a part of its own. A shorter pause is
- * inserted only where two parts meet, but a caller that asks for a long pause wants it between all paragraphs.
+ * A pause of at least this length is inserted between all paragraphs, so each paragraph becomes a part of its own. A
+ * shorter pause is inserted only where two parts meet.
  */
 const MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS = 1;
 export const MAX_CREDITS = 10_000_000;
@@ -69,8 +69,8 @@ const speakerSchema = z.object({
 const OWN_SETTING = /\s+(speed|pitch|volume)[\s=]+([-+]?[\d.]+),?$/i;
 
 /**
- * Parses a speaker's line: name, voice and perhaps settings, as in `SLOW: tracy_es_zh speed 0.7`. Splits at the
- * last colon, because no voice id has one.
+ * Parses a speaker's line: name, voice and perhaps settings, as in `SLOW: tracy_es_zh speed 0.7`. Splits at the last
+ * colon, because voice ids contain no colon.
  */
 function parseSpeakerLine(line: string): {
   readonly name: string;
@@ -78,13 +78,13 @@ function parseSpeakerLine(line: string): {
 } {
   const colon = line.lastIndexOf(":");
   const settings: Record<string, unknown> = {};
-  let rest = line.slice(colon + 1).trim();
-  for (let match = OWN_SETTING.exec(rest); match !== null; match = OWN_SETTING.exec(rest)) {
-    const [all, name = "", value] = match;
+  let unparsedText = line.slice(colon + 1).trim();
+  for (let match = OWN_SETTING.exec(unparsedText); match !== null; match = OWN_SETTING.exec(unparsedText)) {
+    const [settingText, name = "", value] = match;
     settings[name.toLowerCase()] = Number(value);
-    rest = rest.slice(0, -all.length);
+    unparsedText = unparsedText.slice(0, -settingText.length);
   }
-  const voice = convertValue(rest.replace(/,$/, ""), REQUEST_FIELDS.voice.schema);
+  const voice = convertValue(unparsedText.replace(/,$/, ""), REQUEST_FIELDS.voice.schema);
   return { name: line.slice(0, Math.max(colon, 0)).trim(), speaker: { ...settings, voice } };
 }
 
@@ -149,7 +149,7 @@ export const narrateInput = z.strictObject({
       z.strictObject({
         quote: z.string("must be a string"),
         take: takeSchema.meta({ description: "1 to 999, default 2" }).optional(),
-        // This field has no description, because the schema describes the speed at another field.
+        // This field needs no description, because the schema already describes another field `speed`.
         speed: boundedNumberSchema(0.5, 2).optional(),
       }),
       "must be a list of { quote, take, speed }",
@@ -170,8 +170,8 @@ export const narrateInput = z.strictObject({
 export type NarrateArgs = z.output<typeof narrateInput>;
 
 /**
- * Arguments that change the plan. With one of them, a call needs the text or file again, because the stored plan of a
- * narration never changes.
+ * Arguments that change the plan. A call with any of these arguments needs the text or file again, because the stored
+ * plan of a narration never changes.
  */
 const PLAN_FIELDS = [...NARRATION_SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
 
@@ -214,7 +214,7 @@ function reportSpeakerIssues(args: NarrateArgs, reportIssue: ReportIssue): void 
   }
 }
 
-/** Compares names without case, as labels in a text are compared. */
+/** Compares two speakers' names. Ignores case, because speaker labels in a text are also matched without case. */
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 function reportTextIssues({ text, retakes = [], edits = [] }: NarrateArgs, reportIssue: ReportIssue): void {
@@ -240,7 +240,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
 
 const voicesSchema = z.record(z.string(), speakerSchema);
 
-/** Returns the text of a call, and the settings that its plan is made with. */
+/** Returns the text of a call, and the settings of its plan. */
 export async function readPlanArguments(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,

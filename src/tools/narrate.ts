@@ -44,8 +44,8 @@ const output = z.strictObject({
 });
 
 /**
- * Returns the files to list in the result. Returns none while a sheet is running, because the call is repeated often
- * during that time. The message states the number of files instead.
+ * Returns the files to list in the result. While a sheet is running, returns no files, because the call is repeated
+ * often during that time. The message states the number of files instead.
  */
 const selectListedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;
@@ -113,15 +113,15 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
 
 /** Renders a narration as a tool result in two forms, each complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
-  const [first] = view.files;
+  const [firstFile] = view.files;
   const message = [describeNarration(view), formatChapterList(view)]
     .filter((sentence) => sentence !== "")
     .join(" ");
   const text = `${view.narrationId}: ${message}\nNext: ${describeNarrationNextStep(view)}`;
   // `meta` is for the player, which shows the title as its heading. Models do not see `meta`.
   const rendered = { structured: toStructured(view), text, meta: { title: view.title } };
-  if (first === undefined || view.status !== "finished") return rendered;
-  const { path, mimeType, sizeBytes } = first;
+  if (firstFile === undefined || view.status !== "finished") return rendered;
+  const { path, mimeType, sizeBytes } = firstFile;
   return {
     ...rendered,
     link: { uri: pathToFileURL(path).href, name: basename(path), mimeType, sizeBytes },

@@ -23,7 +23,7 @@ export const fileNameSchema = z
 const MAX_PRONUNCIATIONS = 100;
 const MAX_PRONOUNCED_CODE_UNITS = 200;
 
-/** Converts an object `{ word: spelling }` to lines, because some assistants send one. */
+/** Converts an object `{ word: spelling }` to lines, because some assistants send such an object. */
 function toRuleLines(rules: unknown): unknown {
   if (typeof rules !== "object" || rules === null || Array.isArray(rules)) return rules;
   return Object.entries(rules).map(([word, say]) => `${word}=${say}`);

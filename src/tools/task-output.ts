@@ -62,7 +62,7 @@ function buildAudioOutput({ audio }: RequestView, isFull: boolean): Record<strin
   };
 }
 
-/** Omits the service's message if it does not look like a reason. */
+/** Omits the service's message if {@link sanitizeReason} withholds it. */
 function buildErrorOutput({ error }: RequestView): Record<string, unknown> | null {
   if (error === null) return null;
   const reason = sanitizeReason(error.message);

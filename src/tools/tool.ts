@@ -59,8 +59,12 @@ export interface InlineAudio {
   readonly uri: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
-  /** Loads the bytes. @throws AudioError when the file is not what was saved, or larger than `max` */
-  read(max: number): Promise<Uint8Array>;
+  /**
+   * Loads the bytes.
+   *
+   * @throws AudioError if the file has changed since it was saved, or is larger than `maxBytes`
+   */
+  read(maxBytes: number): Promise<Uint8Array>;
 }
 
 /**
@@ -99,7 +103,7 @@ export interface Tool {
   readonly unpublished?: readonly string[];
   /**
    * Arguments for which this tool publishes only the type, because another tool publishes their bounds. The arguments
-   * must be consecutive, because only the first has a description, which covers all of them.
+   * must be consecutive, because the description of the first covers all of them.
    */
   readonly boundsIn?: { readonly tool: string; readonly names: readonly string[] };
   /** The `_meta` of the published tool. */
@@ -112,10 +116,7 @@ export interface Tool {
    * @throws the errors of the handler
    */
   run(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  /**
-   * Like `run`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that never
-   * return a task.
-   */
+  /** Like `run`, for clients that accept an MCP task as the answer. Absent in tools that never return an MCP task. */
   readonly runAsMcpTask?: (
     args: unknown,
     deps: ToolDeps,
@@ -133,7 +134,7 @@ export function listPublishedArguments({
 
 /**
  * Thrown if the caller's arguments break the tool's schema. This is a class of its own, because any other `ZodError` is
- * a bug of this program or its ledger, and not of the caller.
+ * a bug of this program or its ledger, not an error of the caller.
  */
 export class BadArgumentsError extends Error {
   override readonly name = "BadArgumentsError";
@@ -148,7 +149,8 @@ export class BadArgumentsError extends Error {
 interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "runAsMcpTask"> {
   readonly input: Input;
   /**
-   * `input` with rules that concern several fields. JSON Schema cannot express such rules. If absent, `input` is used.
+   * The schema `input` with rules that concern several fields. JSON Schema cannot express such rules. If `rules` is
+   * absent, arguments are checked with `input`.
    */
   readonly rules?: z.ZodType<z.output<Input>>;
   run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;

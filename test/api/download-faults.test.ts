@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type DownloadOptions, downloadInto } from "../../src/api/download.ts";
-import { retryDelayAfterBreakMs } from "../../src/api/retry.ts";
+import { computeDelayAfterBreakMs } from "../../src/api/retry.ts";
 import type { ServiceClient } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AudioError } from "../../src/errors.ts";
@@ -32,7 +32,7 @@ function download(service: ServiceClient, sink: MemorySink, changes: Partial<Dow
     maxBytes: 64 * 1024 * 1024,
     clock: systemClock,
     signal: never(),
-    delayMs: () => 5,
+    computeDelayMs: () => 5,
     ...changes,
   });
 }
@@ -344,11 +344,11 @@ it("waits after a 503 for as long as the service asks, and resumes", async () =>
   });
   const sink = new MemorySink();
   const pauses: number[] = [];
-  const delayMs = (breaks: number, error: AudioError): number => {
-    pauses.push(retryDelayAfterBreakMs(error, breaks, () => 0));
+  const computeDelayMs = (breaks: number, error: AudioError): number => {
+    pauses.push(computeDelayAfterBreakMs(error, breaks, () => 0));
     return (pauses.at(-1) ?? 0) / 10;
   };
-  await download(clientOf(url), sink, { delayMs });
+  await download(clientOf(url), sink, { computeDelayMs });
   expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
   expect(sink.writtenBytes).toBe(AUDIO.byteLength);
   // The first wait is the shortest backoff, the second is the service's Retry-After.

@@ -14,7 +14,7 @@ const options = (changes: Partial<DownloadOptions> = {}): DownloadOptions => ({
   maxBytes: 64 * 1024 * 1024,
   clock: systemClock,
   signal: never(),
-  delayMs: () => 0,
+  computeDelayMs: () => 0,
   ...changes,
 });
 
@@ -183,12 +183,12 @@ describe("a download", () => {
 
   it("pauses longer after each failure without progress", async () => {
     const pauses: number[] = [];
-    const delayMs = (breaks: number): number => {
+    const computeDelayMs = (breaks: number): number => {
       pauses.push(breaks);
       return 0;
     };
     const { open } = script(cutAt(4), cutAt(4), cutAt(4), cutAt(9), cutAt(9), rest);
-    await downloadInto(new MemorySink(), open, options({ delayMs }));
+    await downloadInto(new MemorySink(), open, options({ computeDelayMs }));
     expect(pauses).toEqual([1, 2, 3, 1, 2]);
   });
 
@@ -312,7 +312,7 @@ describe("time and signals", () => {
     const dripping = script(() => ({ start: 0, totalBytes: 1000, body: drip(), discard: () => {} }));
     const signal = soon();
     await expect(downloadInto(new MemorySink(), dripping.open, options({ signal }))).rejects.toBe(reason);
-    const paused = options({ signal: soon(), delayMs: () => 10_000 });
+    const paused = options({ signal: soon(), computeDelayMs: () => 10_000 });
     await expect(downloadInto(new MemorySink(), script(cutAt(3)).open, paused)).rejects.toBe(reason);
     await expect(
       downloadInto(new MemorySink(), script(rest).open, options({ signal: AbortSignal.abort(reason) })),

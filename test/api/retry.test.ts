@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UnsentRequestError } from "../../src/api/error-causes.ts";
 import {
-  backoffMs,
+  computeBackoffMs,
+  computeDelayAfterBreakMs,
   decideAfterFailedRead,
   decideAfterFailedSubmission,
   mayHaveCreatedTask,
-  parseRetryAfter,
-  retryDelayAfterBreakMs,
+  parseRetryAfterSeconds,
   wasNeverSent,
 } from "../../src/api/retry.ts";
 import { AudioError, type AudioErrorOptions, type ErrorCode } from "../../src/errors.ts";
@@ -134,9 +134,9 @@ describe("whether a failed submission may have made a task", () => {
 
 it("a download pauses for as long as a 503 requests, and otherwise backs off", () => {
   const reported = failure("api_unavailable", { retryAfterSeconds: 20 });
-  expect(retryDelayAfterBreakMs(reported, 3, half)).toBe(20_000);
-  expect(retryDelayAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(4500);
-  expect(retryDelayAfterBreakMs(failure("network_error", { retryable: true }), 1, half)).toBe(1500);
+  expect(computeDelayAfterBreakMs(reported, 3, half)).toBe(20_000);
+  expect(computeDelayAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(4500);
+  expect(computeDelayAfterBreakMs(failure("network_error", { retryable: true }), 1, half)).toBe(1500);
 });
 
 it("backs off between 1 s and 30 s, whatever the attempt", () => {
@@ -145,7 +145,7 @@ it("backs off between 1 s and 30 s, whatever the attempt", () => {
       fc.nat(),
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       (attempt, chance) => {
-        const delayMs = backoffMs(attempt, () => chance);
+        const delayMs = computeBackoffMs(attempt, () => chance);
         expect(delayMs).toBeGreaterThanOrEqual(1000);
         expect(delayMs).toBeLessThanOrEqual(30_000);
       },
@@ -175,7 +175,7 @@ describe("Retry-After", () => {
     ["60, 60", 60],
     [undefined, 60],
   ])("of %j means %i s", (header, seconds) => {
-    expect(parseRetryAfter(header, NOW)).toBe(seconds);
+    expect(parseRetryAfterSeconds(header, NOW)).toBe(seconds);
   });
 
   it("is always a number from 0 to 600", () => {
@@ -186,7 +186,7 @@ describe("Retry-After", () => {
     );
     fc.assert(
       fc.property(anything, (header) => {
-        const seconds = parseRetryAfter(header, NOW);
+        const seconds = parseRetryAfterSeconds(header, NOW);
         expect(seconds).toBeGreaterThanOrEqual(0);
         expect(seconds).toBeLessThanOrEqual(600);
       }),
@@ -196,7 +196,7 @@ describe("Retry-After", () => {
   it("round-trips every date within the cap", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 600 }), (seconds) => {
-        expect(parseRetryAfter(new Date(NOW + seconds * 1000).toUTCString(), NOW)).toBe(seconds);
+        expect(parseRetryAfterSeconds(new Date(NOW + seconds * 1000).toUTCString(), NOW)).toBe(seconds);
       }),
     );
   });

@@ -209,7 +209,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     expect(
       await losing(() => store.write({ ...write, durability: "survives_power_cut", sendOutcome })),
     ).toEqual({
-      written: true,
+      isWritten: true,
     });
     expect(await losing(() => store.heartbeat(["lost"]))).toEqual([]);
     await losing(() => store.documents.set("plan", "text"));
@@ -248,9 +248,11 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     let runs = 0;
     const decide = () => {
       runs += 1;
-      return { result: runs, save: [] };
+      return { result: runs, saveStatements: [] };
     };
-    expect(await engine.transact({ durability: "survives_power_cut", locks: [], load: [], decide })).toBe(2);
+    expect(
+      await engine.transact({ durability: "survives_power_cut", locks: [], loadStatements: [], decide }),
+    ).toBe(2);
   });
 
   it("does not cost an admission more than its two round trips", async () => {
@@ -308,10 +310,10 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     const slow = {
       durability: "survives_process_kill",
       locks: [sql("SELECT pg_sleep(0.06)")],
-      load: [],
+      loadStatements: [],
     } as const;
     const calls = Array.from({ length: 95 }, (_, at) =>
-      engine.transact({ ...slow, decide: () => ({ result: at, save: [] }) }),
+      engine.transact({ ...slow, decide: () => ({ result: at, saveStatements: [] }) }),
     );
     expect(await Promise.all(calls)).toHaveLength(95);
   });

@@ -93,7 +93,7 @@ async function damage(ledger: Ledger, record: RequestRecord, recordJson: string)
     newRow,
     durability: "survives_power_cut",
   });
-  if (!answer.written) throw new Error("not damaged");
+  if (!answer.isWritten) throw new Error("not damaged");
 }
 
 async function rawText(ledger: Ledger, { requestFingerprint }: RequestRecord): Promise<string | undefined> {
@@ -118,7 +118,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.findByFingerprint(record.requestFingerprint)).toEqual([changed]);
       expect(await ledger.findByTask("task-1")).toEqual([changed]);
       expect(await ledger.findByPath("/out/a.mp3")).toEqual([changed]);
-      expect(await ledger.list({ apiKeys: "own", resumableOnly: true, limit: 9 })).toEqual([changed]);
+      expect(await ledger.list({ apiKeys: "own", mustBeResumable: true, limit: 9 })).toEqual([changed]);
       expect(await ledger.get("none")).toBeNull();
     });
 
@@ -253,9 +253,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
         newRow: null,
         durability: "survives_power_cut",
       } as const;
-      expect(await first.store.write(removal)).toEqual({ written: true });
+      expect(await first.store.write(removal)).toEqual({ isWritten: true });
       const anew = await sent(other, (await other.acquireLease(record)).record, "send-2");
-      expect(await first.store.write(removal)).toEqual({ written: false, recordJson: textOf(anew) });
+      expect(await first.store.write(removal)).toEqual({ isWritten: false, recordJson: textOf(anew) });
       expect(await other.get(id)).toEqual(anew);
     });
 

@@ -76,7 +76,7 @@ class RecordingEngine extends SqliteEngine {
 async function lookUp(store: LedgerStore): Promise<void> {
   for (const accounts of ["own", "all"] as const) {
     await store.recordSearch.list({ apiKeys: accounts, limit: 20 });
-    await store.recordSearch.list({ apiKeys: accounts, limit: 20, resumableOnly: true });
+    await store.recordSearch.list({ apiKeys: accounts, limit: 20, mustBeResumable: true });
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "failed" });
     await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
   }

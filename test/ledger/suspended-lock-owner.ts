@@ -9,11 +9,11 @@ let runs = 0;
 await engine.transact({
   durability: "survives_power_cut",
   locks: [sql("SELECT state FROM agm_api_keys WHERE api_key_id = ? FOR UPDATE", apiKeyId)],
-  load: [],
+  loadStatements: [],
   decide: () => {
     runs += 1;
     if (runs === 1) process.kill(process.pid, "SIGSTOP");
-    return { result: undefined, save: [] };
+    return { result: undefined, saveStatements: [] };
   },
 });
 await engine.close();

@@ -46,7 +46,7 @@ describeWithFfprobe("a long sound in segments", () => {
       sizeBytes: pieces.sizeBytes,
       seconds: joined.durationSeconds,
       sampleRateHz: HERTZ,
-      companions: null,
+      companionsBaseUri: null,
       chapter: "",
     };
     const raw = format === "pcm" ? ["-f", "s16le", "-ar", `${HERTZ}`, "-ac", "1"] : [];

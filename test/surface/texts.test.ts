@@ -6,7 +6,7 @@ import { AudioError, type ErrorCode } from "../../src/errors.ts";
 import { describePhase, type HoldReason, type Phase } from "../../src/requests/job/phase.ts";
 import { explainCredits } from "../../src/requests/records/explain-credits.ts";
 import type { ListedRequest } from "../../src/requests/use-cases/list-recorded-requests.ts";
-import { asAudioError, renderErrorResult } from "../../src/server/error-result.ts";
+import { renderErrorResult, toAudioError } from "../../src/server/error-result.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { buildPromptList, getPrompt } from "../../src/server/prompts.ts";
 import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "../../src/server/remedies.ts";
@@ -103,7 +103,7 @@ async function call(name: string, args: unknown, deps: ToolDeps) {
       onProgress: () => undefined,
     });
   } catch (thrown) {
-    return asAudioError(thrown, args, listPublishedArguments(tool));
+    return toAudioError(thrown, args, listPublishedArguments(tool));
   }
 }
 
@@ -145,7 +145,7 @@ function phases(): string[] {
     { kind: "starting" },
     { kind: "following" },
     ...reasons.map((reason) => ({ kind: "held", reason, untilMs: 31_000, sinceMs: -12_000 }) as const),
-    { kind: "sending", sinceMs: 0, before: { kind: "following" } },
+    { kind: "sending", sinceMs: 0, previousPhase: { kind: "following" } },
     { kind: "retrying", error: trouble, untilMs: 2000 },
     { kind: "watching", sinceMs: -12_000 },
     { kind: "saving", lastError: null },

@@ -108,7 +108,7 @@ export class PostgresConnection {
     const client = new PlainClient(address, socket);
     const connection = new PostgresConnection(client, socket);
     try {
-      await connection.#bounded(CONNECT_MS, untilMs, () => client.connect());
+      await connection.#runWithTimeout(CONNECT_MS, untilMs, () => client.connect());
     } catch (error) {
       connection.drop();
       throw error;
@@ -121,7 +121,7 @@ export class PostgresConnection {
   }
 
   async transact<T>(
-    { durability, locks, load, decide }: Transaction<T>,
+    { durability, locks, loadStatements, decide }: Transaction<T>,
     clockSql: string,
     untilMs: number,
   ): Promise<T> {
@@ -132,15 +132,15 @@ export class PostgresConnection {
     // Read the clock in a separate statement after the locks, so that the clock shows the time at which the locks were
     // granted.
     const clock = sql(`SELECT (${clockSql})::float8 AS now`);
-    const [, ...answers] = await this.run([sql(begin), ...locks, clock, ...load], untilMs);
+    const [, ...answers] = await this.run([sql(begin), ...locks, clock, ...loadStatements], untilMs);
     const rows = answers.map((answer) => answer.rows);
     const [{ now }] = clockRow.parse(rows[locks.length]);
-    const { result, save } = decide({
+    const { result, saveStatements } = decide({
       locked: rows.slice(0, locks.length),
       loaded: rows.slice(locks.length + 1),
       steadyMs: now,
     });
-    const ends = await this.run([...save, sql("COMMIT")], untilMs);
+    const ends = await this.run([...saveStatements, sql("COMMIT")], untilMs);
     if (ends.at(-1)?.command !== "COMMIT") throw new NotCommittedError();
     return result;
   }
@@ -157,7 +157,7 @@ export class PostgresConnection {
    * later ones fail, too.
    */
   run(statements: readonly Statement[], untilMs: number): Promise<Answer[]> {
-    return this.#bounded(ANSWER_MS, untilMs, async () => {
+    return this.#runWithTimeout(ANSWER_MS, untilMs, async () => {
       this.#client.ref();
       // Send all statements together, so that the server sends its answers together, too.
       this.#socket.cork();
@@ -196,7 +196,7 @@ export class PostgresConnection {
     clearTimeout(timer);
   }
 
-  async #bounded<T>(maxMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
+  async #runWithTimeout<T>(maxMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
     const waitMs = Math.max(1, Math.min(maxMs, untilMs - performance.now()));
     // Close the connection on a timeout. Otherwise, a late answer would be taken for the answer to a later request.
     const timer = setTimeout(() => this.#socket.destroy(new NoAnswerError()), waitMs);
@@ -227,8 +227,8 @@ const NUMBERED_STATEMENTS = new Map<string, string>();
  * literal.
  */
 function numberPlaceholders(text: string): string {
-  const numberPlaceholders = NUMBERED_STATEMENTS.get(text);
-  if (numberPlaceholders !== undefined) return numberPlaceholders;
+  const cachedStatement = NUMBERED_STATEMENTS.get(text);
+  if (cachedStatement !== undefined) return cachedStatement;
   let count = 0;
   const changed = text.replaceAll("?", () => {
     count += 1;

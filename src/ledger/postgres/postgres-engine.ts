@@ -78,7 +78,7 @@ export class PostgresEngine implements SqlEngine {
   /** When an outage of the server was last reported. */
   #reportedAtMs = Number.NEGATIVE_INFINITY;
   #lastError: unknown = NOT_ANSWERED;
-  #waiting = 0;
+  #waitingCount = 0;
   #waitingSinceMs = 0;
   #isClosed = false;
 
@@ -103,7 +103,7 @@ export class PostgresEngine implements SqlEngine {
 
   get outage(): AudioError | null {
     const silentMs = performance.now() - Math.max(this.#waitingSinceMs, this.#answeredAtMs);
-    return this.#waiting > 0 && silentMs > REPORT_OUTAGE_AFTER_MS
+    return this.#waitingCount > 0 && silentMs > REPORT_OUTAGE_AFTER_MS
       ? postgresError(this.description, this.#lastError)
       : null;
   }
@@ -124,10 +124,10 @@ export class PostgresEngine implements SqlEngine {
     await this.transact({
       durability: "survives_power_cut",
       locks: [],
-      load: [],
+      loadStatements: [],
       decide: () => ({
         result: undefined,
-        save: [
+        saveStatements: [
           sql("INSERT INTO agm_documents (name, value) VALUES (?, '') ON CONFLICT DO NOTHING", "check"),
           sql("DELETE FROM agm_documents WHERE name = ?", "check"),
         ],
@@ -164,18 +164,18 @@ export class PostgresEngine implements SqlEngine {
 
   #inTurn<T>(work: Work<T>): Promise<T> {
     const askedAtMs = performance.now();
-    if (this.#waiting === 0) this.#waitingSinceMs = askedAtMs;
-    this.#waiting += 1;
+    if (this.#waitingCount === 0) this.#waitingSinceMs = askedAtMs;
+    this.#waitingCount += 1;
     const turn = this.#lastTurn
-      .then(() => this.#repeating(work, askedAtMs))
+      .then(() => this.#runWithRetries(work, askedAtMs))
       .finally(() => {
-        this.#waiting -= 1;
+        this.#waitingCount -= 1;
       });
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
 
-  async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
+  async #runWithRetries<T>(work: Work<T>, askedAtMs: number): Promise<T> {
     const isOutageKnown =
       this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < OUTAGE_KNOWN_MS;
     // Throw at once for a call that was already waiting when the server was reported as unreachable.
@@ -204,7 +204,7 @@ export class PostgresEngine implements SqlEngine {
   }
 
   async #tryOnce<T>(work: Work<T>, untilMs: number): Promise<T> {
-    const connection = await this.#connected(untilMs);
+    const connection = await this.#ensureConnected(untilMs);
     try {
       return await work(connection, untilMs);
     } catch (error) {
@@ -219,7 +219,7 @@ export class PostgresEngine implements SqlEngine {
     }
   }
 
-  async #connected(untilMs: number): Promise<PostgresConnection> {
+  async #ensureConnected(untilMs: number): Promise<PostgresConnection> {
     if (this.#isClosed) throw new AudioError("store_unavailable", "The ledger was already closed.");
     if (this.#connection?.isLost === false) return this.#connection;
     const connection = await PostgresConnection.open(this.#address, untilMs);

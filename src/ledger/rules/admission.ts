@@ -1,6 +1,11 @@
 /** Decides whether a submission may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
 import type { ProcessId } from "../../process-id.ts";
-import { type ApiKeyState, cooldownLeftMs, isRateSlotPending, rateWaitMs } from "./api-key-state.ts";
+import {
+  type ApiKeyState,
+  computeCooldownLeftMs,
+  computeRateWaitMs,
+  isRateSlotPending,
+} from "./api-key-state.ts";
 import { type ConcurrencySlot, listConcurrencySlotExpiriesMs } from "./concurrency-slots.ts";
 import { findLeaseOwner, type Lease } from "./lease.ts";
 
@@ -104,9 +109,9 @@ export function decideAdmission(
   if (limits.budget !== null && countedCredits + admittedRecord.spendCredits > limits.budget.credits) {
     return { kind: "over_budget", countedCredits };
   }
-  const cooldownMs = cooldownLeftMs(state, nowSteadyMs);
+  const cooldownMs = computeCooldownLeftMs(state, nowSteadyMs);
   if (cooldownMs > 0) return { kind: "held", reason: "cooldown", waitMs: cooldownMs };
-  const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
+  const rateMs = computeRateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
   const slotExpiriesMs = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
   const concurrencySlotFreeAtMs = slotExpiriesMs[slotExpiriesMs.length - limits.maxConcurrentTasks];

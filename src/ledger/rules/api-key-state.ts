@@ -32,15 +32,16 @@ const EMPTY_STATE: ApiKeyState = { cooldown: null, rateSlots: [], heartbeatStead
  */
 export function parseApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
   const { cooldown, rateSlots, heartbeatSteadyMsByProcess } = parseState(text);
-  const past = (atMs: number): number => Math.min(atMs, nowSteadyMs);
+  const clampToNow = (atMs: number): number => Math.min(atMs, nowSteadyMs);
   return {
-    cooldown: cooldown === null ? null : { ...cooldown, startedSteadyMs: past(cooldown.startedSteadyMs) },
+    cooldown:
+      cooldown === null ? null : { ...cooldown, startedSteadyMs: clampToNow(cooldown.startedSteadyMs) },
     rateSlots: rateSlots.map((rateSlot) => ({
       ...rateSlot,
-      changedSteadyMs: past(rateSlot.changedSteadyMs),
+      changedSteadyMs: clampToNow(rateSlot.changedSteadyMs),
     })),
     heartbeatSteadyMsByProcess: Object.fromEntries(
-      Object.entries(heartbeatSteadyMsByProcess).map(([owner, atMs]) => [owner, past(atMs)]),
+      Object.entries(heartbeatSteadyMsByProcess).map(([owner, atMs]) => [owner, clampToNow(atMs)]),
     ),
   };
 }
@@ -54,13 +55,13 @@ function parseState(text: string): ApiKeyState {
 }
 
 /** Milliseconds until submissions may be sent again; 0 without a cooldown. */
-export function cooldownLeftMs({ cooldown }: ApiKeyState, nowSteadyMs: number): number {
+export function computeCooldownLeftMs({ cooldown }: ApiKeyState, nowSteadyMs: number): number {
   return cooldown === null ? 0 : Math.max(0, cooldown.startedSteadyMs + cooldown.lengthMs - nowSteadyMs);
 }
 
 /** Starts a cooldown. If a running cooldown ends later, keeps the running cooldown. */
 export function withCooldown(state: ApiKeyState, lengthMs: number, nowSteadyMs: number): ApiKeyState {
-  return cooldownLeftMs(state, nowSteadyMs) >= lengthMs
+  return computeCooldownLeftMs(state, nowSteadyMs) >= lengthMs
     ? state
     : { ...state, cooldown: { startedSteadyMs: nowSteadyMs, lengthMs } };
 }
@@ -69,7 +70,7 @@ export function withCooldown(state: ApiKeyState, lengthMs: number, nowSteadyMs: 
  * Returns the time from which a rate slot counts. For a pending rate slot, this is the last heartbeat of its owner,
  * because the submission may still be under way.
  */
-const rateSlotSeenAtMs = (
+const computeRateSlotSeenMs = (
   { heartbeatSteadyMsByProcess }: ApiKeyState,
   { owner, isPending, changedSteadyMs }: RateSlot,
 ): number =>
@@ -86,7 +87,7 @@ export function withoutOldRateSlots(
   return {
     ...state,
     rateSlots: state.rateSlots.filter(
-      (rateSlot) => rateSlotSeenAtMs(state, rateSlot) > nowSteadyMs - limitWindowMs,
+      (rateSlot) => computeRateSlotSeenMs(state, rateSlot) > nowSteadyMs - limitWindowMs,
     ),
   };
 }
@@ -98,7 +99,7 @@ export function withoutOldRateSlots(
  * @param exceptSendId the send that asks for admission. If its admission is repeated, it already has a rate slot, which
  *   is not counted
  */
-export function rateWaitMs(
+export function computeRateWaitMs(
   state: ApiKeyState,
   limit: { readonly maxSubmissions: number; readonly limitWindowMs: number; readonly exceptSendId: string },
   nowSteadyMs: number,
@@ -107,7 +108,7 @@ export function rateWaitMs(
   if (maxSubmissions < 1) return limitWindowMs;
   const newestFirst = state.rateSlots
     .filter(({ sendId }) => sendId !== exceptSendId)
-    .map((rateSlot) => rateSlotSeenAtMs(state, rateSlot))
+    .map((rateSlot) => computeRateSlotSeenMs(state, rateSlot))
     .filter((atMs) => atMs > nowSteadyMs - limitWindowMs)
     .sort((one, other) => other - one);
   const blocking = newestFirst[maxSubmissions - 1];

@@ -24,7 +24,7 @@ export interface ConcurrencySlotDurations {
 }
 
 /** Returns the time at which a concurrency slot expires. The slot becomes free earlier if its task ends earlier. */
-function concurrencySlotExpiryMs(
+function computeConcurrencySlotExpiryMs(
   { state: concurrencySlotState, sinceSteadyMs, owner }: ConcurrencySlot,
   { heartbeatSteadyMsByProcess }: ApiKeyState,
   { unresolvedSlotTtlMs, limitWindowMs }: ConcurrencySlotDurations,
@@ -50,7 +50,7 @@ export function listConcurrencySlotExpiriesMs(
   nowSteadyMs: number,
 ): number[] {
   return concurrencySlots
-    .map((concurrencySlot) => concurrencySlotExpiryMs(concurrencySlot, state, durations, nowSteadyMs))
+    .map((concurrencySlot) => computeConcurrencySlotExpiryMs(concurrencySlot, state, durations, nowSteadyMs))
     .filter((endMs) => endMs > nowSteadyMs)
     .sort((one, other) => one - other);
 }
@@ -63,7 +63,7 @@ export function hasLongExpired(
   nowSteadyMs: number,
 ): boolean {
   return (
-    concurrencySlotExpiryMs(concurrencySlot, state, durations, nowSteadyMs) <=
+    computeConcurrencySlotExpiryMs(concurrencySlot, state, durations, nowSteadyMs) <=
     nowSteadyMs - RECOVERY_TIMEOUT_MS
   );
 }
@@ -72,7 +72,7 @@ export function hasLongExpired(
  * Returns the concurrency slot of a record after a write. The date of the concurrency slot changes only if the
  * state changes.
  */
-export function concurrencySlotAfterWrite(
+export function deriveConcurrencySlotAfterWrite(
   stored: { readonly concurrencySlot: ConcurrencySlot; readonly status: string | null } | undefined,
   after: { readonly concurrencySlotState: ConcurrencySlotState | null; readonly status: RecordStatus },
   now: { readonly steadyMs: number; readonly owner: ProcessId },

@@ -36,8 +36,8 @@ export function computeLastBucketBefore(wallMs: number, windowMs: number): numbe
  * quarter, so that all transactions take locks in the same order.
  */
 export function computeSpendChanges(
-  out: ReadonlyArray<BucketedSpend | null>,
-  into: ReadonlyArray<BucketedSpend | null>,
+  removedSpends: ReadonlyArray<BucketedSpend | null>,
+  addedSpends: ReadonlyArray<BucketedSpend | null>,
 ): BucketedSpend[] {
   const creditsByBucket = new Map<number, number>();
   const add = (share: BucketedSpend | null, sign: 1 | -1): void => {
@@ -47,8 +47,8 @@ export function computeSpendChanges(
       (creditsByBucket.get(share.bucketIndex) ?? 0) + sign * share.credits,
     );
   };
-  for (const share of out) add(share, -1);
-  for (const share of into) add(share, 1);
+  for (const share of removedSpends) add(share, -1);
+  for (const share of addedSpends) add(share, 1);
   return [...creditsByBucket]
     .map(([bucketIndex, credits]) => ({ bucketIndex, credits }))
     .filter(({ credits }) => credits !== 0)

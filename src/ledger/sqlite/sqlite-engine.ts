@@ -65,25 +65,27 @@ class Connection {
     }
   }
 
-  transact<T>({ durability, locks, load, decide }: Transaction<T>): T {
+  transact<T>({ durability, locks, loadStatements, decide }: Transaction<T>): T {
     if (durability !== this.#durability) {
       this.#db.exec(`PRAGMA synchronous = ${durability === "survives_power_cut" ? "FULL" : "NORMAL"}`);
       this.#durability = durability;
     }
     // Take the write lock at the start, because SQLite cannot wait for a lock that is taken later.
-    return this.#within("BEGIN IMMEDIATE", () => {
+    return this.#runInTransaction("BEGIN IMMEDIATE", () => {
       const locked = this.#all(locks);
       // Read the clock inside the transaction. An earlier reading could be older than the dates that another process
       // has just written.
       const steadyMs = this.#steadyMs();
-      const { result, save } = decide({ locked, loaded: this.#all(load), steadyMs });
-      for (const statement of save) this.#prepare(statement.sql).run(...statement.values);
+      const { result, saveStatements } = decide({ locked, loaded: this.#all(loadStatements), steadyMs });
+      for (const statement of saveStatements) this.#prepare(statement.sql).run(...statement.values);
       return result;
     });
   }
 
   read(statements: readonly Statement[]): Rows[] {
-    return statements.length > 1 ? this.#within("BEGIN", () => this.#all(statements)) : this.#all(statements);
+    return statements.length > 1
+      ? this.#runInTransaction("BEGIN", () => this.#all(statements))
+      : this.#all(statements);
   }
 
   /** Whether the file was deleted or replaced while it is open. Writes would then be lost. */
@@ -99,7 +101,7 @@ class Connection {
     return statements.map((statement) => this.#prepare(statement.sql).all(...statement.values));
   }
 
-  #within<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
+  #runInTransaction<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
     this.#prepare(begin).run();
     try {
       const result = work();
@@ -138,24 +140,24 @@ export class SqliteEngine implements SqlEngine {
   }
 
   transact<T>(transaction: Transaction<T>): Promise<T> {
-    return this.#retrying((connection) => connection.transact(transaction));
+    return this.#runWithRetries((connection) => connection.transact(transaction));
   }
 
   read(statements: readonly Statement[]): Promise<Rows[]> {
-    return this.#retrying((connection) => connection.read(statements));
+    return this.#runWithRetries((connection) => connection.read(statements));
   }
 
   async check(): Promise<string[]> {
-    const save = [sql("DELETE FROM agm_documents WHERE name = ?", "check")];
+    const deleteStatements = [sql("DELETE FROM agm_documents WHERE name = ?", "check")];
     await this.transact({
       durability: "survives_process_kill",
       locks: [],
-      load: [],
+      loadStatements: [],
       decide: () => ({
         result: undefined,
-        save: [
+        saveStatements: [
           sql("INSERT INTO agm_documents (name, value) VALUES (?, '') ON CONFLICT DO NOTHING", "check"),
-          ...save,
+          ...deleteStatements,
         ],
       }),
     });
@@ -182,7 +184,7 @@ export class SqliteEngine implements SqlEngine {
     return this.#connection;
   }
 
-  async #retrying<T>(work: (connection: Connection) => T): Promise<T> {
+  async #runWithRetries<T>(work: (connection: Connection) => T): Promise<T> {
     const startedAtMs = performance.now();
     for (;;) {
       // After a slow transaction, let timers run before the next one, because the timer that forces the process to exit

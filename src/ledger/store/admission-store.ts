@@ -100,7 +100,7 @@ export class AdmissionStore {
       durability: "survives_power_cut",
       mustLockService: budget !== null,
       narrationId,
-      load: selectAdmissionStatements(scope, admittedRow, narrationId, lastBucket),
+      loadStatements: selectAdmissionStatements(scope, admittedRow, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
         const { loaded, otherConcurrencySlots, countedCredits, openMcpTasks, bill } = parseLoadedAdmission(
           rows,
@@ -141,7 +141,7 @@ export class AdmissionStore {
           .filter(({ concurrencySlot }) => (concurrencySlot.sinceSteadyMs ?? 0) > nowSteadyMs)
           .map((other) => clampConcurrencySlotStatement(apiKeyId, other.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
-          return { result, save: clamped };
+          return { result, saveStatements: clamped };
         }
         const lapsed = otherConcurrencySlots.filter(({ concurrencySlot }) =>
           hasLongExpired(concurrencySlot, state, request, nowSteadyMs),
@@ -149,7 +149,7 @@ export class AdmissionStore {
         return {
           result,
           state: withRateSlot(state, { sendId, owner: processId }, nowSteadyMs),
-          save: [
+          saveStatements: [
             ...saveRecordStatements(loaded, admittedRow, {
               // Each send restarts the time of the concurrency slot.
               concurrencySlot: {
@@ -196,7 +196,7 @@ export class AdmissionStore {
   #changeState(change: (state: ApiKeyState, nowSteadyMs: number) => ApiKeyState): Promise<void> {
     return this.#options.transactions.run({
       durability: "survives_process_kill",
-      load: [],
+      loadStatements: [],
       decide: (_rows, state, nowSteadyMs) => ({ result: undefined, state: change(state, nowSteadyMs) }),
     });
   }

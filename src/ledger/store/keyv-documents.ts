@@ -85,10 +85,10 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
     return this.#engine.transact({
       durability: "survives_power_cut",
       locks: [],
-      load: keys.map(selectDocumentStatement),
+      loadStatements: keys.map(selectDocumentStatement),
       decide: ({ loaded }) => ({
         result: loaded.some((rows) => rows.length > 0),
-        save: keys.map((key) => sql("DELETE FROM agm_documents WHERE name = ?", key)),
+        saveStatements: keys.map((key) => sql("DELETE FROM agm_documents WHERE name = ?", key)),
       }),
     });
   }
@@ -123,12 +123,12 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
     await this.#engine.close();
   }
 
-  #write(save: readonly Statement[]): Promise<void> {
+  #write(saveStatements: readonly Statement[]): Promise<void> {
     return this.#engine.transact({
       durability: "survives_power_cut",
       locks: [],
-      load: [],
-      decide: () => ({ result: undefined, save }),
+      loadStatements: [],
+      decide: () => ({ result: undefined, saveStatements }),
     });
   }
 }

@@ -5,7 +5,7 @@ import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyId, isTaskLookupKey } from "../identity.ts";
 import type { RecordRow } from "../record.ts";
 import { type SendOutcome, withHeartbeat, withSendOutcome } from "../rules/api-key-state.ts";
-import { concurrencySlotAfterWrite } from "../rules/concurrency-slots.ts";
+import { deriveConcurrencySlotAfterWrite } from "../rules/concurrency-slots.ts";
 import type { Durability } from "../rules/durability.ts";
 import { acquireLease, type Lease, releaseLease, renewLease } from "../rules/lease.ts";
 import { endMcpTasksOfRequeuedRecord, type FailedAttempt } from "../rules/mcp-task.ts";
@@ -75,8 +75,8 @@ export interface RecordWrite extends RecordKey {
  * Whether the record was written. If it was not, `recordJson` is the stored record; `undefined` if no record is stored.
  */
 export type RecordWriteResult =
-  | { readonly written: true }
-  | { readonly written: false; readonly recordJson: string | undefined };
+  | { readonly isWritten: true }
+  | { readonly isWritten: false; readonly recordJson: string | undefined };
 
 export interface LedgerStoreOptions {
   readonly engine: SqlEngine;
@@ -150,7 +150,7 @@ export class LedgerStore {
       // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can write it again.
       durability: row.status === "waiting" ? "survives_process_kill" : "survives_power_cut",
       mustLockService: row.lookupKeys.some(isTaskLookupKey),
-      load: selectRecordStatements(row, row.lookupKeys),
+      loadStatements: selectRecordStatements(row, row.lookupKeys),
       decide: (rows, _state, nowSteadyMs) => {
         const loaded = parseLoadedRecord(rows);
         const { stored } = loaded;
@@ -161,13 +161,13 @@ export class LedgerStore {
         );
         const result = { leaseOwner: lease.owner, recordJson: stored?.recordJson ?? row.recordJson };
         if (lease.owner !== processId)
-          return { result, save: saveClampedLeaseStatements(row, stored?.lease ?? null, lease) };
-        if (stored !== undefined) return { result, save: [saveLeaseStatement(row, lease)] };
-        const concurrencySlot = concurrencySlotAfterWrite(undefined, row, {
+          return { result, saveStatements: saveClampedLeaseStatements(row, stored?.lease ?? null, lease) };
+        if (stored !== undefined) return { result, saveStatements: [saveLeaseStatement(row, lease)] };
+        const concurrencySlot = deriveConcurrencySlotAfterWrite(undefined, row, {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
-        return { result, save: saveRecordStatements(loaded, row, { concurrencySlot, lease }) };
+        return { result, saveStatements: saveRecordStatements(loaded, row, { concurrencySlot, lease }) };
       },
     });
   }
@@ -178,12 +178,12 @@ export class LedgerStore {
     const recordKey = { apiKeyId, recordId };
     return this.#transactions.run({
       durability: "survives_process_kill",
-      load: selectRecordStatements(recordKey),
+      loadStatements: selectRecordStatements(recordKey),
       decide: (rows) => {
         const lease = parseLoadedRecord(rows).stored?.lease ?? null;
-        const save =
+        const saveStatements =
           lease?.owner === processId ? [saveLeaseStatement(recordKey, releaseLease(lease, processId))] : [];
-        return { result: undefined, save };
+        return { result: undefined, saveStatements };
       },
     });
   }
@@ -193,7 +193,7 @@ export class LedgerStore {
    * slot and the sums of spend to match the record.
    */
   write(write: RecordWrite): Promise<RecordWriteResult> {
-    const written = { written: true } as const;
+    const written = { isWritten: true } as const;
     const { processId } = this.#identity;
     const {
       expectedRevision,
@@ -207,7 +207,7 @@ export class LedgerStore {
     return this.#transactions.run<RecordWriteResult>({
       durability,
       mustLockService: write.isSpendUnchanged !== true,
-      load: [
+      loadStatements: [
         ...selectRecordStatements(write, newRow?.lookupKeys),
         ...(isWaiting ? [selectOpenMcpTasksStatement(this.#scope, write.recordId)] : []),
       ],
@@ -221,12 +221,12 @@ export class LedgerStore {
         }
         const isExpected =
           expectedRevision === null ? stored === undefined : stored?.revision === expectedRevision;
-        if (!isExpected) return { state, result: { written: false, recordJson: stored?.recordJson } };
+        if (!isExpected) return { state, result: { isWritten: false, recordJson: stored?.recordJson } };
         if (newRow === null) {
           return {
             state,
             result: written,
-            save: deleteRecordStatements(write, loaded, false),
+            saveStatements: deleteRecordStatements(write, loaded, false),
           };
         }
         const currentLease = stored?.lease ?? null;
@@ -234,7 +234,7 @@ export class LedgerStore {
           lease === "release"
             ? releaseLease(currentLease, processId)
             : renewLease(currentLease, processId, nowSteadyMs);
-        const concurrencySlot = concurrencySlotAfterWrite(stored, newRow, {
+        const concurrencySlot = deriveConcurrencySlotAfterWrite(stored, newRow, {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
@@ -244,7 +244,7 @@ export class LedgerStore {
         return {
           state,
           result: written,
-          save: [
+          saveStatements: [
             ...saveRecordStatements(loaded, newRow, { concurrencySlot, lease: newLease }),
             ...endedMcpTasks.map(saveMcpTaskStatement),
           ],
@@ -262,7 +262,7 @@ export class LedgerStore {
     const { apiKeyId, processId } = this.#identity;
     return this.#transactions.run({
       durability: "survives_process_kill",
-      load: recordIds.map((recordId) =>
+      loadStatements: recordIds.map((recordId) =>
         sql(
           "SELECT lease_owner, lease_renewed_steady_ms, lease_ttl_ms FROM agm_records WHERE api_key_id = ? AND record_id = ?",
           apiKeyId,
@@ -274,7 +274,7 @@ export class LedgerStore {
         const owned = leases.filter(({ lease }) => lease?.owner === processId);
         return {
           state: withHeartbeat(before, processId, nowSteadyMs),
-          save: owned.map(({ recordId, lease }) =>
+          saveStatements: owned.map(({ recordId, lease }) =>
             saveLeaseStatement({ apiKeyId, recordId }, renewLease(lease, processId, nowSteadyMs)),
           ),
           result: leases.filter(({ lease }) => lease?.owner !== processId).map(({ recordId }) => recordId),
@@ -290,11 +290,11 @@ export class LedgerStore {
   discard(recordKey: RecordKey): Promise<void> {
     return this.#transactions.run({
       durability: "survives_power_cut",
-      load: selectRecordStatements(recordKey),
+      loadStatements: selectRecordStatements(recordKey),
       mustLockService: true,
       decide: (rows) => ({
         result: undefined,
-        save: deleteRecordStatements(recordKey, parseLoadedRecord(rows), true),
+        saveStatements: deleteRecordStatements(recordKey, parseLoadedRecord(rows), true),
       }),
     });
   }

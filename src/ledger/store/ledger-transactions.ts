@@ -16,13 +16,13 @@ export interface LedgerTransaction<T> {
   readonly mustLockService?: boolean;
   /** The narration to lock. Its row is locked after all others of the transaction. */
   readonly narrationId?: string | null;
-  readonly load: readonly Statement[];
+  readonly loadStatements: readonly Statement[];
   decide(
     rows: readonly Rows[],
     state: ApiKeyState,
     nowSteadyMs: number,
     narration: NarrationRow | null,
-  ): { readonly result: T; readonly save?: readonly Statement[]; readonly state?: ApiKeyState };
+  ): { readonly result: T; readonly saveStatements?: readonly Statement[]; readonly state?: ApiKeyState };
 }
 
 const stateRow = z.object({ state: z.string() });
@@ -60,7 +60,7 @@ export class LedgerTransactions {
     durability,
     mustLockService = false,
     narrationId = null,
-    load,
+    loadStatements,
     decide,
   }: LedgerTransaction<T>): Promise<T | typeof NOT_REGISTERED> {
     const { forUpdate } = this.#engine;
@@ -74,23 +74,23 @@ export class LedgerTransactions {
         keyLock,
         ...(narrationId === null ? [] : [selectNarrationStatement(this.#scope, narrationId, forUpdate)]),
       ],
-      load,
+      loadStatements,
       decide: ({ locked, loaded, steadyMs }) => {
         const row = locked[mustLockService ? 1 : 0]?.[0];
         const isServiceMissing = mustLockService && locked[0]?.length === 0;
-        if (row === undefined || isServiceMissing) return { result: NOT_REGISTERED, save: [] };
+        if (row === undefined || isServiceMissing) return { result: NOT_REGISTERED, saveStatements: [] };
         const narration = narrationId === null ? undefined : locked.at(-1)?.[0];
         const { state: text } = stateRow.parse(row);
         const before = parseApiKeyState(text, steadyMs);
         const {
           result,
-          save = [],
+          saveStatements = [],
           state = before,
         } = decide(loaded, before, steadyMs, narration === undefined ? null : toNarrationRow(narration));
         const after = JSON.stringify(state);
-        if (after === text) return { result, save };
+        if (after === text) return { result, saveStatements };
         const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE api_key_id = ?", after, apiKeyId);
-        return { result, save: [...save, saveState] };
+        return { result, saveStatements: [...saveStatements, saveState] };
       },
     });
   }
@@ -100,10 +100,10 @@ export class LedgerTransactions {
     await this.#engine.transact({
       durability: "survives_process_kill",
       locks: [],
-      load: [],
+      loadStatements: [],
       decide: () => ({
         result: undefined,
-        save: [
+        saveStatements: [
           sql("INSERT INTO agm_services (base_url) VALUES (?) ON CONFLICT DO NOTHING", baseUrl),
           sql(
             "INSERT INTO agm_api_keys (api_key_id, base_url, state) VALUES (?, ?, '') ON CONFLICT DO NOTHING",

@@ -56,7 +56,7 @@ export class McpTaskStore {
     const { apiKeyId, targetId } = draft;
     return transactions.run<McpTask | null>({
       durability: "survives_power_cut",
-      load: [
+      loadStatements: [
         ...selectRecordStatements({ apiKeyId, recordId: targetId }),
         selectOpenMcpTasksStatement(scope, targetId),
       ],
@@ -69,7 +69,7 @@ export class McpTaskStore {
           draft,
           saveOptions,
         );
-        return { result, save: [saveMcpTaskStatement(result)] };
+        return { result, saveStatements: [saveMcpTaskStatement(result)] };
       },
     });
   }
@@ -103,12 +103,12 @@ export class McpTaskStore {
     const { transactions, scope } = this.#options;
     return transactions.run({
       durability: "survives_power_cut",
-      load: [...load, selectMcpTaskStatement(scope, knownMcpTask.mcpTaskId)],
+      loadStatements: [...load, selectMcpTaskStatement(scope, knownMcpTask.mcpTaskId)],
       decide: (rows) => {
         const [stored] = parseMcpTaskRows(rows.at(-1));
         if (stored === undefined) return { result: knownMcpTask };
         const result = change(stored, rows);
-        return { result, save: [saveMcpTaskStatement(result)] };
+        return { result, saveStatements: [saveMcpTaskStatement(result)] };
       },
     });
   }

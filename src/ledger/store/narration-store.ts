@@ -30,7 +30,7 @@ export interface StoredNarration {
   readonly leaseOwner: ProcessId | null;
 }
 
-export interface ReadNarration extends StoredNarration {
+export interface NarrationWithMcpTasks extends StoredNarration {
   /** The narration's MCP tasks that have not ended. */
   readonly mcpTasks: readonly McpTask[];
 }
@@ -85,8 +85,8 @@ export class NarrationStore {
     await engine.transact({
       durability: "survives_process_kill",
       locks: [],
-      load: [],
-      decide: () => ({ result: undefined, save: [saveMachineKeyStatement(scope), insert] }),
+      loadStatements: [],
+      decide: () => ({ result: undefined, saveStatements: [saveMachineKeyStatement(scope), insert] }),
     });
   }
 
@@ -97,7 +97,7 @@ export class NarrationStore {
     return plan === undefined ? undefined : z.string().parse(plan);
   }
 
-  read(narrationId: string): Promise<ReadNarration | undefined> {
+  read(narrationId: string): Promise<NarrationWithMcpTasks | undefined> {
     return this.#transact(narrationId, "survives_process_kill", (row, nowSteadyMs, mcpTasks) => ({
       result: row === undefined ? undefined : { ...toStoredNarration(row, nowSteadyMs), mcpTasks },
     }));
@@ -121,7 +121,7 @@ export class NarrationStore {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
       // The same state is already stored, perhaps by another process. Save the MCP tasks nevertheless, because the
       // other process did not save those of this process.
-      if (isRepeated) return { result: true, save: mcpTaskStatements };
+      if (isRepeated) return { result: true, saveStatements: mcpTaskStatements };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(
         "UPDATE agm_narrations SET state = ?, revision = ? WHERE api_key_id = ? AND narration_id = ?",
@@ -130,7 +130,7 @@ export class NarrationStore {
         row.apiKeyId,
         narrationId,
       );
-      return { result: true, save: [update, ...mcpTaskStatements] };
+      return { result: true, saveStatements: [update, ...mcpTaskStatements] };
     });
   }
 
@@ -150,7 +150,10 @@ export class NarrationStore {
       );
       const isSame =
         acquired.renewedSteadyMs === row.lease?.renewedSteadyMs && acquired.owner === row.lease.owner;
-      return { result: acquired.owner, save: isSame ? [] : [saveNarrationLeaseStatement(row, acquired)] };
+      return {
+        result: acquired.owner,
+        saveStatements: isSame ? [] : [saveNarrationLeaseStatement(row, acquired)],
+      };
     });
   }
 
@@ -158,7 +161,7 @@ export class NarrationStore {
     const { processId } = this.#options;
     return this.#transact(narrationId, "survives_process_kill", (row) => ({
       result: undefined,
-      save: row?.lease?.owner === processId ? [saveNarrationLeaseStatement(row, null)] : [],
+      saveStatements: row?.lease?.owner === processId ? [saveNarrationLeaseStatement(row, null)] : [],
     }));
   }
 
@@ -178,10 +181,10 @@ export class NarrationStore {
     return engine.transact({
       durability: "survives_process_kill",
       locks: [],
-      load: [selectNewestNarrationsStatement(scope, limit)],
+      loadStatements: [selectNewestNarrationsStatement(scope, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
         result: rows.map((row) => toStoredNarration(toNarrationRow(row), steadyMs)),
-        save: [],
+        saveStatements: [],
       }),
     });
   }
@@ -199,17 +202,17 @@ export class NarrationStore {
       row: NarrationRow | undefined,
       nowSteadyMs: number,
       mcpTasks: readonly McpTask[],
-    ) => { readonly result: T; readonly save?: readonly Statement[] },
+    ) => { readonly result: T; readonly saveStatements?: readonly Statement[] },
   ): Promise<T> {
     const { engine, scope } = this.#options;
     return engine.transact({
       durability,
       locks: [selectNarrationStatement(scope, narrationId, engine.forUpdate)],
-      load: [selectOpenMcpTasksStatement(scope, narrationId)],
+      loadStatements: [selectOpenMcpTasksStatement(scope, narrationId)],
       decide: ({ locked: [rows = []], loaded: [mcpTasks], steadyMs }) => {
         const row = rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
-        const { result, save = [] } = decide(row, steadyMs, parseMcpTaskRows(mcpTasks));
-        return { result, save };
+        const { result, saveStatements = [] } = decide(row, steadyMs, parseMcpTaskRows(mcpTasks));
+        return { result, saveStatements };
       },
     });
   }

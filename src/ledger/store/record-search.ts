@@ -12,7 +12,7 @@ export interface ListQuery {
    */
   readonly apiKeys: "own" | "all";
   readonly status?: RecordStatus | undefined;
-  readonly resumableOnly?: boolean;
+  readonly mustBeResumable?: boolean;
   /** Whether to list parts of narrations, too. */
   readonly includesParts?: boolean;
   readonly limit: number;
@@ -39,13 +39,13 @@ export class RecordSearch {
 
   /** Lists records, newest first. */
   async list(query: ListQuery): Promise<RecordJsonRow[]> {
-    const { apiKeys, status, resumableOnly = false, includesParts = false, limit } = query;
+    const { apiKeys, status, mustBeResumable = false, includesParts = false, limit } = query;
     const keyIds = apiKeys === "own" ? [this.#scope.apiKeyId] : await this.#findVisibleKeyIds();
     const statuses =
       status !== undefined
         ? [status]
-        : RECORD_STATUSES.filter((known) => !resumableOnly || isResumableStatus(known));
-    const kinds = resumableOnly
+        : RECORD_STATUSES.filter((known) => !mustBeResumable || isResumableStatus(known));
+    const kinds = mustBeResumable
       ? ["is_resumable = 1"]
       : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
     const statements = keyIds.flatMap((apiKeyId) =>

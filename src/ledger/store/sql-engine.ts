@@ -32,8 +32,8 @@ export interface Transaction<T> {
   readonly durability: Durability;
   /** Statements that take locks. They run first, in the order of the list. */
   readonly locks: readonly Statement[];
-  readonly load: readonly Statement[];
-  decide(facts: TransactionReads): { readonly result: T; readonly save: readonly Statement[] };
+  readonly loadStatements: readonly Statement[];
+  decide(facts: TransactionReads): { readonly result: T; readonly saveStatements: readonly Statement[] };
 }
 
 /**

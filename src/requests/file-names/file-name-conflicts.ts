@@ -69,13 +69,13 @@ export async function explainAddedNumber(
   }
   const owner = await findNameOwner(deps, base);
   const narrationId = owner === null ? await findNarrationWithFile(deps, base) : null;
-  const whose =
+  const ownerDescription =
     narrationId === null
       ? owner === null
         ? UNKNOWN_FILE
         : describeAudio(owner)
       : `a file of ${narrationId}`;
-  return `The name ${base} is taken by ${whose}, so a number was added.${replaceHint(owner, mayReplace)}`;
+  return `The name ${base} is taken by ${ownerDescription}, so a number was added.${replaceHint(owner, mayReplace)}`;
 }
 
 const UNKNOWN_FILE = "a file that the ledger does not know, or that was changed since it was saved";
@@ -106,7 +106,7 @@ export async function saveUnderName(
 ): Promise<SavedFile> {
   if (fileName === null && !isPartFile(file, deps)) return file;
   const name = chooseFileName(record, fileName);
-  const replaces = mayReplace ? await findReplaced(deps, record, file, name) : null;
+  const replaces = mayReplace ? await findFileToReplace(deps, record, file, name) : null;
   if (replaces !== null)
     await deps.ledger.apply(record, { kind: "replacement_planned", fileToReplace: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
@@ -114,13 +114,13 @@ export async function saveUnderName(
   const namedFile = await copyToName(file, deps.folder, name, { fileToReplace: replaces, mayBeNamed });
   if (namedFile.path === file.path) return file;
   // Store the time of saving, because a name that was used more than once belongs to the record that saved it last.
-  const dated = { ...namedFile, savedAtMs: deps.clock.wallMs() };
-  await deps.ledger.apply(record, { kind: "saved", file: dated });
-  return dated;
+  const fileWithNewDate = { ...namedFile, savedAtMs: deps.clock.wallMs() };
+  await deps.ledger.apply(record, { kind: "saved", file: fileWithNewDate });
+  return fileWithNewDate;
 }
 
 /** Finds the file that the saved audio is to replace; `null` if there is none. */
-async function findReplaced(
+async function findFileToReplace(
   deps: NameDeps,
   { fileToReplace }: RequestRecord,
   file: SavedFile,

@@ -2,7 +2,7 @@
  * Writes an event of an accepted task. Waits while the store is unavailable, because a task id that is only in
  * memory would be lost.
  */
-import { backoffMs } from "../../api/retry.ts";
+import { computeBackoffMs } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
@@ -44,7 +44,7 @@ export async function applyEventWithRetry(
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Callers see the new state while the write is retried.
       job.record = applyEvent(knownRecord, event);
-      const delayMs = Math.min(MAX_DELAY_MS, backoffMs(failures, random));
+      const delayMs = Math.min(MAX_DELAY_MS, computeBackoffMs(failures, random));
       job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
       await clock.sleep(delayMs, job.signal);
     }

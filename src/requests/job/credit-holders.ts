@@ -37,11 +37,11 @@ export async function waitForCredits(
 ): Promise<void> {
   const { clock, timing } = deps;
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
-  for (let holding = new Set(holders); holders.every((name) => holding.has(name)); ) {
+  for (let currentHolderIds = new Set(holders); holders.every((name) => currentHolderIds.has(name)); ) {
     if (holders.length === 0 || recovery.isOver) return;
     await clock.sleep(timing.pollIntervalMs, signal);
     const otherRecords = await listOtherRequests(refused, deps);
-    holding = new Set(
+    currentHolderIds = new Set(
       otherRecords.filter((other) => reservesCredits(other, deps)).map(({ recordId }) => recordId),
     );
   }

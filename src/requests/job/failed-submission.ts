@@ -5,7 +5,7 @@ import type { RequestRecord } from "../../ledger/record.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
 import type { AdmissionWaitResult } from "../../limits/submission-queue.ts";
 import type { RequestDeps } from "../deps.ts";
-import { requestHandleOf } from "../records/request-handle.ts";
+import { toRequestHandle } from "../records/request-handle.ts";
 import { findCreditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
@@ -28,7 +28,7 @@ const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioE
   new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
     idempotencyKey: error.idempotencyKey,
-    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${requestHandleOf(record)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
+    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${toRequestHandle(record)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
   });
 
 /**

@@ -105,10 +105,10 @@ export class JobRunner {
   async #drive(job: Job): Promise<JobOutcome> {
     const { limits, ledger, log } = this.#deps;
     try {
-      const lease = await acquireOrFollow(job, this.#deps);
-      if (lease.kind === "ended") return lease.outcome;
-      job.ownsLease = lease.kind === "acquired";
-      return await this.#run(job, lease.kind === "acquired" ? lease.hadFailed : false);
+      const followOutcome = await acquireOrFollow(job, this.#deps);
+      if (followOutcome.kind === "ended") return followOutcome.outcome;
+      job.ownsLease = followOutcome.kind === "acquired";
+      return await this.#run(job, followOutcome.kind === "acquired" ? followOutcome.hadFailed : false);
     } catch (error) {
       if (job.signal.aborted) return { kind: "no_result" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };

@@ -20,7 +20,7 @@ export type Phase =
       readonly sinceMs?: number;
     }
   /** A submission is being sent. `before`: the phase before the send. */
-  | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
+  | { readonly kind: "sending"; readonly sinceMs: number; readonly previousPhase: Phase }
   /** An error occurred, and the step is retried. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
   /**
@@ -76,7 +76,7 @@ export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: numb
 /** Keeps the start time of a hold if the job was already held for the same reason, even with a send in between. */
 export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase {
   if (phase.kind !== "held") return phase;
-  const lastPhase = before.kind === "sending" ? before.before : before;
+  const lastPhase = before.kind === "sending" ? before.previousPhase : before;
   const isSame = lastPhase.kind === "held" && lastPhase.reason === phase.reason;
   return { ...phase, sinceMs: (isSame ? lastPhase.sinceMs : undefined) ?? nowMs };
 }
@@ -88,8 +88,9 @@ export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase
 const describeFailedDownload = ({ message }: AudioError): string =>
   `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;
 
-function describeUnknownStatus(task: string, said: string): string {
-  const status = said === "" ? "a status that cannot be read" : `the status ${quoteServiceText(said)}`;
+function describeUnknownStatus(task: string, statedStatus: string): string {
+  const status =
+    statedStatus === "" ? "a status that cannot be read" : `the status ${quoteServiceText(statedStatus)}`;
   return `The service gives ${task} ${status}, which its contract does not define; it is queried again for up to 65 min.`;
 }
 

@@ -1,7 +1,7 @@
 /** Downloads a succeeded task's audio into the output folder. */
 import type { ContentResponse } from "../../api/content.ts";
 import { downloadInto } from "../../api/download.ts";
-import { decideAfterFailedRead, retryDelayAfterBreakMs } from "../../api/retry.ts";
+import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../../api/retry.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -43,7 +43,7 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.matchesFormat === true && !job.mustDownload) return existing;
-  let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
+  let notFoundCount = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let lastError: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
     try {
@@ -63,8 +63,8 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
         });
         return null;
       }
-      if (error.code === "not_found") misses += 1;
-      if (misses >= MISSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
+      if (error.code === "not_found") notFoundCount += 1;
+      if (notFoundCount >= MISSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
       const decision = decideAfterFailedRead(error, failures, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
@@ -109,9 +109,9 @@ async function downloadAndPublish(
         maxBytes: MAX_AUDIO_BYTES,
         clock: deps.clock,
         signal: job.signal,
-        delayMs: (breaks, error) => {
+        computeDelayMs: (breaks, error) => {
           job.setPhase({ kind: "saving", lastError: error });
-          return retryDelayAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
+          return computeDelayAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
         },
       }),
   });

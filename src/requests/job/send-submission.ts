@@ -133,7 +133,7 @@ async function send(
   job.hasUnresolvedSubmission = true;
   // Do not await anything between here and the request, so that a cancellation comes either before the send or after
   // it.
-  job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
+  job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), previousPhase: job.phase });
   const sendOutcome: SendOutcome = { sendId: admitted.sendId, outcome: "sent" };
   let task: ObservedTask;
   try {

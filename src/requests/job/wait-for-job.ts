@@ -71,11 +71,11 @@ const UNANSWERED_SEND_AFTER_MS = 5000;
 export function throwIfUnreachable({ record, phase }: Job, clock: Pick<Clock, "steadyMs">): void {
   if (record.taskId !== null) return;
   const ids = { idempotencyKey: record.idempotencyKey ?? undefined };
-  const lastPhase = phase.kind === "sending" ? phase.before : phase;
+  const lastPhase = phase.kind === "sending" ? phase.previousPhase : phase;
   if (lastPhase.kind === "retrying") throw lastPhase.error.withIds(ids);
   if (phase.kind !== "sending") return;
   const isSilent = clock.steadyMs() - phase.sinceMs >= UNANSWERED_SEND_AFTER_MS;
-  if (phase.before.kind === "held" && !isSilent) return;
+  if (phase.previousPhase.kind === "held" && !isSilent) return;
   throw new AudioError("timeout", "The service has not answered the request yet.", {
     retryable: true,
     ...ids,

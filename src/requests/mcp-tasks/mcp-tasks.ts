@@ -37,8 +37,8 @@ import {
 const CANCELLED_MESSAGE =
   "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
 
-interface Running {
-  readonly run: BackgroundRequest;
+interface RunningMcpTask {
+  readonly backgroundRequest: BackgroundRequest;
   /**
    * The MCP task and its record as they were when the work started. Kept in memory, because the record may be
    * deleted from the ledger during the work.
@@ -53,7 +53,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
    * The requests that this process runs in the background, by the id of their MCP task. An entry is removed when its
    * request ends.
    */
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, RunningMcpTask>();
   #isClosed = false;
 
   constructor(deps: RequestDeps, jobs: JobRunner) {
@@ -76,21 +76,21 @@ export class McpTasks implements McpTaskOperations<RequestView> {
   ): Promise<StatusOrView<RequestView>> {
     call.signal.throwIfAborted();
     const opening = Promise.withResolvers<McpTaskWithRecord>();
-    const run = new BackgroundRequest(this.#deps, null, saveOptions, (opened) => {
+    const backgroundRequest = new BackgroundRequest(this.#deps, null, saveOptions, (opened) => {
       opening.resolve(opened);
       const { mcpTaskId } = opened.mcpTask;
       if (this.#running.has(mcpTaskId)) throw new McpTaskEndedError("an earlier call works for the MCP task");
-      this.#running.set(mcpTaskId, { run, opened });
+      this.#running.set(mcpTaskId, { backgroundRequest, opened });
     });
-    const cancel = (): void => run.abort();
+    const cancel = (): void => backgroundRequest.abort();
     call.signal.addEventListener("abort", cancel, { once: true });
-    const view = runRequest(this.#deps, this.#jobs, prepared, saveOptions, run.call());
+    const view = runRequest(this.#deps, this.#jobs, prepared, saveOptions, backgroundRequest.call());
     view.catch(() => undefined);
     try {
-      const first = await Promise.race([opening.promise, view]);
-      if (!("record" in first)) return { view: first };
-      this.#storeOutcomeWhenEnded(first.mcpTask, run, view);
-      return { working: this.#working(first) };
+      const mcpTaskOrView = await Promise.race([opening.promise, view]);
+      if (!("record" in mcpTaskOrView)) return { view: mcpTaskOrView };
+      this.#storeOutcomeWhenEnded(mcpTaskOrView.mcpTask, backgroundRequest, view);
+      return { working: this.#buildWorkingStatus(mcpTaskOrView) };
     } catch (error) {
       call.signal.throwIfAborted();
       if (!(error instanceof McpTaskNotNeededError)) throw error;
@@ -103,29 +103,30 @@ export class McpTasks implements McpTaskOperations<RequestView> {
   async resumeAndGetStatus(mcpTask: McpTask): Promise<McpTaskStatus<RequestView> | null> {
     const running = this.#running.get(mcpTask.mcpTaskId);
     // Another process may have cancelled the MCP task.
-    if (mcpTask.end?.kind === "cancelled") running?.run.abort();
+    if (mcpTask.end?.kind === "cancelled") running?.backgroundRequest.abort();
     const record = (await this.#deps.ledger.get(mcpTask.targetId)) ?? running?.opened.record;
     if (record === undefined) return null;
     const opened = { mcpTask, record };
-    if (mcpTask.end !== null) return await this.#ended(opened, mcpTask.end);
-    if (running !== undefined) return this.#working(opened);
+    if (mcpTask.end !== null) return await this.#buildEndedStatus(opened, mcpTask.end);
+    if (running !== undefined) return this.#buildWorkingStatus(opened);
     // Report `working` even after a failed attempt, because the job of this process may be about to repeat the request
     // free of charge.
     const isDrivenHere = this.#jobs.findRunning(record.recordId) !== undefined;
-    if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
+    if (isDrivenHere)
+      return hasFailedAttempt(opened) ? this.#buildWorkingStatus(opened) : this.#resume(opened);
     // The process that holds the record's lease works for the MCP task. If no process holds the lease, this process
     // resumes the work.
     const acquired = await this.#deps.ledger.acquireLease(record);
     const openMcpTask = { mcpTask, record: acquired.record };
     return acquired.isOurs && !this.#running.has(mcpTask.mcpTaskId)
       ? this.#resume(openMcpTask)
-      : this.#working(openMcpTask);
+      : this.#buildWorkingStatus(openMcpTask);
   }
 
   async cancel(knownMcpTask: McpTask): Promise<void> {
     const { ledger, clock } = this.#deps;
     const { mcpTaskId, end } = await ledger.store.mcpTasks.cancel(knownMcpTask, clock.wallMs());
-    if (end?.kind === "cancelled") this.#running.get(mcpTaskId)?.run.abort();
+    if (end?.kind === "cancelled") this.#running.get(mcpTaskId)?.backgroundRequest.abort();
   }
 
   /** Stops storing how requests end. Called at the shutdown, when requests end only because the process stops. */
@@ -138,15 +139,20 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     const { input, originalPrompt, take } = record;
     if (input === null || take === null) throw new Error("an MCP task of a request that is not known");
     const { fileName } = mcpTask.saveOptions;
-    const run = new BackgroundRequest(this.#deps, mcpTask, mcpTask.saveOptions, () => undefined);
-    this.#running.set(mcpTask.mcpTaskId, { run, opened });
+    const backgroundRequest = new BackgroundRequest(
+      this.#deps,
+      mcpTask,
+      mcpTask.saveOptions,
+      () => undefined,
+    );
+    this.#running.set(mcpTask.mcpTaskId, { backgroundRequest, opened });
     const prepared: PreparedRequest = { input, originalPrompt, take, fileName, isListed: true };
     this.#storeOutcomeWhenEnded(
       mcpTask,
-      run,
-      runRequest(this.#deps, this.#jobs, prepared, mcpTask.saveOptions, run.call()),
+      backgroundRequest,
+      runRequest(this.#deps, this.#jobs, prepared, mcpTask.saveOptions, backgroundRequest.call()),
     );
-    return this.#working(opened);
+    return this.#buildWorkingStatus(opened);
   }
 
   /**
@@ -155,17 +161,19 @@ export class McpTasks implements McpTaskOperations<RequestView> {
    */
   #storeOutcomeWhenEnded(
     { mcpTaskId, targetId }: McpTask,
-    run: BackgroundRequest,
+    backgroundRequest: BackgroundRequest,
     view: Promise<RequestView>,
   ): void {
     const { ledger, log } = this.#deps;
     view
       .then(
-        ({ audio }) => this.#write(mcpTaskId, run, audio === null ? null : { kind: "done" }),
-        (thrown: unknown) => this.#write(mcpTaskId, run, this.#endOfError(thrown, run)),
+        ({ audio }) => this.#write(mcpTaskId, backgroundRequest, audio === null ? null : { kind: "done" }),
+        (thrown: unknown) =>
+          this.#write(mcpTaskId, backgroundRequest, this.#toRequestEnd(thrown, backgroundRequest)),
       )
       .finally(async () => {
-        if (this.#running.get(mcpTaskId)?.run === run) this.#running.delete(mcpTaskId);
+        if (this.#running.get(mcpTaskId)?.backgroundRequest === backgroundRequest)
+          this.#running.delete(mcpTaskId);
         const isUndriven = !this.#isClosed && this.#jobs.findRunning(targetId) === undefined;
         if (isUndriven) await ledger.store.releaseLease(targetId);
       })
@@ -173,8 +181,8 @@ export class McpTasks implements McpTaskOperations<RequestView> {
   }
 
   /** Returns the outcome to store for an error; `null` for an error that says nothing about the request. */
-  #endOfError(thrown: unknown, run: BackgroundRequest): RequestEnd | null {
-    if (run.signal.aborted || thrown instanceof McpTaskEndedError) return null;
+  #toRequestEnd(thrown: unknown, backgroundRequest: BackgroundRequest): RequestEnd | null {
+    if (backgroundRequest.signal.aborted || thrown instanceof McpTaskEndedError) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
     const error = thrown instanceof AudioError ? thrown : internalError(thrown);
     // These codes mean that the store is unavailable or the process is stopping.
@@ -182,10 +190,14 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     return isTransient ? null : { kind: "error", error: toStoredError(error) };
   }
 
-  async #write(mcpTaskId: string, run: BackgroundRequest, end: RequestEnd | null): Promise<void> {
+  async #write(
+    mcpTaskId: string,
+    backgroundRequest: BackgroundRequest,
+    end: RequestEnd | null,
+  ): Promise<void> {
     const { ledger, clock } = this.#deps;
     const running = this.#running.get(mcpTaskId);
-    if (end === null || running?.run !== run || this.#isClosed) return;
+    if (end === null || running?.backgroundRequest !== backgroundRequest || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
     // Do not store an error while another process holds the lease. That process may still repeat the request, and then
@@ -194,7 +206,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     await ledger.store.mcpTasks.end(opened.mcpTask, end, clock.wallMs());
   }
 
-  async #ended(
+  async #buildEndedStatus(
     { mcpTask, record }: McpTaskWithRecord,
     stored: McpTaskEnd,
   ): Promise<McpTaskStatus<RequestView>> {
@@ -212,7 +224,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
   }
 
   /** Describes a running MCP task by the sentence that a waiting call shows as progress. */
-  #working({ mcpTask, record }: McpTaskWithRecord): WorkingStatus {
+  #buildWorkingStatus({ mcpTask, record }: McpTaskWithRecord): WorkingStatus {
     const job = this.#jobs.findRunning(record.recordId);
     const kind = this.#running.has(mcpTask.mcpTaskId) ? "starting" : "following";
     const message = describePhase(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);

@@ -16,15 +16,15 @@ const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting
 /**
  * Finds a paid record that has the same text and take number, but other pronunciations.
  *
- * @param found the record with the present pronunciations
+ * @param exactMatch the record with the present pronunciations
  * @returns `null` if there is none, or if `found` is already paid or saved
  */
 export async function findOtherPronunciation(
   deps: RequestDeps,
   { input, originalPrompt, take }: PreparedRequest,
-  found: ResolvedRecord,
+  exactMatch: ResolvedRecord,
 ): Promise<ResolvedRecord | null> {
-  const { record, file, notes } = found;
+  const { record, file, notes } = exactMatch;
   if (file !== null || mayBeCharged(record)) return null;
   const { baseUrl, apiKeyId } = deps.ledger.identity;
   const fingerprint = deriveRequestFingerprint(baseUrl, restoreOriginalInput(input, originalPrompt), take);
@@ -47,14 +47,14 @@ const buildOtherPronunciationNote = (take: number): string =>
 /** Whether a part's text has been paid for, but never with the present pronunciations. */
 export async function hasOtherPronunciation(
   { ledger }: Pick<RequestDeps, "ledger">,
-  { input: given, originalPrompt = null, take }: PartRequest,
+  { input: partInput, originalPrompt = null, take }: PartRequest,
 ): Promise<boolean> {
-  const input = canonicalizeInput(given);
+  const input = canonicalizeInput(partInput);
   const fingerprint = deriveRequestFingerprint(
     ledger.identity.baseUrl,
     restoreOriginalInput(input, originalPrompt),
     take,
   );
-  const paid = (await ledger.findByOriginalFingerprint(fingerprint)).filter(mayBeCharged);
-  return paid.length > 0 && paid.every((record) => record.input !== input);
+  const chargeableRecords = (await ledger.findByOriginalFingerprint(fingerprint)).filter(mayBeCharged);
+  return chargeableRecords.length > 0 && chargeableRecords.every((record) => record.input !== input);
 }

@@ -3,7 +3,7 @@ import type { RequestRecord } from "../../ledger/record.ts";
 
 const HANDLE_PATTERN = /^req-([0-9a-f]{32})$/;
 
-export const requestHandleOf = (record: Pick<RequestRecord, "recordId">): string => `req-${record.recordId}`;
+export const toRequestHandle = (record: Pick<RequestRecord, "recordId">): string => `req-${record.recordId}`;
 
 /** Extracts the record id from a handle; `undefined` if the text is not a handle. */
-export const recordIdOfRequestHandle = (text: string): string | undefined => HANDLE_PATTERN.exec(text)?.[1];
+export const parseRequestHandle = (text: string): string | undefined => HANDLE_PATTERN.exec(text)?.[1];

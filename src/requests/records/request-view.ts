@@ -3,7 +3,7 @@ import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../../contract/audio-task.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
-import { requestHandleOf } from "./request-handle.ts";
+import { toRequestHandle } from "./request-handle.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 /** Audio on disk. */
@@ -62,7 +62,7 @@ export interface ViewFacts {
 export function buildRequestView(record: RequestRecord, facts: ViewFacts): RequestView {
   return {
     taskId: record.taskId,
-    requestHandle: requestHandleOf(record),
+    requestHandle: toRequestHandle(record),
     status: record.status === "unresolved" ? "waiting" : record.status,
     isUnresolved: record.status === "unresolved",
     take: record.take,

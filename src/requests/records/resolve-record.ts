@@ -9,7 +9,7 @@ import { deriveConcurrencySlotState, type RequestRecord } from "../../ledger/rec
 import type { RequestDeps } from "../deps.ts";
 import { fetchTask } from "../job/fetch-task.ts";
 import { findSaved } from "./find-saved.ts";
-import { recordIdOfRequestHandle } from "./request-handle.ts";
+import { parseRequestHandle } from "./request-handle.ts";
 
 /** A request with everything that identifies it in the ledger. */
 export interface PreparedRequest {
@@ -90,9 +90,9 @@ export async function resolveRecord(
   signal: AbortSignal,
   deadline?: Deadline,
 ): Promise<ResolvedRecord> {
-  const fresh = buildNewRecord(deps, prepared);
-  const records = await deps.ledger.findByFingerprint(fresh.requestFingerprint);
-  const ownRecord = records.find(({ apiKeyId }) => apiKeyId === fresh.apiKeyId);
+  const newRecord = buildNewRecord(deps, prepared);
+  const records = await deps.ledger.findByFingerprint(newRecord.requestFingerprint);
+  const ownRecord = records.find(({ apiKeyId }) => apiKeyId === newRecord.apiKeyId);
   const hasConcurrencySlot = ownRecord !== undefined && deriveConcurrencySlotState(ownRecord) !== null;
   const savedCopy = hasConcurrencySlot ? null : await findSavedAmong(deps, records, prepared.fileName);
   if (savedCopy !== null) return { ...savedCopy, notes: [] };
@@ -111,7 +111,7 @@ export async function resolveRecord(
       notes: [],
     };
   }
-  return { record: fresh, file: null, notes: describeOtherKeys(otherRecords) };
+  return { record: newRecord, file: null, notes: describeOtherKeys(otherRecords) };
 }
 
 /** Notes for a request that also has a record of another API key. */
@@ -224,7 +224,7 @@ export async function resolveRecordOfTask(
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<RequestRecord | null> {
-  const namedRecordId = recordIdOfRequestHandle(taskIdOrHandle);
+  const namedRecordId = parseRequestHandle(taskIdOrHandle);
   if (namedRecordId !== undefined) {
     const record = await deps.ledger.get(namedRecordId);
     if (record !== null) return record;
@@ -247,8 +247,13 @@ export async function resolveRecordOfTask(
 }
 
 /** The note for a caller that uses the task id of a failed earlier attempt. */
-export function describeEarlierTask({ taskId, earlierTaskIds }: RequestRecord, asked: string): string[] {
-  if (!earlierTaskIds.includes(asked)) return [];
+export function describeEarlierTask(
+  { taskId, earlierTaskIds }: RequestRecord,
+  requestedTaskId: string,
+): string[] {
+  if (!earlierTaskIds.includes(requestedTaskId)) return [];
   const again = taskId === null ? "" : `, as task ${taskId}`;
-  return [`Task ${asked} failed and was refunded; the same request was tried again by itself${again}.`];
+  return [
+    `Task ${requestedTaskId} failed and was refunded; the same request was tried again by itself${again}.`,
+  ];
 }

@@ -20,7 +20,7 @@ import { fetchTask } from "../job/fetch-task.ts";
 import type { JobRunner } from "../job/job-runner.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../records/find-saved.ts";
-import { requestHandleOf } from "../records/request-handle.ts";
+import { toRequestHandle } from "../records/request-handle.ts";
 import type { RequestView } from "../records/request-view.ts";
 import { assertTaskId, buildEmptyRecord, resolveRecordOfTask } from "../records/resolve-record.ts";
 import { buildSavedView } from "../records/saved-view.ts";
@@ -76,7 +76,7 @@ export async function downloadTask(
 }
 
 function notReadyError(record: Pick<RequestRecord, "taskId" | "status" | "recordId">): AudioError {
-  const id = record.taskId ?? requestHandleOf(record);
+  const id = record.taskId ?? toRequestHandle(record);
   return new AudioError("not_ready", `Task ${id} is still ${record.status}.`, {
     retryable: true,
     taskId: id,
@@ -96,7 +96,7 @@ async function resendUnresolved(
     if (jobs.findRunning(record.recordId) !== undefined) throw notReadyError(record);
     if (record.refusal !== null) throw fromStoredError(record.refusal.error);
     throw new AudioError("not_ready", "This request has not been accepted yet, so there is no audio of it.", {
-      taskId: requestHandleOf(record),
+      taskId: toRequestHandle(record),
       remedy: "Repeat the generate_audio call that made it; nothing was charged.",
     });
   }

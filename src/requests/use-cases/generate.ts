@@ -82,7 +82,7 @@ export async function runRequest(
   const call = startDeadline(givenCall, deps.clock);
   const { idempotencyKey } = buildNewRecord(deps, prepared);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const exactMatch = await findWithinWait(deps, prepared, call, idempotencyKey);
+    const exactMatch = await resolveWithinWait(deps, prepared, call, idempotencyKey);
     const resolved = (await findOtherPronunciation(deps, prepared, exactMatch)) ?? {
       ...exactMatch,
       notes: [...(prepared.notes ?? []), ...exactMatch.notes],
@@ -97,7 +97,7 @@ export async function runRequest(
   });
 }
 
-async function findWithinWait(
+async function resolveWithinWait(
   deps: RequestDeps,
   prepared: PreparedRequest,
   call: CallWithDeadline,

@@ -10,7 +10,7 @@ import { fromStoredError } from "../../ledger/stored-error.ts";
 import { containsWords } from "../../search-words.ts";
 import type { RequestDeps } from "../deps.ts";
 import { createFileOwnerFilter } from "../records/file-owner-filter.ts";
-import { requestHandleOf } from "../records/request-handle.ts";
+import { toRequestHandle } from "../records/request-handle.ts";
 import { parseStoredInput } from "../records/stored-input.ts";
 
 const EXCERPT_CODE_POINTS = 80;
@@ -65,7 +65,7 @@ export interface ListedRequest {
   readonly isTooLarge: boolean;
 }
 
-function countCredits(record: RequestRecord): number | null {
+function deriveShownCredits(record: RequestRecord): number | null {
   if (record.billing === null) return null;
   if (record.status === "failed") return record.billing.charged_credits ?? 0;
   return record.billing.charged_credits ?? record.billing.reserved_credits;
@@ -83,7 +83,7 @@ async function toListedRequest(
   const audioPath = await findNewestExisting(own.filter(isInItsFormat), root);
   return {
     taskId: record.taskId,
-    handle: requestHandleOf(record),
+    handle: toRequestHandle(record),
     status: record.status,
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
     voice: input?.voice ?? null,
@@ -95,7 +95,7 @@ async function toListedRequest(
         : deriveRequestFingerprint(record.baseUrl, record.input, 1).slice(0, INPUT_HASH_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
-    credits: countCredits(record),
+    credits: deriveShownCredits(record),
     audioPath,
     missingPath: audioPath === null ? (record.files.findLast(isInItsFormat)?.path ?? null) : null,
     wrongFormatPath: await findNewestExisting(

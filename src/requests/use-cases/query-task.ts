@@ -54,7 +54,7 @@ async function reportRecordedTask(
   throwIfRefused(jobs, record);
   if (record.taskId === null && call.waitMs === 0)
     return await resumeUnacceptedAndReport(deps, jobs, record, call);
-  if (isFresh(record, call, deps)) {
+  if (wasPolledRecently(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "resume");
     return buildRequestView(record, { replayed: true });
@@ -105,7 +105,11 @@ async function resumeUnacceptedAndReport(
  * Whether a call that does not wait can be answered from the ledger, because the task was polled within the last poll
  * interval.
  */
-function isFresh({ polledAtMs, isGone }: RequestRecord, call: Call, { clock, timing }: RequestDeps): boolean {
+function wasPolledRecently(
+  { polledAtMs, isGone }: RequestRecord,
+  call: Call,
+  { clock, timing }: RequestDeps,
+): boolean {
   if (call.waitMs > 0 || isGone) return false;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : clock.wallMs() - polledAtMs;
   return sincePollMs >= 0 && sincePollMs < timing.pollIntervalMs;

@@ -29,9 +29,9 @@ export function unknownResourceError(): AudioError {
   });
 }
 
-type Located = { readonly record: RequestRecord; readonly file: SavedFile };
+type LocatedFile = { readonly record: RequestRecord; readonly file: SavedFile };
 
-async function locate(deps: RequestDeps, uri: string): Promise<Located | null> {
+async function locate(deps: RequestDeps, uri: string): Promise<LocatedFile | null> {
   const taskId = TASK_URI.exec(uri)?.[1];
   if (taskId === undefined) {
     const path = nullIfThrows(() => fileURLToPath(uri));
@@ -59,8 +59,8 @@ function nullIfThrows<T>(compute: () => T): T | null {
  * Finds the record of a path. Several records may have saved a file under this path, so the hash shows whose audio is
  * there now.
  */
-async function locatePath(deps: RequestDeps, path: string): Promise<Located | null> {
-  let recorded: Located | null = null;
+async function locatePath(deps: RequestDeps, path: string): Promise<LocatedFile | null> {
+  let recorded: LocatedFile | null = null;
   for (const record of await deps.ledger.findByPath(path)) {
     for (const file of record.files.filter((candidate) => candidate.path === path)) {
       if (await isIntact(file, deps.folder.root)) return { record, file };
@@ -74,7 +74,7 @@ async function locatePath(deps: RequestDeps, path: string): Promise<Located | nu
 /**
  * Tries other spellings of a path, because clients and file systems change the spelling (VS Code lowers drive letters).
  */
-async function locateSpelling(deps: RequestDeps, path: string): Promise<Located | null> {
+async function locateSpelling(deps: RequestDeps, path: string): Promise<LocatedFile | null> {
   for (const spelling of await findOtherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
     // Compare the content of the file, because a path with a similar spelling may be that of another file.

@@ -10,15 +10,17 @@ import { type Breath, type Gap, splitBreaths } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
 /**
- * Maximum length of the audio: five times the 120 s at which the charge stops rising. Only the longest prompts in
- * syllabic scripts come close to this maximum.
+ * Maximum length of the audio in seconds. The charge stops rising at 120 s; this is five times as long. Only the
+ * longest prompts in syllabic scripts come close to this maximum.
  */
 const MAX_AUDIO_SECONDS = 600;
 /** Amplitude of the loudest sample at volume 1. It is below 0.5, so that volume 2 does not clip. */
 const PEAK = 0.42;
 const SEMITONES_PER_OCTAVE = 12;
 
-/** Seconds of silence after a breath at speed 1. A higher speed shortens the silence like the speech. */
+/**
+ * Seconds of silence after a breath at speed 1. A higher speed shortens the silence by the same factor as the speech.
+ */
 const GAP_SECONDS: Readonly<Record<Gap, number>> = { none: 0.03, short: 0.16, long: 0.32 };
 const LEAD_SECONDS = 0.06;
 const TAIL_SECONDS = 0.1;

@@ -7,7 +7,7 @@ import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
 import type { Client } from "../client.ts";
-import { asAudioError, findRemedy, renderErrorResult } from "../error-result.ts";
+import { findRemedy, renderErrorResult, toAudioError } from "../error-result.ts";
 import { detectClientTraits, type ServerDeps, toCallResult } from "../run-tool.ts";
 import { buildMcpTaskDetails } from "./mcp-task-result.ts";
 import { requireMcpTasks } from "./tasks-capability.ts";
@@ -44,13 +44,13 @@ export async function answerMcpTaskRequest(
       return await answer(taskRequest, (await deps.toolDeps.narrations()).mcpTaskOperations, renderNarration);
     }
     // Let `claimFirstSuccess` always return true, so that repeated requests get the same result. Otherwise only the
-    // first result would ask the assistant to tell the user the path.
+    // first result would ask the assistant to tell the user the file's path.
     return await answer(taskRequest, mcpTaskOperations, (view) =>
       renderTask(view, { claimFirstSuccess: () => true }),
     );
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
-    const error = asAudioError(thrown, params, []);
+    const error = toAudioError(thrown, params, []);
     deps.log.info(`${method} answered ${error.code}`);
     const text = deps.redact(`${error.code}: ${error.message} What to do: ${findRemedy(error)}`);
     throw new ProtocolError(ProtocolErrorCode.InternalError, text, { code: error.code });

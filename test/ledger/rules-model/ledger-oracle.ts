@@ -190,7 +190,7 @@ export class LedgerOracle {
   ): void {
     const held = this.records.get(recordId);
     const stored = textOf(held?.record);
-    if (!answer.written) {
+    if (!answer.isWritten) {
       if (answer.recordJson !== stored) throw new Violation("records", "a write shows another value");
       if (stored === textOf(known) || stored === textOf(after)) {
         throw new Violation("wait", "a write was refused for no reason");

@@ -507,7 +507,7 @@ class Run {
         after,
         sendOutcome: tries === 0 ? sendOutcome : undefined,
       });
-      if (answer.written) {
+      if (answer.isWritten) {
         process.known.set(recordId, after);
         return;
       }
@@ -591,8 +591,8 @@ class Run {
     await this.#options.sound.transact({
       durability: "survives_process_kill",
       locks: [],
-      load: [],
-      decide: () => ({ result: undefined, save: [save] }),
+      loadStatements: [],
+      decide: () => ({ result: undefined, saveStatements: [save] }),
     });
     this.#truth.emptied(key);
   }

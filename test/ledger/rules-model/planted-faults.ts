@@ -37,8 +37,8 @@ const RECORD = "SELECT * FROM agm_records";
 const STATE = "UPDATE agm_api_keys SET state";
 const PLACE_DATE = "UPDATE agm_records SET concurrency_slot_since_steady_ms";
 
-const isAdmission = ({ load }: Transaction<unknown>): boolean =>
-  load.some(({ sql: text }) => text.includes(PLACES));
+const isAdmission = ({ loadStatements }: Transaction<unknown>): boolean =>
+  loadStatements.some(({ sql: text }) => text.includes(PLACES));
 
 function meddled(sound: SqlEngine, { asks, sees, saves }: Meddling): SqlEngine {
   return {
@@ -53,10 +53,10 @@ function meddled(sound: SqlEngine, { asks, sees, saves }: Meddling): SqlEngine {
     transact: (transaction) =>
       sound.transact({
         ...transaction,
-        load: asks?.(transaction) ?? transaction.load,
+        loadStatements: asks?.(transaction) ?? transaction.loadStatements,
         decide: (facts) => {
-          const { result, save } = transaction.decide(sees?.(facts, transaction) ?? facts);
-          return { result, save: saves?.(save, facts, transaction) ?? save };
+          const { result, saveStatements } = transaction.decide(sees?.(facts, transaction) ?? facts);
+          return { result, saveStatements: saves?.(saveStatements, facts, transaction) ?? saveStatements };
         },
       }),
   };
@@ -71,14 +71,14 @@ const fault = (name: string, rules: readonly Rule[], meddling: Meddling): Plante
 /** Changes the rows of each statement that contains a text. */
 function withRows(
   facts: TransactionReads,
-  { load }: Transaction<unknown>,
+  { loadStatements }: Transaction<unknown>,
   text: string,
   change: (row: object) => object | null,
 ): TransactionReads {
   const changed = (rows: Rows): Rows =>
     rows.flatMap((row) => (typeof row === "object" && row !== null ? (change(row) ?? []) : []));
   const loaded = facts.loaded.map((rows, at) =>
-    load[at]?.sql.includes(text) === true ? changed(rows) : rows,
+    loadStatements[at]?.sql.includes(text) === true ? changed(rows) : rows,
   );
   return { ...facts, loaded };
 }
@@ -98,8 +98,11 @@ function withState(facts: TransactionReads, change: (state: ApiKeyState) => ApiK
   };
 }
 
-function savingState(save: readonly Statement[], change: (state: ApiKeyState) => ApiKeyState): Statement[] {
-  return save.map((statement) => {
+function savingState(
+  saveStatements: readonly Statement[],
+  change: (state: ApiKeyState) => ApiKeyState,
+): Statement[] {
+  return saveStatements.map((statement) => {
     const [text, ...names] = statement.values;
     if (!statement.sql.startsWith(STATE)) return statement;
     const state = change(parseApiKeyState(String(text), Number.POSITIVE_INFINITY));
@@ -107,8 +110,8 @@ function savingState(save: readonly Statement[], change: (state: ApiKeyState) =>
   });
 }
 
-const without = (save: readonly Statement[], text: string): Statement[] =>
-  save.filter((statement) => !statement.sql.startsWith(text));
+const without = (saveStatements: readonly Statement[], text: string): Statement[] =>
+  saveStatements.filter((statement) => !statement.sql.startsWith(text));
 
 type RateSlot = ApiKeyState["rateSlots"][number];
 
@@ -116,10 +119,10 @@ type RateSlot = ApiKeyState["rateSlots"][number];
 const whenReleased = (
   change: (before: RateSlot, after: RateSlot | undefined) => RateSlot | null,
 ): Meddling => ({
-  saves: (save, facts, transaction) => {
-    if (isAdmission(transaction)) return save;
+  saves: (saveStatements, facts, transaction) => {
+    if (isAdmission(transaction)) return saveStatements;
     const before = stateOf(facts).rateSlots.filter(({ isPending }) => isPending);
-    return savingState(save, (state) => {
+    return savingState(saveStatements, (state) => {
       const kept = state.rateSlots.filter(
         ({ sendId, isPending }) => isPending || !before.some((rateSlot) => rateSlot.sendId === sendId),
       );
@@ -135,7 +138,8 @@ const whenReleased = (
 
 export const plantedFaults: readonly PlantedFault[] = [
   fault("the state's update of an admission is lost", ["rate", "repeat"], {
-    saves: (save, _facts, transaction) => (isAdmission(transaction) ? without(save, STATE) : save),
+    saves: (saveStatements, _facts, transaction) =>
+      isAdmission(transaction) ? without(saveStatements, STATE) : saveStatements,
   }),
   fault("concurrency slots are hidden", ["in flight"], {
     sees: (facts, transaction) => withRows(facts, transaction, PLACES, () => null),
@@ -144,8 +148,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     sees: (facts, transaction) => withRows(facts, transaction, SUM, () => ({ credits: 0 })),
   }),
   fault("only the key's own records count for the budget", ["budget", "sums"], {
-    asks: ({ load, locks }) =>
-      load.map((statement) =>
+    asks: ({ loadStatements, locks }) =>
+      loadStatements.map((statement) =>
         statement.sql.includes(SUM)
           ? sql(
               "SELECT sum(spend_credits) AS credits FROM agm_records WHERE api_key_id = ? AND spend_bucket > ?",
@@ -155,7 +159,9 @@ export const plantedFaults: readonly PlantedFault[] = [
           : statement,
       ),
   }),
-  fault("nothing is subtracted from sums", ["sums"], { saves: (save) => without(save, "UPDATE agm_spend") }),
+  fault("nothing is subtracted from sums", ["sums"], {
+    saves: (saveStatements) => without(saveStatements, "UPDATE agm_spend"),
+  }),
   fault("leases are dropped", ["lease"], {
     sees: (facts, transaction) =>
       withRows(facts, transaction, RECORD, (row) => ({ ...row, lease_owner: null })),
@@ -223,7 +229,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     whenReleased((before, after) => after ?? { ...before, isPending: false }),
   ),
   fault("heartbeats are forgotten", ["rate", "in flight", "repeat"], {
-    saves: (save) => savingState(save, (state) => ({ ...state, heartbeatSteadyMsByProcess: {} })),
+    saves: (saveStatements) =>
+      savingState(saveStatements, (state) => ({ ...state, heartbeatSteadyMsByProcess: {} })),
   }),
   fault("heartbeats keep rate slots and no concurrency slots", ["in flight"], {
     sees: (facts, transaction) =>
@@ -255,7 +262,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   }),
   fault("a shorter pause replaces a longer one", ["pause"], {
     sees: (facts, transaction) =>
-      transaction.load.length === 0 ? withState(facts, (state) => ({ ...state, cooldown: null })) : facts,
+      transaction.loadStatements.length === 0
+        ? withState(facts, (state) => ({ ...state, cooldown: null }))
+        : facts,
   }),
   {
     name: "the clock runs ahead in every third transaction",
@@ -282,8 +291,8 @@ export const plantedFaults: readonly PlantedFault[] = [
         : facts,
   }),
   fault("the concurrency slot of a task that has ended stays", ["wait"], {
-    saves: (save) =>
-      save.map((statement) => {
+    saves: (saveStatements) =>
+      saveStatements.map((statement) => {
         const status = statement.values[3];
         if (!statement.sql.startsWith("INSERT INTO agm_records") || status !== "failed") return statement;
         const values = statement.values.map((value, at) => (at === 8 ? "accepted" : value));
@@ -291,6 +300,6 @@ export const plantedFaults: readonly PlantedFault[] = [
       }),
   }),
   fault("concurrency slots from before a restart stay in the future", ["wait"], {
-    saves: (save) => without(save, PLACE_DATE),
+    saves: (saveStatements) => without(saveStatements, PLACE_DATE),
   }),
 ];

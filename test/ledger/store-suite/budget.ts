@@ -68,7 +68,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
       const record = await setup.create("accepted");
       await setup.change(record, { spend: { credits: 20, atMs: bench().wallMs() } });
       const late = await setup.write(record, { spend: { credits: 99, atMs: bench().wallMs() } });
-      expect(late.written).toBe(false);
+      expect(late.isWritten).toBe(false);
       expect(await spent(setup)).toBe(20);
     });
 

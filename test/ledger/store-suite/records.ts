@@ -23,7 +23,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       ];
       expect(await all()).not.toContain(part.recordId);
       expect(await all()).toContain(shown.recordId);
-      const open = { resumableOnly: true, limit: 10 } as const;
+      const open = { mustBeResumable: true, limit: 10 } as const;
       expect(idsOf(await setup.store().recordSearch.list({ apiKeys: "own", ...open }))).toContain(
         part.recordId,
       );
@@ -44,7 +44,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       const record = await setup.put(setup.record());
       const next = await setup.change(record, { fileName: "first.mp3" });
       const late = await setup.write(record, { fileName: "late.mp3" });
-      expect(late).toEqual({ written: false, recordJson: toRow(next).recordJson });
+      expect(late).toEqual({ isWritten: false, recordJson: toRow(next).recordJson });
       expect(await setup.stored(record)).toEqual(next);
     });
 
@@ -60,15 +60,15 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
         durability: "survives_power_cut" as const,
       };
       expect(await setup.store().write(anew)).toEqual({
-        written: false,
+        isWritten: false,
         recordJson: toRow(record).recordJson,
       });
-      expect(await setup.remove(record)).toEqual({ written: true });
+      expect(await setup.remove(record)).toEqual({ isWritten: true });
       expect(await setup.stored(record)).toBeUndefined();
       // A deletion is repeated if its answer is lost.
-      expect(await setup.remove(record)).toEqual({ written: true });
-      expect(await setup.write(record, {})).toEqual({ written: false, recordJson: undefined });
-      expect(await setup.store().write(anew)).toEqual({ written: true });
+      expect(await setup.remove(record)).toEqual({ isWritten: true });
+      expect(await setup.write(record, {})).toEqual({ isWritten: false, recordJson: undefined });
+      expect(await setup.store().write(anew)).toEqual({ isWritten: true });
     });
 
     it("releases a rate slot whether it takes effect or not", async () => {
@@ -84,7 +84,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
         {},
         { sendOutcome: { sendId: second.sendId, outcome: "unsent" } },
       );
-      expect(lost.written).toBe(false);
+      expect(lost.isWritten).toBe(false);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
       bench().advance(50_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
@@ -213,11 +213,11 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       expect(await ids({ apiKeys: "own", limit: 1 })).toBe("4");
       expect(await ids({ status: "succeeded" })).toBe("43");
       expect(await ids({ status: "queued", apiKeys: "own" })).toBe("");
-      expect(await ids({ resumableOnly: true })).toBe("542");
-      expect(await ids({ resumableOnly: true, limit: 1 })).toBe("5");
-      expect(await ids({ resumableOnly: true, apiKeys: "own" })).toBe("4");
-      expect(await ids({ resumableOnly: true, status: "succeeded", apiKeys: "own" })).toBe("4");
-      expect(await ids({ resumableOnly: true, status: "failed" })).toBe("");
+      expect(await ids({ mustBeResumable: true })).toBe("542");
+      expect(await ids({ mustBeResumable: true, limit: 1 })).toBe("5");
+      expect(await ids({ mustBeResumable: true, apiKeys: "own" })).toBe("4");
+      expect(await ids({ mustBeResumable: true, status: "succeeded", apiKeys: "own" })).toBe("4");
+      expect(await ids({ mustBeResumable: true, status: "failed" })).toBe("");
     });
 
     it("reflect each write, with the current value", async () => {
@@ -234,7 +234,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
         listed,
       ]);
       expect(
-        await setup.store().recordSearch.list({ apiKeys: "own", resumableOnly: true, limit: 9 }),
+        await setup.store().recordSearch.list({ apiKeys: "own", mustBeResumable: true, limit: 9 }),
       ).toEqual([]);
       await setup.remove(ended);
       expect(await setup.store().recordSearch.list({ apiKeys: "own", limit: 9 })).toEqual([]);

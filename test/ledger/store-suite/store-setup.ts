@@ -109,7 +109,7 @@ export class StoreSetup {
     const newRow = toRow(record);
     const durability = "survives_process_kill";
     const answer = await this.store().write({ apiKeyId, recordId, expectedRevision, newRow, durability });
-    if (!answer.written) throw new Error("not written");
+    if (!answer.isWritten) throw new Error("not written");
     return record;
   }
 
@@ -204,7 +204,7 @@ export class StoreSetup {
       sendOutcome === undefined ? {} : { sendOutcome },
       processId,
     );
-    if (!answer.written) throw new Error("not written");
+    if (!answer.isWritten) throw new Error("not written");
     return { ...record, ...changes, revision: record.revision + 1 };
   }
 

@@ -11,12 +11,16 @@ export interface EncodedAudio {
   readonly audioSeconds: number;
 }
 
-/** Returns the input rate in Hz that {@link encode} needs for a request with `sampleRate`. */
+/** Returns the input rate in Hz that {@link encode} needs. `sampleRate` is the rate that the request states. */
 export function chooseEncoderRateHz(format: OutputFormat, sampleRate: SampleRate): number {
   return format === "ogg_opus" ? chooseOpusRateHz(sampleRate) : sampleRate;
 }
 
-/** Encodes samples in the requested format. @param samples mono, -1 to 1, at {@link chooseEncoderRateHz} */
+/**
+ * Encodes samples in the requested format.
+ *
+ * @param samples mono, -1 to 1, at the rate that {@link chooseEncoderRateHz} returns
+ */
 export async function encode(
   samples: Float32Array,
   format: OutputFormat,

@@ -3,8 +3,8 @@ import type { SampleRate } from "../../../contract/audio-format.ts";
 
 const HEADER_BYTES = 4;
 /**
- * Length in bytes of a mono frame's side information. The Info frame leaves these bytes 0, so that decoders that do not
- * know Info frames play silence.
+ * Length in bytes of a mono frame's side information. In the Info frame these bytes are 0, so that a decoder without
+ * support for Info frames plays silence.
  */
 const SIDE_INFO_BYTES = { mpeg1: 17, mpeg2: 9 };
 const HAS_FRAMES_BYTES_TABLE = 0x07;

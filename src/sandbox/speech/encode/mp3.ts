@@ -1,6 +1,6 @@
 /**
  * Encodes MP3 at a constant bitrate. The sound fills whole frames, so all players agree on its length. Players play the
- * encoder's delay as leading silence. In exchange, up to as much silence is cut from the beginning of the samples.
+ * encoder's delay as leading silence. To compensate, silence of at most the same length is cut from the beginning.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
@@ -42,8 +42,8 @@ function takeFirstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRa
 }
 
 /**
- * Counts the leading samples that are exactly 0, up to the length of the encoder's delay. The delay replaces these
- * samples.
+ * Counts the leading samples that are exactly 0, up to the length of the encoder's delay. These samples can be cut,
+ * because players play the delay as silence.
  */
 function countReplaceableSilence(samples: Float32Array): number {
   const loud = samples.findIndex((sample) => sample !== 0);
@@ -78,8 +78,7 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
  * Encodes samples as an MP3 file with an Info frame.
  *
  * @param samples mono, -1 to 1, at `sampleRate`
- * @returns the file, and the number of samples that players play: at most the length of `samples` plus the delay plus
- *   one frame
+ * @returns the file, and the number of samples that players play, which includes the delay and fills the last frame
  */
 export async function encodeMp3(
   samples: Float32Array,

@@ -26,7 +26,7 @@ function computeChecksum(bytes: Uint8Array): number {
   return crc >>> 0;
 }
 
-/** Returns a packet's segment table entries: 255 for each full segment, then the rest, which may be 0. */
+/** Returns a packet's segment table entries: 255 for each full segment, then the length of the rest, which may be 0. */
 function buildLacing(packet: Uint8Array): number[] {
   const full = Math.floor(packet.length / SEGMENT_BYTES);
   return [...Array<number>(full).fill(SEGMENT_BYTES), packet.length % SEGMENT_BYTES];

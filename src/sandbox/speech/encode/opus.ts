@@ -23,7 +23,10 @@ const COMPLEXITY = 5;
 /** Serial number of the Ogg stream. It is fixed, so that the same request gives the same bytes. */
 const SERIAL = 0x5eecb00c;
 
-/** Returns the input rate that {@link encodeOpus} needs. libopus lacks 32,000 and 44,100 Hz, so these use 48,000. */
+/**
+ * Returns the input rate that {@link encodeOpus} needs. libopus supports neither 32,000 nor 44,100 Hz. Samples for
+ * these rates must have 48,000 Hz instead.
+ */
 export function chooseOpusRateHz(sampleRate: SampleRate): OpusRate {
   return sampleRate === 32000 || sampleRate === 44100 ? 48000 : sampleRate;
 }
@@ -77,8 +80,7 @@ async function encodePackets(
  * Encodes samples as an Opus file in Ogg.
  *
  * @param samples mono, -1 to 1, at the rate that {@link chooseOpusRateHz} returns for `sampleRate`
- * @param sampleRate the requested rate in Hz; the header states this rate as the input sample rate, which no decoder
- *   needs
+ * @param sampleRate the requested rate in Hz; the header states this rate, but decoders do not need it
  */
 export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate): Promise<Uint8Array> {
   const rateHz = chooseOpusRateHz(sampleRate);

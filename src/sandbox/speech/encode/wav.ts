@@ -30,7 +30,7 @@ export function buildWavHeader(sampleRateHz: number, dataBytes: number): Uint8Ar
   return header;
 }
 
-/** Encodes samples as a WAV file. @param samples mono, -1 to 1 */
+/** Encodes mono samples from -1 to 1 as a WAV file. */
 export function encodeWav(samples: Float32Array, sampleRateHz: number): Uint8Array {
   const data = toPcm16Bytes(samples);
   return joinBytes([buildWavHeader(sampleRateHz, data.length), data]);

@@ -2,8 +2,8 @@
 import type { create } from "@alexanderolsen/libsamplerate-js";
 
 /**
- * All rates are multiples of this step, so that a block boundary falls on a whole sample at the old rate and at the new
- * one.
+ * All rates are multiples of this step, so that a block boundary falls on a whole sample at the old and at the new
+ * rate.
  */
 export const RATE_STEP_HZ = 100;
 /**

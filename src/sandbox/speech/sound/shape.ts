@@ -40,7 +40,7 @@ export function brighten(samples: Float32Array, rateHz: number, brightness: numb
   }
 }
 
-/** Ramps both ends to zero, in place, so that joins do not click. */
+/** Fades both ends to zero, in place, so that no click is heard where two pieces are joined. */
 export function fadeEnds(samples: Float32Array, rateHz: number): void {
   const length = Math.min(Math.round(FADE_SECONDS * rateHz), Math.floor(samples.length / 2));
   for (let index = 0; index < length; index++) {

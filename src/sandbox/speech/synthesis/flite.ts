@@ -25,7 +25,7 @@ const OVERSHOOT_POWER = 1.15;
 export interface FliteRequest {
   readonly tokens: readonly SpeechToken[];
   readonly voice: FliteVoice;
-  /** Mean pitch of the intonation. The engine limits it to the range from 50 to 500 Hz. */
+  /** Mean pitch of the intonation. The engine limits the pitch to the range from 50 to 500 Hz. */
   readonly meanF0Hz: number;
   /** Factor of the duration: 2 is twice as long. */
   readonly durationStretch: number;
@@ -47,8 +47,8 @@ function computeAskedF0Hz(voice: FliteVoice, f0Hz: number): number {
 }
 
 /**
- * The text inside a `<phoneme>` element. It is a placeholder: the engine speaks the phones in its place, and heeds only
- * its punctuation.
+ * A placeholder for the text inside a `<phoneme>` element. The engine speaks the element's phones instead of this text,
+ * and heeds only the punctuation in the text.
  */
 const PHONES_NAME = "x";
 

@@ -11,7 +11,7 @@ export interface VoiceTraits {
   readonly formantShift: number;
   /** Factor of the engine's own speaking rate: 1.1 is a tenth faster. */
   readonly tempo: number;
-  /** Change of treble: 0 keeps the engine's timbre, 1 about doubles the amplitude above 1.5 kHz. */
+  /** Change of treble: 0 keeps the engine's timbre, 1 roughly doubles the amplitude above 1.5 kHz. */
   readonly brightness: number;
 }
 
@@ -26,9 +26,8 @@ function buildTraits(
 }
 
 /**
- * Settings of each preset. The pitch that the engine is asked for is the mean pitch divided by the formant shift. This
- * quotient must be between 110 and 220 Hz, so that an octave up or down stays within the engine's limits of 50 to 500
- * Hz.
+ * Settings of each preset. The program asks the engine for the mean pitch divided by the formant shift. This quotient
+ * must be between 110 and 220 Hz, so that an octave up or down stays within the engine's limits of 50 to 500 Hz.
  */
 const VOICES: Readonly<Record<VoiceId, VoiceTraits>> = {
   stokie_en: buildTraits("awb", 112, 0.96, 1.05, 0.2),

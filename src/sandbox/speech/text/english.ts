@@ -4,8 +4,8 @@ import type { SpeechToken } from "./tokens.ts";
 /** Number of letters in the longest word that the engine's letter-to-sound rules accept. */
 const MAX_LETTERS = 16;
 /**
- * Maximum number of consecutive digits that are read as a quantity. A number with more is read digit by digit, like a
- * code.
+ * Maximum number of consecutive digits that are read as a quantity. A number with a longer run of digits is read digit
+ * by digit, like a code.
  */
 const MAX_QUANTITY_DIGITS = 6;
 
@@ -29,7 +29,11 @@ const UNSTRIPPABLE: Readonly<Record<string, string>> = {
 /** The replacement for any Latin letter that has neither an ASCII equivalent nor an entry in {@link UNSTRIPPABLE}. */
 const STRANGE_LETTER = "a";
 
-/** Converts a word to one or more tokens. @param word Latin letters and apostrophes, in lower case */
+/**
+ * Converts a word to one or more tokens.
+ *
+ * @param word Latin letters and apostrophes, in lower case
+ */
 export function readEnglishWord(word: string): SpeechToken[] {
   const ascii = [...word.normalize("NFD").replace(/\p{M}/gu, "")]
     .map((letter) => (/[a-z']/.test(letter) ? letter : (UNSTRIPPABLE[letter] ?? STRANGE_LETTER)))
@@ -39,7 +43,11 @@ export function readEnglishWord(word: string): SpeechToken[] {
   return pieces.map((text) => ({ kind: "word", text }));
 }
 
-/** Converts a number to tokens. @param number ASCII digits, with points, commas or colons between them */
+/**
+ * Converts a number to tokens.
+ *
+ * @param number ASCII digits, with points, commas or colons between them
+ */
 export function readEnglishNumber(number: string): SpeechToken[] {
   const longest = Math.max(...number.split(/\D+/).map((digits) => digits.length));
   const isQuantity = longest <= MAX_QUANTITY_DIGITS && number.length <= MAX_LETTERS;

@@ -33,7 +33,7 @@ const romaji = createSpellingReader([
   ["v", "v"],
 ]);
 
-/** Converts kana to tokens. @param text a run of hiragana or katakana */
+/** Converts a run of hiragana or katakana to tokens. */
 export async function readKana(text: string): Promise<SpeechToken[]> {
   const { toRomaji } = await import("wanakana");
   return toRomaji(text)
@@ -44,7 +44,7 @@ export async function readKana(text: string): Promise<SpeechToken[]> {
 
 const DIGIT_WORDS = "zero ichi ni san yon go roku nana hachi kyuu".split(" ");
 
-/** Reads a digit in Japanese. @param digit 0 to 9 */
+/** Reads a digit from 0 to 9 in Japanese. */
 export function readJapaneseDigit(digit: number): SpeechToken[] {
   return toPhoneTokens(romaji(DIGIT_WORDS[digit] ?? ""), "penultimate");
 }

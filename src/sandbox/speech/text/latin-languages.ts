@@ -112,17 +112,22 @@ const DIGIT_WORDS: Readonly<Record<SpelledLanguage, readonly string[]>> = {
 
 /**
  * Matches Spanish and Portuguese words that are stressed on the last syllable. These words end in a consonant other
- * than n, s and m, or in an accented vowel. An n or s may follow the accented vowel.
+ * than n, s and m, or in an accented vowel. After the accented vowel, `o`, `n` or `s` may follow, as in `não` or
+ * `inglés`.
  */
 const STRESSED_AT_END = /(?:[^aeiouáéíóúâêôãõnsm]|[áéíóúâêôã]o?)[ns]?$/u;
 
-/** Reads a word by its language's rules. @param word in lower case and composed form, with its accents */
+/**
+ * Reads a word by its language's rules.
+ *
+ * @param word in lower case and composed form, with its accents
+ */
 export function readSpelledWord(word: string, language: SpelledLanguage): SpeechToken[] {
   const stress = language !== "id" && STRESSED_AT_END.test(word) ? "last" : "penultimate";
   return toPhoneTokens(READERS[language](word), stress);
 }
 
-/** Reads a digit in the given language. @param digit 0 to 9 */
+/** Reads a digit from 0 to 9 in the given language. */
 export function readSpelledDigit(digit: number, language: SpelledLanguage): SpeechToken[] {
   return readSpelledWord(DIGIT_WORDS[language][digit] ?? "", language);
 }

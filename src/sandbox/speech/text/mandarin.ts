@@ -70,8 +70,8 @@ const FINALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Vowels that approximate the i of pinyin, by the initial before it. After these initials, the i is spoken as a
- * syllabic consonant.
+ * For each initial of pinyin, the vowel that approximates a following i, as in `shi` or `zi`. After these initials, the
+ * i is spoken as a syllabic consonant.
  */
 const HELD_I: Readonly<Record<string, string>> = {
   zh: "er",
@@ -115,7 +115,7 @@ export async function readHan(text: string): Promise<SpeechToken[]> {
 
 const DIGIT_SYLLABLES = "ling yi er san si wu liu qi ba jiu".split(" ");
 
-/** Reads a digit in Mandarin. @param digit 0 to 9 */
+/** Reads a digit from 0 to 9 in Mandarin. */
 export function readMandarinDigit(digit: number): SpeechToken[] {
   return toPhoneTokens(toPinyinPhones(DIGIT_SYLLABLES[digit] ?? ""));
 }

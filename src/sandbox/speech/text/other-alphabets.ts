@@ -43,7 +43,11 @@ function makeUpSyllable(codePoint: number): string {
   return `${onset} ${vowel}`;
 }
 
-/** Converts a word to tokens. @param word letters of any script, in lower case and composed form */
+/**
+ * Converts a word to tokens.
+ *
+ * @param word letters of any script, in lower case and composed form
+ */
 export function readOtherScript(word: string): SpeechToken[] {
   const phones = [...word].map((letter) => {
     const codePoint = letter.codePointAt(0) ?? 0;

@@ -15,10 +15,13 @@ export type SpeechToken =
 export const SHORT_PAUSE: SpeechToken = { kind: "pause", length: "short" };
 export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
 
-/** The stressed vowel of a word, counted from the end. A word with a single vowel has its stress on that vowel. */
+/** Says which vowel of a word is stressed. A word with a single vowel is stressed on that vowel. */
 export type Stress = "last" | "penultimate";
 
-/** Maximum number of phones passed to the engine as one word, because the engine plans each word as a whole. */
+/**
+ * Maximum number of phones passed to the engine as one word. A longer word, such as a long run of kana, is split,
+ * because the engine plans each word as a whole.
+ */
 const MAX_PHONES = 24;
 
 /**
