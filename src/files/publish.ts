@@ -38,8 +38,8 @@ export async function publish(
 ): Promise<PublishOutcome> {
   const target = join(folder, name);
   const outcome = await publishByLink(temporaryPath, target, makeLink);
-  const moveResult = outcome === "unsupported" ? await renameIfFree(temporaryPath, folder, name) : outcome;
-  if (moveResult === "published") {
+  const nameOutcome = outcome === "unsupported" ? await renameIfFree(temporaryPath, folder, name) : outcome;
+  if (nameOutcome === "published") {
     await removeIfPresent(temporaryPath);
     return "published";
   }

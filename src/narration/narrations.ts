@@ -29,7 +29,7 @@ import {
   withoutEndedProcesses,
 } from "./state/narration-callers.ts";
 import {
-  choosesOtherFiles,
+  changesFiles,
   type NarrateChanges,
   previewState,
   withNarrateCall,
@@ -189,7 +189,7 @@ class NarrationOperations implements Narrations {
     const narration = await loadOrPlanWithCheckedName(this.#loadDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
-      narration.state.status === "finished" && !choosesOtherFiles(narration.state, changes, narration.plan);
+      narration.state.status === "finished" && !changesFiles(narration.state, changes, narration.plan);
     const planToApprove = await this.#findPlanToApprove(source, narration, changes);
     if (changes.stop || changes.maxCredits === null || hasWantedFiles || planToApprove !== null) {
       return { view: await this.narrate(source, changes, call) };

@@ -95,17 +95,17 @@ function explainNotInline({ inline }: ToolResult, client: ClientTraits): string 
 }
 
 export async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<CallToolResult> {
-  const whyNot = explainNotInline(answer, client);
-  const noted = withNote(answer, whyNot);
-  const content: ContentBlock[] = [{ type: "text", text: noted.text }];
-  if (client.mayGetLinks && noted.link !== undefined) {
-    const { uri, name, mimeType, sizeBytes } = noted.link;
+  const notInlineReason = explainNotInline(answer, client);
+  const resultWithNote = withNote(answer, notInlineReason);
+  const content: ContentBlock[] = [{ type: "text", text: resultWithNote.text }];
+  if (client.mayGetLinks && resultWithNote.link !== undefined) {
+    const { uri, name, mimeType, sizeBytes } = resultWithNote.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
-  if (noted.inline !== undefined && whyNot === null)
-    content.push(await buildInlineBlock(noted.inline, client));
-  const _meta = noted.meta === undefined ? {} : { _meta: { ...noted.meta } };
-  return { content, structuredContent: noted.structured, ..._meta };
+  if (resultWithNote.inline !== undefined && notInlineReason === null)
+    content.push(await buildInlineBlock(resultWithNote.inline, client));
+  const _meta = resultWithNote.meta === undefined ? {} : { _meta: { ...resultWithNote.meta } };
+  return { content, structuredContent: resultWithNote.structured, ..._meta };
 }
 
 /** Adds the note to the text and to the structured content, because each must be complete on its own. */

@@ -90,7 +90,8 @@ const EVENTS = {
 type EventName = keyof typeof EVENTS;
 
 /**
- * `status credits`; `=`: the same record; `polled`: only the poll's time changes.
+ * Each cell is the status and the spent credits after the event, such as `queued 150`. `=` means that the record does
+ * not change, and `polled` that only the time of the last poll changes.
  */
 const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
   waiting: {

@@ -1,10 +1,10 @@
 /** The response to the call that starts a narration, before its run has taken the lease. */
 import { expect, it, vi } from "vitest";
 import { createNarrations } from "../../src/narration/narrations.ts";
-import { makeDeps, silentService } from "../requests/bundle.ts";
+import { createFailingService, makeDeps } from "../requests/request-setup.ts";
 
 it("the first answer never says that the process has ended, however slow the ledger is", async () => {
-  const { deps, clock } = await makeDeps(silentService);
+  const { deps, clock } = await makeDeps(createFailingService);
   const { ledger, folder, log } = deps;
   const isHeldUp = Promise.withResolvers<string>();
   vi.spyOn(ledger.store.narrations, "acquireLease").mockReturnValue(isHeldUp.promise);

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { createRequests } from "../../src/requests/requests.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
-import { makeDeps, silentService } from "./bundle.ts";
+import { createFailingService, makeDeps } from "./request-setup.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -23,7 +23,7 @@ it.each([DAY_MS, -DAY_MS])(
     const askedAtMs: number[] = [];
     let submissions = 0;
     const { clock, deps } = await makeDeps((time) => ({
-      ...silentService(),
+      ...createFailingService(),
       submit: async () => {
         submissions += 1;
         return { ...endless, status: "queued" };

@@ -5,7 +5,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { makeDeps, silentService } from "./bundle.ts";
+import { createFailingService, makeDeps } from "./request-setup.ts";
 
 const RUNNING: ObservedTask = {
   taskId: "task",
@@ -30,7 +30,7 @@ it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its accep
   let submissions = 0;
   const taskId = () => `task-${submissions}`;
   const { clock, deps } = await makeDeps((time) => ({
-    ...silentService(),
+    ...createFailingService(),
     submit: async () => {
       submissions += 1;
       acceptedAtMs = time.steadyMs();

@@ -5,12 +5,12 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { AudioError } from "../../src/errors.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { makeDeps, silentService } from "./bundle.ts";
+import { createFailingService, makeDeps } from "./request-setup.ts";
 
 const MINUTE_MS = 60_000;
 
 it("a job without a free rate slot gives up after 65 minutes, unsent and retryable", async () => {
-  const { clock, deps } = await makeDeps(silentService);
+  const { clock, deps } = await makeDeps(createFailingService);
   let isLeft = false;
   vi.spyOn(deps.limits.submissions, "waitForAdmission").mockImplementation(
     (_create, signal) =>

@@ -71,8 +71,9 @@ function placeParts(
   request: JoinRequest,
 ): { placedParts: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
   const [first] = parts;
-  const before = first === undefined ? [] : buildSilenceBefore(first, request.parts[0]?.startSeconds ?? 0);
-  let samples = before.length * SILENCE_SAMPLES;
+  const silenceBefore =
+    first === undefined ? [] : buildSilenceBefore(first, request.parts[0]?.startSeconds ?? 0);
+  let samples = silenceBefore.length * SILENCE_SAMPLES;
   const placedParts = parts.map((part, index): PlacedPart => {
     const next = parts[index + 1];
     const position = samples + part.samples + (next?.head.preSkip ?? 0) - (first?.head.preSkip ?? 0);
@@ -83,7 +84,7 @@ function placeParts(
     samples += part.samples + silence.length * SILENCE_SAMPLES;
     return placed;
   });
-  return { placedParts, samples, before };
+  return { placedParts, samples, before: silenceBefore };
 }
 
 const computeSpan = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({

@@ -19,7 +19,7 @@ interface Page {
   /** `false` for a note or another page beside the main text. */
   readonly isLinear: boolean;
   /** Whether the page is the cover, the table of contents, or another list such as the index. */
-  readonly isMatter: boolean;
+  readonly isBookMatter: boolean;
 }
 
 interface TocEntry {
@@ -203,7 +203,7 @@ export function parsePackage(archive: BookArchive): BookPackage {
     if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
     if (!archive.has(page)) throw refusedBookError(`names ${shortenName(page)}, which is not in it`);
-    return [{ path: page, isLinear, isMatter: item.isNav || matter.has(item.path) }];
+    return [{ path: page, isLinear, isBookMatter: item.isNav || matter.has(item.path) }];
   });
   if (pages.length === 0) throw refusedBookError("names no pages in an order");
   const nav = [...items.values()].find(({ isNav }) => isNav);

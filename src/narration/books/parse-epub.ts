@@ -43,14 +43,14 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
 }
 
 /** Minimum length of prose at which a page is read although the book marks it as its cover, contents or index. */
-const PROSE_CODE_UNITS = 1000;
+const MIN_PROSE_CODE_UNITS = 1000;
 const SENTENCE_CODE_UNITS = 60;
 
 function hasProse({ blocks }: HtmlPage): boolean {
   const prose = blocks.flatMap(({ block }) =>
     block.kind === "paragraph" && block.text.length >= SENTENCE_CODE_UNITS ? [block.text.length] : [],
   );
-  return prose.reduce((sum, units) => sum + units, 0) >= PROSE_CODE_UNITS;
+  return prose.reduce((sum, units) => sum + units, 0) >= MIN_PROSE_CODE_UNITS;
 }
 
 /** Leaves out a whole page. Adds its text to `skipped`, so that a remark quotes its first words. */
@@ -69,7 +69,7 @@ export function parseEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
   const { title, author, pages, contents } = parsePackage(archive);
   const blocks: SourceBlock[] = [];
   const readPaths = new Set<string>();
-  for (const { path, isLinear, isMatter } of pages) {
+  for (const { path, isLinear, isBookMatter } of pages) {
     // Each page is read once, even if the book lists it twice.
     if (readPaths.has(path)) continue;
     readPaths.add(path);
@@ -77,7 +77,7 @@ export function parseEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
     if (html === null) continue;
     assertSpeakable(html);
     const page = parseHtmlPage(normalizeLines(html), true, skipped);
-    if ((isMatter && !hasProse(page)) || isContents(page)) leaveOut("book_matter", page, skipped);
+    if ((isBookMatter && !hasProse(page)) || isContents(page)) leaveOut("book_matter", page, skipped);
     else if (!isLinear) leaveOut("aside", page, skipped);
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });

@@ -92,14 +92,14 @@ function findNextPart({
   hasUnsentPart,
   isOutOfCredits,
 }: NarrationProgress): number {
-  const atWork = new Set(
+  const workingTasks = new Set(
     partStates.flatMap((state, index) => (state === "working" ? [firstEqualParts[index]] : [])),
   );
-  const first = (wanted: PartState): number =>
-    partStates.findIndex((state, index) => state === wanted && !atWork.has(firstEqualParts[index]));
-  const sentPart = first("sent");
+  const findFirstInState = (wanted: PartState): number =>
+    partStates.findIndex((state, index) => state === wanted && !workingTasks.has(firstEqualParts[index]));
+  const sentPart = findFirstInState("sent");
   const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
-  return sentPart !== -1 || !mayBeginNew ? sentPart : first("to_do");
+  return sentPart !== -1 || !mayBeginNew ? sentPart : findFirstInState("to_do");
 }
 
 const hasSaved = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
@@ -112,9 +112,13 @@ const hasAllParts = (file: Pick<FileProgress, "partIndexes">, partStates: readon
   hasSaved(file, partStates) &&
   file.partIndexes.every((part) => partStates[part] === "saved" || partStates[part] === "left_out");
 
-const joinStep = ({ files, partStates }: NarrationProgress, file: number, isWhole: boolean): DriverStep => ({
+const joinStep = (
+  { files, partStates }: NarrationProgress,
+  file: number,
+  isComplete: boolean,
+): DriverStep => ({
   kind: "join",
   fileIndex: file,
   partIndexes: files[file]?.partIndexes.filter((part) => partStates[part] === "saved") ?? [],
-  isComplete: isWhole,
+  isComplete,
 });

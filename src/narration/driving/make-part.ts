@@ -22,7 +22,10 @@ export type PartOutcome =
  * Errors that may disappear when a running part ends, because credits that were reserved but not charged then become
  * free.
  */
-const MAY_FIT_LATER: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
+const CREDIT_ERROR_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "budget_exceeded",
+  "max_credits_reached",
+]);
 
 /**
  * Makes and saves a part.
@@ -42,7 +45,7 @@ export async function makePart(
     if (error instanceof NotWantedError) return { kind: "not_wanted" };
     if (call.signal.aborted) return await readOutcome(partOperations, request);
     const audioError = error instanceof AudioError ? error : internalError(error);
-    if (MAY_FIT_LATER.has(audioError.code)) return { kind: "out_of_credits", error: audioError };
+    if (CREDIT_ERROR_CODES.has(audioError.code)) return { kind: "out_of_credits", error: audioError };
     if (!concernsOnePart(audioError)) return { kind: "blocked", error: audioError };
     const record = await partOperations.findRecord(request);
     const isRefunded =

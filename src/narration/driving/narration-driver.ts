@@ -286,6 +286,6 @@ export class NarrationDriver {
     const problems = [...ofNarration, ...this.#partTable.problems];
     const state = await this.#state.storeEnd(isComplete, this.#partTable.savedPartCount, problems);
     this.updateState(state);
-    return this.#state.isAsInspected(state);
+    return this.#state.hasInspectedChoices(state);
   }
 }

@@ -83,11 +83,14 @@ export function buildShortPartsRemarks({
  */
 function buildPauseRemarks(
   { parts, hasWrittenPauses }: NarrationPlan,
-  { parts: unbroken }: NarrationPlan,
+  { parts: planWithoutPauses }: NarrationPlan,
   pausesAfterParagraphs: boolean,
 ): Remark[] {
   const written = hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : [];
-  return [...toRemarks("text", written), ...buildPauseCostRemarks(parts, unbroken, pausesAfterParagraphs)];
+  return [
+    ...toRemarks("text", written),
+    ...buildPauseCostRemarks(parts, planWithoutPauses, pausesAfterParagraphs),
+  ];
 }
 
 function buildPauseCostRemarks(

@@ -102,7 +102,7 @@ export function buildInheritedRemarks(
  * The text before the first heading gets a remark if it has at least this length and the plan has at least this number
  * of chapters. This text counts as a chapter.
  */
-const FRONT_SECONDS = 60;
+const MIN_FRONT_SECONDS = 60;
 const MIN_CHAPTERS_WITH_FRONT = 4;
 
 /** Reports a long text before the first chapter. It may be a table of contents, which the caller can leave out. */
@@ -111,7 +111,7 @@ function buildFrontRemarks({ parts, chapters, chosen }: NarrationPlan): string[]
     return [];
   const front = parts.filter(({ chapterIndex }) => chapterIndex === 0);
   const seconds = front.reduce((sum, { estimatedSeconds }) => sum + estimatedSeconds, 0);
-  if (seconds < FRONT_SECONDS) return [];
+  if (seconds < MIN_FRONT_SECONDS) return [];
   const length = `about ${Math.round(seconds / 60)} min`;
   return [
     `Before the first chapter, ${length} are spoken, such as a title page or a table of contents; chapters "1-last" leaves them out.`,

@@ -56,7 +56,7 @@ export const withoutCallers = (state: NarrationState): NarrationState =>
     : { ...state, callerProcesses: [] };
 
 /** The time when an MCP task ends, and the totals of the narration at that time. Both are kept for the MCP task. */
-export interface EndFacts {
+export interface EndTotals {
   readonly atMs: number;
   readonly totals: NarrationTotals;
 }
@@ -65,7 +65,7 @@ export interface EndFacts {
 export function endMcpTasksOfNarration(
   open: readonly McpTask[],
   { status, problems, files }: NarrationState,
-  { atMs, totals }: EndFacts,
+  { atMs, totals }: EndTotals,
 ): McpTask[] {
   if (status === "running") return [];
   const end: NarrationMcpTaskEnd = { kind: "ended", status, problems, files, totals };
@@ -77,7 +77,7 @@ export function withCancelledMcpTask(
   state: NarrationState,
   open: readonly McpTask[],
   cancelledMcpTaskId: string,
-  { atMs, totals }: EndFacts,
+  { atMs, totals }: EndTotals,
 ): { readonly state: NarrationState; readonly mcpTask: McpTask | null } {
   const mcpTask = open.find((other) => other.mcpTaskId === cancelledMcpTaskId);
   if (mcpTask === undefined) return { state, mcpTask: null };

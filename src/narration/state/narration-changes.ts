@@ -66,7 +66,7 @@ export function previewState(
 }
 
 /** Whether a call changes the audio or the names of the narration's files. */
-export function choosesOtherFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
+export function changesFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
   const isToRename =
     changes.mayReplace && state.files.some(({ conflictingName }) => conflictingName !== null);
   return (

@@ -1,6 +1,7 @@
 /**
- * Runs the jobs of this process, at most one per record. A job first acquires the lease of its record, or follows the
- * record. It ends at the latest when the file is saved.
+ * Runs the jobs of this process, at most one per record. A job acquires the lease of its record, and works on the
+ * record until the file is saved, the task has failed, or nobody wants it any more. If another process has the lease,
+ * the job follows that process.
  */
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
@@ -113,9 +114,9 @@ export class JobRunner {
       if (job.signal.aborted) return { kind: "no_result" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
-      const explained = toAudioErrorWithIds(job, error);
-      if (job.ownsLease) await this.#storeRefusal(job, explained);
-      return { kind: "error", error: explained };
+      const errorWithIds = toAudioErrorWithIds(job, error);
+      if (job.ownsLease) await this.#storeRefusal(job, errorWithIds);
+      return { kind: "error", error: errorWithIds };
     } finally {
       limits.heartbeats.stopRenewingLease(job.record.recordId);
       const { recordId } = job.record;

@@ -2,9 +2,9 @@
 import {
   ARTICLES,
   CHAPTER_WORDS,
+  NOT_HEADING_WORDS,
   NUMBER_CONNECTORS,
   ORDINAL_SUFFIXES,
-  OTHER_NUMBERED_WORDS,
   PART_WORDS,
 } from "./chapter-words.ts";
 import { type NumeralStyle, parseNumeral } from "./numerals.ts";
@@ -110,7 +110,7 @@ function matchWordForm(
   const number = parseNumeral(groups["number"] ?? "");
   // `XVII. One Night` begins with its number; "One" belongs to the title.
   const isNumber = parseNumeral(groups["word"] ?? "")?.style === "roman";
-  if (number === null || isNumber || OTHER_NUMBERED_WORDS.has(word)) return null;
+  if (number === null || isNumber || NOT_HEADING_WORDS.has(word)) return null;
   const name = word === "chap" ? "chapter" : word;
   const level = levelOfWord(name);
   const title = groups["title"] ?? groups["bareTitle"];

@@ -168,7 +168,7 @@ export const ORDINAL_SUFFIXES: ReadonlySet<string> = new Set(
  * Words that are not the name of a heading, although they stand beside a number. These are names of other things, such
  * as `Figure 2`, and also articles and connectors: `THE` in `THE FIRST ACT`.
  */
-export const OTHER_NUMBERED_WORDS: ReadonlySet<string> = new Set([
+export const NOT_HEADING_WORDS: ReadonlySet<string> = new Set([
   ...WORDS_OF_ALL_LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),
   ...ARTICLES,
   ...NUMBER_CONNECTORS,

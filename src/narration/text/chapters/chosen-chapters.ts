@@ -97,7 +97,7 @@ function findChaptersByNumber(chapters: Chapters, wanted: string): readonly numb
 }
 
 /** Returns a chapter with its subchapters. A chapter whose heading is the title of the whole book is returned alone. */
-function withInner(chapters: Chapters, index: number): number[] {
+function withSubchapters(chapters: Chapters, index: number): number[] {
   const level = chapters[index]?.level ?? null;
   const indexes = [index];
   const isTitle =
@@ -138,7 +138,7 @@ export function parseChapterChoice(chapters: Chapters, wanted: string): number[]
     if (found.length === 0 || HALF_RANGE.test(choice)) throw refusedChoiceError(chapters, choice);
     if (found.length > 1 && !isNumbers) throw ambiguousChoiceError(chapters, choice, found);
     // A range already contains all chapters up to its last chapter. Add the subchapters of the last chapter.
-    return [...found, ...found.slice(-1).flatMap((index) => withInner(chapters, index))];
+    return [...found, ...found.slice(-1).flatMap((index) => withSubchapters(chapters, index))];
   });
   return [...new Set(indexes)].sort((one, other) => one - other);
 }

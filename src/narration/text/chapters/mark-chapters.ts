@@ -96,7 +96,7 @@ export function markChapters(
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
   const hasChapters = forms.some(({ level, key }) => level > 1 || ENDS_WITH_ACT.test(key));
-  const titled = findLastOccurrences(blocks, hasChapters && !titles.areInContents ? NO_TITLES : titles);
+  const titled = findLastOccurrences(blocks, hasChapters && !titles.areFromContents ? NO_TITLES : titles);
   const headings = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || contentsEntries.has(index) || contents.has(index)) return null;
     const form = sequence.get(index);

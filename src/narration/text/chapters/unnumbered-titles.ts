@@ -13,8 +13,8 @@ const MIN_TITLES = 3;
 const FOUND_SHARE = 0.5;
 const MAX_CONTENTS_LINES = 400;
 /** Minimum length of the text below most titles. Lines of verse and list items have less text below them. */
-const LISTED_TEXT_CODE_UNITS = 400;
-const SPACED_TEXT_CODE_UNITS = 1000;
+const MIN_TEXT_BELOW_LISTED_CODE_UNITS = 400;
+const MIN_TEXT_BELOW_SPACED_CODE_UNITS = 1000;
 /** Minimum number of blank lines above a title. It is lower for titles in capitals. */
 const CAPITALS_BLANK_LINES = 2;
 const OTHER_BLANK_LINES = 3;
@@ -61,10 +61,10 @@ function findShortLines(text: string): Line[] {
   return lines;
 }
 
-/** Whether most titles have at least `leastUnits` of text below them. */
-function areFollowedByText(titles: readonly Line[], end: number, leastUnits: number): boolean {
+/** Whether most titles have at least `minCodeUnits` of text below them. */
+function areFollowedByText(titles: readonly Line[], end: number, minCodeUnits: number): boolean {
   const gaps = titles.map(({ offset }, at) => (titles[at + 1]?.offset ?? end) - offset);
-  return gaps.filter((gap) => gap >= leastUnits).length > gaps.length / 2;
+  return gaps.filter((gap) => gap >= minCodeUnits).length > gaps.length / 2;
 }
 
 /** Returns the titles that a table of contents lists and that stand alone below it. */
@@ -87,7 +87,7 @@ function findListedTitles(lines: readonly Line[], end: number): Line[] {
     .sort((one, other) => one - other)
     .flatMap((at) => lines[at] ?? []);
   const isTable = titles.length >= Math.max(MIN_TITLES, FOUND_SHARE * (lastEntry - first + 1));
-  return isTable && areFollowedByText(titles, end, LISTED_TEXT_CODE_UNITS) ? titles : [];
+  return isTable && areFollowedByText(titles, end, MIN_TEXT_BELOW_LISTED_CODE_UNITS) ? titles : [];
 }
 
 /**
@@ -104,9 +104,10 @@ function findSpacedTitles(lines: readonly Line[], end: number): Line[] {
       blankAbove >= (isInCapitals ? CAPITALS_BLANK_LINES : OTHER_BLANK_LINES),
   );
   const titles = apart.filter(
-    ({ offset }, at) => (apart[at + 1]?.offset ?? end) - offset > LISTED_TEXT_CODE_UNITS,
+    ({ offset }, at) => (apart[at + 1]?.offset ?? end) - offset > MIN_TEXT_BELOW_LISTED_CODE_UNITS,
   );
-  const isSequence = titles.length >= MIN_TITLES && areFollowedByText(titles, end, SPACED_TEXT_CODE_UNITS);
+  const isSequence =
+    titles.length >= MIN_TITLES && areFollowedByText(titles, end, MIN_TEXT_BELOW_SPACED_CODE_UNITS);
   return isSequence ? titles : [];
 }
 
@@ -114,10 +115,10 @@ export interface UnnumberedTitles {
   /** The {@link titleKey} of each title; empty if there is no evidence for titles. */
   readonly keys: ReadonlySet<string>;
   /** Whether the titles were found through a table of contents, and not through the blank lines above them. */
-  readonly areInContents: boolean;
+  readonly areFromContents: boolean;
 }
 
-export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areInContents: false };
+export const NO_TITLES: UnnumberedTitles = { keys: new Set(), areFromContents: false };
 
 /**
  * Finds the titles without a number.
@@ -131,5 +132,5 @@ export function findUnnumberedTitles(text: string): UnnumberedTitles {
   // If blank lines also set off all titles in the table of contents, use all lines that blank lines set off. This adds
   // titles that the table of contents spells differently.
   const titles = inContents.every((line) => spaced.includes(line)) ? spaced : inContents;
-  return { keys: new Set(titles.map(({ key }) => key)), areInContents: titles === inContents };
+  return { keys: new Set(titles.map(({ key }) => key)), areFromContents: titles === inContents };
 }

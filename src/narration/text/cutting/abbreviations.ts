@@ -11,7 +11,7 @@ const TITLES = wordSet(
 );
 
 /** Abbreviations that never end a sentence. */
-const INSIDE = wordSet(
+const NEVER_ENDING = wordSet(
   "vs cf viz approx esp ca dr dra drs sr sra srta prof lic ing ej tlp hlm yth vgl resp al",
 );
 
@@ -61,7 +61,7 @@ export function isAbbreviation(text: string, stop: number, next: string): boolea
   if (OR_END.has(word) || OR_END.has(word.toLowerCase())) return !/\p{Lu}/u.test(next);
   const last = word.slice(word.lastIndexOf(".") + 1);
   if (/^[\p{Lu}\p{Ll}]\p{M}*$/u.test(last)) return !isPronoun(text, stop, word);
-  if (isTitle(last) || INSIDE.has(last)) return true;
+  if (isTitle(last) || NEVER_ENDING.has(last)) return true;
   // Citations such as `164 Mont. 30` and `Cal. § 12`.
   if (/^\p{Lu}\p{L}{0,3}$/u.test(last) && /[\p{Nd}§]/u.test(next)) return true;
   if (next === "§" && /^\p{Lu}/u.test(last)) return true;

@@ -23,8 +23,8 @@ export const measureAppendedWidth = (line: string): number =>
   isCjk(line.charAt(0)) ? 4 : 1 + measureFirstWordLength(line);
 
 /**
- * Counts the line breaks that do not come from wrapping. At such a break, the line above had room for the next word, or
- * it matches `ends`.
+ * Counts the line breaks that do not come from wrapping. A break counts if the line above it had room for the next
+ * word, or if the line above matches `ends`.
  */
 export function countFreeBreaks(lines: readonly string[], ends?: RegExp): number {
   const widths = lines.map(measureLineWidth);

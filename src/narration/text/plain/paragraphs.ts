@@ -1,5 +1,6 @@
 /**
- * Divides plain text into paragraphs. Evidence: blank lines, and the share of lines that end a sentence or are indented.
+ * Divides plain text into paragraphs. Evidence: blank lines, and the share of lines that end a sentence or are
+ * indented.
  */
 import { ENDS_SENTENCE } from "../characters.ts";
 import { MAX_PARAGRAPH_CODE_UNITS, measureAppendedWidth, measureLineWidth } from "./line-shapes.ts";
@@ -8,24 +9,28 @@ import { MAX_PARAGRAPH_CODE_UNITS, measureAppendedWidth, measureLineWidth } from
 const INDENTED_LINE = /^\u3000/;
 /**
  * Matches Chinese and Japanese lines that are indented by spaces. Such lines begin paragraphs only if most of them end
- * a sentence. If fewer do, the whole block may be indented.
+ * a sentence. Otherwise, the whole block may be indented.
  */
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
 /**
- * Minimum number of indented lines and speeches, as a share of the lines that end a sentence. With fewer, indentation
- * does not begin paragraphs.
+ * Minimum ratio of indented lines and speeches to lines that end a sentence. With a smaller ratio, indentation does not
+ * begin paragraphs.
  */
 const MIN_INDENTED_SHARE = 0.5;
-/** Minimum share of lines that end a sentence. With a smaller share, lines are wrapped and not paragraphs. */
+/**
+ * Minimum share of lines that end a sentence in a text with one paragraph per line. With a smaller share, the lines are
+ * wrapped.
+ */
 const MIN_ENDING_SHARE = 0.6;
-/** Fewer lines without blank lines are one paragraph. */
+/**
+ * Minimum number of lines in a text with one paragraph per line. Fewer lines without blank lines are one paragraph.
+ */
 const MIN_LINE_PARAGRAPHS = 3;
 
 /**
- * Matches a heading of a manual page. Such a heading has no small letters, and the lines below it are indented deeper.
- * The first word of the next line would still have fitted on the line of the heading, so the line break is not a wrap.
- * Evidence: sequence.
+ * Matches a possible heading of a manual page: a line without small letters. {@link hasManualHeading} also requires
+ * that the lines below are indented deeper, and that the next word would still have fitted on the line of the heading.
  */
 const MANUAL_HEADING = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const MIN_MANUAL_HEADINGS = 3;

@@ -1,6 +1,6 @@
 /**
- * Tells verse from wrapped prose. Evidence: form (capitals, indentation) and share. In wrapped prose, the first word of a
- * line has no room on the line above; in verse, it often has.
+ * Tells verse from wrapped prose. Evidence: form (capitals, indentation) and share. In wrapped prose, the first word of
+ * a line has no room on the line above; in verse, it often has.
  */
 import { isCjk } from "../characters.ts";
 import {
@@ -17,7 +17,7 @@ import { LIST_MARKER } from "./list-lines.ts";
 
 /** Minimum share of lines that begin with a small letter in wrapped prose. Verse seldom has so many. */
 const MIN_LOWERCASE_SHARE = 0.5;
-/** In wrapped prose, a smaller share of the line breaks has room for the next word on the line above. */
+/** Wrapped prose has a smaller share of line breaks after which the next word would still have fitted above. */
 const MAX_PROSE_FREE_BREAKS_SHARE = 0.2;
 
 /** Whether the lines of an indented block were wrapped at a width. Such a block is not a poem. */
@@ -30,19 +30,22 @@ export function isWrapped(text: string): boolean {
   );
 }
 
-/** Fewer lines may be a sentence that was wrapped once. */
+/** Minimum number of lines in verse. Fewer lines may be a sentence that was wrapped once. */
 const MIN_VERSE_LINES = 3;
-/** Minimum share of lines after the first that begin with a capital. Lines of wrapped prose begin so only by chance. */
+/**
+ * Minimum share of lines that begin with a capital. The first line does not count. In wrapped prose, only some lines
+ * begin with a capital.
+ */
 const MIN_CAPITALS_SHARE = 0.8;
 /**
- * Minimum share of line breaks that no wrap explains, because the next word would still have fitted. With a smaller
- * share, the lines are prose.
+ * Minimum share of line breaks after which the next word would still have fitted on the line above. With a smaller
+ * share, the lines are wrapped prose.
  */
 const MIN_FREE_BREAKS_SHARE = 0.25;
-/** The same for Chinese and Japanese, where a break at the end of a sentence counts as well. */
+/** Minimum share of such breaks in Chinese and Japanese verse. A break at the end of a sentence counts, too. */
 const MIN_CJK_FREE_BREAKS_SHARE = 0.75;
 const CJK_SENTENCE_END = /[。！？；]$/;
-/** Lines of verse are shorter than this length. Lines of prose rarely are. */
+/** Lines of verse are shorter than this length. Most lines of prose are longer. */
 const WIDE_CODE_UNITS = 60;
 
 /**
@@ -79,7 +82,10 @@ export function estimatePageWidth(paragraphs: readonly string[]): number {
   return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whether the width of the page caused the break between two lines: the first has no room for the next word. */
+/**
+ * Whether the width of the page caused the break between two lines: the first line has no room for the first word of
+ * the second line.
+ */
 export function isWrappedPair(
   paragraph: string,
   [, second = ""]: readonly string[],
@@ -91,7 +97,7 @@ export function isWrappedPair(
 
 /** Matches the beginning of a line of verse: a capital letter, a digit or a dash. */
 const BEGINS_VERSE_LINE = new RegExp(`${STARTS_UPPERCASE.source}|^[-–—]`, "u");
-/** Minimum share of such lines in a stanza. */
+/** Minimum share of such lines in a stanza. The first line does not count. */
 const MIN_VERSE_BEGIN_SHARE = 0.6;
 const MAX_VERSE_LINE_CODE_UNITS = 200;
 

@@ -25,20 +25,20 @@ const NAME_ALONE_ON_LINE = new RegExp(
 const ONLY_NAME = /^\s*@?(\p{Lu}[\p{Lu}\p{M}\p{N}'’ -]{0,30}?)\.?\s*(?:\([^()\n]{1,30}\))?\s*$/u;
 const SCENE_HEADING = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
 const MIN_RECURRENCES = 2;
-const MIN_OTHER_RECURRENCES = 3;
+const MIN_VOICELESS_RECURRENCES = 3;
 
 /**
  * Minimum number and minimum share of paragraphs that begin with labels. If both are reached, a turn lasts until the
  * next label.
  */
 const MIN_LABELLED = 4;
-const LABELLED_SHARE = 0.5;
+const MIN_LABELLED_SHARE = 0.5;
 
 /** Matches the position behind each line break, so that `split` keeps the breaks. */
 const LINE_STARTS = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
 
 /** A label with a name that has no voice. It ends the turn before it. */
-const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
+const VOICELESS_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
 const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
 
 const BRACKETED_LINE = /^\s*\[[^[\]]+\][.]?\s*$/;
@@ -66,7 +66,10 @@ const BRACKETED_BETWEEN_SENTENCES = new RegExp(
   "gu",
 );
 const ITALIC_PARENTHESES = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
-/** Matches parentheses with the same words as {@link DIRECTION_BEFORE_WORDS}. */
+/**
+ * Matches parentheses with the same words as {@link DIRECTION_BEFORE_WORDS}. Here, a single word may also end with a
+ * full stop.
+ */
 const PARENTHESISED_BETWEEN_SENTENCES = new RegExp(
   `${AFTER_SENTENCE_END}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
   "gu",
@@ -87,10 +90,10 @@ interface Label {
 }
 
 /** Returns the key of a name. The key ignores case, because a script may have `ANNA` and `voices` may have `Anna`. */
-const labelKey = (name: string): string => collapseSpaces(normalizeLines(name)).toLowerCase();
+const deriveLabelKey = (name: string): string => collapseSpaces(normalizeLines(name)).toLowerCase();
 
 /** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
-const buildPlainLabelKey = (key: string): string =>
+const deriveAccentlessKey = (key: string): string =>
   key
     .normalize("NFD")
     .replace(/[\u0300-\u036f]/g, "")
@@ -131,8 +134,8 @@ export class SpeakerLabels {
   constructor(voices: SpeakersByName) {
     const speakers = new Map<string, Speaker>();
     for (const [name, given] of Object.entries(voices)) {
-      const key = labelKey(name);
-      const rule = this.#brokenRule(key);
+      const key = deriveLabelKey(name);
+      const rule = this.#findNameProblem(key);
       if (rule !== null) {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
       }
@@ -142,14 +145,14 @@ export class SpeakerLabels {
       const speaker = speakers.get(settingsKey) ?? { voice, speed, pitch, volume };
       speakers.set(settingsKey, speaker);
       this.#speakersByKey.set(key, { name, speaker });
-      this.#plainKeys.set(buildPlainLabelKey(key), key);
+      this.#plainKeys.set(deriveAccentlessKey(key), key);
     }
   }
 
   /** Returns the key of a name. If `voices` has the name with other accents, returns the key of that spelling. */
-  #keyOf(name: string): string {
-    const key = labelKey(name);
-    return this.#speakersByKey.has(key) ? key : (this.#plainKeys.get(buildPlainLabelKey(key)) ?? key);
+  #deriveKey(name: string): string {
+    const key = deriveLabelKey(name);
+    return this.#speakersByKey.has(key) ? key : (this.#plainKeys.get(deriveAccentlessKey(key)) ?? key);
   }
 
   /** Returns the names in `voices` with which no line has begun so far. */
@@ -187,7 +190,7 @@ export class SpeakerLabels {
     }
     const counts = new Map<string, number>();
     const count = (form: string, name: string): void => {
-      const key = `${form} ${this.#keyOf(name)}`;
+      const key = `${form} ${this.#deriveKey(name)}`;
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
     for (const text of paragraphs) {
@@ -202,22 +205,22 @@ export class SpeakerLabels {
     }
     for (const [key, number] of counts) {
       const isKnown = this.#speakersByKey.has(key.slice(key.indexOf(" ") + 1));
-      if (number >= (isKnown ? MIN_RECURRENCES : MIN_OTHER_RECURRENCES)) this.#recurring.add(key);
+      if (number >= (isKnown ? MIN_RECURRENCES : MIN_VOICELESS_RECURRENCES)) this.#recurring.add(key);
     }
     this.#hasDotted = [...this.#recurring].some((key) => key.startsWith("dotted "));
     this.#dialogue = findDialogueNames(paragraphs).filter(({ name, count: lines }) => {
-      return lines >= MIN_RECURRENCES && !this.#speakersByKey.has(this.#keyOf(name));
+      return lines >= MIN_RECURRENCES && !this.#speakersByKey.has(this.#deriveKey(name));
     });
     let labelled = 0;
     let all = 0;
     for (const text of paragraphs) {
       if (BRACKETED_LINE.test(text) || PARENTHESISED_LINE.test(text)) continue;
-      const { length } = this.#labelOf(text, true)?.label ?? "";
-      if (length > 0 || OTHER_LABEL.test(text)) labelled += 1;
+      const { length } = this.#findLabel(text, true)?.label ?? "";
+      if (length > 0 || VOICELESS_LABEL.test(text)) labelled += 1;
       // Do not count a paragraph that is only a label, because it belongs to the paragraph below.
       if (length === 0 || text.slice(length).trim() !== "") all += 1;
     }
-    this.#turnsContinue = labelled >= MIN_LABELLED && labelled >= LABELLED_SHARE * all;
+    this.#turnsContinue = labelled >= MIN_LABELLED && labelled >= MIN_LABELLED_SHARE * all;
   }
 
   /**
@@ -229,17 +232,17 @@ export class SpeakerLabels {
   splitIntoTurns(paragraph: string, skipped: SkippedList): Turn[] {
     if (this.#speakersByKey.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
     const turns: Array<{ speaker: Speaker | null; text: string; isLabelled: boolean }> = [];
-    const whole = this.#labelOf(paragraph, true);
+    const whole = this.#findLabel(paragraph, true);
     const lines =
       whole === null
         ? paragraph.split(LINE_STARTS)
-        : [whole.label, ...this.#speech(paragraph, whole, skipped).split(LINE_STARTS)];
+        : [whole.label, ...this.#removeLabel(paragraph, whole, skipped).split(LINE_STARTS)];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
         if (line.trim() !== "") skipped.add("direction", line.trim().replace(ITALIC_MARK, ""));
         continue;
       }
-      const found = index === 0 ? whole : this.#labelOf(line, false);
+      const found = index === 0 ? whole : this.#findLabel(line, false);
       const last = turns.at(-1);
       if (found !== null) {
         this.#speaking.add(found.key);
@@ -247,10 +250,13 @@ export class SpeakerLabels {
         const isVoiceless = entry === undefined;
         turns.push({
           speaker: entry?.speaker ?? null,
-          text: isVoiceless ? line : this.#speech(line, found, skipped),
+          text: isVoiceless ? line : this.#removeLabel(line, found, skipped),
           isLabelled: true,
         });
-      } else if (OTHER_LABEL.test(line) && (last === undefined || last.speaker !== null || last.isLabelled)) {
+      } else if (
+        VOICELESS_LABEL.test(line) &&
+        (last === undefined || last.speaker !== null || last.isLabelled)
+      ) {
         this.#noteVoiceless(line);
         turns.push({ speaker: null, text: line, isLabelled: true });
       } else if (last === undefined) turns.push({ speaker: null, text: line, isLabelled: false });
@@ -284,11 +290,13 @@ export class SpeakerLabels {
   }
 
   /** Returns the words after a label. Removes a direction before the first word if the label's name has a voice. */
-  #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
+  #removeLabel(text: string, { label, key }: Label, skipped: SkippedList): string {
     const words = text.slice(label.length);
-    const [manner = ""] = this.#speakersByKey.has(key) ? (DIRECTION_BEFORE_WORDS.exec(words) ?? []) : [];
-    if (manner !== "") skipped.add("direction", manner.trim());
-    return words.slice(manner.length);
+    const [spokenDirection = ""] = this.#speakersByKey.has(key)
+      ? (DIRECTION_BEFORE_WORDS.exec(words) ?? [])
+      : [];
+    if (spokenDirection !== "") skipped.add("direction", spokenDirection.trim());
+    return words.slice(spokenDirection.length);
   }
 
   #noteVoiceless(line: string): void {
@@ -306,11 +314,11 @@ export class SpeakerLabels {
    * Finds a label at the beginning of a line. A name before a colon must be in `voices`. A name without a colon counts
    * only if labels of that form recur in the text.
    */
-  #labelOf(line: string, isFirst: boolean): Label | null {
+  #findLabel(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
     const [colon = "", name = ""] = NAME_LABEL.exec(head) ?? [];
-    for (const tried of [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
-      const key = this.#keyOf(tried);
+    for (const writtenName of [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
+      const key = this.#deriveKey(writtenName);
       if (colon !== "" && this.#speakersByKey.has(key)) return { label: colon, key };
     }
     if (!isFirst) return null;
@@ -323,7 +331,7 @@ export class SpeakerLabels {
     ] as const;
     for (const [form, match] of forms) {
       const [label = "", who = ""] = match ?? [];
-      const key = this.#keyOf(who);
+      const key = this.#deriveKey(who);
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
       // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it
       // occurs only once.
@@ -332,7 +340,7 @@ export class SpeakerLabels {
     return null;
   }
 
-  #brokenRule(key: string): string | null {
+  #findNameProblem(key: string): string | null {
     if (key === "") return "must not be empty";
     if (key.length > MAX_NAME_CODE_UNITS) return `must be at most ${MAX_NAME_CODE_UNITS} characters long`;
     if (COLON.test(key)) return "must not contain a colon: the one after the name is not part of it";

@@ -15,7 +15,7 @@ import { ManualClock } from "../support/manual-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
 /** A service that fails on every request. */
-export function silentService(): ServiceClient {
+export function createFailingService(): ServiceClient {
   const unasked = (): never => {
     throw new Error("nobody should ask this service");
   };
