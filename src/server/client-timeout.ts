@@ -7,7 +7,7 @@
  * Share of the client's waiting time that later calls may wait. For example, if the client gave up a call after 60 s,
  * later calls wait at most 40 s by default. The rest is for transmitting the response.
  */
-const WAIT_SHARE = 2 / 3;
+const MAX_WAIT_SHARE = 2 / 3;
 
 export class ClientTimeout {
   #maxWaitSeconds = Number.POSITIVE_INFINITY;
@@ -22,6 +22,6 @@ export class ClientTimeout {
   }
 
   recordGiveUp(ms: number): void {
-    this.#maxWaitSeconds = Math.min(this.#maxWaitSeconds, Math.floor((WAIT_SHARE * ms) / 1000));
+    this.#maxWaitSeconds = Math.min(this.#maxWaitSeconds, Math.floor((MAX_WAIT_SHARE * ms) / 1000));
   }
 }

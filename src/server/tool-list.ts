@@ -35,7 +35,7 @@ function removeRules(schema: JsonSchema): void {
 function buildJsonSchema(
   schema: z.ZodObject,
   io: "input" | "output",
-  { unpublished = [], boundsIn }: Pick<Tool, "unpublished" | "boundsIn"> = {},
+  { unpublished = [], boundsPublishedIn: boundsIn }: Pick<Tool, "unpublished" | "boundsIn"> = {},
 ): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: "draft-2020-12",

@@ -173,7 +173,7 @@ export const narrateTool = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: narrateInput,
   rules: narrateRules,
-  boundsIn: { tool: "generate_audio", names: NARRATION_SETTING_NAMES },
+  boundsPublishedIn: { tool: "generate_audio", names: NARRATION_SETTING_NAMES },
   meta: PLAYER_META,
   output,
   async run(args, deps, call) {

@@ -62,7 +62,7 @@ export interface InlineAudio {
   /**
    * Loads the bytes.
    *
-   * @throws AudioError if the file has changed since it was saved, or is larger than `maxBytes`
+   * @throws AudioError if the file is missing, has changed since it was saved, or is larger than `maxBytes`
    */
   read(maxBytes: number): Promise<Uint8Array>;
 }
@@ -105,7 +105,7 @@ export interface Tool {
    * Arguments for which this tool publishes only the type, because another tool publishes their bounds. The arguments
    * must be consecutive, because the description of the first covers all of them.
    */
-  readonly boundsIn?: { readonly tool: string; readonly names: readonly string[] };
+  readonly boundsPublishedIn?: { readonly tool: string; readonly names: readonly string[] };
   /** The `_meta` of the published tool. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly output: z.ZodObject;

@@ -42,18 +42,18 @@ async function renderBreath(
   // Shift the formants: treat the samples as if they had another rate. This changes the formants, the pitch and the
   // duration. The engine is therefore asked for a pitch and a duration that compensate for the change, so that only the
   // formants differ.
-  const takenRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
-  const shift = takenRateHz / FLITE_RATE_HZ;
+  const assumedRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
+  const shift = assumedRateHz / FLITE_RATE_HZ;
   const raw = await speakWithFlite({
     tokens: breath.tokens,
     voice: traits.engineVoice,
     meanF0Hz: (traits.meanF0Hz / shift) * 2 ** (toSemitones(request) / SEMITONES_PER_OCTAVE),
     durationStretch: shift / (request.speed * traits.tempo),
   });
-  const sound = withoutSilentEnds(raw, takenRateHz);
-  brighten(sound, takenRateHz, traits.brightness);
-  fadeEnds(sound, takenRateHz);
-  return resample(sound, takenRateHz, rateHz);
+  const sound = withoutSilentEnds(raw, assumedRateHz);
+  brighten(sound, assumedRateHz, traits.brightness);
+  fadeEnds(sound, assumedRateHz);
+  return resample(sound, assumedRateHz, rateHz);
 }
 
 /** Renders all breaths with silences between them, up to `MAX_AUDIO_SECONDS`. Returns null if nothing is audible. */

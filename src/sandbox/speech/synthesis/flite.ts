@@ -50,7 +50,7 @@ function computeAskedF0Hz(voice: FliteVoice, f0Hz: number): number {
  * A placeholder for the text inside a `<phoneme>` element. The engine speaks the element's phones instead of this text,
  * and heeds only the punctuation in the text.
  */
-const PHONES_NAME = "x";
+const PHONEME_PLACEHOLDER = "x";
 
 /**
  * Writes tokens as SSML. The engine skips a phone sequence that equals the previous one, even if a pause separates
@@ -67,7 +67,7 @@ function renderMarkup(tokens: readonly SpeechToken[]): string {
       case "phones": {
         const phones = token.phones.join(" ");
         lastPhones = phones === lastPhones ? ` ${phones}` : phones;
-        written.push(`<phoneme ph="${lastPhones}">${PHONES_NAME}</phoneme>`);
+        written.push(`<phoneme ph="${lastPhones}">${PHONEME_PLACEHOLDER}</phoneme>`);
         break;
       }
       case "pause":

@@ -14,14 +14,14 @@ export interface Breath {
  * The end of a sentence ends a breath that has at least this many syllables. A shorter breath continues with the next
  * sentence, because each breath is one call of the engine, and each call costs some milliseconds.
  */
-const FEW_SYLLABLES = 8;
+const MIN_SYLLABLES_AT_SENTENCE_END = 8;
 /** A comma ends a breath that has at least this many syllables. */
-const MANY_SYLLABLES = 20;
+const MIN_SYLLABLES_AT_COMMA = 20;
 /** A breath ends at any token once it has this many syllables, so that the engine's memory stays bounded. */
 const MAX_SYLLABLES = 64;
 
 function endsBreath(pause: "short" | "long", syllables: number): boolean {
-  return syllables >= (pause === "long" ? FEW_SYLLABLES : MANY_SYLLABLES);
+  return syllables >= (pause === "long" ? MIN_SYLLABLES_AT_SENTENCE_END : MIN_SYLLABLES_AT_COMMA);
 }
 
 export function splitBreaths(tokens: readonly SpeechToken[]): Breath[] {

@@ -10,7 +10,7 @@ const MAX_LETTERS = 16;
 const MAX_QUANTITY_DIGITS = 6;
 
 /** Replacements for letters that Unicode does not decompose into an ASCII letter and marks. */
-const UNSTRIPPABLE: Readonly<Record<string, string>> = {
+const LETTER_REPLACEMENTS: Readonly<Record<string, string>> = {
   ß: "ss",
   æ: "ae",
   œ: "oe",
@@ -26,8 +26,8 @@ const UNSTRIPPABLE: Readonly<Record<string, string>> = {
   ə: "a",
 };
 
-/** The replacement for any Latin letter that has neither an ASCII equivalent nor an entry in {@link UNSTRIPPABLE}. */
-const STRANGE_LETTER = "a";
+/** The replacement for any Latin letter that has neither an ASCII equivalent nor an entry in {@link LETTER_REPLACEMENTS}. */
+const UNKNOWN_LETTER_REPLACEMENT = "a";
 
 /**
  * Converts a word to one or more tokens.
@@ -36,7 +36,9 @@ const STRANGE_LETTER = "a";
  */
 export function readEnglishWord(word: string): SpeechToken[] {
   const ascii = [...word.normalize("NFD").replace(/\p{M}/gu, "")]
-    .map((letter) => (/[a-z']/.test(letter) ? letter : (UNSTRIPPABLE[letter] ?? STRANGE_LETTER)))
+    .map((letter) =>
+      /[a-z']/.test(letter) ? letter : (LETTER_REPLACEMENTS[letter] ?? UNKNOWN_LETTER_REPLACEMENT),
+    )
     .join("")
     .replace(/^'+|'+$/g, "");
   const pieces = ascii.match(new RegExp(`.{1,${MAX_LETTERS}}`, "g")) ?? [];

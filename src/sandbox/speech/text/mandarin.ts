@@ -73,7 +73,7 @@ const FINALS: Readonly<Record<string, string>> = {
  * For each initial of pinyin, the vowel that approximates a following i, as in `shi` or `zi`. After these initials, the
  * i is spoken as a syllabic consonant.
  */
-const HELD_I: Readonly<Record<string, string>> = {
+const SYLLABIC_I_VOWELS: Readonly<Record<string, string>> = {
   zh: "er",
   ch: "er",
   sh: "er",
@@ -99,7 +99,7 @@ function toPinyinPhones(syllable: string): string {
   const written = rest.replaceAll("v", "ü");
   const final =
     initial === "" ? getBareFinal(written) : /[jqx]/.test(initial) ? written.replace(/^u/, "ü") : written;
-  const vowel = final === "i" ? (HELD_I[initial] ?? FINALS["i"]) : FINALS[final];
+  const vowel = final === "i" ? (SYLLABIC_I_VOWELS[initial] ?? FINALS["i"]) : FINALS[final];
   return vowel === undefined ? "" : `${INITIALS[initial] ?? ""} ${vowel}`.trim();
 }
 
