@@ -37,13 +37,13 @@ import { readTaskPiece } from "./use-cases/read-task-piece.ts";
 
 /**
  * The use cases of single requests. Methods with a {@link Call} throw {@link AudioError}, or the reason of the call's
- * signal. The methods of tools that ask the service also resume unfinished tasks.
+ * signal. `generate`, `loadMcpTaskOperations`, `getTask`, `download` and `listRequests` also resume unfinished tasks.
  */
 export interface Requests {
   generate(request: GenerateRequest, call: Call): Promise<RequestView>;
   /**
-   * Returns the operations on MCP tasks, for clients that accept a task of the protocol's extension as an answer.
-   * The module with these operations is loaded on first use.
+   * Returns the operations on MCP tasks, for clients that accept an MCP task as the answer to a call. The module with
+   * these operations is loaded on first use.
    */
   loadMcpTaskOperations(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<StatusOrView<RequestView>>;

@@ -18,9 +18,9 @@ export class Resumer {
   }
 
   /**
-   * Starts a round of resuming tasks in the background, unless a round started within the minimum interval. Only logs
-   * failures. A failure of the ledger is also reported by the call that starts the round, because that call uses the
-   * same ledger.
+   * Starts a round of resuming tasks in the background, unless a round started within the minimum interval. A failure
+   * of the round is only logged. If the ledger fails, the call that starts the round reports the failure, because it
+   * uses the same ledger.
    */
   schedule(): void {
     const nowMs = this.#deps.clock.steadyMs();

@@ -36,7 +36,7 @@ export interface SandboxOptions {
   timeScale?: number;
   /** The speech engine; the sandbox's own by default. `stop` closes it, even if the caller supplied it. */
   speech?: SpeechEngine;
-  /** False lifts the limits of each account, but not the limit of all accounts together. Default true. */
+  /** If false, accounts have no limits of their own. The limit of all accounts together still applies. Default true. */
   enforceLimits?: boolean;
   /** Replaces the system clock in tests. */
   clock?: SandboxClock;

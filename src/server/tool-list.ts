@@ -35,7 +35,7 @@ function removeRules(schema: JsonSchema): void {
 function buildJsonSchema(
   schema: z.ZodObject,
   io: "input" | "output",
-  { unpublished = [], boundsPublishedIn: boundsIn }: Pick<Tool, "unpublished" | "boundsIn"> = {},
+  { unpublished = [], boundsPublishedIn }: Pick<Tool, "unpublished" | "boundsPublishedIn"> = {},
 ): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: "draft-2020-12",
@@ -43,9 +43,9 @@ function buildJsonSchema(
     override: ({ jsonSchema: part }) => removeRules(part),
   });
   for (const name of unpublished) delete json.properties?.[name];
-  for (const [index, name] of (boundsIn?.names ?? []).entries()) {
+  for (const [index, name] of (boundsPublishedIn?.names ?? []).entries()) {
     const { type } = z.object({ type: z.string() }).parse(json.properties?.[name]);
-    const description = `This to ${boundsIn?.names.at(-1)}: as in ${boundsIn?.tool}`;
+    const description = `This to ${boundsPublishedIn?.names.at(-1)}: as in ${boundsPublishedIn?.tool}`;
     const shownSchema = { type, ...(index === 0 && { description }) };
     Object.assign(json.properties ?? {}, { [name]: shownSchema });
   }

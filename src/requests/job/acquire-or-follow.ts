@@ -20,14 +20,14 @@ export type FollowOutcome =
   | { readonly kind: "ended"; readonly outcome: JobOutcome };
 
 /**
- * Acquires the lease of the record, or follows the record until it has ended or its lease is free. A `resume` job
- * follows only while somebody waits for the job.
+ * Acquires the lease of the record. While another process holds the lease, follows the record until its task has ended
+ * or the lease is free. A `resume` job follows only while somebody waits for the job.
  */
 export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<FollowOutcome> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, apiKeyId } = job.record;
-  // Drive only records of this API key. The record of another API key gets here if its audio was on this machine and
-  // the file has just disappeared.
+  // Drive only records of this API key. The record of another API key reaches this line, for example, if its audio file
+  // was removed from this machine a moment ago.
   if (apiKeyId !== ledger.identity.apiKeyId) return { kind: "ended", outcome: { kind: "no_result" } };
   let ownerDeadline: Deadline | null = null;
   for (;;) {
@@ -56,7 +56,7 @@ export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<Foll
   }
 }
 
-/** Keeps the lease renewed while the job runs. If the lease is lost, acquires it again or stops the job. */
+/** Renews the lease while the job runs. If the lease is lost, acquires it again or stops the job. */
 function keepLeaseRenewed(job: Job, deps: RequestDeps): void {
   const { recordId } = job.record;
   deps.limits.heartbeats.startRenewingLease(recordId, () => {
@@ -65,7 +65,7 @@ function keepLeaseRenewed(job: Job, deps: RequestDeps): void {
       keepLeaseRenewed(job, deps);
     });
   });
-  // Drop the lease once more at the end, because a lost lease may be acquired again just as the job ends.
+  // Stop the renewal after the job has ended, because acquireAgain may have restarted it just before the end.
   void job.outcome.then(() => deps.limits.heartbeats.stopRenewingLease(recordId));
 }
 
@@ -87,7 +87,7 @@ function isNewFailure(record: RequestRecord, attempt: number, status: RequestRec
   return record.status === "failed" && (status !== "failed" || record.attempt !== attempt);
 }
 
-/** Applies this call's file name to a request that is about to be sent, in place of an earlier call's name. */
+/** Sets this call's file name on a request that is about to be sent. The name replaces that of an earlier call. */
 async function applyFileName(job: Job, requested: RequestRecord, { ledger }: RequestDeps): Promise<void> {
   const { status } = job.record;
   if (job.purpose !== "submit" || (status !== "waiting" && status !== "failed")) return;

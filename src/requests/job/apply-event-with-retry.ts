@@ -12,8 +12,8 @@ import type { RequestDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 
 /**
- * Maximum delay between two tries. It is not multiplied by the time scale, because the store has nothing to do with the
- * service's limits.
+ * Maximum delay between two tries. It is not multiplied by the time scale, because the delay waits for the store and
+ * not for the service.
  */
 const MAX_DELAY_MS = 5000;
 
@@ -52,8 +52,8 @@ export async function applyEventWithRetry(
 }
 
 /**
- * Builds the error with a remedy of its own. The usual remedy would be wrong: it says that nothing was sent, but the
- * service has accepted the task.
+ * Builds an error whose remedy says that the service has accepted the request. The usual remedy of `store_unavailable`
+ * says that nothing was sent.
  */
 function notWrittenError({ message, cause }: AudioError): AudioError {
   return new AudioError("store_unavailable", message, {

@@ -6,18 +6,17 @@ import { Deadline } from "../../deadline.ts";
 import { deriveConcurrencySlotState, RECORD_STATUSES, type RequestRecord } from "../../ledger/record.ts";
 import type { RequestDeps } from "../deps.ts";
 
-/**
- * Number of records to read for each status. It covers the running tasks and one task that ended during the submission.
- */
+/** Number of records to read for each status: the two tasks that can run, and one that ended during the submission. */
 const MAX_PER_STATUS = MAX_CONCURRENT_TASKS + 1;
 
 /**
- * After a submission was refused, lists the other requests of this API key that hold credits.
+ * After the service refused a submission for lack of credits, lists the other requests of this API key that hold
+ * credits.
  *
  * @param refused the record of the refused submission, with the time it was sent
- * @returns the ids of the records that hold credits; the caller should wait until one of them ends. Empty: try again
- *   now, because a request has ended since the submission was sent and may have freed credits. `null`: waiting is
- *   pointless, because no other request holds credits
+ * @returns the ids of the records that hold credits: wait until one of them releases its credits. An empty list: send
+ *   again now, because a request has ended since the submission was sent and may have freed credits. `null`: do not
+ *   wait, because no other request holds credits
  */
 export async function findCreditHolders(refused: RequestRecord, deps: RequestDeps): Promise<string[] | null> {
   const otherRecords = await listOtherRequests(refused, deps);
@@ -48,8 +47,8 @@ export async function waitForCredits(
 }
 
 /**
- * Whether a record holds credits. A submission without a response counts only during one lease period after its send,
- * because its result may never be known.
+ * Whether a record holds credits. A submission without a response counts only for one lease period after its send,
+ * because it may never become known whether the service accepted it.
  */
 function reservesCredits(record: RequestRecord, { clock, ledger }: RequestDeps): boolean {
   const state = deriveConcurrencySlotState(record);

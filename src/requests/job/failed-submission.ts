@@ -97,7 +97,7 @@ export async function recordFailureAndAwaitResend(
 
 /**
  * Records that the service did not accept the submission. If the store is unavailable, the event is written later.
- * Until the event is written, admissions use the stored record, in which the submission is still unresolved.
+ * Until then, the stored record stays `unresolved`, so admissions still count the submission.
  */
 async function recordNotAccepted(
   job: Job,

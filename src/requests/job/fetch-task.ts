@@ -23,7 +23,8 @@ function readLimitError(reason: ReadWaitReason, waitMs: number): AudioError {
 /**
  * Queries the service once. A 429 starts a cooldown of the reads of this process and is then rethrown.
  *
- * @throws AudioError with the task id; `rate_limit` at once if the read limit would delay the query beyond the deadline
+ * @throws AudioError with the task id. If the read limit would delay the query beyond the deadline, its code is
+ *   `rate_limit`, and nothing was sent
  */
 export async function fetchTask(
   deps: Pick<RequestDeps, "service" | "limits" | "log" | "random">,

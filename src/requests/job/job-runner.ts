@@ -24,8 +24,8 @@ import { watchTask } from "./watch-task.ts";
 const FINAL_RESPONSE_WAIT_MS = 1200;
 
 /**
- * Errors that are not stored as refusals, because they say nothing about the request. The next call tries again, or
- * the narration reports them.
+ * Errors that are not stored as refusals, because they say nothing about the request: the ledger is unavailable, or the
+ * narration has reached its credit limit.
  */
 const NOT_STORED_AS_REFUSAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "store_unavailable",
@@ -165,8 +165,8 @@ export class JobRunner {
       });
       switch (action.kind) {
         case "send":
-          // If another process created the task, a failure of that task counts as `meanwhile`, because it happened
-          // while this job waited.
+          // If another process created the task, any failure of the task happened while this job waited for admission,
+          // so the failure counts as `meanwhile`.
           failureTiming =
             (await sendUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
               ? "in_response"
@@ -192,7 +192,7 @@ export class JobRunner {
         case "save": {
           const file = await saveTask(job, this.#deps);
           if (file === null) {
-            // The service revoked `succeeded`, so poll again after the usual interval.
+            // The service reported `succeeded` and then took it back, so poll again after the usual interval.
             await clock.sleep(timing.pollIntervalMs, job.signal);
           } else if (file.matchesFormat) return { kind: "saved", record: job.record, file };
           else return { kind: "error", error: wrongFormatError(job.record, file) };
@@ -204,7 +204,10 @@ export class JobRunner {
     }
   }
 
-  /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
+  /**
+   * Whether a caller still wants the free repeat of a failed task. Admission checks this again, because an MCP task may
+   * be cancelled before the repeat is sent.
+   */
   async #isRepeatWanted({ record, hasOnlyMcpTaskCallers }: Job): Promise<boolean> {
     if (!hasOnlyMcpTaskCallers || record.status !== "failed") return true;
     return await this.#deps.ledger.store.mcpTasks.hasWanted(record.recordId).catch(() => true);

@@ -26,7 +26,7 @@ export class NotWantedError extends Error {
 }
 
 /**
- * How long a call must have been open so that a new call for the same job suggests that the client gave up the earlier
+ * If a call has been open for at least this time, a new call for the same job suggests that the client gave up the open
  * call.
  */
 const LIKELY_ABANDONED_AFTER_MS = 2000;
@@ -46,13 +46,14 @@ export class Job {
   /** Number of new tasks that this job created. */
   newTaskCount = 0;
   /**
-   * The number of the attempt whose send ended without a response, so that it may have created a task; `null` if there
-   * is none. It stays set after a later send got a response.
+   * The number of an attempt with a send that may have created a task, although no task id arrived; `null` if there is
+   * none. A later response does not clear this number.
    */
   unresolvedAttempt: number | null = null;
   /**
-   * Whether a send is in progress or ended without a response. While it is true, the job must not end early. A response
-   * to a later send resets it.
+   * Whether a send is in progress or may have created an unknown task. While this is true, the job must not end early.
+   * A response with a task id sets it to false. After a refusal or a 503, it stays true only if an earlier send is
+   * unresolved.
    */
   hasUnresolvedSubmission = false;
   /** Whether this process has the lease of the record. */
@@ -66,11 +67,11 @@ export class Job {
   #resolve: (end: JobOutcome) => void = () => undefined;
   /** Number of callers that wait until a deadline, and number of callers with an MCP task. */
   readonly #callers = { plain: 0, withMcpTask: 0 };
-  /** Whether a call returned with the answer that the job continues. */
+  /** Whether a call has told its caller that the job continues. */
   #keepsRunning = false;
   /**
-   * When the longest wait began, on the steady clock. Ignores callers with MCP tasks, because they may poll at any
-   * time.
+   * When the longest wait began, on the steady clock. Ignores callers with MCP tasks, because their clients poll and do
+   * not wait.
    */
   #longestWaitSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
@@ -107,16 +108,16 @@ export class Job {
   }
 
   /**
-   * Whether only callers with MCP tasks want the job. If so, the ledger knows whether the job is still wanted,
-   * because it stores which MCP tasks were cancelled.
+   * Whether only callers with MCP tasks want the job. If so, the ledger shows whether the job is still wanted, because
+   * the ledger stores which MCP tasks were cancelled.
    */
   get hasOnlyMcpTaskCallers(): boolean {
     return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withMcpTask > 0;
   }
 
   /**
-   * Whether a new caller is probably repeating an earlier call that its client gave up. The earlier call was cancelled,
-   * or has been open for at least {@link LIKELY_ABANDONED_AFTER_MS}. Each cancellation counts for one new caller only.
+   * Whether a new caller probably repeats a call that the client gave up: the earlier call was cancelled, or has been
+   * open for at least {@link LIKELY_ABANDONED_AFTER_MS}. A cancellation counts for the next caller only.
    */
   consumeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;

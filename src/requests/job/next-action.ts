@@ -15,7 +15,7 @@ export type JobAction =
   /** `unsent`: the request was not sent, and this job must not send it. */
   | { readonly kind: "end"; readonly outcome: "failed" | "unsent" };
 
-/** When the task failed, if it has failed. */
+/** The point at which the task failed. Ignored unless the task has failed. */
 export type FailureTiming =
   /** The task had failed before the job started. */
   | "before"
@@ -46,7 +46,7 @@ export interface JobFacts {
   readonly replayedFailureCount: number;
 }
 
-/** A job creates at most two tasks: the first, and the free repeat if that one fails. */
+/** A job creates at most two tasks: the first task, and its free repeat if the first task fails. */
 const MAX_NEW_TASKS = 2;
 
 /**
@@ -73,9 +73,9 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
 }
 
 /**
- * Whether to start a new attempt after a failed one. After a failure before this job started, the answer is yes,
- * because a new call requests the audio and pays for it. After any other failure, a new attempt requires that the
- * failed task was refunded. A task that this job created is repeated only once.
+ * Whether to start a new attempt after the task failed. If the task failed before this job started, the answer is yes,
+ * because a new call requests the audio and pays for it. If the task failed later, it must have been refunded. A task
+ * that this job created is repeated only once.
  */
 function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
   if (!facts.maySubmit) return false;

@@ -10,22 +10,22 @@ import type { ReadWaitReason } from "../../limits/read-queue.ts";
 export type Phase =
   /** The lease of the record is not acquired yet. */
   | { readonly kind: "starting" }
-  /** Another process drives the record; this one follows its progress. */
+  /** Another process drives the record, and this process follows the record. */
   | { readonly kind: "following" }
-  /** The job may not ask the service yet. `sinceMs` is set once the job has entered the hold. */
+  /** The job waits until it may ask the service. {@link withHoldStart} sets `sinceMs`, the start of this wait. */
   | {
       readonly kind: "held";
       readonly reason: HoldReason;
       readonly untilMs: number;
       readonly sinceMs?: number;
     }
-  /** A submission is being sent. `before`: the phase before the send. */
+  /** A submission is being sent. `previousPhase`: the phase before the send. */
   | { readonly kind: "sending"; readonly sinceMs: number; readonly previousPhase: Phase }
   /** An error occurred, and the step is retried. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
   /**
-   * The task is being polled. `unknownStatus`: a status of the service that this program does not know; `""` if that
-   * status must not be shown.
+   * The task is being polled. `unknownStatus`: a status of the service that this program does not know; `""` if its
+   * text cannot be shown.
    */
   | { readonly kind: "watching"; readonly sinceMs: number; readonly unknownStatus?: string | undefined }
   /** The audio is being downloaded. `lastError`: the error of the previous try. */
@@ -73,7 +73,10 @@ export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: numb
     lastedMs === undefined ? "" : ` (${formatSeconds(lastedMs)} so far)`,
   );
 
-/** Keeps the start time of a hold if the job was already held for the same reason, even with a send in between. */
+/**
+ * Sets the start time of a hold. If the job was already held for the same reason, keeps the earlier start time, even if
+ * the job sent a submission in between.
+ */
 export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase {
   if (phase.kind !== "held") return phase;
   const lastPhase = before.kind === "sending" ? before.previousPhase : before;

@@ -48,8 +48,8 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
   for (let failures = 1; ; failures += 1) {
     try {
       job.setPhase({ kind: "saving", lastError });
-      // Bytes that are not audio may come from a proxy, and the next try may get the audio. So save such bytes only
-      // from the second try on.
+      // Bytes that are not audio may come from a proxy, and the next try may get the audio. So the first try saves such
+      // bytes only if this machine already has a copy.
       return await saveOnce(job, deps, failures > 1 || existing !== null);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
@@ -146,8 +146,8 @@ async function openContent(
 }
 
 /**
- * Marks audio above the size limit and builds the error. The audio stays at the service, and the remedy names the
- * request that fetches it.
+ * Records that the audio exceeds the size limit, and builds the error. The audio stays at the service, and the remedy
+ * says how to fetch it there.
  */
 async function recordTooLargeAndBuildError(
   job: Job,

@@ -1,7 +1,7 @@
 /**
- * Sends the submission of a record, and repeats it under the same key until the record has a task id. Before each send,
- * limits/submission-queue.ts waits for admission, which ledger/store/admission-store.ts grants if
- * ledger/rules/admission.ts allows it.
+ * Sends the submission of a record, and repeats it under the same key until the record has a task id. Each send needs
+ * an admission: limits/submission-queue.ts waits for it, ledger/rules/admission.ts decides on it, and
+ * ledger/store/admission-store.ts stores it.
  */
 import type { ObservedTask } from "../../api/parse-task.ts";
 import { Deadline } from "../../deadline.ts";
@@ -150,8 +150,8 @@ async function send(
   }
   limits.heartbeats.clearPending(admitted.sendId);
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
-  // Count the tasks that this job created. A failed task counts only if an earlier send of this job got no response,
-  // because that send may have created the task. Any other failed task was made by an earlier call under the same key.
+  // Count the tasks that this job created. A failed task counts only if an earlier send of this job may have created
+  // it. Otherwise an earlier call created the failed task under the same key.
   if (task.status !== "failed" || job.unresolvedAttempt === attempt) job.newTaskCount += 1;
   // Store the task id before anything else.
   await applyEventWithRetry(

@@ -5,8 +5,8 @@ import { type CallWithDeadline, SUBMISSION_RESPONSE_WAIT_MS } from "../call.ts";
 import type { Job, JobOutcome } from "./job.ts";
 
 /**
- * Waits for the end of the job, and returns it. Returns `null` if the time of the call is over, or `mayReturnEarly`
- * returns true, before the job ends.
+ * Waits for the end of the job, and returns its outcome. Returns `null` if the call's time ends first, or if
+ * `mayReturnEarly` returns true first.
  *
  * @param mayReturnEarly checked at the start and on each message of the job
  * @throws the signal's reason when the client cancels
@@ -47,15 +47,12 @@ export async function waitForJob(
 }
 
 /**
- * A call that does not wait for audio stays open during a hold that lasts at most this long. During a longer hold, the
- * call returns.
+ * A hold is long if it lasts longer than this. A call that does not wait for audio returns during a long hold, and
+ * stays open during a shorter one.
  */
 const LONG_HOLD_MS = SUBMISSION_RESPONSE_WAIT_MS;
 
-/**
- * Whether a call that does not wait for audio can return: there is a task id, or a hold that lasts longer than {@link
- * LONG_HOLD_MS}.
- */
+/** Whether a call that does not wait for audio can return, because there is a task id or a long hold. */
 export function canReturnWithoutAudio(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
   const { phase, record } = job;
   return record.taskId !== null || (phase.kind === "held" && phase.untilMs - clock.steadyMs() > LONG_HOLD_MS);

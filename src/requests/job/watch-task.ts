@@ -12,7 +12,8 @@ import { MISSES_UNTIL_GONE, recordGoneAndBuildError } from "./missing-task.ts";
 
 /**
  * Polls until the task has ended. Gives up after a 401, after two 404s without a success in between, at the end of the
- * recovery timeout, or after the ledger was unavailable for as long. After any other response, polls again.
+ * recovery timeout, or after the ledger was unavailable for a whole recovery timeout. After any other response, polls
+ * again.
  *
  * @throws AudioError `not_found` once the record is marked as gone, `invalid_api_key`, `store_unavailable`, or
  *   `wait_expired`
@@ -21,7 +22,7 @@ export async function watchTask(job: Job, deps: RequestDeps): Promise<void> {
   const { clock, timing } = deps;
   const sinceMs = clock.steadyMs();
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
-  // If the record is already marked as gone, a single 404 confirms that.
+  // If the record is already marked as gone, one more 404 is enough.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
   let nextPollMs = computeNextPollSteadyMs(job, deps);
@@ -58,8 +59,8 @@ export async function watchTask(job: Job, deps: RequestDeps): Promise<void> {
 const isRunning = ({ record }: Job): boolean => isRunningStatus(record.status);
 
 /**
- * Whether polling again is pointless: the API key does not work, or the ledger was unavailable for the whole recovery
- * window.
+ * Whether polling again is pointless: the API key does not work, or the ledger was unavailable for a whole recovery
+ * timeout.
  */
 const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key" || code === "store_unavailable";
 

@@ -96,7 +96,8 @@ export class BackgroundRequest implements McpTaskPreparation {
     const { ledger, clock } = this.#deps;
     const isSavedSomewhere = draftRecord.status === "succeeded" && draftRecord.files.length > 0;
     if (isSavedSomewhere) throw new McpTaskNotNeededError("nothing has to be made");
-    // Acquire the lease before opening the MCP task, so that no other process sends the request in between.
+    // Acquire the lease before opening the MCP task, so that no other process sends the request before the MCP task is
+    // open.
     const { record } = await ledger.acquireLease(draftRecord);
     const { apiKeyId, recordId: targetId } = record;
     const draft = { mcpTaskId: randomUUID(), apiKeyId, targetId, openedAtMs: clock.wallMs() };

@@ -20,8 +20,8 @@ export type McpTaskStatus<View> = {
 export type WorkingStatus = McpTaskStatus<never> & { readonly kind: "working" };
 
 /**
- * The answer to a call whose client accepts MCP tasks. While the work continues, the answer is a status. If there is
- * nothing left to wait for, it is the view of the result.
+ * The answer to a call whose client accepts MCP tasks: the status of the MCP task while the work continues, or the view
+ * of the result if there is nothing left to wait for.
  */
 export type StatusOrView<View> = { readonly working: WorkingStatus } | { readonly view: View };
 
@@ -34,7 +34,11 @@ export interface McpTaskOperations<View> {
    * @throws AudioError `store_unavailable`; the MCP task is unaffected
    */
   resumeAndGetStatus(mcpTask: McpTask): Promise<McpTaskStatus<View> | null>;
-  /** Cancels the MCP task unless it has ended. @throws AudioError `store_unavailable` */
+  /**
+   * Cancels the MCP task unless it has ended.
+   *
+   * @throws AudioError `store_unavailable`
+   */
   cancel(mcpTask: McpTask): Promise<void>;
 }
 

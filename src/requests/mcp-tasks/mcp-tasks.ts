@@ -1,6 +1,7 @@
 /**
- * Starts requests in the background. Reports and cancels them by their MCP tasks, in any process. The protocol is in
- * server/mcp-tasks/, narrations in narration/narration-mcp-tasks.ts, the rules in ledger/rules/mcp-task.ts.
+ * Starts requests in the background for MCP tasks. Reports and cancels MCP tasks, even those that another process
+ * started. The protocol is in server/mcp-tasks/, narrations in narration/narration-mcp-tasks.ts, the rules in
+ * ledger/rules/mcp-task.ts.
  */
 import { AudioError, internalError } from "../../errors.ts";
 import {
@@ -129,7 +130,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     if (end?.kind === "cancelled") this.#running.get(mcpTaskId)?.backgroundRequest.abort();
   }
 
-  /** Stops storing how requests end. Called at the shutdown, when requests end only because the process stops. */
+  /** Stops storing outcomes. Called at shutdown, because requests that end then were only interrupted. */
   close(): void {
     this.#isClosed = true;
   }
@@ -200,8 +201,8 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     if (end === null || running?.backgroundRequest !== backgroundRequest || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
-    // Do not store an error while another process holds the lease. That process may still repeat the request, and then
-    // stores how the request ends.
+    // Do not store an error while another process holds the lease. That process may still repeat the request, and it
+    // stores the outcome.
     if (record !== null && !(await ledger.acquireLease(record)).isOurs) return;
     await ledger.store.mcpTasks.end(opened.mcpTask, end, clock.wallMs());
   }

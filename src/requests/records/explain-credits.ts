@@ -10,8 +10,8 @@ interface CreditRequest {
 }
 
 /**
- * Whether the error is an `insufficient_credits` without a remedy. An existing remedy is more specific, so it is
- * kept.
+ * Whether the error is an `insufficient_credits` error without a remedy. An existing remedy is kept, because it is more
+ * specific.
  */
 export const isUnexplainedCreditError = (error: AudioError): boolean =>
   error.code === "insufficient_credits" && error.remedy === undefined;

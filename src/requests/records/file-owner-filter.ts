@@ -1,8 +1,12 @@
-/** Finds which recorded files belong to a record. */
+/** Decides which record owns each saved file. */
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 
-/** Assigns each file to one record. A name that was used more than once belongs to the record that saved it last. */
+/**
+ * Assigns each path to one record: the record that saved a file there last.
+ *
+ * @returns a function that lists the files that a record owns
+ */
 export function createFileOwnerFilter(
   records: readonly RequestRecord[],
 ): (record: RequestRecord) => SavedFile[] {

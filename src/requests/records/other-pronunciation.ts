@@ -17,7 +17,7 @@ const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting
  * Finds a paid record that has the same text and take number, but other pronunciations.
  *
  * @param exactMatch the record with the present pronunciations
- * @returns `null` if there is none, or if `found` is already paid or saved
+ * @returns `null` if there is none, or if `exactMatch` is already paid or saved
  */
 export async function findOtherPronunciation(
   deps: RequestDeps,

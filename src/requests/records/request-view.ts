@@ -18,7 +18,7 @@ export interface SavedAudio {
 
 export interface RequestView {
   readonly taskId: string | null;
-  /** The handle exists even before there is a task id. It is `null` for a task that is not in this ledger. */
+  /** The handle is set even while there is no task id; `null` for a task that is not in this ledger. */
   readonly requestHandle: string | null;
   readonly status: "waiting" | TaskStatus;
   /** Whether the submission of a `waiting` task was sent and has no response yet. */

@@ -77,9 +77,9 @@ export function buildNewRecord(
 }
 
 /**
- * Finds the record of this request, or drafts one. Uses audio on this machine, whichever API key has paid for it. If
- * only the record of another key has a task id, queries that task with the key of the settings. The task is used if the
- * service shows it to the key of the settings.
+ * Finds the record of this request, or drafts one. Uses audio on this machine, whichever API key paid for it. If only
+ * another key's record has a task id, queries that task with the current API key, and uses the task if the service
+ * returns it.
  *
  * @throws AudioError if the service cannot be queried. No submission is allowed in this case, because a usable task may
  *   exist
@@ -140,9 +140,9 @@ async function findSavedAmong(
 }
 
 /**
- * Returns this API key's own record of a task that another key's record names. If this key has no such record, drafts
- * one without writing it. The record of the other key stays unchanged. The budget counts the task once, because both
- * records name the same task.
+ * Adopts a task that another key's record names: queries the task, and returns a record of it for this API key. If this
+ * key has no record yet, drafts one without storing it. The other key's record stays unchanged. The budget counts the
+ * task once, because both records name the same task.
  *
  * @throws AudioError `not_found` if the task belongs to another account, and errors of the query
  */
@@ -240,7 +240,7 @@ export async function resolveRecordOfTask(
   const savedCopy = await findSavedAmong(deps, records, null);
   if (savedCopy !== null) return savedCopy.record;
   for (const other of records) {
-    // Skip a record that has no task now: the requested task id is that of a failed earlier attempt.
+    // Skip a record that has no task: the requested id is that of an earlier attempt, which failed.
     if (other.taskId !== null) return await adoptTask(deps, other, other.taskId, signal, deadline);
   }
   return null;

@@ -10,8 +10,7 @@ import { buildRequestView, type RequestView, type ViewFacts } from "./request-vi
 /**
  * Builds the view of the record, with notes about the file.
  *
- * @param saveOptions the name that this call requests. If it requests none, the name that an earlier call requested
- *   applies
+ * @param saveOptions the file name that this call requests. If it requests none, the name from an earlier call is used
  */
 export async function buildSavedView(
   deps: Pick<RequestDeps, "clock" | "folder" | "ledger">,

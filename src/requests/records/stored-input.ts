@@ -1,4 +1,4 @@
-/** Parses the request that a record stores, and says in which format its audio is. */
+/** Parses the request that a record stores, and finds the format of its audio. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import type { RequestRecord } from "../../ledger/record.ts";

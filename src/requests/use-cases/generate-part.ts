@@ -1,4 +1,4 @@
-/** The use case of a narration's part: makes and saves its audio in the background. */
+/** Makes and saves the audio of a narration's part in the background. */
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, runWithTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -20,7 +20,7 @@ import { taskFailedError } from "../records/task-failed-error.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;
-  /** The text as given, if words of it are respelled in the input; otherwise `null` or unset. */
+  /** The text before respelling; `null` or unset if no word is respelled. */
   readonly originalPrompt?: string | null;
   readonly take: number;
 }
@@ -55,7 +55,7 @@ export interface PartCall {
   readonly narrationId: string;
   /** Called after the submission was sent, possibly more than once. */
   readonly onSent?: () => void;
-  /** Called, perhaps several times, with a sentence that reports a status that this program does not know. */
+  /** Called, perhaps several times, if the service reports an unknown status. The sentence describes the status. */
   readonly onUnknownStatus?: (sentence: string) => void;
   /** Whether to download the audio although a copy is here. This is set if the copy is damaged. */
   readonly mustDownload?: boolean;
@@ -92,7 +92,7 @@ export async function awaitSentPart(
   await waitForJob(job, startPartDeadline(deps, signal));
 }
 
-/** Opens a call whose wait exceeds the longest time that the service can take for a part. */
+/** Builds a call that waits for up to two recovery timeouts. */
 function startPartDeadline({ clock, timing }: RequestDeps, signal: AbortSignal): CallWithDeadline {
   const deadline = new Deadline(clock, 2 * timing.recoveryTimeoutMs);
   return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };

@@ -239,7 +239,7 @@ async function explainCreditError(
   return explainCredits(error, input, await readCalibration(deps, input.voice));
 }
 
-/** Marks the record of a narration's part as listed, because the part was requested directly. */
+/** Makes a narration's part appear in lists, because a call requested it directly. */
 async function markListed({ ledger }: RequestDeps, record: RequestRecord): Promise<RequestRecord> {
   if (record.isListed) return record;
   return (await ledger.apply(record, { kind: "listed" })) ?? record;

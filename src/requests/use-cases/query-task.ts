@@ -222,8 +222,8 @@ async function pollExternalTask(
 }
 
 /**
- * Whether the error says that the read limit of this process would delay the query beyond the call. Such an error has
- * no HTTP status, unlike a 429 of the service.
+ * Whether the error says that the read limit of this process would delay the query beyond the call's deadline. Such an
+ * error has no HTTP status, unlike a 429 of the service.
  */
 const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;

@@ -77,7 +77,7 @@ async function locatePath(deps: RequestDeps, path: string): Promise<LocatedFile 
 async function locateSpelling(deps: RequestDeps, path: string): Promise<LocatedFile | null> {
   for (const spelling of await findOtherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
-    // Compare the content of the file, because a path with a similar spelling may be that of another file.
+    // Compare the content with the recorded hash, because a similar path may belong to another file.
     if (located !== null && (await matchesDigest(path, located.file))) return located;
   }
   return null;

@@ -1,4 +1,4 @@
-/** The use case of audio pieces: reads a task's audio piece by piece for players. */
+/** Reads a task's saved audio piece by piece, for players. */
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
@@ -9,7 +9,7 @@ import { type AudioBytes, unknownResourceError } from "./read-audio.ts";
 /**
  * Reads a piece of the newest unchanged copy; prefers copies that match their format.
  *
- * @param taskId decoded from the address
+ * @param taskId the task id, already percent-decoded
  * @throws AudioError `not_found`
  */
 export async function readTaskPiece(

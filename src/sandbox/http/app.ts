@@ -15,8 +15,8 @@ import { registerBodyParser } from "./request-body.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
 /**
- * Maximum length of an id that the router accepts. No request head is that long, so the router never rejects an id as
- * too long. Instead, the route counts the request toward the limits, and answers 404 to an unknown id.
+ * Maximum length of an id that the router accepts. It exceeds the longest request head, so every id reaches its route.
+ * The route counts the request toward the limits, and answers 404 to an unknown id.
  */
 const MAX_ID_CHARACTERS = 65_536;
 /** Time limit for receiving the head and body of a request. */

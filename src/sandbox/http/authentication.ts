@@ -6,7 +6,11 @@ import { ServiceError } from "../service-error.ts";
 
 const CALLER = "caller";
 
-/** Finds the account of the request's API key. @throws ServiceError invalid_api_key */
+/**
+ * Finds the account of the request's API key.
+ *
+ * @throws ServiceError invalid_api_key
+ */
 export function requireAccount(
   directory: AccountDirectory,
   request: Pick<FastifyRequest, "headers">,

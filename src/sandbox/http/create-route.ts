@@ -1,4 +1,4 @@
-/** Serves POST /api/v1/audio/generations: checks a create in the contract's order (docs/contract.md, Create). */
+/** Serves POST /api/v1/audio/generations: checks a submission in the contract's order (docs/contract.md, Create). */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { type AudioInput, audioInputSchema, normalizeAudioInput } from "../../contract/audio-input.ts";
@@ -18,7 +18,11 @@ function parseIdempotencyKey(request: FastifyRequest): string {
   return key;
 }
 
-/** Parses the body as AudioInput. @throws ServiceError invalid_request, whose message names the first invalid field */
+/**
+ * Parses the body as AudioInput.
+ *
+ * @throws ServiceError invalid_request, whose message names the first invalid field
+ */
 function parseAudioInput(request: FastifyRequest): AudioInput {
   const parsed = audioInputSchema.safeParse(parseJsonBody(request));
   if (parsed.success) return parsed.data;

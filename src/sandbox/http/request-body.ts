@@ -65,7 +65,11 @@ export function requireJsonContentType(request: FastifyRequest): void {
   if (encoding !== "identity") throw invalidRequestError("The body must not be compressed.");
 }
 
-/** Parses the body as JSON. @throws ServiceError invalid_request if it is absent, not UTF-8 or not JSON */
+/**
+ * Parses the body as JSON.
+ *
+ * @throws ServiceError invalid_request if it is absent, not UTF-8 or not JSON
+ */
 export function parseJsonBody(request: FastifyRequest): unknown {
   if (!Buffer.isBuffer(request.body) || request.body.byteLength === 0) {
     throw invalidRequestError("The body is missing.");
