@@ -33,10 +33,10 @@ interface MinimumProgress {
  */
 const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
-/** Maximum number of requests in a row that may end without a new byte. */
+/** Maximum number of failures in a row at one offset. The failure that reached the offset counts as the first. */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
 /**
- * Maximum number of failed requests in a row that together receive fewer than {@link MinimumProgress.bytes} new bytes.
+ * Maximum number of failures in a row that together bring fewer than {@link MinimumProgress.bytes} new bytes.
  */
 const MAX_SLOW_FAILURES = 30;
 
@@ -50,10 +50,10 @@ export interface DownloadOptions {
   /**
    * Returns how long to wait after a break.
    *
-   * @param breaks number of breaks in a row without a new byte, at least 1
+   * @param failuresAtOneOffset number of failures in a row at the present offset, at least 1
    * @param error the cause of the break; a 503 may state how long to wait
    */
-  readonly computeDelayMs?: (breaks: number, error: AudioError) => number;
+  readonly computeDelayMs?: (failuresAtOneOffset: number, error: AudioError) => number;
 }
 
 /**

@@ -124,7 +124,7 @@ export function runServer(isSandbox: boolean): void {
           redact: (text) => provider.redact(redact(text)),
           containsSecret: createDetector(findCertainSecrets(process.env)),
           resourceLinks: config.resourceLinks,
-          takeNoteForNextResult: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
+          consumeNextResultNote: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
           log,
         },
         era,

@@ -50,7 +50,7 @@ let shownResultJson = "";
  * Counts changes of what is shown. Asynchronous code remembers this number, and drops its own result if the number has
  * changed since.
  */
-let changeCount = 0;
+let displayVersion = 0;
 
 /** Shows an error as a sentence. Points to the file's path, so that people can still find the file. */
 function showError(error: unknown): void {
@@ -93,8 +93,8 @@ async function openFile(
   position = 0,
 ): Promise<void> {
   // Make earlier choices obsolete, so that their late results are dropped.
-  changeCount += 1;
-  const countAtStart = changeCount;
+  displayVersion += 1;
+  const versionAtStart = displayVersion;
   const { path, uri, companionsBaseUri: companions } = audioFile;
   getElement("#fetch").hidden = true;
   getElement("#path").hidden = path === "";
@@ -104,14 +104,15 @@ async function openFile(
   try {
     const reader = readers.get(uri) ?? (await openAudioFile(audioFile));
     readers.set(uri, reader);
-    if (countAtStart !== changeCount) return;
+    if (versionAtStart !== displayVersion) return;
     getElement("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await player.open(reader, position);
-    if (countAtStart === changeCount && !getElement("#player").hidden) showStatus(shownResult?.note ?? "");
+    if (versionAtStart === displayVersion && !getElement("#player").hidden)
+      showStatus(shownResult?.note ?? "");
   } catch (error) {
-    if (countAtStart === changeCount) showError(error);
+    if (versionAtStart === displayVersion) showError(error);
   }
 }
 
@@ -147,9 +148,9 @@ async function findTakes(
   audioFile: AudioFile,
   readers: Map<string, SegmentReader>,
 ): Promise<void> {
-  const countAtStart = changeCount;
+  const versionAtStart = displayVersion;
   const takes = await loadTakes(result, audioFile).catch((): Take[] => []);
-  if (countAtStart !== changeCount) return;
+  if (versionAtStart !== displayVersion) return;
   const max = Math.max(result.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
   connectActions(result, audioFile, max);
   showTakes(takes, audioFile, readers, (take) => {
@@ -177,8 +178,8 @@ function showResult(result: ShownResult): void {
   // Ignore a repeated result, because showing it again would stop playing.
   if (JSON.stringify(result) === shownResultJson && !getElement("#player").hidden) return;
   shownResultJson = JSON.stringify(result);
-  changeCount += 1;
-  const countAtStart = changeCount;
+  displayVersion += 1;
+  const versionAtStart = displayVersion;
   shownResult = result;
   const [audioFile] = result.audioFiles;
   player.close();
@@ -193,12 +194,12 @@ function showResult(result: ShownResult): void {
   // rest.
   const isBare = result.kind !== "text" && result.status === "" && !result.isError;
   if (isRunning(result) || isBare) {
-    void pollUntilEnded(result, () => countAtStart === changeCount, showResult);
+    void pollUntilEnded(result, () => versionAtStart === displayVersion, showResult);
     return;
   }
   if (audioFile === undefined) {
     if (result.kind !== "task" || result.status !== "succeeded") return;
-    if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, countAtStart));
+    if (isSupported("tools/call")) offerFetch(() => fetchAudio(result, versionAtStart));
     else offerMessage(result);
     return;
   }
@@ -208,12 +209,12 @@ function showResult(result: ShownResult): void {
   if (result.kind === "task" && isSupported("tools/call")) void findTakes(result, audioFile, readers);
 }
 
-async function fetchAudio(shownTask: ShownResult, countAtStart: number): Promise<void> {
+async function fetchAudio(shownTask: ShownResult, versionAtStart: number): Promise<void> {
   try {
     const result = await callTool("download_audio", { task_id: shownTask.id }, 6 * ANSWER_TIMEOUT_MS);
-    if (countAtStart === changeCount) showResult(parseShownResult(result));
+    if (versionAtStart === displayVersion) showResult(parseShownResult(result));
   } catch (error) {
-    if (countAtStart === changeCount) showError(error);
+    if (versionAtStart === displayVersion) showError(error);
   }
 }
 
@@ -230,7 +231,7 @@ new ResizeObserver(() => {
 }).observe(getElementOfType("main", HTMLElement));
 
 function closePlayer(): void {
-  changeCount += 1;
+  displayVersion += 1;
   player.close();
 }
 

@@ -16,8 +16,8 @@ const clientEnvelopeSchema = z.object({
 });
 
 /**
- * Whether the client can show a form. Clients of the 2026-07-28 era state their capabilities in each request; older
- * clients state them once, in the handshake.
+ * Whether the client can show a form. Clients with protocol version 2026-07-28 state their capabilities in each
+ * request; older clients state them once, in the handshake.
  *
  * @param handshakeCapabilities the capabilities of the handshake, if there was one
  */
@@ -40,7 +40,7 @@ export type AskResult =
   | { readonly kind: "answered"; readonly value: number }
   | null;
 
-/** Builds the form. Clients of the handshake era and of the 2026-07-28 era get the same form. */
+/** Builds the form. Clients with any protocol version get the same form. */
 function buildForm({ argument, message, title, minimum, maximum, suggested }: Question) {
   const field = { type: "integer" as const, title, minimum, maximum, default: suggested };
   const properties = { [argument]: field };
@@ -48,9 +48,9 @@ function buildForm({ argument, message, title, minimum, maximum, suggested }: Qu
 }
 
 /**
- * Asks a client of the handshake era. Does not use the SDK's own function, because that function waits ten minutes for
- * a client that never answers. If a client refuses, the SDK's function also replaces the tool's result with an error,
- * and the plan in the result would be lost.
+ * Asks a client with an earlier protocol version. Does not use the SDK's own function, because that function waits ten
+ * minutes for a client that never answers. If a client refuses, the SDK's function also replaces the tool's result with
+ * an error, and the plan in the result would be lost.
  *
  * @returns `null` if no answer came in time or the client refused to ask
  */

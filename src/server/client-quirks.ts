@@ -92,7 +92,7 @@ export function putsBytesIntoContext(clientName: string | undefined): boolean {
  *
  * @param clientName `clientInfo.name`; a client without a name gets audio blocks
  */
-export function takesAudioBlocks(clientName: string | undefined): boolean {
+export function acceptsAudioBlocks(clientName: string | undefined): boolean {
   const name = clientName?.toLowerCase() ?? "";
   return !CLIENTS_WITHOUT_AUDIO_BLOCKS.some((client) => client.name.test(name));
 }

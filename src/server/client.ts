@@ -8,6 +8,6 @@ export interface Client {
   readonly capabilities?: ClientCapabilities | undefined;
   /** Estimates how long the client waits for responses. */
   readonly timeout?: ClientTimeout;
-  /** Whether the client speaks the protocol of the 2026-07-28 era. */
+  /** Whether the client uses protocol version 2026-07-28. */
   readonly isModern?: boolean;
 }

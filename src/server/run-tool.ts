@@ -26,9 +26,9 @@ import { askPerson } from "./ask-person.ts";
 import { computeMaxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
 import {
+  acceptsAudioBlocks,
   putsBytesIntoContext,
   shouldGetLinks,
-  takesAudioBlocks,
   withoutAddedArguments,
 } from "./client-quirks.ts";
 import { renderErrorResult, toAudioError } from "./error-result.ts";
@@ -51,14 +51,14 @@ export interface ServerDeps {
   readonly containsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
   /** Returns an additional sentence for the next result, or `null`. */
-  readonly takeNoteForNextResult: () => string | null;
+  readonly consumeNextResultNote: () => string | null;
   readonly log: Log;
 }
 
 /** The properties of a client that affect its results. */
 export interface ClientTraits {
   readonly mayGetLinks: boolean;
-  readonly takesAudioBlocks: boolean;
+  readonly acceptsAudioBlocks: boolean;
   readonly putsBytesIntoContext: boolean;
 }
 
@@ -74,7 +74,7 @@ async function buildInlineBlock(
 ): Promise<ContentBlock> {
   const data = Buffer.from(await read(MAX_INLINE_BYTES)).toString("base64");
   // Raw pcm is not a playable audio type, so it is sent as a resource.
-  if (!client.takesAudioBlocks || !mimeType.startsWith("audio/"))
+  if (!client.acceptsAudioBlocks || !mimeType.startsWith("audio/"))
     return { type: "resource", resource: { uri, mimeType, blob: data } };
   return { type: "audio", data, mimeType };
 }
@@ -83,7 +83,7 @@ async function buildInlineBlock(
  * Explains why requested audio is not in the result. Returns `null` if the audio is in the result, or if no audio was
  * requested.
  */
-function explainNotInline({ inline }: ToolResult, client: ClientTraits): string | null {
+function explainMissingInlineAudio({ inline }: ToolResult, client: ClientTraits): string | null {
   if (inline === undefined) return null;
   const locationNote = "The file is at the path, and can be read as a resource.";
   if (client.putsBytesIntoContext) {
@@ -95,7 +95,7 @@ function explainNotInline({ inline }: ToolResult, client: ClientTraits): string 
 }
 
 export async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<CallToolResult> {
-  const notInlineReason = explainNotInline(answer, client);
+  const notInlineReason = explainMissingInlineAudio(answer, client);
   const resultWithNote = withNote(answer, notInlineReason);
   const content: ContentBlock[] = [{ type: "text", text: resultWithNote.text }];
   if (client.mayGetLinks && resultWithNote.link !== undefined) {
@@ -127,8 +127,8 @@ function logFailure(tool: Tool, error: AudioError, log: Log): void {
 const clientEnvelopeSchema = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
 
 /**
- * Returns the client's name. Clients of the 2026-07-28 era state it in each request; older clients state it once, in
- * the handshake.
+ * Returns the client's name. Clients with protocol version 2026-07-28 state it in each request; older clients state it
+ * once, in the handshake.
  */
 function getClientName(context: ServerContext, handshakeName: string | undefined): string | undefined {
   const envelope = clientEnvelopeSchema.safeParse(context.mcpReq.envelope);
@@ -139,7 +139,7 @@ export function detectClientTraits(deps: ServerDeps, context: ServerContext, cli
   const name = getClientName(context, client.name);
   return {
     mayGetLinks: shouldGetLinks(deps.resourceLinks, name),
-    takesAudioBlocks: takesAudioBlocks(name),
+    acceptsAudioBlocks: acceptsAudioBlocks(name),
     putsBytesIntoContext: putsBytesIntoContext(name),
   };
 }
@@ -207,7 +207,7 @@ export async function runTool(
     if (elicitation?.kind === "answered" && question !== undefined) {
       statusOrView = await runWithArguments({ ...args, [question.argument]: elicitation.value });
     }
-    const note = tool.annotations.openWorldHint ? deps.takeNoteForNextResult : () => null;
+    const note = tool.annotations.openWorldHint ? deps.consumeNextResultNote : () => null;
     return "view" in statusOrView
       ? await toCallResult(withNote(statusOrView.view, note()), detectClientTraits(deps, context, client))
       : buildMcpTaskResult(statusOrView.working, deps.redact);

@@ -11,7 +11,7 @@ import { createLog } from "../../src/log.ts";
 import type { RequestView } from "../../src/requests/records/request-view.ts";
 import type { Requests } from "../../src/requests/requests.ts";
 import { CountingService } from "../support/counting-service.ts";
-import { type Misbehaviour, next } from "./wire.ts";
+import { type Misbehaviour, misbehaveNext } from "./wire.ts";
 
 /** The usual durations divided by about two hundred. The program is the built one, composed with other numbers. */
 const SHORT: RequestTimeouts = {
@@ -96,7 +96,7 @@ describe("a service that stalls", () => {
   ])(
     "%s is repeated after that phase's deadline; one task, the whole audio",
     async (_where, kind, misbehaviour) => {
-      service.intercept = next(kind, (response, exchange, self) => {
+      service.intercept = misbehaveNext(kind, (response, exchange, self) => {
         if (kind === "create") self.accept(exchange);
         return misbehaviour(response, exchange, self);
       });
@@ -112,7 +112,7 @@ describe("a service that stalls", () => {
   );
 
   it("in every submission is waited for no longer than the recovery window", async () => {
-    service.intercept = next("create", silence, 1000);
+    service.intercept = misbehaveNext("create", silence, 1000);
     await expect(generate("Never answered")).rejects.toMatchObject({ code: "timeout", retryable: true });
     expect(new Set(service.exchanges.map(({ key }) => key)).size).toBe(1);
   });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type CountedTask, CountingService, type Exchange } from "../support/counting-service.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
-import { always, answerGzip, answerText, type Misbehaviour, next, sayAndHangUp } from "./wire.ts";
+import { always, answerGzip, answerText, type Misbehaviour, misbehaveNext, sayAndHangUp } from "./wire.ts";
 
 closeAfterEach();
 
@@ -94,7 +94,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
   const shared = shareFaultSetup();
   it.each(BREAKAGES)("%s", async (what, breakage) => {
     const setup = shared();
-    setup.misbehave(next("content", breakage, 2));
+    setup.misbehave(misbehaveNext("content", breakage, 2));
     const task = taskOf(await setup.server.call("generate_audio", { prompt: `Broken: ${what}` }));
     const [made] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
@@ -127,7 +127,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
   it("is cut without a stated length: the rest is requested", async () => {
     const setup = shared();
     setup.misbehave(
-      next(
+      misbehaveNext(
         "content",
         part("200 OK", 0, 7000, () => []),
       ),
@@ -157,7 +157,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
 it("a download continues after a 503 when the service said so", async () => {
   const setup = await openFaultSetup();
   // 600 seconds, a thousand times shorter. The backoff alone would be a few milliseconds.
-  setup.misbehave(next("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
+  setup.misbehave(misbehaveNext("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
   const task = taskOf(await setup.server.call("generate_audio", { prompt: "Asked to pause" }));
   expect(task.audio?.size_bytes).toBe(20_000);
   const [refused, second] = setup.service.exchanges.filter(({ kind }) => kind === "content");
@@ -260,7 +260,7 @@ it("bytes that are not mp3 are kept as .bin, reported to the user, and not deliv
 it("a peer that closes under backpressure costs neither the audio nor the process", async () => {
   const setup = await openFaultSetup({ service: { audioBytes: 6_000_000 } });
   setup.misbehave(
-    next(
+    misbehaveNext(
       "content",
       (response, exchange, service) => {
         const { audio } = taskIn(service, exchange);

@@ -9,7 +9,15 @@ import { API_KEY } from "../support/counting-service.ts";
 import { COMPILED, errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import { filesBelow } from "./find-leaks.ts";
-import { accepted, always, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
+import {
+  acceptSubmission,
+  always,
+  answerText,
+  type Misbehaviour,
+  misbehaveNext,
+  rawAnswer,
+  sayAndHangUp,
+} from "./wire.ts";
 
 // Every setup is searched for the key when it closes: all output at level debug, all file names, all bytes on disk.
 closeAfterEach();
@@ -30,7 +38,7 @@ describe("the key in the service's texts", () => {
   it.each(SPELLINGS)("(%s) is redacted from a refusal", async (what, words) => {
     const setup = shared();
     setup.misbehave(
-      next("create", (response, _exchange, service) =>
+      misbehaveNext("create", (response, _exchange, service) =>
         service.refuse(response, 402, "insufficient_credits", words),
       ),
     );
@@ -70,10 +78,13 @@ const PLACES: Array<[string, Misbehaviour]> = [
   ["something that is not HTTP", (r) => sayAndHangUp(r, `${API_KEY} ${API_KEY}\r\n\r\n`)],
   ["a broken header", (r) => sayAndHangUp(r, rawAnswer("202 A", "{}", [`Bearer ${API_KEY} : x\u0001`]))],
   ["a status line", (r) => sayAndHangUp(r, `HTTP/1.1 999 ${API_KEY}\r\n\r\n`)],
-  ["unknown fields", (r, e, s) => s.json(r, 202, { ...s.view(accepted(s, e), true), [API_KEY]: API_KEY })],
+  [
+    "unknown fields",
+    (r, e, s) => s.json(r, 202, { ...s.view(acceptSubmission(s, e), true), [API_KEY]: API_KEY }),
+  ],
   [
     "the wrong fields",
-    (r, e, s) => s.json(r, 202, { ...s.view(accepted(s, e), true), model: API_KEY, usage: API_KEY }),
+    (r, e, s) => s.json(r, 202, { ...s.view(acceptSubmission(s, e), true), model: API_KEY, usage: API_KEY }),
   ],
 ];
 
@@ -81,7 +92,7 @@ describe("the key that a service sends back", () => {
   const shared = shareFaultSetup();
   it.each(PLACES)("in %s is neither reported nor stored", async (what, misbehaviour) => {
     const setup = shared();
-    setup.misbehave(next("create", misbehaviour));
+    setup.misbehave(misbehaveNext("create", misbehaviour));
     const call = { prompt: `Sent back in ${what}` };
     const outcome = await setup.server.call("generate_audio", call);
     expect(JSON.stringify(outcome)).not.toContain(API_KEY);
@@ -93,7 +104,7 @@ describe("the key that a service sends back", () => {
     setup.misbehave(
       always("create", (response, exchange, service) => {
         service.json(response, 202, {
-          ...service.view(accepted(service, exchange), true),
+          ...service.view(acceptSubmission(service, exchange), true),
           id: `t-${API_KEY}`,
         });
       }),

@@ -9,14 +9,14 @@ import { missing, skipBecause } from "../support/skip-because.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import {
-  accepted,
+  acceptSubmission,
   always,
   answerGzip,
   answerText,
   freePort,
   latePort,
   type Misbehaviour,
-  next,
+  misbehaveNext,
   rawAnswer,
   sayAndHangUp,
 } from "./wire.ts";
@@ -82,8 +82,8 @@ describe("one task and one charge, when the answer to the create", () => {
   it.each(BREAKAGES)("%s", async (what, breakage) => {
     const setup = shared();
     setup.misbehave(
-      next("create", (response, exchange, service) => {
-        breakage(response, service.view(accepted(service, exchange), true), exchange);
+      misbehaveNext("create", (response, exchange, service) => {
+        breakage(response, service.view(acceptSubmission(service, exchange), true), exchange);
       }),
     );
     await expectOneTask(setup, `Told once: ${what}`);
@@ -100,7 +100,7 @@ describe("a stated id is kept, and nothing is sent again, when the answer to the
     const setup = shared();
     setup.misbehave(
       always("create", (response, exchange, service) => {
-        breakage(response, service.view(accepted(service, exchange), true), exchange);
+        breakage(response, service.view(acceptSubmission(service, exchange), true), exchange);
       }),
     );
     const task = taskOf(await setup.server.call("generate_audio", { prompt: `Kept: ${what}` }));
@@ -122,8 +122,8 @@ describe("an answer by a gateway in front of the service", () => {
     async (what, stranger) => {
       const setup = shared();
       setup.misbehave(
-        next("create", (response, exchange, service) => {
-          accepted(service, exchange);
+        misbehaveNext("create", (response, exchange, service) => {
+          acceptSubmission(service, exchange);
           stranger(response, exchange, service);
         }),
       );
@@ -145,7 +145,7 @@ describe("an answer by a gateway in front of the service", () => {
       [308, "content"],
     ] as const) {
       setup.misbehave(
-        next(kind, (response, exchange) => {
+        misbehaveNext(kind, (response, exchange) => {
           response.writeHead(status, { location: `${elsewhere.baseUrl}${exchange.url}` }).end();
         }),
       );
@@ -171,8 +171,11 @@ describe("an answer that is odd but means something", () => {
   it.each(ODD)("is accepted with %s: the task is known and not created again", async (what, changes) => {
     const setup = shared();
     setup.misbehave(
-      next("create", (response, exchange, service) => {
-        service.json(response, 202, { ...service.view(accepted(service, exchange), true), ...changes });
+      misbehaveNext("create", (response, exchange, service) => {
+        service.json(response, 202, {
+          ...service.view(acceptSubmission(service, exchange), true),
+          ...changes,
+        });
       }),
     );
     expect(taskOf(await setup.server.call("generate_audio", { prompt: `Odd: ${what}` })).status).toBe(
@@ -241,8 +244,8 @@ describe("a service that does not answer", () => {
     const setup = await openFaultSetup();
     const held: ServerResponse[] = [];
     setup.misbehave(
-      next("create", (response, exchange, service) => {
-        accepted(service, exchange);
+      misbehaveNext("create", (response, exchange, service) => {
+        acceptSubmission(service, exchange);
         held.push(response);
       }),
     );

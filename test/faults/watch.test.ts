@@ -6,7 +6,15 @@ import type { CountingService } from "../support/counting-service.ts";
 import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
-import { always, answerGzip, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
+import {
+  always,
+  answerGzip,
+  answerText,
+  type Misbehaviour,
+  misbehaveNext,
+  rawAnswer,
+  sayAndHangUp,
+} from "./wire.ts";
 
 closeAfterEach();
 
@@ -73,7 +81,7 @@ describe("polling continues, and the audio is saved, when an answer to a query",
   const shared = shareFaultSetup();
   it.each(HICCUPS)("%s", async (what, misbehaviour) => {
     const setup = shared();
-    setup.misbehave(next("query", misbehaviour, 2));
+    setup.misbehave(misbehaveNext("query", misbehaviour, 2));
     await expectSaved(setup, `A hiccup: ${what}`);
   });
 });
@@ -84,7 +92,7 @@ describe("an answer of one MiB in chunks of one byte", skipBecause(NOT_LINUX), (
     const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });
     const drip = Buffer.from("1\r\nx\r\n".repeat(1_050_000));
     setup.misbehave(
-      next("query", ({ socket }) => {
+      misbehaveNext("query", ({ socket }) => {
         socket?.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
         socket?.write(drip);
       }),
@@ -222,7 +230,7 @@ describe("a call is answered within its window", () => {
     const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
     const handle = taskOf(await setup.server.call("generate_audio", { prompt: "Shaky", wait_seconds: 0 }));
     const second = await setup.another();
-    setup.misbehave(next("query", (response) => sayAndHangUp(response, "", true), 5));
+    setup.misbehave(misbehaveNext("query", (response) => sayAndHangUp(response, "", true), 5));
     setup.service.processingMs = 0;
     const done = taskOf(await second.call("get_task", { task_id: handle.task_id, wait_seconds: 10 }));
     expect(done.status).toBe("succeeded");

@@ -57,7 +57,7 @@ export function answerText(
 }
 
 /** Returns the task of a submission, which is accepted before anything fails. */
-export function accepted(service: CountingService, exchange: Exchange): CountedTask {
+export function acceptSubmission(service: CountingService, exchange: Exchange): CountedTask {
   const task = service.accept(exchange);
   if (task === "conflict") throw new Error("the same key came with another body");
   return task;
@@ -70,7 +70,7 @@ export type Misbehaviour = (
 ) => unknown;
 
 /** Misbehaves at the next exchanges of a kind, and answers all others normally. */
-export function next(kind: ExchangeKind, misbehave: Misbehaviour, count = 1): Interceptor {
+export function misbehaveNext(kind: ExchangeKind, misbehave: Misbehaviour, count = 1): Interceptor {
   let left = count;
   return (exchange, response, service) => {
     if (exchange.kind !== kind || left <= 0) return false;
@@ -82,7 +82,7 @@ export function next(kind: ExchangeKind, misbehave: Misbehaviour, count = 1): In
 
 /** Misbehaves at every exchange of a kind. */
 export function always(kind: ExchangeKind, misbehave: Misbehaviour): Interceptor {
-  return next(kind, misbehave, Number.POSITIVE_INFINITY);
+  return misbehaveNext(kind, misbehave, Number.POSITIVE_INFINITY);
 }
 
 /** A port that nobody listens on until `open` is called. From then on, it leads to the service. */

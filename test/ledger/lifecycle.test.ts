@@ -40,35 +40,35 @@ const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): RequestEvent 
 });
 
 const file = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: NOW_MS, matchesFormat: true };
-const replaced = { sizeBytes: 1, sha256: "1", name: "b.mp3", movedTo: "b (previous).mp3" };
-const reserved = { credits: 150, atMs: SENT_AT_MS };
-const fresh = sampleRecord({ ...NO_TASK_YET });
+const fileToReplace = { sizeBytes: 1, sha256: "1", name: "b.mp3", movedTo: "b (previous).mp3" };
+const reservedSpend = { credits: 150, atMs: SENT_AT_MS };
+const newRecord = sampleRecord({ ...NO_TASK_YET });
 const sentOnce = {
-  ...fresh,
+  ...newRecord,
   status: "unresolved",
   sendId: "send-1",
   sentAtMs: SENT_AT_MS,
-  spend: reserved,
+  spend: reservedSpend,
 } as const;
-const known = {
+const acceptedRecord = {
   ...sentOnce,
   sendId: null,
   taskId: "task-1",
   billing: billing(null),
   acceptedAtMs: SENT_AT_MS,
 } as const;
-const over = { ...known, finishedAtMs: NOW_MS } as const;
+const endedRecord = { ...acceptedRecord, finishedAtMs: NOW_MS } as const;
 
 /** A record of each status, as the usual events leave it. */
 const RECORDS = {
-  waiting: fresh,
+  waiting: newRecord,
   unresolved: sentOnce,
   "unresolved, sent again": { ...sentOnce, sendId: "send-2", hasUnresolvedEarlierSend: true },
-  queued: { ...known, status: "queued" },
-  processing: { ...known, status: "processing" },
-  succeeded: { ...over, status: "succeeded", spend: { credits: 10, atMs: NOW_MS } },
-  saved: { ...over, status: "succeeded", spend: { credits: 10, atMs: NOW_MS }, files: [file] },
-  failed: { ...over, status: "failed", spend: null },
+  queued: { ...acceptedRecord, status: "queued" },
+  processing: { ...acceptedRecord, status: "processing" },
+  succeeded: { ...endedRecord, status: "succeeded", spend: { credits: 10, atMs: NOW_MS } },
+  saved: { ...endedRecord, status: "succeeded", spend: { credits: 10, atMs: NOW_MS }, files: [file] },
+  failed: { ...endedRecord, status: "failed", spend: null },
 } as const satisfies Record<string, RequestRecord>;
 type Name = keyof typeof RECORDS;
 
@@ -93,7 +93,7 @@ type EventName = keyof typeof EVENTS;
  * Each cell is the status and the spent credits after the event, such as `queued 150`. `=` means that the record does
  * not change, and `polled` that only the time of the last poll changes.
  */
-const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
+const OUTCOMES: Record<Name, Partial<Record<EventName, string>>> = {
   waiting: {
     refused: "waiting 0",
     "sent as send-1": "unresolved 150",
@@ -176,12 +176,12 @@ describe.each(Object.keys(RECORDS) as Name[])("a record that is %s", (name) => {
   it.each(Object.keys(EVENTS) as EventName[])("after: %s", (event) => {
     const outcome = outcomeOf(RECORDS[name], EVENTS[event]);
     // A poll may change only its own time. An identical answer changes nothing else.
-    expect(outcome).toBe(TABLE[name][event] ?? "=");
+    expect(outcome).toBe(OUTCOMES[name][event] ?? "=");
   });
 });
 
 /** Returns the record after a list of events. */
-function recordAfter(events: readonly RequestEvent[], record: RequestRecord = fresh): RequestRecord {
+function recordAfter(events: readonly RequestEvent[], record: RequestRecord = newRecord): RequestRecord {
   return events.reduce(applyEvent, record);
 }
 
@@ -191,7 +191,7 @@ describe("an attempt", () => {
     expect(charged.spend).toMatchObject({ credits: 40 });
     const second = recordAfter([{ kind: "attempt_begun", failedAttempt: 1 }], charged);
     expect(second).toMatchObject({ ...NO_TASK_YET, attempt: 2, earlierCredits: 40, spend: { credits: 40 } });
-    expect(second.idempotencyKey).toBe(deriveIdempotencyKey(fresh.input ?? "", 1, 2));
+    expect(second.idempotencyKey).toBe(deriveIdempotencyKey(newRecord.input ?? "", 1, 2));
     const sent = recordAfter([{ kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
     const refused = recordAfter([{ kind: "not_accepted", sendId: "send-2" }], sent);
@@ -280,20 +280,20 @@ describe("a file", () => {
   });
 
   it("replaces another one once: the replacement is dropped with the first saved file", () => {
-    const named: RequestEvent = { kind: "file_named", fileName: "b", fileToReplace: replaced };
+    const named: RequestEvent = { kind: "file_named", fileName: "b", fileToReplace };
     const asked = recordAfter([{ ...named, fileToReplace: null }, named]);
-    expect(asked.fileToReplace).toEqual(replaced);
+    expect(asked.fileToReplace).toEqual(fileToReplace);
     expect(
       recordAfter([{ kind: "attempt_begun", failedAttempt: 1 }], {
         ...RECORDS.failed,
         ...asked,
         status: "failed",
       }),
-    ).toEqual(expect.objectContaining({ fileToReplace: replaced }));
+    ).toEqual(expect.objectContaining({ fileToReplace }));
     expect(recordAfter([{ kind: "saved", file }], asked).fileToReplace).toBeNull();
     expect(recordAfter([named], RECORDS.saved).fileToReplace).toBeNull();
-    const later = recordAfter([{ kind: "replacement_planned", fileToReplace: replaced }], RECORDS.saved);
-    expect(later).toEqual({ ...RECORDS.saved, fileToReplace: replaced });
+    const later = recordAfter([{ kind: "replacement_planned", fileToReplace }], RECORDS.saved);
+    expect(later).toEqual({ ...RECORDS.saved, fileToReplace });
     expect(recordAfter([{ kind: "saved", file }], later).fileToReplace).toBeNull();
   });
 });
@@ -324,9 +324,9 @@ const anyEvent: fc.Arbitrary<RequestEvent> = fc.oneof(
   fc.record({
     kind: fc.constant("file_named" as const),
     fileName: fc.option(fc.constant("story")),
-    fileToReplace: fc.option(fc.constant(replaced)),
+    fileToReplace: fc.option(fc.constant(fileToReplace)),
   }),
-  fc.record({ kind: fc.constant("replacement_planned" as const), fileToReplace: fc.constant(replaced) }),
+  fc.record({ kind: fc.constant("replacement_planned" as const), fileToReplace: fc.constant(fileToReplace) }),
 );
 const anyLife = fc.array(anyEvent, { maxLength: 20 });
 
@@ -338,8 +338,8 @@ function live(
   return events.reduce<RequestRecord>((before, event) => {
     const next = applyEvent(before, event);
     if (next !== null) look(before, event, next);
-    return next ?? fresh;
-  }, fresh);
+    return next ?? newRecord;
+  }, newRecord);
 }
 
 const RANK = { waiting: 0, unresolved: 1, queued: 2, processing: 3, succeeded: 4, failed: 4 } as const;

@@ -43,7 +43,7 @@ async function call(
     },
     openLocalRequests: () => Promise.resolve(null),
     instructions: "",
-    takeNoteForNextResult: () => null,
+    consumeNextResultNote: () => null,
     resourceLinks: "auto",
     redact: (text) => text,
     containsSecret: () => false,

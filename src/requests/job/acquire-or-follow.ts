@@ -32,14 +32,14 @@ export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<Foll
   let ownerDeadline: Deadline | null = null;
   for (;;) {
     const { record, isOurs } = await ledger.acquireLease(job.record);
-    const before = job.record;
+    const previousRecord = job.record;
     job.record = record;
     if (isOurs) {
       keepLeaseRenewed(job, deps);
       // The task failed while this job was following, so this call reports the failure.
       if (isNewFailure(record, attempt, status))
         return { kind: "ended", outcome: { kind: "failed", record } };
-      await applyFileName(job, before, deps);
+      await applyFileName(job, previousRecord, deps);
       return { kind: "acquired", hadFailed: record.status === "failed" || record.attempt > 1 };
     }
     if (!job.hasCallers && job.purpose === "resume") return { kind: "ended", outcome: { kind: "no_result" } };
@@ -50,7 +50,7 @@ export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<Foll
       ownerDeadline ??= new Deadline(clock, OWNER_SAVE_TIMEOUT_MS);
       if (ownerDeadline.isOver) return { kind: "downloadable" };
     }
-    if (job.phase.kind !== "following" || record.status !== before.status)
+    if (job.phase.kind !== "following" || record.status !== previousRecord.status)
       job.setPhase({ kind: "following" });
     await clock.sleep(timing.followIntervalMs, job.signal);
   }

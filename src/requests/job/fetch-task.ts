@@ -34,12 +34,12 @@ export async function fetchTask(
 ): Promise<ObservedTask> {
   const { service, limits, log, random } = deps;
   const tooLate = new AbortController();
-  const ending = deadline === undefined ? signal : AbortSignal.any([signal, tooLate.signal]);
+  const querySignal = deadline === undefined ? signal : AbortSignal.any([signal, tooLate.signal]);
   try {
     return await limits.reads.run(
-      ending,
+      querySignal,
       async () => {
-        const task = await service.query(taskId, ending);
+        const task = await service.query(taskId, querySignal);
         for (const deviation of task.deviations) log.warn(`task ${task.taskId}: ${deviation}`);
         return task;
       },

@@ -74,8 +74,8 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
 
 /**
  * Whether to start a new attempt after the task failed. If the task failed before this job started, the answer is yes,
- * because a new call requests the audio and pays for it. If the task failed later, it must have been refunded. A task
- * that this job created is repeated only once.
+ * because a new call requests the audio and pays for it. If the task failed later, a new attempt also requires that the
+ * task was refunded. A task that this job created is repeated only once.
  */
 function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
   if (!facts.maySubmit) return false;

@@ -19,7 +19,7 @@ export async function waitForJob(
   const timer = new AbortController();
   const signal = AbortSignal.any([call.signal, timer.signal]);
   let stopListening = (): void => undefined;
-  const enough = new Promise<null>((resolve) => {
+  const earlyReturn = new Promise<null>((resolve) => {
     const check = (): void => {
       if (mayReturnEarly()) resolve(null);
     };
@@ -34,8 +34,8 @@ export async function waitForJob(
   let isCancelled = false;
   try {
     call.signal.throwIfAborted();
-    const over = call.deadline.waitUntilPassed(signal).then(() => null);
-    return await Promise.race([job.outcome, enough, over]);
+    const deadlinePassed = call.deadline.waitUntilPassed(signal).then(() => null);
+    return await Promise.race([job.outcome, earlyReturn, deadlinePassed]);
   } catch (error) {
     isCancelled = call.signal.aborted;
     throw error;

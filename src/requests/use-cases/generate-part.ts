@@ -1,4 +1,4 @@
-/** Makes and saves the audio of a narration's part in the background. */
+/** Finds, makes and saves the audio of a narration's part. */
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, runWithTimeout } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";

@@ -14,8 +14,8 @@ const declaring = z.object({
 });
 
 /**
- * Whether a request declares the tasks extension. Use this only for requests of the 2026-07-28 era, because the older
- * protocol has no such extension.
+ * Whether a request declares the tasks extension. Use this only for requests with protocol version 2026-07-28, because
+ * the older protocol has no such extension.
  */
 export const declaresMcpTasks = (context: ServerContext): boolean =>
   declaring.safeParse(context.mcpReq.envelope).success;

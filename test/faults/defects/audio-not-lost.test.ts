@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { answerText, next } from "../wire.ts";
+import { answerText, misbehaveNext } from "../wire.ts";
 import {
   codeOf,
   eventually,
@@ -42,7 +42,9 @@ describe("one stray 404", () => {
     "to a %s is checked by another query, and the audio arrives",
     async (kind) => {
       const setup = await openFaultSetup({ service: { processingMs: 60 } });
-      setup.misbehave(next(kind, (response, _, service) => service.refuse(response, 404, "not_found")));
+      setup.misbehave(
+        misbehaveNext(kind, (response, _, service) => service.refuse(response, 404, "not_found")),
+      );
       const task = taskOf(
         await setup.server.call("generate_audio", { prompt: "A stray answer", wait_seconds: 5 }),
       );
@@ -53,7 +55,9 @@ describe("one stray 404", () => {
 
   it("to a query without a waiting caller does not prevent the saving", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 60 } });
-    setup.misbehave(next("query", (response, _, service) => service.refuse(response, 404, "not_found")));
+    setup.misbehave(
+      misbehaveNext("query", (response, _, service) => service.refuse(response, 404, "not_found")),
+    );
     await left(setup, "A stray answer in the background");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
@@ -72,7 +76,7 @@ describe("a task that was given up after two 404s", () => {
   ] as const)("is queried again by %s %s, and its audio is delivered free of charge", async (tool, where) => {
     const setup = await openFaultSetup({ service: { processingMs: 60 } });
     setup.misbehave(
-      next(
+      misbehaveNext(
         "query",
         (response, _, service) => service.refuse(response, 404, "not_found"),
         Number.POSITIVE_INFINITY,
@@ -94,7 +98,7 @@ describe("a task that was given up after two 404s", () => {
   it("is shown in list_tasks, which suggests the free query before another take", async () => {
     const setup = await openFaultSetup();
     setup.misbehave(
-      next(
+      misbehaveNext(
         "query",
         (response, _, service) => service.refuse(response, 404, "not_found"),
         Number.POSITIVE_INFINITY,
@@ -122,7 +126,7 @@ describe("an odd answer to a poll", () => {
   ])("(%s) does not prevent the saving of a task without a waiting caller", async (_, status, headers) => {
     const setup = await openFaultSetup({ service: { processingMs: 100 } });
     setup.misbehave(
-      next("query", (response) => answerText(response, status, "<p>not today</p>", headers), 3),
+      misbehaveNext("query", (response) => answerText(response, status, "<p>not today</p>", headers), 3),
     );
     await left(setup, "Odd words on the way");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
@@ -135,7 +139,7 @@ describe("an odd answer to a poll", () => {
   ])("(%s) to the content does not prevent it either", async (_, status, type) => {
     const setup = await openFaultSetup();
     setup.misbehave(
-      next(
+      misbehaveNext(
         "content",
         (response) => answerText(response, status, "<p>no</p>", { "content-type": type, location: "/x" }),
         2,
@@ -147,7 +151,9 @@ describe("an odd answer to a poll", () => {
 
   it("409 not_ready at the content of a task that had succeeded leads back to polling the task", async () => {
     const setup = await openFaultSetup();
-    setup.misbehave(next("content", (response, _, service) => service.refuse(response, 409, "not_ready"), 3));
+    setup.misbehave(
+      misbehaveNext("content", (response, _, service) => service.refuse(response, 409, "not_ready"), 3),
+    );
     await left(setup, "Not quite ready");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
     const kinds = setup.service.exchanges.map(({ kind }) => kind);
@@ -191,7 +197,7 @@ describe("one bad 200 to a download", () => {
   ])("(%s, for %s) is not kept, but the audio is", async (_, format, headers) => {
     const setup = await openFaultSetup();
     setup.misbehave(
-      next("content", (response) => {
+      misbehaveNext("content", (response) => {
         response.writeHead(200, { "content-length": Buffer.byteLength(PAGE), ...headers });
         response.end(PAGE);
       }),
@@ -205,7 +211,7 @@ describe("one bad 200 to a download", () => {
   it("(a page without a type, for pcm) is not delivered as audio", async () => {
     const setup = await openFaultSetup();
     setup.misbehave(
-      next("content", (response) => {
+      misbehaveNext("content", (response) => {
         response.removeHeader("content-type");
         response.end(PAGE);
       }),
@@ -279,7 +285,7 @@ const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
 
 /** Answers no download, so a succeeded task stays unsaved. */
-const nothingToFetch = next(
+const nothingToFetch = misbehaveNext(
   "content",
   (response, _, service) => service.refuse(response, 503, "api_unavailable"),
   Number.POSITIVE_INFINITY,

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { TABLE_NAMES } from "../../../src/ledger/postgres/postgres-tables.ts";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { accepted, next } from "../wire.ts";
+import { acceptSubmission, misbehaveNext } from "../wire.ts";
 import {
   codeOf,
   eventually,
@@ -150,8 +150,8 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down
   it("between the send and the 202 loses no id", async () => {
     const { setup, postgres } = await onPostgres(0);
     setup.misbehave(
-      next("create", async (response, exchange, service) => {
-        accepted(service, exchange);
+      misbehaveNext("create", async (response, exchange, service) => {
+        acceptSubmission(service, exchange);
         await postgres.kill();
         service.answer(exchange, response);
       }),

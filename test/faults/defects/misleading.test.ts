@@ -2,7 +2,7 @@
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
-import { next } from "../wire.ts";
+import { misbehaveNext } from "../wire.ts";
 import {
   codeOf,
   exchanged,
@@ -33,7 +33,7 @@ async function underAnotherKey(
 ): Promise<{ setup: FaultSetup; id: string }> {
   const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] }, env });
   setup.misbehave(
-    next(
+    misbehaveNext(
       "content",
       (response, _, service) => service.refuse(response, 503, "api_unavailable"),
       Number.POSITIVE_INFINITY,
@@ -168,7 +168,7 @@ describe("audio that exceeds the size limit", () => {
   it("is not fetched again by list_tasks, only by a call for that task", async () => {
     const setup = await openFaultSetup();
     setup.misbehave(
-      next(
+      misbehaveNext(
         "content",
         (response) => {
           response.writeHead(200, {

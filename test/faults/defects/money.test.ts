@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { accepted, next, sayAndHangUp } from "../wire.ts";
+import { acceptSubmission, misbehaveNext, sayAndHangUp } from "../wire.ts";
 import {
   codeOf,
   eventually,
@@ -20,7 +20,7 @@ closeAfterEach();
 const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
 
-/** One audio reserves 150 credits while it runs, and costs 10 when it is done. */
+/** One audio reserves 150 credits while it runs, and costs 10 when it is done. 165 leave room for 10 and 150. */
 const ROOM_FOR_ONE = { AUDIO_CREDIT_BUDGET: "150" };
 const ROOM_FOR_ONE_AFTER_ONE = { AUDIO_CREDIT_BUDGET: "165" };
 
@@ -90,8 +90,8 @@ describe("a submission that got a 503 and may have arrived nevertheless", () => 
   it("stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
     const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
     setup.misbehave(
-      next("create", (response, exchange, service) => {
-        accepted(service, exchange);
+      misbehaveNext("create", (response, exchange, service) => {
+        acceptSubmission(service, exchange);
         service.json(
           response,
           503,
@@ -125,7 +125,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
       const seen = new Set<string>();
       setup.misbehave((exchange, response, service) => {
         if (exchange.kind !== "create") return false;
-        const task = accepted(service, exchange);
+        const task = acceptSubmission(service, exchange);
         task.status = "failed";
         const isFirst = !seen.has(exchange.key ?? "");
         seen.add(exchange.key ?? "");
@@ -146,7 +146,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
     const setup = await openFaultSetup();
     setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "create") return false;
-      const task = accepted(service, exchange);
+      const task = acceptSubmission(service, exchange);
       task.status = "failed";
       service.json(response, 202, service.view(task));
       return true;
@@ -172,8 +172,8 @@ describe("a call whose tasks fail as soon as they are made", () => {
   it("succeeds if the second task succeeds", async () => {
     const setup = await openFaultSetup();
     setup.misbehave(
-      next("create", (response, exchange, service) => {
-        const task = accepted(service, exchange);
+      misbehaveNext("create", (response, exchange, service) => {
+        const task = acceptSubmission(service, exchange);
         task.status = "failed";
         service.json(response, 202, service.view(task));
       }),
@@ -207,7 +207,7 @@ describe("two keys of one account", () => {
       env: ROOM_FOR_ONE_AFTER_ONE,
     });
     setup.misbehave(
-      next(
+      misbehaveNext(
         "content",
         (response, _, service) => service.refuse(response, 503, "api_unavailable"),
         Number.POSITIVE_INFINITY,
@@ -258,7 +258,9 @@ describe("the file name of a call that was cancelled before it was sent", () => 
     "is not used when the same text is requested under %s",
     async (which) => {
       const setup = await openFaultSetup();
-      setup.misbehave(next("create", (response, _, service) => service.refuse(response, 429, "rate_limit")));
+      setup.misbehave(
+        misbehaveNext("create", (response, _, service) => service.refuse(response, 429, "rate_limit")),
+      );
       const id = setup.server.begin("generate_audio", {
         prompt: "Named anew",
         file_name: "first",
@@ -284,7 +286,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
   it("is not used by a later process either", async () => {
     const setup = await openFaultSetup();
     setup.misbehave(
-      next("create", (response, _, service) => service.refuse(response, 429, "rate_limit"), 100),
+      misbehaveNext("create", (response, _, service) => service.refuse(response, 429, "rate_limit"), 100),
     );
     const id = setup.server.begin("generate_audio", {
       prompt: "Named anew",

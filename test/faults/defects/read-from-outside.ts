@@ -11,19 +11,19 @@ import { z } from "zod";
 import type { FaultSetup } from "../fault-setup.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
 
-const audio = z
+const audioSchema = z
   .looseObject({ path: z.string() })
   .transform((saved) => ({ ...saved, uri: pathToFileURL(saved.path).href }));
-const task = z.looseObject({
+const taskSchema = z.looseObject({
   task_id: z.string().nullish(),
   status: z.string(),
   replayed: z.boolean().optional(),
-  audio: audio.nullish(),
+  audio: audioSchema.nullish(),
   next_step: z.string(),
 });
-export type Task = z.infer<typeof task>;
+export type Task = z.infer<typeof taskSchema>;
 
-const row = z.looseObject({
+const taskRowSchema = z.looseObject({
   task_id: z.string().nullish(),
   status: z.string(),
   prompt_excerpt: z.string(),
@@ -31,14 +31,14 @@ const row = z.looseObject({
   audio_path: z.string().nullish(),
   next_step: z.string(),
 });
-export type TaskRow = z.infer<typeof row>;
+export type TaskRow = z.infer<typeof taskRowSchema>;
 
 export const textOf = ({ content }: Outcome): string => content.map(({ text }) => text ?? "").join("\n");
 
 /** Returns a successful result. An error fails the test with its text. */
 export function taskOf(outcome: Outcome): Task {
   if (outcome.isError === true) throw new Error(`an error came back: ${textOf(outcome)}`);
-  return task.parse(outcome.structuredContent);
+  return taskSchema.parse(outcome.structuredContent);
 }
 
 export function codeOf(outcome: Outcome): string {
@@ -50,7 +50,7 @@ export function codeOf(outcome: Outcome): string {
 export async function rowsOf(server: RawServer): Promise<TaskRow[]> {
   const outcome = await server.call("list_tasks", { limit: 100 });
   if (outcome.isError === true) throw new Error(`list_tasks failed: ${textOf(outcome)}`);
-  return z.object({ tasks: z.array(row) }).parse(outcome.structuredContent).tasks;
+  return z.object({ tasks: z.array(taskRowSchema) }).parse(outcome.structuredContent).tasks;
 }
 
 export async function onlyRow(server: RawServer): Promise<TaskRow> {

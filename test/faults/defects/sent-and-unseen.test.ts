@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { accepted, next } from "../wire.ts";
+import { acceptSubmission, misbehaveNext } from "../wire.ts";
 import {
   codeOf,
   eventually,
@@ -39,8 +39,8 @@ function twice(server: RawServer, signal: NodeJS.Signals): void {
 /** Receives the first submission, and answers it only after a while. */
 function answerLate(setup: FaultSetup, afterMs: number): void {
   setup.misbehave(
-    next("create", (response, exchange, service) => {
-      accepted(service, exchange);
+    misbehaveNext("create", (response, exchange, service) => {
+      acceptSubmission(service, exchange);
       setTimeout(() => {
         if (!response.destroyed) service.answer(exchange, response);
       }, afterMs);
@@ -77,7 +77,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     const setup = await openFaultSetup();
     setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "create") return false;
-      accepted(service, exchange);
+      acceptSubmission(service, exchange);
       setTimeout(() => service.answer(exchange, response), 300);
       return true;
     });
@@ -133,13 +133,17 @@ describe("a submission that is on its way when the program is asked to stop", ()
 
   it("the handle of a request that the service refuses says so, and leaves nothing", async () => {
     const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
-    setup.misbehave(next("create", () => undefined));
+    setup.misbehave(misbehaveNext("create", () => undefined));
     setup.server.begin("generate_audio", { prompt: "Never taken", wait_seconds: 20 });
     await exchanged(setup, "create");
     await setup.server.end();
     setup.service.dropConnections();
     setup.misbehave(
-      next("create", (response, _, service) => service.refuse(response, 402, "insufficient_credits"), 9),
+      misbehaveNext(
+        "create",
+        (response, _, service) => service.refuse(response, 402, "insufficient_credits"),
+        9,
+      ),
     );
     const later = await setup.another();
     const handle = handleIn(await onlyRow(later));

@@ -39,7 +39,8 @@ const LINE_STARTS = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
 
 /** A label with a name that has no voice. It ends the turn before it. */
 const VOICELESS_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
-const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
+const COLON_LABEL_IN_CAPITALS =
+  /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
 
 const BRACKETED_LINE = /^\s*\[[^[\]]+\][.]?\s*$/;
 const PARENTHESISED_LINE = /^\s*\([^()]+\)[.]?\s*$/;
@@ -100,10 +101,10 @@ const deriveAccentlessKey = (key: string): string =>
     .normalize("NFC");
 
 /** A direction in brackets before the first word, on the line below a label that stands alone. */
-const BRACKETED_START = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
+const DIRECTION_BELOW_LABEL = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
 
 function withoutFirstDirection(text: string, skipped: SkippedList): string {
-  const [direction = ""] = BRACKETED_START.exec(text) ?? [];
+  const [direction = ""] = DIRECTION_BELOW_LABEL.exec(text) ?? [];
   const words = text.slice(direction.length);
   if (direction === "" || !hasWords(words)) return text;
   skipped.add("direction", direction.trim());
@@ -115,12 +116,12 @@ export class SpeakerLabels {
   readonly #speakersByKey = new Map<string, { readonly name: string; readonly speaker: Speaker }>();
   readonly #speaking = new Set<string>();
   /** Maps names without their accents to the names in `voices`. */
-  readonly #plainKeys = new Map<string, string>();
+  readonly #keysByAccentlessKey = new Map<string, string>();
   /**
    * Recurring labels without a colon. Each entry is the form of the label (`alone` or `dotted`), a space, and the key
    * of the name.
    */
-  readonly #recurring = new Set<string>();
+  readonly #recurringLabels = new Set<string>();
   #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
   /**
@@ -145,14 +146,16 @@ export class SpeakerLabels {
       const speaker = speakers.get(settingsKey) ?? { voice, speed, pitch, volume };
       speakers.set(settingsKey, speaker);
       this.#speakersByKey.set(key, { name, speaker });
-      this.#plainKeys.set(deriveAccentlessKey(key), key);
+      this.#keysByAccentlessKey.set(deriveAccentlessKey(key), key);
     }
   }
 
   /** Returns the key of a name. If `voices` has the name with other accents, returns the key of that spelling. */
   #deriveKey(name: string): string {
     const key = deriveLabelKey(name);
-    return this.#speakersByKey.has(key) ? key : (this.#plainKeys.get(deriveAccentlessKey(key)) ?? key);
+    return this.#speakersByKey.has(key)
+      ? key
+      : (this.#keysByAccentlessKey.get(deriveAccentlessKey(key)) ?? key);
   }
 
   /** Returns the names in `voices` with which no line has begun so far. */
@@ -205,9 +208,9 @@ export class SpeakerLabels {
     }
     for (const [key, number] of counts) {
       const isKnown = this.#speakersByKey.has(key.slice(key.indexOf(" ") + 1));
-      if (number >= (isKnown ? MIN_RECURRENCES : MIN_VOICELESS_RECURRENCES)) this.#recurring.add(key);
+      if (number >= (isKnown ? MIN_RECURRENCES : MIN_VOICELESS_RECURRENCES)) this.#recurringLabels.add(key);
     }
-    this.#hasDotted = [...this.#recurring].some((key) => key.startsWith("dotted "));
+    this.#hasDotted = [...this.#recurringLabels].some((key) => key.startsWith("dotted "));
     this.#dialogue = findDialogueNames(paragraphs).filter(({ name, count: lines }) => {
       return lines >= MIN_RECURRENCES && !this.#speakersByKey.has(this.#deriveKey(name));
     });
@@ -300,7 +303,7 @@ export class SpeakerLabels {
   }
 
   #noteVoiceless(line: string): void {
-    const [, name] = CAPITALS_LABEL.exec(line) ?? [];
+    const [, name] = COLON_LABEL_IN_CAPITALS.exec(line) ?? [];
     if (name !== undefined) this.#voiceless.set(name, (this.#voiceless.get(name) ?? 0) + 1);
   }
 
@@ -332,7 +335,7 @@ export class SpeakerLabels {
     for (const [form, match] of forms) {
       const [label = "", who = ""] = match ?? [];
       const key = this.#deriveKey(who);
-      if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
+      if (match !== null && this.#recurringLabels.has(`${form} ${key}`)) return { label, key };
       // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it
       // occurs only once.
       if (form === "dotted" && NAME_IN_CAPITALS.test(who) && this.#hasDotted) return { label, key };
