@@ -74,14 +74,14 @@ function checkSettings(config: Config, env: Environment): Check[] {
     );
   }
   const unset = unfilled.filter((name) => !hasIssue(config, name));
-  const note = unset.length === 0 ? "" : `; left unset by the client: ${unset.join(", ")}`;
+  const unsetNote = unset.length === 0 ? "" : `; left unset by the client: ${unset.join(", ")}`;
   const { unknownIds } = config.voiceNotes;
-  const noNames =
+  const unknownVoicesNote =
     unknownIds.length === 0
       ? ""
       : `; AUDIO_VOICE_NOTES has ids that are not voices: ${unknownIds.slice(0, 5).join(", ")}`;
   const { unmatchableWords } = config.pronunciations;
-  const noWords =
+  const unmatchableWordsNote =
     unmatchableWords.length === 0
       ? ""
       : `; AUDIO_PRONUNCIATIONS has words without letters or digits, which match nothing: ${unmatchableWords
@@ -89,7 +89,12 @@ function checkSettings(config: Config, env: Environment): Check[] {
           .map((word) => JSON.stringify(word))
           .join(", ")}`;
   return issues.length === 0
-    ? [passedCheck("settings", `all settings can be used${note}${noNames}${noWords}`)]
+    ? [
+        passedCheck(
+          "settings",
+          `all settings can be used${unsetNote}${unknownVoicesNote}${unmatchableWordsNote}`,
+        ),
+      ]
     : issues;
 }
 

@@ -107,7 +107,7 @@ export interface NarrationsDeps {
 }
 
 /** How many narrations, counted from the newest, are searched for files that a new narration may replace. */
-const MAX_NARRATIONS_SEARCHED_FOR_FILE = 50;
+const MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT = 50;
 
 export const createNarrations = (deps: NarrationsDeps): Narrations => new NarrationOperations(deps);
 
@@ -257,7 +257,7 @@ class NarrationOperations implements Narrations {
     const { folder, ledger } = this.#deps;
     const path = join(folder.root, name);
     for (const { narrationId, state } of await this.#repository.listNewest(
-      MAX_NARRATIONS_SEARCHED_FOR_FILE,
+      MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT,
     )) {
       const file = state.files.find((saved) => saved.path === path);
       if (file !== undefined) return { narrationId, file, companions: file };

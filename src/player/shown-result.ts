@@ -75,14 +75,14 @@ const MAX_SHOWN_SECONDS = 86_400;
 function parseAudioFile(
   file: Fields,
   uri: string,
-  secondsTold: unknown,
+  statedSeconds: unknown,
   companions: string | null,
 ): AudioFile | null {
   const path = parseText(file["path"], 4096);
   const format = FORMAT_PATTERNS.find(([ending]) => ending.test(path))?.[1];
   const sizeBytes = parseNumber(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
-  const seconds = parseNumber(secondsTold, MAX_SHOWN_SECONDS) || null;
+  const seconds = parseNumber(statedSeconds, MAX_SHOWN_SECONDS) || null;
   // Results of narrations state no sample rate. Compute it from size and duration, assuming speech: 16-bit samples, one
   // channel.
   const rate =
@@ -105,25 +105,30 @@ const formatCredits = (value: unknown): string[] => {
   return count === null ? [] : [`${count} credits`];
 };
 
-function parseTask(facts: Fields, taskId: string, resultText: string, isError: boolean): ShownResult {
-  const audio = parseFields(facts["audio"]);
+function parseTask(
+  structuredContent: Fields,
+  taskId: string,
+  messageForPeople: string,
+  isError: boolean,
+): ShownResult {
+  const audio = parseFields(structuredContent["audio"]);
   const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
-  const audioFile = parseAudioFile(audio, uri, facts["audio_seconds"], null);
-  const take = parseNumber(facts["take"], 999);
+  const audioFile = parseAudioFile(audio, uri, structuredContent["audio_seconds"], null);
+  const take = parseNumber(structuredContent["take"], 999);
   const rate = parseNumber(audio["sample_rate"]);
-  const voice = parseText(facts["voice"], 100);
+  const voice = parseText(structuredContent["voice"], 100);
   return {
     kind: "task",
     id: taskId,
     title: "",
-    status: parseText(facts["status"], 20),
-    message: parseText(facts["message"]) || resultText,
+    status: parseText(structuredContent["status"], 20),
+    message: parseText(structuredContent["message"]) || messageForPeople,
     isError,
     facts: [
       ...(audioFile === null ? [] : [audioFile.format]),
       ...(rate === null ? [] : [`${rate / 1000} kHz`]),
       ...(audioFile?.seconds == null ? [] : [formatClock(audioFile.seconds)]),
-      ...formatCredits(parseFields(facts["billing"])["charged_credits"]),
+      ...formatCredits(parseFields(structuredContent["billing"])["charged_credits"]),
       ...(voice === "" ? [] : [voice]),
     ],
     take,
@@ -134,15 +139,15 @@ function parseTask(facts: Fields, taskId: string, resultText: string, isError: b
 }
 
 function parseNarration(
-  facts: Fields,
+  structuredContent: Fields,
   { id: narrationId, title }: Pick<ShownResult, "id" | "title">,
-  said: string,
+  messageForPeople: string,
   isError: boolean,
 ): ShownResult {
-  const parts = parseFields(facts["parts"]);
+  const parts = parseFields(structuredContent["parts"]);
   const total = parseNumber(parts["total"], 1e6);
   const base = `audio://narrations/${narrationId}/files/`;
-  const audioFiles = parseEntries(facts["files"], 200).flatMap((entry, index) => {
+  const audioFiles = parseEntries(structuredContent["files"], 200).flatMap((entry, index) => {
     const file = parseFields(entry);
     const uri = `${base}${index + 1}`;
     const audioFile = parseAudioFile(file, uri, file["duration_seconds"], uri);
@@ -153,19 +158,22 @@ function parseNarration(
     kind: "narration",
     id: narrationId,
     title,
-    status: parseText(facts["status"], 20),
-    message: parseText(facts["message"]) || said,
+    status: parseText(structuredContent["status"], 20),
+    message: parseText(structuredContent["message"]) || messageForPeople,
     isError,
     facts: [
       ...(audioFiles[0] === undefined ? [] : [audioFiles[0].format, formatClock(seconds)]),
       // Omit the credits while the narration is being made, because its message states the cost so far.
-      ...(audioFiles[0] === undefined ? [] : formatCredits(parseFields(facts["credits"])["charged"])),
+      ...(audioFiles[0] === undefined
+        ? []
+        : formatCredits(parseFields(structuredContent["credits"])["charged"])),
     ],
     take: null,
     audioFiles,
     parts: total === null ? null : { saved: parseNumber(parts["saved"], total) ?? 0, total },
     // If parts have problems, the message stays visible after the sound is open.
-    note: parseEntries(facts["problems"]).length > 0 ? parseText(facts["message"]) : "",
+    note:
+      parseEntries(structuredContent["problems"]).length > 0 ? parseText(structuredContent["message"]) : "",
   };
 }
 
@@ -174,17 +182,19 @@ const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 
 /** Converts the result of any tool. A result without a task or narration is shown as text. */
 export function parseShownResult(result: Fields): ShownResult {
-  const facts = parseFields(result["structuredContent"]);
+  const structuredContent = parseFields(result["structuredContent"]);
   const isError = result["isError"] === true;
   const resultText = parseResultText(result);
   // Omit the next step, because it is for the assistant.
-  const forPeople = resultText.replace(/\nNext: .*/s, "").slice(0, 1200);
+  const messageForPeople = resultText.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(resultText) ?? [];
-  const narrationId = parseId(facts["narration_id"]) || (isError ? "" : parseId(narrationInText));
+  const narrationId = parseId(structuredContent["narration_id"]) || (isError ? "" : parseId(narrationInText));
   const title = parseText(parseFields(result["_meta"])["title"], 200);
-  if (narrationId !== "") return parseNarration(facts, { id: narrationId, title }, forPeople, isError);
-  const taskId = parseId(facts["task_id"]) || (isError ? "" : parseId(inText?.replace(/[).,]+$/, "")));
-  if (taskId !== "") return parseTask(facts, taskId, forPeople, isError);
+  if (narrationId !== "")
+    return parseNarration(structuredContent, { id: narrationId, title }, messageForPeople, isError);
+  const taskId =
+    parseId(structuredContent["task_id"]) || (isError ? "" : parseId(inText?.replace(/[).,]+$/, "")));
+  if (taskId !== "") return parseTask(structuredContent, taskId, messageForPeople, isError);
   return {
     kind: "text",
     id: "",

@@ -98,9 +98,9 @@ function describeStatus(view: RequestView, path: string): string {
   if (view.status === "succeeded") {
     return `The task has succeeded; its audio is not saved here. ${describeCost(view)}${activity}`;
   }
-  const goesOn = view.requestHandle === null ? "" : " The server saves the file by itself.";
+  const savingNote = view.requestHandle === null ? "" : " The server saves the file by itself.";
   const voice = view.voice === null ? "" : ` (voice: ${view.voice})`;
-  return `The task is ${view.status}${voice}. ${describeCost(view)}${activity}${goesOn}`;
+  return `The task is ${view.status}${voice}. ${describeCost(view)}${activity}${savingNote}`;
 }
 
 /** Returns the message of the structured form, which omits everything that has a field of its own. */

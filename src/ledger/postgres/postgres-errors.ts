@@ -30,7 +30,7 @@ const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs a
 
 interface ErrorDescription {
   /** The words of the message that follow the name of the database. */
-  readonly what: string;
+  readonly messageAfterName: string;
   readonly remedy: string;
   /** Whether the cause may pass within seconds, as a restart does. */
   readonly isTransient?: boolean;
@@ -39,33 +39,33 @@ interface ErrorDescription {
 }
 
 const LOCKED_TABLES: ErrorDescription = {
-  what: "stayed locked by another process",
+  messageAfterName: "stayed locked by another process",
   remedy: CALL_AGAIN,
   isTransient: true,
 };
 const STARTING_SERVER: ErrorDescription = {
-  what: "is starting or stopping",
+  messageAfterName: "is starting or stopping",
   remedy: CALL_AGAIN,
   isTransient: true,
 };
 const WRITE_CONFLICT: ErrorDescription = {
-  what: "could not order transactions that came together",
+  messageAfterName: "could not order transactions that came together",
   remedy: CALL_AGAIN,
   isTransient: true,
 };
 const REFUSED_LOGIN: ErrorDescription = {
-  what: "refused the login",
+  messageAfterName: "refused the login",
   remedy: "Correct user and password in AUDIO_STORE_URL.",
   isRetryable: false,
 };
 const NO_RIGHTS: ErrorDescription = {
-  what: "denied this user a right that the ledger needs",
+  messageAfterName: "denied this user a right that the ledger needs",
   remedy:
     "Let an administrator grant CREATE on the schema, or start once as a user who may create tables and grant SELECT, INSERT, UPDATE and DELETE on the tables agm_….",
   isRetryable: false,
 };
 const FOREIGN_TABLES: ErrorDescription = {
-  what: "has tables named agm_… that are not this program's",
+  messageAfterName: "has tables named agm_… that are not this program's",
   remedy: "Set AUDIO_STORE_URL to a database of its own.",
   isRetryable: false,
 };
@@ -74,16 +74,16 @@ const READ_ONLY = "25006";
 
 /** Messages by SQLSTATE. A key is the whole code, or its first two or three characters. */
 const BY_STATE: Readonly<Record<string, ErrorDescription>> = {
-  "08": { what: "broke the connection", remedy: CALL_AGAIN, isTransient: true },
+  "08": { messageAfterName: "broke the connection", remedy: CALL_AGAIN, isTransient: true },
   [READ_ONLY]: {
-    what: "is read-only: a standby, or default_transaction_read_only is on",
+    messageAfterName: "is read-only: a standby, or default_transaction_read_only is on",
     remedy: "Set AUDIO_STORE_URL to the server that takes writes.",
     isTransient: true,
   },
   "25P03": LOCKED_TABLES,
   "28": REFUSED_LOGIN,
   "3D000": {
-    what: "does not exist",
+    messageAfterName: "does not exist",
     remedy: "Create the database, or correct its name in AUDIO_STORE_URL.",
     isRetryable: false,
   },
@@ -93,32 +93,36 @@ const BY_STATE: Readonly<Record<string, ErrorDescription>> = {
   "42P01": FOREIGN_TABLES,
   "42703": FOREIGN_TABLES,
   "53100": {
-    what: "has no space left on its disk",
+    messageAfterName: "has no space left on its disk",
     remedy: "Free some space on the server, then call again.",
   },
   "53300": {
-    what: "has too many connections",
+    messageAfterName: "has too many connections",
     remedy:
       "Call again later. Each process takes one connection: raise max_connections, or put PgBouncer before the server (docs/deployment.md, Several machines, one account).",
     isTransient: true,
   },
   "55P03": LOCKED_TABLES,
-  "57014": { what: "took too long for a statement", remedy: CALL_AGAIN, isTransient: true },
+  "57014": { messageAfterName: "took too long for a statement", remedy: CALL_AGAIN, isTransient: true },
   "57P": STARTING_SERVER,
 };
 
 const UNTRUSTED_CERTIFICATE: ErrorDescription = {
-  what: "has a certificate that is not trusted",
+  messageAfterName: "has a certificate that is not trusted",
   remedy:
     "Name its authority by sslrootcert=/absolute/path in AUDIO_STORE_URL, and use the host name of its certificate.",
   isRetryable: false,
 };
 const NO_TLS: ErrorDescription = {
-  what: "does not offer TLS",
+  messageAfterName: "does not offer TLS",
   remedy: "Turn on TLS on the server: off this machine nothing is sent in clear.",
   isRetryable: false,
 };
-const SILENT_SERVER: ErrorDescription = { what: "does not answer", remedy: CHECK_SERVER, isTransient: true };
+const SILENT_SERVER: ErrorDescription = {
+  messageAfterName: "does not answer",
+  remedy: CHECK_SERVER,
+  isTransient: true,
+};
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
@@ -147,7 +151,7 @@ function describeConnectionLoss(cause: unknown): ErrorDescription {
   if (message.startsWith("SASL")) return REFUSED_LOGIN;
   const reason = REASONS[code] ?? (code === "" ? "the connection was closed" : code);
   return {
-    what: `cannot be reached: ${reason}`,
+    messageAfterName: `cannot be reached: ${reason}`,
     remedy: CHECK_SERVER,
     isTransient: true,
   };
@@ -187,7 +191,7 @@ export function postgresError(description: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
   const message = error instanceof Error ? error.message : "the reason is unknown";
   const unknown = {
-    what: `cannot be used: ${message}`,
+    messageAfterName: `cannot be used: ${message}`,
     remedy: "Check the server and its log.",
     isRetryable: false,
   };
@@ -200,10 +204,10 @@ export function postgresError(description: string, error: unknown): AudioError {
 
 function unavailableLedgerError(
   description: string,
-  { what, remedy, isRetryable = true }: ErrorDescription,
+  { messageAfterName, remedy, isRetryable = true }: ErrorDescription,
   cause: unknown,
 ): AudioError {
-  return new AudioError("store_unavailable", `The ${description} ${what}.`, {
+  return new AudioError("store_unavailable", `The ${description} ${messageAfterName}.`, {
     retryable: isRetryable,
     remedy,
     cause,

@@ -22,7 +22,9 @@ const MARKUP_TAGS =
 const LINE_BREAKS = /<br\s*\/?>|\\N/gi;
 
 const MUSIC_SIGN = /[♪♫♩♬🎵🎶]/u;
-/** Matches text in brackets. It is removed everywhere, because brackets in subtitles always contain notes. */
+/**
+ * Matches text in brackets. After the name of a known speaker is read, all other brackets are notes and are removed.
+ */
 const BRACKETED_WORDS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
 const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）]{1,300}）)\s*$/;
 /** A sound in parentheses before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */
@@ -79,11 +81,11 @@ function joinSpokenLines(text: string, skipped: SkippedList): string {
 /**
  * Returns what is spoken in a cue, by speaker.
  *
- * @param isKnown whether `voices` contains the given name
+ * @param isKnownSpeaker whether a name is one of the speakers; another name in brackets is read as a sound
  */
 export function cleanCueWords(
   lines: readonly string[],
-  isKnown: (name: string) => boolean,
+  isKnownSpeaker: (name: string) => boolean,
   skipped: SkippedList,
 ): CueWords[] {
   const text = lines.join("\n").replace(LINE_BREAKS, "\n").replace(RUBY_READING, "");
@@ -94,7 +96,7 @@ export function cleanCueWords(
     .flatMap((chunk, index) => {
       const plain = decodeEntities(chunk.replace(MARKUP_TAGS, "")).replaceAll("\\h", " ");
       const [, dash = "", inBrackets = ""] = NAME_FIRST.exec(plain) ?? [];
-      const speaker = isKnown(inBrackets.trim()) ? inBrackets.trim() : null;
+      const speaker = isKnownSpeaker(inBrackets.trim()) ? inBrackets.trim() : null;
       const words = speaker === null ? plain : `${dash}${plain.replace(NAME_FIRST, "")}`;
       const heard = joinSpokenLines(words, skipped);
       const tag = names[index] ?? null;

@@ -22,8 +22,8 @@ export class McpTaskNotNeededError extends Error {
  * Thrown if nothing is left to do for the MCP task, or if another {@link BackgroundRequest} of this process already
  * works for it.
  */
-export class McpTaskEndedError extends Error {
-  override readonly name = "McpTaskEndedError";
+export class McpTaskNeedsNoWorkError extends Error {
+  override readonly name = "McpTaskNeedsNoWorkError";
 }
 
 /** An MCP task and its record. */
@@ -53,7 +53,7 @@ export class BackgroundRequest implements McpTaskPreparation {
   /**
    * @param knownMcpTask the MCP task to resume; `null` to open one
    * @param onOpened called with the opened MCP task before the job of the request starts. `onOpened` must
-   *   throw `McpTaskEndedError` if this process already works for that MCP task
+   *   throw `McpTaskNeedsNoWorkError` if this process already works for that MCP task
    */
   constructor(
     deps: RequestDeps,
@@ -74,7 +74,7 @@ export class BackgroundRequest implements McpTaskPreparation {
 
   /** Stops the work for the MCP task, because the MCP task was cancelled. */
   abort(): void {
-    this.#abort.abort(new McpTaskEndedError("the MCP task was cancelled"));
+    this.#abort.abort(new McpTaskNeedsNoWorkError("the MCP task was cancelled"));
   }
 
   /** The call that makes the request. */
@@ -86,7 +86,8 @@ export class BackgroundRequest implements McpTaskPreparation {
   async prepare(draft: RequestRecord): Promise<RequestRecord> {
     if (this.#mcpTask === null) return await this.#open(draft);
     const mcpTask = await this.#deps.ledger.store.mcpTasks.find(this.#mcpTask.mcpTaskId);
-    if (mcpTask === null || mcpTask.endedAtMs !== null) throw new McpTaskEndedError("the MCP task has ended");
+    if (mcpTask === null || mcpTask.endedAtMs !== null)
+      throw new McpTaskNeedsNoWorkError("the MCP task has ended");
     // After a failed attempt, only a new call may begin another attempt.
     if (hasFailedAttempt({ record: draft, mcpTask })) throw taskFailedError(draft);
     return draft;

@@ -22,7 +22,7 @@ import { runRequest } from "../use-cases/generate.ts";
 import {
   BackgroundRequest,
   hasFailedAttempt,
-  McpTaskEndedError,
+  McpTaskNeedsNoWorkError,
   McpTaskNotNeededError,
   type McpTaskWithRecord,
 } from "./background-request.ts";
@@ -80,7 +80,8 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     const backgroundRequest = new BackgroundRequest(this.#deps, null, saveOptions, (opened) => {
       opening.resolve(opened);
       const { mcpTaskId } = opened.mcpTask;
-      if (this.#running.has(mcpTaskId)) throw new McpTaskEndedError("an earlier call works for the MCP task");
+      if (this.#running.has(mcpTaskId))
+        throw new McpTaskNeedsNoWorkError("an earlier call works for the MCP task");
       this.#running.set(mcpTaskId, { backgroundRequest, opened });
     });
     const cancel = (): void => backgroundRequest.abort();
@@ -183,7 +184,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
 
   /** Returns the outcome to store for an error; `null` for an error that says nothing about the request. */
   #toRequestEnd(thrown: unknown, backgroundRequest: BackgroundRequest): RequestEnd | null {
-    if (backgroundRequest.signal.aborted || thrown instanceof McpTaskEndedError) return null;
+    if (backgroundRequest.signal.aborted || thrown instanceof McpTaskNeedsNoWorkError) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
     const error = thrown instanceof AudioError ? thrown : internalError(thrown);
     // These codes mean that the store is unavailable or the process is stopping.

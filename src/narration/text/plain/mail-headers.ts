@@ -16,7 +16,8 @@ const MIN_TECHNICAL_FIELDS = 2;
 const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
 
 /**
- * Removes the headers of mails. If it finds headers, also removes the marks of quotations.
+ * Removes the headers of mails, but keeps sender, date and subject as paragraphs. If it finds headers, also removes the
+ * marks of quotations.
  *
  * @param text with `\n` for line ends
  */
@@ -26,8 +27,8 @@ export function withoutMailHeaders(text: string, skipped: SkippedList): string {
   const keptLines: string[] = [];
   let isMail = false;
   for (let at = 0; at < lines.length; ) {
-    const isBegin = at === 0 || (lines[at - 1] ?? "").trim() === "";
-    const end = isBegin ? endOfHeader(lines, at) : at;
+    const mayBeginHeader = at === 0 || (lines[at - 1] ?? "").trim() === "";
+    const end = mayBeginHeader ? endOfHeader(lines, at) : at;
     if (end === at) {
       keptLines.push(lines[at] ?? "");
       at += 1;
