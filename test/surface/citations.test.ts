@@ -59,7 +59,7 @@ function headingAt(text: string, headings: readonly string[]): string | undefine
 
 /** Citations such as "docs/contract.md, Create and Idempotency": the file and each heading must exist. */
 function brokenCitations(text: string): string[] {
-  return [...text.matchAll(/(docs\/[\w-]+\.md)(?:, (.{1,80}))?/g)].flatMap(([, document = "", cited]) => {
+  return [...text.matchAll(/(docs\/[\w/-]+\.md)(?:, (.{1,80}))?/g)].flatMap(([, document = "", cited]) => {
     const headings = HEADINGS.get(document);
     if (headings === undefined) return [document];
     let rest = cited;

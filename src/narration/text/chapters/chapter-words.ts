@@ -1,6 +1,6 @@
 /**
  * The words by which headings are recognised, by language. To add a language, add an entry here. The language needs
- * code only if it forms its numbers in a new way (CONTRIBUTING.md, Add a language for chapters).
+ * code only if it forms its numbers in a new way (docs/recipes/add-chapter-language.md).
  */
 
 interface ChapterWords {
