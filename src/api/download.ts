@@ -33,7 +33,10 @@ interface MinimumProgress {
  */
 const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
-/** Maximum number of failures in a row at one offset. The failure that reached the offset counts as the first. */
+/**
+ * Maximum number of failures in a row at one offset. A try that reaches a new offset and then fails is the first
+ * failure at that offset.
+ */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
 /**
  * Maximum number of failures in a row that together bring fewer than {@link MinimumProgress.bytes} new bytes.
@@ -76,16 +79,16 @@ export async function downloadInto(
   const progressBytes = (options.minProgress ?? MIN_PROGRESS).bytes;
   let failuresAtOneOffset = 0;
   let slowFailures = 0;
-  let progressFrom = 0;
+  let progressFromBytes = 0;
   for (;;) {
     const furthestBefore = transfer.furthestBytes;
     const failure = await transfer.requestRest();
     if (failure === null) return { sizeBytes: sink.size };
-    const furthest = transfer.furthestBytes;
-    failuresAtOneOffset = furthest > furthestBefore ? 1 : failuresAtOneOffset + 1;
+    const furthestAfter = transfer.furthestBytes;
+    failuresAtOneOffset = furthestAfter > furthestBefore ? 1 : failuresAtOneOffset + 1;
     slowFailures += 1;
-    if (furthest - progressFrom >= progressBytes) {
-      progressFrom = furthest;
+    if (furthestAfter - progressFromBytes >= progressBytes) {
+      progressFromBytes = furthestAfter;
       slowFailures = 1;
     }
     if (failuresAtOneOffset > MAX_FAILURES_AT_ONE_OFFSET) throw failure;

@@ -19,8 +19,8 @@ export type PublishOutcome = "published" | "already_present" | "taken";
 export type LinkMaker = (existing: string, added: string) => Promise<void>;
 
 /**
- * How long to wait for the marker of another process before removing it. A process needs its marker for milliseconds,
- * so a marker that stays this long belongs to a dead process.
+ * How long to wait for another process to remove its marker, before this process removes it. A process needs its
+ * marker for milliseconds, so a marker that stays this long belongs to a dead process.
  */
 const MARKER_TIMEOUT_MS = 5000;
 const MARKER_POLL_MS = 20;
@@ -73,8 +73,8 @@ export async function renameIfFree(
   folder: string,
   name: string,
 ): Promise<"published" | "taken"> {
-  // Normalize the name for the marker, because file systems without hard links often ignore case and the Unicode form
-  // of accents.
+  // Two names that differ only in case or in the Unicode form of accents need the same marker, because many file
+  // systems without hard links treat them as one name.
   const spelling = name.normalize("NFC").toLowerCase();
   const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
   const marker = join(folder, buildMarkerName(tag));

@@ -204,8 +204,8 @@ export class SoundPlayer {
     this.#ending = playback;
     try {
       if (this.#ready === null) {
-        // The next segment has not arrived. Pause at the end of the current segment. Otherwise the first words of the
-        // next segment would be heard twice, because the bytes of the current segment contain them too.
+        // The next segment has not arrived. Pause at the end of the current segment. Its bytes go on
+        // beyond this end with the first words of the next segment, which would otherwise be heard twice.
         await new Promise((resolve) => setTimeout(resolve, left * 1000));
         if (countAtStart === this.#commandCount) playback.pause();
       }

@@ -15,7 +15,7 @@ const isBlank = (line: string | undefined): boolean => line === undefined || !/\
 
 /**
  * Whether a line is only the number of a chapter and ends its paragraph. For example, an ebook from the web may have
- * the name of its website directly above `第三章`.
+ * the name of its website on the line directly above `第三章`, so that both are one paragraph.
  */
 function closesParagraph(lines: readonly string[], at: number): boolean {
   const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];

@@ -7,7 +7,7 @@ import { markHeadingLine } from "../chapters/source-headings.ts";
 
 const RUBY =
   /｜([^｜《》\n]{1,40})《[^《》\n]{1,40}》|([\p{Script=Han}々〆ヶ仝〇]{1,20})《[\u3041-\u30ff・ ]{1,30}》/gu;
-/** Matches a word in which a note describes a rare character, and the word's reading in 《》. The reading is spoken. */
+/** Matches a word with its reading in 《》, if a note in the word describes a rare character. The reading is spoken. */
 const RARE_RUBY =
   /｜?(?:[\p{Script=Han}々]{0,8}※［＃[^］\n]{1,120}］){1,4}[\p{Script=Han}々]{0,8}《([^《》\n]{1,40})》/gu;
 const MIN_RUBY = 3;
