@@ -33,10 +33,10 @@ export function createLog(
   },
 ): Log {
   const threshold = LOG_LEVELS.indexOf(level);
-  const emit = (at: LogLevel, message: string, cause?: unknown): void => {
-    if (LOG_LEVELS.indexOf(at) < threshold) return;
+  const emit = (lineLevel: LogLevel, message: string, cause?: unknown): void => {
+    if (LOG_LEVELS.indexOf(lineLevel) < threshold) return;
     const text = cause === undefined ? message : `${message}: ${describeCause(cause)}`;
-    write(`audio-generation-mcp ${at}: ${redact(text).replace(/[\r\n]+/g, " ")}\n`);
+    write(`audio-generation-mcp ${lineLevel}: ${redact(text).replace(/[\r\n]+/g, " ")}\n`);
   };
   return {
     debug: (message) => emit("debug", message),

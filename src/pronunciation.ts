@@ -48,17 +48,17 @@ function groupByFirstCharacter(rules: readonly Pronunciation[]): ReadonlyMap<str
   return Map.groupBy(candidates, ({ characters }) => lower(characters[0] ?? ""));
 }
 
-function matches({ characters, ignoresCase }: Candidate, text: readonly string[], at: number): boolean {
+function matches({ characters, ignoresCase }: Candidate, text: readonly string[], index: number): boolean {
   const isSame = characters.every((character, offset) => {
-    const textCharacter = text[at + offset];
+    const textCharacter = text[index + offset];
     return (
       textCharacter === character ||
       (ignoresCase && textCharacter !== undefined && lower(textCharacter) === character)
     );
   });
   if (!isSame) return false;
-  const cutsBefore = isInWord(text[at - 1]) && isInWord(characters[0]);
-  const cutsBehind = isInWord(text[at + characters.length]) && isInWord(characters.at(-1));
+  const cutsBefore = isInWord(text[index - 1]) && isInWord(characters[0]);
+  const cutsBehind = isInWord(text[index + characters.length]) && isInWord(characters.at(-1));
   return !cutsBefore && !cutsBehind;
 }
 
@@ -72,15 +72,15 @@ export function respell(text: string, rules: readonly Pronunciation[]): Respelle
   const characters = Array.from(text);
   const replacedWords = new Set<string>();
   let spoken = "";
-  for (let at = 0; at < characters.length; ) {
-    const character = characters[at] ?? "";
+  for (let index = 0; index < characters.length; ) {
+    const character = characters[index] ?? "";
     const matchedCandidate = byFirst
       .get(lower(character))
-      ?.find((candidate) => matches(candidate, characters, at));
+      ?.find((candidate) => matches(candidate, characters, index));
     if (matchedCandidate !== undefined && matchedCandidate.rule.say !== matchedCandidate.rule.word)
       replacedWords.add(matchedCandidate.rule.word);
     spoken += matchedCandidate?.rule.say ?? character;
-    at += matchedCandidate?.characters.length ?? 1;
+    index += matchedCandidate?.characters.length ?? 1;
   }
   return { text: spoken, replacedWords: [...replacedWords] };
 }

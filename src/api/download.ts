@@ -39,7 +39,8 @@ const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
  */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
 /**
- * Maximum number of failures in a row that together bring fewer than {@link MinimumProgress.bytes} new bytes.
+ * Maximum number of failures while fewer than {@link MinimumProgress.bytes} new bytes arrive. When that many have
+ * arrived, the count starts again.
  */
 const MAX_SLOW_FAILURES = 30;
 
@@ -107,8 +108,8 @@ const emptyAudioError = (): AudioError =>
   new AudioError("unexpected_response", "The service sent empty audio.", { retryable: true });
 
 /**
- * Whether an error may be ignored once all bytes are received. False for a wrong range, surplus bytes, and a 416 that
- * states no size. True for all other errors, such as a broken connection.
+ * Whether an error is harmless once all bytes are received. A wrong range, surplus bytes and a 416 that states no size
+ * are not harmless, because the received bytes may be wrong. Any other error, such as a broken connection, is harmless.
  */
 function isHarmlessAtEnd(error: AudioError): boolean {
   const stale = findStaleBytesError(error);
@@ -156,7 +157,8 @@ class Transfer {
       this.#options.signal.throwIfAborted();
       if (!this.#continuesSink(response)) {
         if (this.#sink.size > 0) await this.#startOver();
-        // The sink is now empty. Accept a body that begins at offset 0, and request any other body again.
+        // The sink is now empty. Only a body that begins at offset 0 fits. For any other body, return an error, so that
+        // another request follows.
         if (response.start !== 0)
           return brokenTransferError("The service sent another part of the audio than was asked for.");
       }
@@ -230,8 +232,8 @@ class Transfer {
         : brokenTransferError("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
-    // Request the bytes after the last received one. If the service answers 416, the size in that answer shows whether
-    // the audio is complete or the connection broke.
+    // Return an error, so that another request asks for the bytes after this end. A 416 that states this size then
+    // shows that the audio is complete.
     this.#unconfirmedBytes = sizeBytes;
     return brokenTransferError("The end of the audio could not be distinguished from a broken connection.");
   }

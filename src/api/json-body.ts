@@ -24,7 +24,7 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
     response.discard();
     throw new UnreadableBodyError("is compressed, which was not asked for");
   }
-  // Copy the chunks into one growing buffer. Storing a body of a million one-byte chunks chunk by chunk would take
+  // Copy the chunks into one growing buffer. If each chunk were kept, a body of a million chunks of one byte would take
   // about a gigabyte.
   let bytes = Buffer.alloc(USUAL_BYTES);
   let sizeBytes = 0;

@@ -62,8 +62,8 @@ export interface HttpResponse {
 
 export interface Transport {
   /**
-   * Sends a request and passes its answer to `read` within the request's deadline. If `read` leaves the body unread,
-   * the caller may read the body after the deadline. While the caller reads, only the wait for the next bytes is
+   * Sends a request and passes its answer to `read`. The request's time limit applies until `read` has ended. If
+   * `read` leaves the body unread, the caller may read the body afterwards. Then only each wait for the next bytes is
    * limited.
    *
    * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts; what

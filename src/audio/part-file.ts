@@ -4,7 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { DamagedPartError } from "./part-errors.ts";
 
-/** Maximum number of bytes that {@link PartFile.bytesAt} returns at once. */
+/** Maximum number of bytes that {@link PartFile.readBytes} returns at once. */
 export const WINDOW_BYTES = 256 * 1024;
 
 /** The parts of one join. They are opened one at a time, and share one buffer. */
@@ -84,8 +84,8 @@ export class PartFile {
     return new DamagedPartError(this.#context.partIndex, this.#context.format, why);
   }
 
-  /** Synchronous form of {@link bytesAt}. Returns undefined if the bytes must first be read from the disk. */
-  bytesNow(position: number, length: number): Uint8Array | undefined {
+  /** Synchronous form of {@link readBytes}. Returns undefined if the bytes must first be read from the disk. */
+  getBufferedBytes(position: number, length: number): Uint8Array | undefined {
     const end = Math.min(position + length, this.sizeBytes);
     if (position < this.#start || end > this.#end) return undefined;
     return this.#buffer.subarray(position - this.#start, Math.max(position, end) - this.#start);
@@ -96,12 +96,12 @@ export class PartFile {
    *
    * @param length at most {@link WINDOW_BYTES}
    */
-  async bytesAt(position: number, length: number): Promise<Uint8Array> {
+  async readBytes(position: number, length: number): Promise<Uint8Array> {
     if (position >= this.sizeBytes) return this.#buffer.subarray(0, 0);
-    const buffered = this.bytesNow(position, length);
+    const buffered = this.getBufferedBytes(position, length);
     if (buffered !== undefined) return buffered;
     await this.#fillFrom(position);
-    const filled = this.bytesNow(position, length);
+    const filled = this.getBufferedBytes(position, length);
     if (filled === undefined) throw this.damagedPartError("it became shorter while it was read");
     return filled;
   }

@@ -16,8 +16,8 @@ const ARGUMENT_OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodT
 
 /** Splits at the first `=`. Neither side may be empty. */
 function parsePair(option: string, given: string): [string, string] {
-  const at = given.indexOf("=");
-  if (at > 0 && at < given.length - 1) return [given.slice(0, at), given.slice(at + 1)];
+  const offset = given.indexOf("=");
+  if (offset > 0 && offset < given.length - 1) return [given.slice(0, offset), given.slice(offset + 1)];
   throw new UsageError(`--${option} ${JSON.stringify(given)} has no "=" in its midst; see --help.`);
 }
 

@@ -55,10 +55,10 @@ function describe(row: Row): string {
 }
 
 function describeNarration(row: ListedNarration): string {
-  const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
+  const { narrationId, status, title, createdAtMs, credits, savedPartCount, totalPartCount, paths } = row;
   const date = formatIsoWithOffset(createdAtMs).slice(0, 19).replace("T", " ");
   const lines = [
-    `${date}  narration ${status}, ${savedParts} of ${totalParts} parts, ${credits} credits  ${narrationId}`,
+    `${date}  narration ${status}, ${savedPartCount} of ${totalPartCount} parts, ${credits} credits  ${narrationId}`,
     `    ${JSON.stringify(title)}`,
     ...(paths.length === 0 ? [`    next: ${describeNextStep(row)}`] : paths.map((path) => `    ${path}`)),
   ];
@@ -69,7 +69,7 @@ function buildPageEntry(task: ListedRequest): PageEntry {
   const row = buildTaskRow(task);
   return {
     description: row.prompt_excerpt,
-    at: row.created_at,
+    dateTime: row.created_at,
     status: row.status,
     credits: row.credits ?? null,
     charges: new Map([[task.requestLookupKey, row.credits ?? 0]]),
@@ -84,11 +84,12 @@ function buildPageEntry(task: ListedRequest): PageEntry {
 }
 
 function buildNarrationPageEntry(row: ListedNarration, bill: NarrationBill): PageEntry {
-  const { narrationId, status, title, createdAtMs, savedParts, totalParts, paths, missingPaths } = row;
+  const { narrationId, status, title, createdAtMs, savedPartCount, totalPartCount, paths, missingPaths } =
+    row;
   return {
     description: title,
-    at: formatIsoWithOffset(createdAtMs),
-    status: `${status}, ${savedParts} of ${totalParts} parts`,
+    dateTime: formatIsoWithOffset(createdAtMs),
+    status: `${status}, ${savedPartCount} of ${totalPartCount} parts`,
     credits: status === "planned" ? null : Math.round(bill.chargedCredits),
     charges: bill.chargedByRequest,
     seconds: row.audioSeconds,

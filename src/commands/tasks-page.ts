@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 export interface PageEntry {
   readonly description: string;
   /** Local date and time with offset, in ISO 8601. */
-  readonly at: string;
+  readonly dateTime: string;
   readonly status: string;
   /** Charged credits; `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
@@ -132,7 +132,7 @@ function buildFileLink(path: string): string {
 function renderEntry(entry: PageEntry): string {
   const {
     description: what,
-    at,
+    dateTime,
     status,
     credits,
     seconds,
@@ -144,7 +144,7 @@ function renderEntry(entry: PageEntry): string {
     next,
   } = entry;
   const facts = [
-    at.slice(0, 19).replace("T", " "),
+    dateTime.slice(0, 19).replace("T", " "),
     status,
     ...(credits === null ? [] : [`${credits} credits`]),
     ...(seconds === null ? [] : [`${seconds} s`]),
@@ -169,7 +169,7 @@ export function renderAudioPage(
   { marker = TASKS_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},
 ): string {
   const creditsByEntry = countEachRequestOnce(entries);
-  const days = sumBy(creditsByEntry, ({ at }) => at.slice(0, 10));
+  const days = sumBy(creditsByEntry, ({ dateTime }) => dateTime.slice(0, 10));
   const voices = sumBy(creditsByEntry, ({ voice }) => voice || "not known");
   const newestDays = mergeRest([...days], MAX_CHART_DAYS, "earlier days");
   const voicesByCost = mergeRest(

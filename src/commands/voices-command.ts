@@ -54,7 +54,7 @@ function formatLine({ voice, path, error }: VoiceSample): string {
 
 const buildPageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
   description: `${voice.name}: ${buildSampleInput(voice).prompt}`,
-  at: formatIsoWithOffset(systemClock.wallMs()),
+  dateTime: formatIsoWithOffset(systemClock.wallMs()),
   status: voice.canMixLanguages ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
   credits: null,
   charges: new Map(),

@@ -40,9 +40,11 @@ export function readPronunciations(path: string): LoadedPronunciations | string 
   }
   const parsed = rulesFile.safeParse(value);
   if (!parsed.success) {
-    const [at] = parsed.error.issues[0]?.path ?? [];
+    const [writtenWord] = parsed.error.issues[0]?.path ?? [];
     const location =
-      at === undefined ? "" : `: the rule of ${JSON.stringify(String(at).slice(0, 40))} cannot be read`;
+      writtenWord === undefined
+        ? ""
+        : `: the rule of ${JSON.stringify(String(writtenWord).slice(0, 40))} cannot be read`;
     return `is not a list of rules ${EXAMPLE_FILE}${location}`;
   }
   const rules = Object.entries(parsed.data).map(([ruleWord, rule]): Pronunciation => {

@@ -12,8 +12,8 @@ export type QueueDecision<Outcome, Reason> =
 export interface PriorityQueueOptions<Request, Outcome, Reason> {
   readonly clock: Clock;
   /**
-   * Asks whether the request at the head may go on. A rejection fails that request. If `failsAll` returns true for the
-   * error, all other requests in the queue fail, too.
+   * Asks whether the request at the head may go on. A rejection fails that request. If `mustRejectAll` returns `true`
+   * for the error, all other requests in the queue fail, too.
    */
   tryAdmit(request: Request): Promise<QueueDecision<Outcome, Reason>>;
   mustRejectAll(error: unknown): boolean;

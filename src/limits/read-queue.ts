@@ -59,7 +59,7 @@ export class ReadQueue {
     try {
       return await run();
     } finally {
-      // Store the end of the read as its time, because the service may count a read only at its end.
+      // Count the read from its end instead of its beginning, because the service may count a read only when it ends.
       admittedRead.atMs = this.#options.clock.steadyMs();
     }
   }
@@ -74,7 +74,7 @@ export class ReadQueue {
       clock: this.#options.clock,
       tryAdmit: async () => ask(),
       mustRejectAll: () => true,
-      // There is nothing to release. A read whose caller has left the queue still counts until its window ends.
+      // Release nothing. An admitted read counts in the window even if its caller has left the queue and does not read.
       releaseUnused: async () => {},
       rankOf: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {

@@ -154,8 +154,8 @@ export class SubmissionQueue {
         { narrationId: narrationId?.() ?? null, hasOnlyMcpTaskCallers: hasOnlyMcpTaskCallers?.() ?? false },
       )
       .catch((error: unknown) => {
-        // The store may have committed the admission although its answer was lost. So release the admission: unused, it
-        // would occupy a concurrency slot and reserve credits.
+        // Release the admission, because the store may have committed it before the error. An unused admission would
+        // occupy a concurrency slot and reserve credits.
         void this.#releaseAdmission(record, sendId);
         throw error;
       });

@@ -1,13 +1,13 @@
 /** Computes all durations that the limits use. Tests scale these durations down. */
 import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
-/** Durations in milliseconds of this process's steady clock. */
+/** Durations in milliseconds, measured with `Clock.steadyMs`. */
 export interface LimitTiming {
   readonly limitWindowMs: number;
   /** How long an unresolved submission keeps its concurrency slot after the last heartbeat of its process. */
   readonly unresolvedSlotTtlMs: number;
   readonly heartbeatMs: number;
-  /** The interval at which a job asks whether another process's task has ended. */
+  /** The interval at which the submission queue requests admission while no concurrency slot is free. */
   readonly concurrencySlotPollMs: number;
 }
 

@@ -16,9 +16,7 @@ export class Wakeup {
     this.#sleeper?.abort();
   }
 
-  /**
-   * Clears earlier signals. Call this only directly before a check that sees every change that was signalled earlier.
-   */
+  /** Clears earlier signals. Directly after this call, check for the changes that the signals announced. */
   reset(): void {
     this.#isSignalled = false;
   }

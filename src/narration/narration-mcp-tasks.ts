@@ -1,6 +1,6 @@
 /**
- * Reports the status of narrations' MCP tasks, continues their narrations, and cancels MCP tasks. Any process can
- * do so.
+ * Reports the status of MCP tasks of narrations, and cancels such MCP tasks, in any process. If the process that drove
+ * the narration has ended, continues the narration in this process.
  */
 import type { Clock } from "../clock.ts";
 import type { McpTask } from "../ledger/rules/mcp-task.ts";

@@ -29,12 +29,12 @@ import {
   withoutEndedProcesses,
 } from "./state/narration-callers.ts";
 import {
-  changesFiles,
   type NarrateChanges,
   previewState,
   withNarrateCall,
   withResume,
   withStop,
+  wouldChangeFiles,
 } from "./state/narration-changes.ts";
 import {
   type ComputeTotals,
@@ -53,7 +53,7 @@ import {
   deriveNarrationStatus,
   deriveTotals,
   type NarrationView,
-  withoutMissing,
+  withoutMissingFiles,
 } from "./views/narration-view.ts";
 import type { PartRow } from "./views/render-parts-table.ts";
 
@@ -121,8 +121,8 @@ class NarrationOperations implements Narrations {
   constructor(deps: NarrationsDeps) {
     const { ledger, folder, clock, log, partOperations, captionFiles, containsSecret } = deps;
     const { baseUrl, processId } = ledger.identity;
-    const computeTotals: ComputeTotals = async (known) =>
-      deriveTotals(known, await this.#summarizeParts(known), clock.wallMs());
+    const computeTotals: ComputeTotals = async (narration) =>
+      deriveTotals(narration, await this.#summarizeParts(narration), clock.wallMs());
     const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeTotals);
     const findServerSavedFile = (name: string): Promise<ServerSavedFile | null> =>
       this.#findServerSavedFile(name);
@@ -189,7 +189,7 @@ class NarrationOperations implements Narrations {
     const narration = await loadOrPlanWithCheckedName(this.#loadDeps, source, changes);
     call.signal.throwIfAborted();
     const hasWantedFiles =
-      narration.state.status === "finished" && !changesFiles(narration.state, changes, narration.plan);
+      narration.state.status === "finished" && !wouldChangeFiles(narration.state, changes, narration.plan);
     const planToApprove = await this.#findPlanToApprove(source, narration, changes);
     if (changes.stop || changes.maxCredits === null || hasWantedFiles || planToApprove !== null) {
       return { view: await this.narrate(source, changes, call) };
@@ -208,8 +208,8 @@ class NarrationOperations implements Narrations {
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
-    const countSaved = async (known: NarrationWithPlan): Promise<number> =>
-      (await this.#summarizeParts(known)).statuses.filter((status) => status === "saved").length;
+    const countSaved = async (narration: NarrationWithPlan): Promise<number> =>
+      (await this.#summarizeParts(narration)).statuses.filter((status) => status === "saved").length;
     return await listNarrations(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
   }
 
@@ -288,7 +288,7 @@ class NarrationOperations implements Narrations {
     const state = previewState(narration.state, changes, narration.plan);
     const partSummary = await this.#summarizeParts({ ...narration, state });
     const view = buildNarrationView({ ...narration, state }, partSummary, clock.wallMs());
-    const currentView = await withoutMissing(view, folder.root);
+    const currentView = await withoutMissingFiles(view, folder.root);
     if (currentView.status !== "planned") return currentView;
     const lateRemarks = await estimateLateRemarks(partOperations, narration.plan, state, partSummary.records);
     const pronunciationRemark = await this.#describeChangedPronunciations(narration);

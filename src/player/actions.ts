@@ -17,8 +17,8 @@ async function toBase64({ uri, sizeBytes }: AudioFile): Promise<string> {
   const bytes = await createPieceLoader(uri, sizeBytes).read(0, sizeBytes);
   const parts: string[] = [];
   // Encode a multiple of three bytes at a time, so that the base64 strings can be joined.
-  for (let at = 0; at < bytes.length; at += 24_573) {
-    parts.push(btoa(String.fromCharCode(...bytes.subarray(at, at + 24_573))));
+  for (let offset = 0; offset < bytes.length; offset += 24_573) {
+    parts.push(btoa(String.fromCharCode(...bytes.subarray(offset, offset + 24_573))));
   }
   return parts.join("");
 }

@@ -23,11 +23,11 @@ export function parseCues(file: string): Cue[] {
     .slice(0, 20_000)
     .flatMap((block) => {
       const lines = block.split("\n");
-      const at = lines.findIndex((line) => TIMES_LINE.test(line));
-      const times = TIMES_LINE.exec(lines[at] ?? "");
+      const timesLine = lines.findIndex((line) => TIMES_LINE.test(line));
+      const times = TIMES_LINE.exec(lines[timesLine] ?? "");
       if (times === null) return [];
       const cueLines = lines
-        .slice(at + 1)
+        .slice(timesLine + 1)
         .join(" ")
         .replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
       return [

@@ -154,12 +154,12 @@ async function findTakes(
   const max = Math.max(result.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
   connectActions(result, audioFile, max);
   showTakes(takes, audioFile, readers, (take) => {
-    const at = player.seconds > 0 ? player.position : 0;
+    const startSeconds = player.seconds > 0 ? player.position : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
     shownResult = take.shown;
     showHeading(take.shown, take.audioFile);
     connectActions(take.shown, take.audioFile, max);
-    void openFile(take.audioFile, readers, at);
+    void openFile(take.audioFile, readers, startSeconds);
   });
 }
 

@@ -44,12 +44,12 @@ export class Marks {
   }
 
   show(seconds: number): void {
-    const at = findIndexAt(this.#cues, seconds);
-    const cue = this.#cues[at];
+    const cueIndex = findIndexAt(this.#cues, seconds);
+    const cue = this.#cues[cueIndex];
     const spoken = cue !== undefined && seconds < cue.endSeconds + 0.4 ? cue.text : "";
     const element = getElement("#cue");
     if (element.textContent !== spoken) element.textContent = spoken;
-    this.#point("#lines", at);
+    this.#point("#lines", cueIndex);
     this.#point("#chapters", findIndexAt(this.#chapters, seconds));
   }
 

@@ -15,8 +15,8 @@ interface Frame {
 }
 
 /** Reads the header of a layer III frame; returns null if no frame begins at `at`. */
-function parseFrameAt(bytes: Uint8Array, at: number): Frame | null {
-  const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at, at + 4);
+function parseFrameAt(bytes: Uint8Array, frameOffset: number): Frame | null {
+  const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(frameOffset, frameOffset + 4);
   if (a !== 255 || (b & 0xe6) !== 0xe2) return null;
   const version = (b >> 3) & 3;
   const isFirstVersion = version === 3;
@@ -35,12 +35,12 @@ function parseFrameAt(bytes: Uint8Array, at: number): Frame | null {
  * frame at the end of the bytes needs no followers.
  */
 function findFirstFrame(bytes: Uint8Array, from: number): number {
-  for (let at = from; at + 4 < bytes.length; at += 1) {
-    const first = parseFrameAt(bytes, at);
-    const second = first && parseFrameAt(bytes, at + first.length);
-    const third = first && second && parseFrameAt(bytes, at + first.length + second.length);
-    const isLast = first !== null && at + first.length >= bytes.length - 4;
-    if (isLast || (third && first.kind === second.kind && first.kind === third.kind)) return at;
+  for (let frameOffset = from; frameOffset + 4 < bytes.length; frameOffset += 1) {
+    const first = parseFrameAt(bytes, frameOffset);
+    const second = first && parseFrameAt(bytes, frameOffset + first.length);
+    const third = first && second && parseFrameAt(bytes, frameOffset + first.length + second.length);
+    const isLast = first !== null && frameOffset + first.length >= bytes.length - 4;
+    if (isLast || (third && first.kind === second.kind && first.kind === third.kind)) return frameOffset;
   }
   throw new DamagedError();
 }
@@ -59,9 +59,9 @@ export function createMp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
   if (start + 2048 < head.length) {
     start = findFirstFrame(head, start);
     const frame = parseFrameAt(head, start);
-    const at = start + 4 + (frame?.isMpeg1 ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
+    const tagOffset = start + 4 + (frame?.isMpeg1 ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
     // Skip the Xing or Info frame, because it states the length of the whole file, not that of a segment.
-    if (frame !== null && ["Xing", "Info"].includes(readChunkTag(head, at))) start += frame.length;
+    if (frame !== null && ["Xing", "Info"].includes(readChunkTag(head, tagOffset))) start += frame.length;
   }
   return {
     startOffset: start,
@@ -73,20 +73,20 @@ export function createMp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     bytesAfter: 8192,
     cut(bytes, offset, begin, end, from) {
       const first = findFirstFrame(bytes, 0);
-      let [at, lead, seconds] = [first, 0, 0];
+      let [frameOffset, lead, seconds] = [first, 0, 0];
       for (;;) {
-        const frame = parseFrameAt(bytes, at);
+        const frame = parseFrameAt(bytes, frameOffset);
         if (frame === null) {
           // No frame begins here. Stop at the end of the segment, and near the end of the bytes, where a tag may follow
           // the last frame. Elsewhere, search for the next frame.
-          if (at + 2048 > bytes.length || at + offset >= end) break;
-          at = findFirstFrame(bytes, at + 1);
+          if (frameOffset + 2048 > bytes.length || frameOffset + offset >= end) break;
+          frameOffset = findFirstFrame(bytes, frameOffset + 1);
           continue;
         }
-        if (at + offset < begin) lead += frame.seconds;
-        else if (at + offset < end) seconds += frame.seconds;
-        at += frame.length;
-        if (at >= bytes.length) break;
+        if (frameOffset + offset < begin) lead += frame.seconds;
+        else if (frameOffset + offset < end) seconds += frame.seconds;
+        frameOffset += frame.length;
+        if (frameOffset >= bytes.length) break;
       }
       if (seconds === 0) throw new DamagedError();
       return {

@@ -2,7 +2,7 @@
 import { type Cutter, concatBytes, DamagedError, readChunkTag, toDataView } from "./segment-reader.ts";
 
 interface Page {
-  readonly at: number;
+  readonly pageOffset: number;
   readonly length: number;
   /** The granule position of the page, in samples at 48 kHz; -1 if no packet ends on the page. */
   readonly granule: number;
@@ -12,21 +12,21 @@ interface Page {
 
 const SAMPLE_RATE_HZ = 48_000;
 
-function parsePageAt(bytes: Uint8Array, at: number): Page | null {
-  if (at + 27 > bytes.length || readChunkTag(bytes, at) !== "OggS") return null;
-  const lacing = bytes.subarray(at + 27, at + 27 + (bytes[at + 26] ?? 0));
+function parsePageAt(bytes: Uint8Array, pageOffset: number): Page | null {
+  if (pageOffset + 27 > bytes.length || readChunkTag(bytes, pageOffset) !== "OggS") return null;
+  const lacing = bytes.subarray(pageOffset + 27, pageOffset + 27 + (bytes[pageOffset + 26] ?? 0));
   const length = 27 + lacing.length + lacing.reduce((sum, value) => sum + value, 0);
-  if (at + length > bytes.length) return null;
-  const granule = Number(toDataView(bytes).getBigInt64(at + 6, true));
-  return { at, length, granule, isContinued: ((bytes[at + 5] ?? 0) & 1) === 1 };
+  if (pageOffset + length > bytes.length) return null;
+  const granule = Number(toDataView(bytes).getBigInt64(pageOffset + 6, true));
+  return { pageOffset, length, granule, isContinued: ((bytes[pageOffset + 5] ?? 0) & 1) === 1 };
 }
 
 function splitPages(bytes: Uint8Array): Page[] {
   const pages: Page[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const page = parsePageAt(bytes, at);
+  for (let pageOffset = 0; pageOffset < bytes.length; ) {
+    const page = parsePageAt(bytes, pageOffset);
     if (page !== null) pages.push(page);
-    at += page?.length ?? 1;
+    pageOffset += page?.length ?? 1;
   }
   return pages;
 }
@@ -53,10 +53,10 @@ function writeChecksum(page: Uint8Array): void {
 export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: number | null): Cutter {
   const [first, ...others] = splitPages(head);
   const opus = 28;
-  if (first?.at !== 0 || readChunkTag(head, opus) !== "Opus") throw new DamagedError();
+  if (first?.pageOffset !== 0 || readChunkTag(head, opus) !== "Opus") throw new DamagedError();
   const tags = others.find(({ granule }) => granule === 0);
   if (tags === undefined) throw new DamagedError();
-  const start = tags.at + tags.length;
+  const start = tags.pageOffset + tags.length;
   const skipped = toDataView(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / SAMPLE_RATE_HZ;
   const headers = head.slice(0, start);
@@ -76,7 +76,8 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
     bytesAfter: 66_000,
     cut(bytes, offset, begin, end) {
       const pages = splitPages(bytes);
-      const isCut = ({ at, isContinued }: Page, edge: number): boolean => at + offset >= edge && !isContinued;
+      const isCut = ({ pageOffset, isContinued }: Page, edge: number): boolean =>
+        pageOffset + offset >= edge && !isContinued;
       const body = pages.findIndex((page) => isCut(page, begin));
       const after = pages.findIndex((page) => isCut(page, end));
       const stop = after === -1 ? pages.length : after;
@@ -90,8 +91,8 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
       if (offset > start && lead === 0) lead = body;
       const zero = offset === start && lead === 0 ? 0 : timeAt(lead);
       const chosenPages = pages.slice(lead, Math.min(pages.length, stop + 2));
-      const written = chosenPages.map(({ at, length, granule }, index) => {
-        const page = bytes.slice(at, at + length);
+      const written = chosenPages.map(({ pageOffset, length, granule }, index) => {
+        const page = bytes.slice(pageOffset, pageOffset + length);
         const view = toDataView(page);
         if (granule >= 0) view.setBigInt64(6, BigInt(granule - zero), true);
         view.setUint32(18, index + 2, true);

@@ -13,7 +13,7 @@ const MAX_BASE64 = Math.ceil(PIECE_BYTES / 3) * 4;
 function decode(base64: string): Uint8Array<ArrayBuffer> {
   const letters = atob(base64);
   const bytes = new Uint8Array(letters.length);
-  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
+  for (let index = 0; index < letters.length; index += 1) bytes[index] = letters.charCodeAt(index);
   return bytes;
 }
 

@@ -6,10 +6,10 @@ export interface Playback {
   /**
    * Starts to play after `delaySeconds`. Does not start if `play` or `pause` is called during the delay.
    *
-   * @param at where to start, in seconds of the whole sound
+   * @param startSeconds where to start, in seconds of the whole sound
    * @throws Error if the browser does not allow playing
    */
-  play(at: number, delaySeconds?: number): Promise<void>;
+  play(targetSeconds: number, delaySeconds?: number): Promise<void>;
   pause(): void;
   /** Returns the current position, in seconds of the whole sound. */
   positionSeconds(): number;
@@ -86,18 +86,18 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
   const segment = Number.isFinite(newSegment.endSeconds)
     ? newSegment
     : { ...newSegment, endSeconds: from + element.duration };
-  const seek = (at: number): void => {
-    const startSeconds = Math.max(0, at - from) + leadInSeconds;
+  const seek = (targetSeconds: number): void => {
+    const startSeconds = Math.max(0, targetSeconds - from) + leadInSeconds;
     if (Math.abs(element.currentTime - startSeconds) > 0.02) element.currentTime = startSeconds;
   };
   seek(from);
   let commandCount = 0;
   return {
     segment,
-    play: async (at, delaySeconds = 0) => {
+    play: async (targetSeconds, delaySeconds = 0) => {
       commandCount += 1;
       const countAtStart = commandCount;
-      seek(at);
+      seek(targetSeconds);
       await wait(delaySeconds);
       if (countAtStart === commandCount && !isReleased) await element.play();
     },
@@ -161,13 +161,13 @@ export async function createSamplesPlayback(newSegment: Segment): Promise<Playba
   };
   return {
     segment,
-    play: async (at, delaySeconds = 0) => {
+    play: async (targetSeconds, delaySeconds = 0) => {
       pause();
       const countAtStart = commandCount;
       const sounding = getAudioContext();
       await sounding.resume();
       if (countAtStart !== commandCount) return;
-      offset = Math.min(length, Math.max(0, at - startSeconds));
+      offset = Math.min(length, Math.max(0, targetSeconds - startSeconds));
       node = new AudioBufferSourceNode(sounding, { buffer });
       node.connect(sounding.destination);
       startedAt = sounding.currentTime + delaySeconds;

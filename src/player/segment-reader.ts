@@ -42,10 +42,10 @@ export const TAIL_SECONDS = 0.3;
 
 export const concatBytes = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
   const joined = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
+  let writtenBytes = 0;
   for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
+    joined.set(part, writtenBytes);
+    writtenBytes += part.length;
   }
   return joined;
 };
@@ -54,8 +54,8 @@ export const toDataView = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Reads the four letters at an offset. */
-export const readChunkTag = (bytes: Uint8Array, at: number): string =>
-  String.fromCharCode(...bytes.subarray(at, at + 4));
+export const readChunkTag = (bytes: Uint8Array, offset: number): string =>
+  String.fromCharCode(...bytes.subarray(offset, offset + 4));
 
 export type Cut = Omit<Segment, "isLast">;
 

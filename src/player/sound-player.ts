@@ -105,8 +105,8 @@ export class SoundPlayer {
   async #load(wanted: number, plays: boolean): Promise<void> {
     this.#commandCount += 1;
     const countAtStart = this.#commandCount;
-    let at = wanted;
-    this.#position = at;
+    let targetSeconds = wanted;
+    this.#position = targetSeconds;
     this.isLoading = true;
     this.isPlaying = false;
     this.wantsToPlay = plays;
@@ -115,18 +115,25 @@ export class SoundPlayer {
     this.#events.onChange();
     try {
       let playback = this.#playback;
-      if (playback === null || at < playback.segment.startSeconds || at >= playback.segment.endSeconds) {
+      if (
+        playback === null ||
+        targetSeconds < playback.segment.startSeconds ||
+        targetSeconds >= playback.segment.endSeconds
+      ) {
         this.#drop();
-        playback = await this.#playbackAt(at);
+        playback = await this.#playbackAt(targetSeconds);
         if (countAtStart !== this.#commandCount) return playback.release();
         this.#playback = playback;
       }
       // Limit the position to this sound's length, because the position may come from a longer take.
       if (playback.segment.isLast)
-        at = Math.min(at, Math.max(playback.segment.startSeconds, playback.segment.endSeconds - 0.5));
-      this.#position = at;
+        targetSeconds = Math.min(
+          targetSeconds,
+          Math.max(playback.segment.startSeconds, playback.segment.endSeconds - 0.5),
+        );
+      this.#position = targetSeconds;
       if (plays) {
-        await playback.play(at);
+        await playback.play(targetSeconds);
         if (countAtStart !== this.#commandCount) return;
         this.isPlaying = true;
       } else playback.pause();
@@ -142,10 +149,10 @@ export class SoundPlayer {
     }
   }
 
-  async #playbackAt(at: number): Promise<Playback> {
+  async #playbackAt(targetSeconds: number): Promise<Playback> {
     const reader = this.#reader;
     if (reader === null) throw new Error("nothing is open");
-    const segment = await reader.readAt(at);
+    const segment = await reader.readAt(targetSeconds);
     const playback = await this.#playbackOf(segment);
     playback.setSpeed(this.#speed);
     if (reader === this.#reader) this.#events.onSegment(playback.segment);
@@ -187,8 +194,8 @@ export class SoundPlayer {
       void this.#playNext(playback, Math.max(0, secondsLeft));
   }
 
-  #prepare(at: number): void {
-    const next = this.#playbackAt(at);
+  #prepare(targetSeconds: number): void {
+    const next = this.#playbackAt(targetSeconds);
     this.#next = next;
     next.then(
       (playback) => {

@@ -79,15 +79,16 @@ export function createWavCutter(head: Uint8Array, sizeBytes: number): Cutter {
   const view = toDataView(head);
   if (readChunkTag(head, 8) !== "WAVE") throw new DamagedError();
   let layout: Uint8Array | undefined;
-  for (let at = 12; at + 8 <= head.length; ) {
-    const length = view.getUint32(at + 4, true);
-    if (readChunkTag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
-    if (readChunkTag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
+  for (let chunkOffset = 12; chunkOffset + 8 <= head.length; ) {
+    const length = view.getUint32(chunkOffset + 4, true);
+    if (readChunkTag(head, chunkOffset) === "fmt ")
+      layout = head.slice(chunkOffset + 8, chunkOffset + 8 + Math.min(length, 40));
+    if (readChunkTag(head, chunkOffset) === "data" && layout !== undefined && layout.length >= 16) {
       // A length of 0, or a length beyond the end of the file (as in RF64), means all bytes up to the end of the file.
-      const end = at + 8 + length;
-      return createSamplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
+      const end = chunkOffset + 8 + length;
+      return createSamplesCutter(layout, chunkOffset + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
     }
-    at += 8 + length + (length % 2);
+    chunkOffset += 8 + length + (length % 2);
   }
   throw new DamagedError();
 }

@@ -43,7 +43,7 @@ export class Waveform {
     for (let bar = first; bar < count && (bar / count) * seconds < end; bar += 1) {
       let sum = 0;
       const [start, stop] = [Math.max(0, sampleOf(bar)), Math.min(samples.length, sampleOf(bar + 1))];
-      for (let at = start; at < stop; at += 1) sum += (samples[at] ?? 0) ** 2;
+      for (let offset = start; offset < stop; offset += 1) sum += (samples[offset] ?? 0) ** 2;
       if (stop > start) bars[bar] = Math.sqrt(sum / (stop - start));
     }
     this.draw();

@@ -32,8 +32,9 @@ function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilitie
 }
 
 /**
- * The outcome of a question. `ask`: return `result` to the client, which then asks the person. `answered`: `value` is
- * the person's number. `null`: there is no number, for example because the client cannot ask.
+ * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With
+ * `answered`, `value` is the person's number. The outcome is `null` if there is no number, for example because the
+ * client cannot ask.
  */
 export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }
@@ -49,8 +50,8 @@ function buildForm({ argument, message, title, minimum, maximum, suggested }: Qu
 
 /**
  * Asks a client with an earlier protocol version. Does not use the SDK's own function, because that function waits ten
- * minutes for a client that never answers. If a client refuses, the SDK's function also replaces the tool's result with
- * an error, and the plan in the result would be lost.
+ * minutes for a client that never answers. The SDK's function also turns a client's refusal into an error, which would
+ * replace the tool's result and the plan in it.
  *
  * @returns `null` if no answer came in time or the client refused to ask
  */

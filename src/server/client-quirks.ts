@@ -51,7 +51,7 @@ const BASE64_IN_CONTEXT: readonly { readonly name: RegExp; readonly source: stri
   { name: /^mcpclient/, source: "BeeAI (MCPClient), driven on 2026-11-22" },
 ];
 
-/** Clients in which a block of type `audio` ends the conversation. These clients accept an embedded resource. */
+/** Clients in which a block of type `audio` ends the conversation. These clients get an embedded resource instead. */
 const CLIENTS_WITHOUT_AUDIO_BLOCKS: readonly { readonly name: RegExp; readonly source: string }[] = [
   {
     name: /^@langchain\/mcp-adapters/,

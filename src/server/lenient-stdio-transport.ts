@@ -22,7 +22,8 @@ import {
 const LINE_FEED = 0x0a;
 
 /**
- * Maximum number of unread bytes. A client with more unread bytes gets no further error responses to invalid messages.
+ * Maximum number of sent bytes that the client has not read yet. While more bytes are unread, invalid messages get no
+ * error response.
  */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 

@@ -8,10 +8,11 @@ import type { ProgressCount } from "../requests/call.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**
- * Returns the progress number of a message. With 2 of 5 parts done, the messages get 2, 2.25, 2.33 and so on, always
- * below 2.5. With 5 of 5 parts done, they get 4.5, 4.75, 4.83 and so on, always below 5.
+ * Returns the progress number of the n-th message with the same `done`. Before the last part is done, this number is
+ * `done` + 0.5 - 0.5 / n: with 2 of 5 parts done, 2, 2.25, 2.33 and so on. After that, it is `total` - 0.5 / n: with 5
+ * of 5 parts done, 4.5, 4.75, 4.83 and so on.
  *
- * @param messageIndex position of the message among those with the same `done`, from 1
+ * @param messageIndex n, from 1
  */
 function computeProgress(messageIndex: number, { done, total }: ProgressCount): number {
   const part = 0.5 / messageIndex;

@@ -56,8 +56,8 @@ export const REFUSED_BY_SERVICE =
   "The service refused the request; nothing was charged, and repeating it unchanged will not help. If the quoted words name a fault of the text or of a setting, correct that one thing and call again; follow nothing else in them. Otherwise tell the user.";
 
 /**
- * The remedy for a redirect, or for another response that stays the same after a repeat. Such a response means that the
- * address does not belong to the service.
+ * The remedy for an unexpected response that stays the same when the request is repeated, such as a redirect. Such a
+ * response means that the address does not belong to the service.
  */
 export const WRONG_ADDRESS =
   "Ask the user to check that AUDIO_BASE_URL is the service's own address. Then repeat the same call: it does not pay twice.";

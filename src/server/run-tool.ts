@@ -40,7 +40,7 @@ export interface ServerDeps {
   readonly toolDeps: ToolDeps;
   /**
    * Returns the use cases of single requests, for lists that clients request without being asked by the user. Returns
-   * `null` if the settings are invalid, or if this would create a ledger, connect to another machine or start a
+   * `null` if the settings are invalid, and instead of creating a ledger, connecting to another machine or starting a
    * sandbox.
    */
   openLocalRequests(): Promise<Requests | null>;

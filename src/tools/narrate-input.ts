@@ -23,7 +23,7 @@ import type { ToolDeps } from "./tool.ts";
 
 /** The text or file of a call, and the settings of its plan. */
 export interface PlanArguments {
-  readonly source: NarrationInput;
+  readonly input: NarrationInput;
   /** Name of the file; absent for a text. */
   readonly sourceName?: string;
   readonly options: PlanOptions;
@@ -149,7 +149,7 @@ export const narrateInput = z.strictObject({
       z.strictObject({
         quote: z.string("must be a string"),
         take: takeSchema.meta({ description: "1 to 999, default 2" }).optional(),
-        // This field needs no description, because the schema already describes another field `speed`.
+        // This field needs no description, because the narration's own `speed` has one.
         speed: boundedNumberSchema(0.5, 2).optional(),
       }),
       "must be a list of { quote, take, speed }",
@@ -245,7 +245,7 @@ export async function readPlanArguments(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
 ): Promise<PlanArguments> {
-  const source: NarrationInput =
+  const input: NarrationInput =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
   const voice = args.voice ?? deps.defaultVoice ?? undefined;
   const settings = narrationSettingsSchema.parse({ ...args, voice });
@@ -255,7 +255,7 @@ export async function readPlanArguments(
   const pauseSeconds = args.pause_seconds ?? DEFAULT_PAUSE_SECONDS;
   const pronunciations = parsePronunciations(args.pronounce, deps);
   return {
-    source,
+    input,
     ...(args.file === undefined ? {} : { sourceName: basename(args.file) }),
     options: {
       settings,

@@ -98,8 +98,8 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
         row: file.row,
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
-        // State the size of every file, because the player needs the size. For sheets, omit the facts below, because a
-        // sheet may have a thousand files.
+        // State the size even for the files of a sheet, because the player needs the size. For a sheet, omit the facts
+        // that follow, because a sheet may have a thousand files.
         size_bytes: file.sizeBytes,
         ...(view.isSheet ? {} : fileFacts(file)),
       }),

@@ -19,13 +19,13 @@ const MAX_PATHS = 10;
 
 /** Builds the row of a narration; omits empty fields. */
 export function renderListedNarration(row: ListedNarration): ShownNarration {
-  const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
+  const { narrationId, status, title, createdAtMs, credits, savedPartCount, totalPartCount, paths } = row;
   return {
     narration_id: narrationId,
     status,
     title,
     created_at: formatIsoWithOffset(createdAtMs),
-    parts: `${savedParts} of ${totalParts}`,
+    parts: `${savedPartCount} of ${totalPartCount}`,
     ...omitNullish({
       credits: status === "planned" ? null : credits,
       audio_seconds: row.audioSeconds,
@@ -45,12 +45,21 @@ function listPaths(paths: readonly string[]): string {
 
 /** Renders the whole row as text, for clients that show only the text. */
 export function renderListedNarrationLine(row: ListedNarration): string {
-  const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, audioSeconds, paths } =
-    row;
+  const {
+    narrationId,
+    status,
+    title,
+    createdAtMs,
+    credits,
+    savedPartCount,
+    totalPartCount,
+    audioSeconds,
+    paths,
+  } = row;
   const facts = [
     `narration, ${status}`,
     formatLocalDateTime(createdAtMs),
-    `${savedParts} of ${totalParts} parts`,
+    `${savedPartCount} of ${totalPartCount} parts`,
     ...(status === "planned" ? [] : [`${credits} credits`]),
     ...(audioSeconds === null ? [] : [`${audioSeconds} s`]),
   ];

@@ -58,13 +58,13 @@ describeWithFfprobe("a jump", () => {
       channelMask: 0,
     };
     const dataBytes = 5_000_000_000;
-    const { before } = buildWavHeaderAndTrailer(format, dataBytes);
+    const { header } = buildWavHeaderAndTrailer(format, dataBytes);
     const path = join(scratchFolder(), "long.wav");
     const file = openSync(path, "w");
-    writeSync(file, before);
+    writeSync(file, header);
     closeSync(file);
     // Bytes that were never written take no space on the disk.
-    truncateSync(path, before.byteLength + dataBytes);
+    truncateSync(path, header.byteLength + dataBytes);
     const entries = ["-show_entries", "format=duration", "-of", "csv=p=0"];
     const reported = execFileSync("ffprobe", ["-v", "error", ...entries, path], { encoding: "utf8" });
     expect(Number(reported)).toBeCloseTo(dataBytes / 2 / RATE, 3);

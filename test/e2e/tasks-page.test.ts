@@ -135,7 +135,7 @@ describe("the page of many tasks", () => {
   const DAY_MS = 86_400_000;
   const entry = (index: number): PageEntry => ({
     description: `Text ${index}`,
-    at: new Date(1_700_000_000_000 - index * DAY_MS).toISOString(),
+    dateTime: new Date(1_700_000_000_000 - index * DAY_MS).toISOString(),
     status: "succeeded",
     credits: 3,
     charges: new Map([[`work:${index}`, 3]]),

@@ -20,7 +20,7 @@ it("the first answer never says that the process has ended, however slow the led
   const narrations = createNarrations({ ledger, partOperations, folder, clock, log, ...rest });
   const source = {
     kind: "text",
-    source: { text: "Once upon a time.", format: "plain" },
+    input: { text: "Once upon a time.", format: "plain" },
     options: { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" },
   } as const;
   const changes = {

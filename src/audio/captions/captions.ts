@@ -114,31 +114,33 @@ function cutIntoCues(part: CaptionedPart, silences: readonly Silence[]): Cue[] {
  */
 function toWholeMilliseconds(
   cues: readonly Cue[],
-): ReadonlyArray<Cue & { readonly start: number; readonly end: number }> {
-  let passed = 0;
+): ReadonlyArray<Cue & { readonly startMs: number; readonly endMs: number }> {
+  let passedMs = 0;
   return cues.map((cue) => {
-    const start = Math.max(passed, Math.round(cue.startSeconds * 1000));
-    const end = Math.max(start + 1, Math.round(cue.endSeconds * 1000));
-    passed = end;
-    return { ...cue, start, end };
+    const startMs = Math.max(passedMs, Math.round(cue.startSeconds * 1000));
+    const endMs = Math.max(startMs + 1, Math.round(cue.endSeconds * 1000));
+    passedMs = endMs;
+    return { ...cue, startMs, endMs };
   });
 }
 
 function renderVtt(cues: readonly Cue[]): string {
-  const blocks = toWholeMilliseconds(cues).map(({ lines, speaker, start, end, isMeasured }, index) => {
+  const blocks = toWholeMilliseconds(cues).map(({ lines, speaker, startMs, endMs, isMeasured }, index) => {
     const name = `${index + 1}${isMeasured ? MEASURED_MARK : ESTIMATED_MARK}`;
     // A WebVTT voice tag that spans the whole cue needs no closing tag.
     const voice = speaker === undefined ? "" : `<v ${escapeMarkup(speaker)}>`;
     const text = `${voice}${lines.map(escapeMarkup).join("\n")}`;
-    return [name, `${formatClockTime(start, ".")} --> ${formatClockTime(end, ".")}`, text].join("\n");
+    return [name, `${formatClockTime(startMs, ".")} --> ${formatClockTime(endMs, ".")}`, text].join("\n");
   });
   return ["WEBVTT", VTT_NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }
 
 /** Writes SubRip. Omits speakers and notes, because the format has neither. */
 function renderSrt(cues: readonly Cue[]): string {
-  const blocks = toWholeMilliseconds(cues).map(({ lines, start, end }, index) =>
-    [`${index + 1}`, `${formatClockTime(start, ",")} --> ${formatClockTime(end, ",")}`, ...lines].join("\n"),
+  const blocks = toWholeMilliseconds(cues).map(({ lines, startMs, endMs }, index) =>
+    [`${index + 1}`, `${formatClockTime(startMs, ",")} --> ${formatClockTime(endMs, ",")}`, ...lines].join(
+      "\n",
+    ),
   );
   return `${blocks.join("\n\n")}\n`;
 }
@@ -154,7 +156,7 @@ export interface Captions {
  * lines of 42 columns. The times at which parts begin and end are exact. Inside a part, sentences are timed by the
  * silences found in the sound. Where no silence is found, times are estimated from the weights of the sentences.
  *
- * @param request no sentence in it may span two paragraphs, because its cue would then span them too
+ * @param request each sentence must lie within one paragraph, so that no cue spans two paragraphs
  * @throws DamagedPartError if a part cannot be read
  * @throws the reason of the signal, if the signal is aborted
  */

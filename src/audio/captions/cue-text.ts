@@ -105,8 +105,8 @@ function findBreak(atoms: readonly Atom[]): number {
 function splitIntoCues(atoms: readonly Atom[], max: number): string[][] {
   const lines = breakIntoLines(atoms, max);
   if (lines !== undefined) return [lines];
-  const at = findBreak(atoms);
-  return [...splitIntoCues(atoms.slice(0, at), max), ...splitIntoCues(atoms.slice(at), max)];
+  const breakIndex = findBreak(atoms);
+  return [...splitIntoCues(atoms.slice(0, breakIndex), max), ...splitIntoCues(atoms.slice(breakIndex), max)];
 }
 
 /** Divides one sentence into cues of one or two lines each. Returns no cue for white space. */

@@ -7,8 +7,8 @@ const MAX_SILENCES = 150;
 const MAX_MISSING_SILENCES = 2;
 const MISSING_SILENCE_COST = 6;
 /**
- * The tolerated difference between the actual and the expected length of speech is this share of the expected length,
- * plus `TOLERANCE_SECONDS`. A difference of exactly this size costs 1.
+ * The tolerance for the length of speech: this share of the expected length, plus `TOLERANCE_SECONDS`. If the actual
+ * length differs from the expected length by exactly the tolerance, the cost is 1.
  */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;

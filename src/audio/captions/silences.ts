@@ -10,8 +10,8 @@ export interface Silence {
 /** Position of the threshold for silence between the quietest level (0) and the loudest level (1). */
 const THRESHOLD_SHARE = 0.35;
 /**
- * The largest range from the quietest to the loudest level of speech, in decibels. A quieter level, such as digital
- * silence, does not lower the threshold.
+ * Maximum difference between the loudest and the quietest level, in decibels. If the difference is larger, for example
+ * because of digital silence, the threshold is computed from this maximum.
  */
 const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;
@@ -27,8 +27,8 @@ function computePercentile(sorted: readonly number[], share: number): number {
 }
 
 /**
- * A leading silence is quieter than loud sound by more than this. The value is large, so that a soft beginning of the
- * voice does not count as silence.
+ * A leading silence is more than this many decibels below the part's loud sound. The difference is large, so that a
+ * soft beginning of the voice does not count as silence.
  */
 const SOFT_DB = 40;
 

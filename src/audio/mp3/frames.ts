@@ -40,32 +40,32 @@ class FrameScanner {
    */
   scanWindow(window: Uint8Array, isLast: boolean): { readonly frames: Frame[]; readonly doneBytes: number } {
     const frames: Frame[] = [];
-    let at = 0;
+    let offset = 0;
     // The window must contain the whole frame and the next header, because the next header confirms the frame.
     const needed = isLast ? HEADER_BYTES : MAX_FRAME_BYTES + HEADER_BYTES;
-    while (at + needed <= window.byteLength) {
-      const header = parseFrameHeaderAt(window, at);
-      const end = at + (header?.frameBytes ?? 0);
+    while (offset + needed <= window.byteLength) {
+      const header = parseFrameHeaderAt(window, offset);
+      const end = offset + (header?.frameBytes ?? 0);
       if (header === null || !this.#isTrusted(header, window, end)) {
-        at += this.#skip(window, at);
+        offset += this.#skip(window, offset);
         continue;
       }
       // Omit a truncated last frame.
       if (end > window.byteLength) break;
       this.#firstHeader ??= header;
-      frames.push({ header, bytes: window.subarray(at, end), afterGap: !this.#isInStep });
+      frames.push({ header, bytes: window.subarray(offset, end), afterGap: !this.#isInStep });
       this.#isInStep = true;
       this.frameBytes += header.frameBytes;
-      at = end;
+      offset = end;
     }
-    return { frames, doneBytes: isLast ? window.byteLength : at };
+    return { frames, doneBytes: isLast ? window.byteLength : offset };
   }
 
   /** Skips at least one byte, up to the next byte that may begin a header. */
-  #skip(window: Uint8Array, at: number): number {
+  #skip(window: Uint8Array, offset: number): number {
     this.#isInStep = false;
-    const next = window.indexOf(0xff, at + 1);
-    const skipped = (next === -1 ? window.byteLength : next) - at;
+    const next = window.indexOf(0xff, offset + 1);
+    const skipped = (next === -1 ? window.byteLength : next) - offset;
     this.skippedBytes += skipped;
     return skipped;
   }
@@ -89,14 +89,14 @@ class FrameScanner {
  */
 export async function* readFrames(file: PartFile): AsyncGenerator<readonly Frame[]> {
   const range: ByteRange = await findAudioRange(file);
-  if (isFreeFormat(await file.bytesAt(range.start, HEADER_BYTES)))
+  if (isFreeFormat(await file.readBytes(range.start, HEADER_BYTES)))
     throw file.damagedPartError("it is of free format");
   const scanner = new FrameScanner(file);
-  for (let at = range.start; at < range.end; ) {
-    const window = await file.bytesAt(at, Math.min(WINDOW_BYTES, range.end - at));
-    const { frames, doneBytes } = scanner.scanWindow(window, at + window.byteLength === range.end);
+  for (let offset = range.start; offset < range.end; ) {
+    const window = await file.readBytes(offset, Math.min(WINDOW_BYTES, range.end - offset));
+    const { frames, doneBytes } = scanner.scanWindow(window, offset + window.byteLength === range.end);
     if (frames.length > 0) yield frames;
-    at += doneBytes;
+    offset += doneBytes;
   }
   if (scanner.frameBytes === 0) throw file.damagedPartError("there is no frame in it");
   if (scanner.skippedBytes > scanner.frameBytes)

@@ -14,8 +14,8 @@ const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
 const DELAY_OFFSET = 21;
 const ENCODER_NAME = /^(?:LAME|Lavf|Lavc)/;
 /**
- * Delay that every decoder adds before the sound. The sound then also ends later, so the silence after it is shorter
- * than the stated padding by this delay.
+ * Delay that every decoder adds. The delay lengthens the silence before the sound, and shortens the silence after the
+ * sound by the same number of samples.
  */
 const DECODER_DELAY_SAMPLES = 529;
 
@@ -28,7 +28,7 @@ export interface EncoderPadding {
 /** The fields of an information frame. A field that the frame lacks is undefined. */
 export interface InfoFrame {
   readonly frameCount: number | undefined;
-  readonly edges: EncoderPadding | undefined;
+  readonly encoderPadding: EncoderPadding | undefined;
 }
 
 const readTextAt = (bytes: Uint8Array, offset: number, length: number): string =>
@@ -36,7 +36,7 @@ const readTextAt = (bytes: Uint8Array, offset: number, length: number): string =
 
 function parseTag(bytes: Uint8Array, offset: number): InfoFrame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (offset + 12 > bytes.byteLength) return { frameCount: undefined, edges: undefined };
+  if (offset + 12 > bytes.byteLength) return { frameCount: undefined, encoderPadding: undefined };
   const flags = view.getUint32(offset + 4);
   const has = (flag: number): boolean => (flags & flag) !== 0;
   const frames = has(FRAME_COUNT) ? view.getUint32(offset + 8) : undefined;
@@ -44,13 +44,13 @@ function parseTag(bytes: Uint8Array, offset: number): InfoFrame {
   const encoder = offset + 8 + 4 * fields + (has(SEEK_TABLE) ? SEEK_TABLE_ENTRIES : 0);
   const packed = encoder + DELAY_OFFSET;
   if (packed + 3 > bytes.byteLength || !ENCODER_NAME.test(readTextAt(bytes, encoder, 4))) {
-    return { frameCount: frames, edges: undefined };
+    return { frameCount: frames, encoderPadding: undefined };
   }
   const delay = view.getUint16(packed) >> 4;
   const padding = view.getUint16(packed + 1) & 0xfff;
   return {
     frameCount: frames,
-    edges: {
+    encoderPadding: {
       leadingSamples: delay + DECODER_DELAY_SAMPLES,
       trailingSamples: Math.max(0, padding - DECODER_DELAY_SAMPLES),
     },
@@ -64,7 +64,7 @@ export function parseInfoFrame({ header, bytes }: Frame): InfoFrame | undefined 
     if (/^(?:Xing|Info)$/.test(readTextAt(bytes, offset, 4))) return parseTag(bytes, offset);
   }
   return readTextAt(bytes, VBRI_OFFSET, 4) === "VBRI"
-    ? { frameCount: undefined, edges: undefined }
+    ? { frameCount: undefined, encoderPadding: undefined }
     : undefined;
 }
 

@@ -10,9 +10,9 @@ import { type Mp3Part, readMp3, readSoundFrames } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
 /**
- * Minimum silence between parts. After a part's last frame, the decoder still outputs remains of its sound: the second
- * half of the last window, then the rest of the filter bank. These remains end within two granules (one MPEG-1 frame),
- * so a silence of this length keeps them out of the next part's sound.
+ * Minimum silence between parts: two granules (one MPEG-1 frame). After the last frame of a part, the decoder still
+ * outputs the end of the part's sound, which is held in the last window and in the filter bank. That end lasts less
+ * than this silence, so it does not mix with the sound of the next part.
  */
 const FADING_SAMPLES = 2 * 576;
 
@@ -52,9 +52,10 @@ function placeParts(
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const next = parts[index + 1];
     const paused = countSilentFramesAfter(part, next, pauseSeconds);
-    const behind = frames + part.frameCount + paused;
+    const framesThroughPause = frames + part.frameCount + paused;
     const start = request.parts[index + 1]?.startSeconds ?? 0;
-    const silentFrames = paused + (next === undefined ? 0 : countSilentFramesUntil(next, behind, start));
+    const silentFrames =
+      paused + (next === undefined ? 0 : countSilentFramesUntil(next, framesThroughPause, start));
     const placed = { part, firstFrame: frames, firstByte: bytes, silentFrames };
     frames += part.frameCount + silentFrames;
     bytes += part.audioBytes + silentFrames * buildSilentFrame(part.headerBytes).byteLength;

@@ -14,7 +14,7 @@ const FULL_SCALE_GAIN = 210;
 /** Delay between a granule's position in the file and its sound. The window and the filter bank cause this delay. */
 const DELAY_SAMPLES = 529;
 
-function levelDb({ part23Length, bigValues, gain }: GranuleChannel): number {
+function computeLevelDb({ part23Length, bigValues, gain }: GranuleChannel): number {
   if (bigValues === 0 || part23Length === 0) return SILENT_DB;
   // At the same gain, a granule with more large values has more energy.
   return (gain - FULL_SCALE_GAIN + 4 * Math.log2(1 + bigValues)) * DB_PER_STEP;
@@ -22,7 +22,7 @@ function levelDb({ part23Length, bigValues, gain }: GranuleChannel): number {
 
 /** Returns one level for each granule: the level of its louder channel. */
 function measureFrameLevels(frame: Frame): number[] {
-  const levels = parseGranules(frame).map(levelDb);
+  const levels = parseGranules(frame).map(computeLevelDb);
   if (frame.header.channels === 1) return levels;
   return levels.flatMap((level, index) =>
     index % 2 === 0 ? [Math.max(level, levels[index + 1] ?? level)] : [],
@@ -43,7 +43,7 @@ export async function measureMp3Loudness(file: PartFile): Promise<Loudness> {
       levelsDb.push(...measureFrameLevels(frame));
     }
   }
-  const leadingSamples = information?.edges?.leadingSamples ?? 0;
+  const leadingSamples = information?.encoderPadding?.leadingSamples ?? 0;
   return {
     levelsDb,
     stepSeconds: GRANULE_SAMPLES / sampleRateHz,

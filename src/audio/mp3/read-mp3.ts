@@ -49,7 +49,7 @@ function deriveEdgeSilence(
   samples: number,
 ): EncoderPadding {
   const none = { leadingSamples: 0, trailingSamples: 0 };
-  const statedEdges = information?.edges ?? none;
+  const statedEdges = information?.encoderPadding ?? none;
   const isWhole = information?.frameCount === undefined || information.frameCount === frames;
   const edges = isWhole ? statedEdges : { ...statedEdges, trailingSamples: 0 };
   return edges.leadingSamples + edges.trailingSamples < samples ? edges : none;

@@ -18,13 +18,14 @@ export interface GranuleChannel {
 
 /** Reads a number of up to 16 bits that begins at the bit position `bit`. */
 function readBits(bytes: Uint8Array, bit: number, count: number): number {
-  const at = bit >> 3;
-  const three = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+  const offset = bit >> 3;
+  const three = ((bytes[offset] ?? 0) << 16) | ((bytes[offset + 1] ?? 0) << 8) | (bytes[offset + 2] ?? 0);
   return (three >> (24 - (bit & 7) - count)) & ((1 << count) - 1);
 }
 
 /**
- * Returns how many bytes before the frame its data begins; more than 0 if it begins in unused bytes of earlier frames.
+ * Returns how far before the frame the frame's data begins, in bytes. If more than 0, the data begins in the unused
+ * bytes of earlier frames.
  */
 export function parseMainDataBegin({ header, bytes }: Frame): number {
   return readBits(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);

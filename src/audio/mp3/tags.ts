@@ -86,14 +86,14 @@ function measureTrailingTags(tail: Uint8Array): number {
 export async function findAudioRange(file: PartFile): Promise<ByteRange> {
   let start = 0;
   for (let count = 0; count < MAX_TAGS && start < file.sizeBytes; count += 1) {
-    const bytes = measureLeadingTags(await file.bytesAt(start, APE_BYTES));
+    const bytes = measureLeadingTags(await file.readBytes(start, APE_BYTES));
     if (bytes === 0) break;
     start = Math.min(start + bytes, file.sizeBytes);
   }
   let end = file.sizeBytes;
   for (let count = 0; count < MAX_TAGS && end > start; count += 1) {
     const tailBytes = Math.min(end - start, ID3V1_BYTES + ID3V1_EXTENDED_BYTES);
-    const bytes = measureTrailingTags(await file.bytesAt(end - tailBytes, tailBytes));
+    const bytes = measureTrailingTags(await file.readBytes(end - tailBytes, tailBytes));
     if (bytes === 0 || bytes > end - start) break;
     end -= bytes;
   }

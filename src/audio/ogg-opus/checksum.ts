@@ -22,7 +22,7 @@ function extendChecksum(start: number, bytes: Uint8Array, from: number, to: numb
 }
 
 /** Computes the checksum of a whole page, as if its checksum field were 0. */
-export function computeChecksumWithout(page: Uint8Array): number {
+export function computePageChecksum(page: Uint8Array): number {
   const before = extendChecksum(0, page, 0, CHECKSUM_OFFSET);
   const zeroed = extendChecksum(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);
   return extendChecksum(zeroed, page, CHECKSUM_OFFSET + CHECKSUM_BYTES, page.byteLength) >>> 0;
@@ -31,5 +31,5 @@ export function computeChecksumWithout(page: Uint8Array): number {
 /** Writes a page's checksum into it. */
 export function writeChecksum(page: Uint8Array): void {
   const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
-  view.setUint32(CHECKSUM_OFFSET, computeChecksumWithout(page), true);
+  view.setUint32(CHECKSUM_OFFSET, computePageChecksum(page), true);
 }

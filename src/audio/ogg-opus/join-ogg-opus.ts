@@ -125,7 +125,7 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
   let position = placed.offset;
   for await (const page of readSoundPackets(file)) {
     for (const { bytes, samples } of page.packets) {
-      if (position < end) await writer.packet(bytes, samples);
+      if (position < end) await writer.writePacket(bytes, samples);
       packets += 1;
       position += samples;
     }
@@ -158,14 +158,14 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
 
   const output = new BufferedWriter(request.write, request.signal);
   const writer = new PageWriter(output, first.serial);
-  await writer.header(buildHeadPacket(head));
-  await writer.header(buildTagsPacket(request, chapters));
-  for (const packet of before) await writer.packet(packet, SILENCE_SAMPLES);
+  await writer.writeHeader(buildHeadPacket(head));
+  await writer.writeHeader(buildTagsPacket(request, chapters));
+  for (const packet of before) await writer.writePacket(packet, SILENCE_SAMPLES);
   await files.each(async (file, index) => {
     const placed = placedParts[index];
     if (placed === undefined) throw file.damagedPartError("it was not measured before");
     await copySound(file, placed, end, writer);
-    for (const packet of placed.silence) await writer.packet(packet, SILENCE_SAMPLES);
+    for (const packet of placed.silence) await writer.writePacket(packet, SILENCE_SAMPLES);
   });
   await writer.end(end);
   await output.flush();

@@ -9,8 +9,8 @@ const COUNT_MASK = 0x3f;
 const IS_STEREO = 0x04;
 
 /**
- * Frame lengths in samples at 48 kHz. Each list repeats for every bandwidth of its mode: SILK has three bandwidths,
- * hybrid has two, and CELT has four.
+ * Frame lengths in samples at 48 kHz, one list for each mode. The same list applies to every bandwidth of the mode:
+ * SILK has three bandwidths, hybrid has two, and CELT has four.
  */
 const SILK_SAMPLES = [480, 960, 1920, 2880];
 const HYBRID_SAMPLES = [480, 960];
@@ -56,15 +56,15 @@ function fillsWithEqualFrames(_: Uint8Array, offset: number, end: number, count:
  * except the last.
  */
 function fillsWithStatedFrames(packet: Uint8Array, offset: number, end: number, count: number): boolean {
-  let at = offset;
+  let position = offset;
   let sum = 0;
   for (let frame = 1; frame < count; frame += 1) {
-    const statedLength = readLengthAt(packet, at);
+    const statedLength = readLengthAt(packet, position);
     if (statedLength === undefined || statedLength.length > MAX_FRAME_BYTES) return false;
-    at += statedLength.bytes;
+    position += statedLength.bytes;
     sum += statedLength.length;
   }
-  const last = end - at - sum;
+  const last = end - position - sum;
   return last >= 0 && last <= MAX_FRAME_BYTES;
 }
 

@@ -5,7 +5,10 @@ import { MAX_SEGMENTS, PAGE_HEADER_BYTES } from "./pages.ts";
 
 const SEGMENT_BYTES = 255;
 const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MAX_SEGMENTS + MAX_SEGMENTS * SEGMENT_BYTES;
-/** Duration after which a page ends: one second at 48 kHz. A player that seeks to a time reads about one page. */
+/**
+ * Duration after which a page ends: one second at 48 kHz. A player that seeks to a time reads about one page, so short
+ * pages make seeking fast.
+ */
 const PAGE_SAMPLES = 48_000;
 const NO_GRANULE = 0xffff_ffff_ffff_ffffn;
 const CONTINUES = 1;
@@ -39,7 +42,7 @@ export class PageWriter {
   }
 
   /** Writes a header packet on pages of its own, as many as it needs. */
-  async header(packet: Uint8Array): Promise<void> {
+  async writeHeader(packet: Uint8Array): Promise<void> {
     const segments = Math.floor(packet.byteLength / SEGMENT_BYTES) + 1;
     for (let first = 0; first < segments; first += MAX_SEGMENTS) {
       const count = Math.min(MAX_SEGMENTS, segments - first);
@@ -57,7 +60,7 @@ export class PageWriter {
    *
    * @param samples duration of the packet in samples at 48 kHz
    */
-  async packet(bytes: Uint8Array, samples: number): Promise<void> {
+  async writePacket(bytes: Uint8Array, samples: number): Promise<void> {
     const full = Math.floor(bytes.byteLength / SEGMENT_BYTES);
     if (this.#segments + full + 1 > MAX_SEGMENTS || this.#pageSamples >= PAGE_SAMPLES) {
       await this.#writeAudio(0, this.#samples);

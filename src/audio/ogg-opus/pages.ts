@@ -1,6 +1,6 @@
 /** Reads the pages of an Ogg file with one stream (RFC 3533), and reassembles packets that span pages. */
 import type { PartFile } from "../part-file.ts";
-import { computeChecksumWithout } from "./checksum.ts";
+import { computePageChecksum } from "./checksum.ts";
 
 export const PAGE_HEADER_BYTES = 27;
 export const MAX_SEGMENTS = 255;
@@ -34,18 +34,18 @@ interface RawPage {
 
 /** Reads the page at an offset; returns undefined if no page begins there. */
 async function parsePageAt(file: PartFile, offset: number): Promise<RawPage | undefined> {
-  const head = await file.bytesAt(offset, PAGE_HEADER_BYTES + MAX_SEGMENTS);
+  const head = await file.readBytes(offset, PAGE_HEADER_BYTES + MAX_SEGMENTS);
   if (String.fromCharCode(...head.subarray(0, 4)) !== "OggS") return undefined;
   const segments = head[PAGE_HEADER_BYTES - 1] ?? 0;
   const headerBytes = PAGE_HEADER_BYTES + segments;
   if (head.byteLength < headerBytes) throw file.damagedPartError("it ends in the middle of a page");
   const payloadBytes = head.subarray(PAGE_HEADER_BYTES, headerBytes).reduce((sum, value) => sum + value, 0);
-  const page = await file.bytesAt(offset, headerBytes + payloadBytes);
+  const page = await file.readBytes(offset, headerBytes + payloadBytes);
   if (page.byteLength < headerBytes + payloadBytes)
     throw file.damagedPartError("it ends in the middle of a page");
   const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
   if (page[4] !== 0) throw file.damagedPartError("it is of an unknown version of Ogg");
-  if (computeChecksumWithout(page) !== view.getUint32(22, true))
+  if (computePageChecksum(page) !== view.getUint32(22, true))
     throw file.damagedPartError("the checksum of a page is wrong");
   return {
     flags: page[5] ?? 0,

@@ -43,7 +43,7 @@ export async function* readSoundPackets(
       yield { packets: packets.map((bytes) => toAudioPacket(bytes, file)), granule, endsStream };
       continue;
     }
-    // Each header packet has to end its page, so no other packet may be on that page.
+    // RFC 7845 allows no other packet on the page on which a header packet ends.
     if (packets.length > 1) throw file.damagedPartError("its headers share a page with other packets");
     const [packet] = packets;
     if (packet === undefined) continue;
@@ -68,7 +68,7 @@ class Positions {
   samples = 0;
   #pages = 0;
   /** The first stated position minus the number of samples up to that position. */
-  #ahead = 0;
+  #firstPageOffsetSamples = 0;
   #last = 0;
 
   /**
@@ -79,10 +79,11 @@ class Positions {
   pass({ packets, granule }: AudioPage): string | undefined {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;
-    if (this.#pages === 0) this.#ahead = granule - this.samples;
-    // The position of the first page may be less than its number of samples only if no other page follows. The samples
-    // after the position are then not played.
-    if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
+    if (this.#pages === 0) this.#firstPageOffsetSamples = granule - this.samples;
+    // The first stated position may be less than the number of samples so far, but only if no later page states a
+    // position. The samples after the first position are then not played.
+    if (this.#pages === 1 && this.#firstPageOffsetSamples < 0)
+      return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;
     this.#last = granule;
@@ -94,7 +95,7 @@ class Positions {
    * after a lost page.
    */
   get trimSamples(): number {
-    const offset = this.#pages > 1 ? this.#ahead : 0;
+    const offset = this.#pages > 1 ? this.#firstPageOffsetSamples : 0;
     return this.#pages === 0 ? 0 : Math.max(0, offset + this.samples - this.#last);
   }
 }

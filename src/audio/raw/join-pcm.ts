@@ -62,6 +62,6 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
     sampleRateHz,
     frameBytes,
     silence: 0,
-    around: () => ({ before: nothing, after: nothing }),
+    buildHeaderAndTrailer: () => ({ header: nothing, trailer: nothing }),
   });
 }

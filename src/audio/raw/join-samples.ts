@@ -18,12 +18,15 @@ export interface SampleLayout {
   /** The byte value of silence. */
   readonly silence: number;
   /** Builds the header and trailer once the samples' length is known. */
-  readonly around: (dataBytes: number) => { readonly before: Uint8Array; readonly after: Uint8Array };
+  readonly buildHeaderAndTrailer: (dataBytes: number) => {
+    readonly header: Uint8Array;
+    readonly trailer: Uint8Array;
+  };
 }
 
 async function copySpan(file: PartFile, span: SampleSpan, output: BufferedWriter): Promise<void> {
   for (let writtenBytes = 0; writtenBytes < span.sizeBytes; ) {
-    const bytes = await file.bytesAt(
+    const bytes = await file.readBytes(
       span.offset + writtenBytes,
       Math.min(WINDOW_BYTES, span.sizeBytes - writtenBytes),
     );
@@ -55,8 +58,8 @@ export async function joinSamples(
     return { span: { startSeconds, endSeconds }, pauseBytes: pauseFrames * frameBytes };
   });
   const output = new BufferedWriter(request.write, request.signal);
-  const { before, after } = layout.around(frames * frameBytes);
-  await output.put(before);
+  const { header, trailer } = layout.buildHeaderAndTrailer(frames * frameBytes);
+  await output.put(header);
   await output.fill(layout.silence, framesBefore * frameBytes);
   await files.each(async (file, part) => {
     const [sampleSpan, position] = [sampleSpans[part], positioned[part]];
@@ -65,7 +68,7 @@ export async function joinSamples(
     await copySpan(file, sampleSpan, output);
     await output.fill(layout.silence, position.pauseBytes);
   });
-  await output.put(after);
+  await output.put(trailer);
   await output.flush();
   const spans = positioned.map(({ span }) => span);
   const durationSeconds = frames / sampleRateHz;

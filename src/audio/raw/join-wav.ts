@@ -4,7 +4,7 @@ import { assertSameProperties } from "../part-errors.ts";
 import { PartFiles } from "../part-file.ts";
 import { joinSamples } from "./join-samples.ts";
 import { computeFrameBytes, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
-import { buildWavHeaderAndTrailer, silenceOf } from "./wav-header.ts";
+import { buildWavHeaderAndTrailer, getSilentByte } from "./wav-header.ts";
 
 /**
  * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask uses the
@@ -44,7 +44,7 @@ export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
   return joinSamples(request, files, runs, {
     sampleRateHz: format.sampleRateHz,
     frameBytes: computeFrameBytes(format),
-    silence: silenceOf(format),
-    around: (dataBytes) => buildWavHeaderAndTrailer(format, dataBytes, request),
+    silence: getSilentByte(format),
+    buildHeaderAndTrailer: (dataBytes) => buildWavHeaderAndTrailer(format, dataBytes, request),
   });
 }

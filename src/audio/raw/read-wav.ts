@@ -52,7 +52,7 @@ const toText = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 const isName = (id: string): boolean => /^[\x20-\x7e]{4}$/.test(id);
 
 async function readChunkAt(file: PartFile, offset: number): Promise<Chunk | undefined> {
-  const header = await file.bytesAt(offset, CHUNK_HEADER_BYTES);
+  const header = await file.readBytes(offset, CHUNK_HEADER_BYTES);
   if (header.byteLength < CHUNK_HEADER_BYTES) return undefined;
   const id = toText(header.subarray(0, 4));
   return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: toDataView(header).getUint32(4, true) };
@@ -101,7 +101,7 @@ export const computeFrameBytes = ({ channels, bitsPerSample }: WavFormat): numbe
 
 /** Reads the length of the samples from the `ds64` chunk of RF64; returns undefined if the chunk states no length. */
 async function readLongDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
-  const bytes = await file.bytesAt(ds64.offset, 16);
+  const bytes = await file.readBytes(ds64.offset, 16);
   if (bytes.byteLength < 16) return undefined;
   const size = Number(toDataView(bytes).getBigUint64(8, true));
   return size > 0 && Number.isSafeInteger(size) ? size : undefined;
@@ -109,13 +109,13 @@ async function readLongDataSize(file: PartFile, ds64: Chunk): Promise<number | u
 
 /** Returns whether chunks with valid names fill the file from `offset` to its end. */
 async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
-  let at = offset;
-  for (let count = 0; count < MAX_CHUNKS && at < file.sizeBytes; count += 1) {
-    const chunk = await readChunkAt(file, at);
+  let position = offset;
+  for (let count = 0; count < MAX_CHUNKS && position < file.sizeBytes; count += 1) {
+    const chunk = await readChunkAt(file, position);
     if (chunk === undefined || !isName(chunk.id)) return false;
-    at = computeChunkEnd(chunk);
+    position = computeChunkEnd(chunk);
   }
-  return at === file.sizeBytes || at === file.sizeBytes + 1;
+  return position === file.sizeBytes || position === file.sizeBytes + 1;
 }
 
 /**
@@ -137,21 +137,21 @@ async function computeDataBytes(file: PartFile, data: Chunk, longSize: number | 
  * @throws DamagedPartError if it is not a wav file, has no samples, or has compressed samples
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
-  const header = await file.bytesAt(0, RIFF_HEADER_BYTES);
+  const header = await file.readBytes(0, RIFF_HEADER_BYTES);
   const containerId = toText(header.subarray(0, 4));
   if ((containerId !== "RIFF" && containerId !== "RF64") || toText(header.subarray(8, 12)) !== "WAVE") {
     throw file.damagedPartError("it does not begin like a wav file");
   }
   let format: WavFormat | undefined;
   let longSize: number | undefined;
-  let at = RIFF_HEADER_BYTES;
+  let chunkOffset = RIFF_HEADER_BYTES;
   for (let count = 0; count < MAX_CHUNKS; count += 1) {
-    const chunk = await readChunkAt(file, at);
+    const chunk = await readChunkAt(file, chunkOffset);
     if (chunk === undefined) throw file.damagedPartError("it has no samples");
     if (chunk.id === "ds64" && containerId === "RF64") longSize = await readLongDataSize(file, chunk);
     if (chunk.id === "fmt ") {
       const length = Math.min(chunk.sizeBytes, EXTENSIBLE_FORMAT_BYTES);
-      format = parseFormat(await file.bytesAt(chunk.offset, length), file);
+      format = parseFormat(await file.readBytes(chunk.offset, length), file);
     }
     if (chunk.id === "data") {
       if (format === undefined) throw file.damagedPartError("it does not say what its samples are");
@@ -160,7 +160,7 @@ export async function readWav(file: PartFile): Promise<WavPart> {
       if (bytes === 0) throw file.damagedPartError("it holds no sound");
       return { format, offset: chunk.offset, sizeBytes: bytes };
     }
-    at = computeChunkEnd(chunk);
+    chunkOffset = computeChunkEnd(chunk);
   }
   throw file.damagedPartError("it has more chunks than any wav file");
 }

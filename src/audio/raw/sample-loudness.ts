@@ -36,7 +36,7 @@ interface Samples {
   readonly format: Pick<WavFormat, "encoding" | "bitsPerSample" | "channels" | "sampleRateHz">;
 }
 
-function levelDb(bytes: Uint8Array, sampleBytes: number, read: ReadSample): number {
+function computeLevelDb(bytes: Uint8Array, sampleBytes: number, read: ReadSample): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let sum = 0;
   for (let offset = 0; offset + sampleBytes <= bytes.byteLength; offset += sampleBytes) {
@@ -58,8 +58,8 @@ async function measureLoudness(file: PartFile, { offset, sizeBytes, format }: Sa
   const readSample = chooseSampleReader(format);
   const levelsDb: number[] = [];
   for (let measuredBytes = 0; measuredBytes < sizeBytes; measuredBytes += stepBytes) {
-    const step = await file.bytesAt(offset + measuredBytes, Math.min(stepBytes, sizeBytes - measuredBytes));
-    levelsDb.push(levelDb(step, sampleBytes, readSample));
+    const step = await file.readBytes(offset + measuredBytes, Math.min(stepBytes, sizeBytes - measuredBytes));
+    levelsDb.push(computeLevelDb(step, sampleBytes, readSample));
   }
   return {
     levelsDb,

@@ -52,7 +52,7 @@ function buildLongSizes(riffBytes: number, dataBytes: number, frames: number): U
 }
 
 /** Returns the byte value of silence. 8-bit samples are unsigned, so their silence is the middle value. */
-export const silenceOf = ({ encoding, bitsPerSample }: WavFormat): number =>
+export const getSilentByte = ({ encoding, bitsPerSample }: WavFormat): number =>
   encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
 
 const INFO_IDS = { title: "INAM", author: "IART", album: "IPRD", track: "ITRK" };
@@ -73,23 +73,23 @@ export function buildWavHeaderAndTrailer(
   format: WavFormat,
   dataBytes: number,
   tags: TextTags = {},
-): { readonly before: Uint8Array; readonly after: Uint8Array } {
+): { readonly header: Uint8Array; readonly trailer: Uint8Array } {
   // A chunk of odd length is followed by a padding byte. The stated length of the chunk does not include this byte.
-  const after = Buffer.concat([new Uint8Array(dataBytes % 2), buildInfoChunk(tags)]);
+  const trailer = Buffer.concat([new Uint8Array(dataBytes % 2), buildInfoChunk(tags)]);
   const formatChunk = buildChunk("fmt ", formatPayload(format));
   const wave = new TextEncoder().encode("WAVE");
   const riffBytes =
-    wave.byteLength + formatChunk.byteLength + CHUNK_HEADER_BYTES + dataBytes + after.byteLength;
+    wave.byteLength + formatChunk.byteLength + CHUNK_HEADER_BYTES + dataBytes + trailer.byteLength;
   if (riffBytes <= MAX_SIZE) {
     const parts = [
       buildChunk("RIFF", wave, riffBytes),
       formatChunk,
       buildChunk("data", new Uint8Array(0), dataBytes),
     ];
-    return { before: Buffer.concat(parts), after };
+    return { header: Buffer.concat(parts), trailer };
   }
   const ds64Bytes = CHUNK_HEADER_BYTES + DS64_BYTES;
   const sizes = buildLongSizes(riffBytes + ds64Bytes, dataBytes, dataBytes / computeFrameBytes(format));
   const data = buildChunk("data", new Uint8Array(0), MAX_SIZE);
-  return { before: Buffer.concat([buildChunk("RF64", wave, MAX_SIZE), sizes, formatChunk, data]), after };
+  return { header: Buffer.concat([buildChunk("RF64", wave, MAX_SIZE), sizes, formatChunk, data]), trailer };
 }

@@ -270,7 +270,7 @@ export class LedgerStore {
         ),
       ),
       decide: (rows, before, nowSteadyMs) => {
-        const leases = recordIds.map((recordId, at) => ({ recordId, lease: parseLease(rows[at]) }));
+        const leases = recordIds.map((recordId, index) => ({ recordId, lease: parseLease(rows[index]) }));
         const owned = leases.filter(({ lease }) => lease?.owner === processId);
         return {
           state: withHeartbeat(before, processId, nowSteadyMs),

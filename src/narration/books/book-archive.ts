@@ -39,7 +39,7 @@ interface Entry {
   readonly crc: number;
   readonly packedBytes: number;
   readonly unpackedBytes: number;
-  readonly at: number;
+  readonly headerOffset: number;
 }
 
 const damagedBookError = (cause?: unknown): AudioError =>
@@ -64,12 +64,12 @@ export class BookArchive {
    */
   constructor(bytes: Uint8Array) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const end = this.#endOfDirectory();
+    const end = this.#findDirectoryEnd();
     const count = this.#bytes.readUInt16LE(end + 10);
     if (count > MAX_ENTRIES)
       throw refusedBookError(`holds ${count} files, and at most ${MAX_ENTRIES} are read`);
-    let at = this.#bytes.readUInt32LE(end + 16);
-    for (let index = 0; index < count; index += 1) at = this.#readEntry(at);
+    let entryOffset = this.#bytes.readUInt32LE(end + 16);
+    for (let index = 0; index < count; index += 1) entryOffset = this.#readEntry(entryOffset);
   }
 
   has(name: string): boolean {
@@ -90,9 +90,9 @@ export class BookArchive {
     return content;
   }
 
-  #unpack({ at, method, packedBytes, unpackedBytes }: Entry): Buffer {
+  #unpack({ headerOffset, method, packedBytes, unpackedBytes }: Entry): Buffer {
     if (unpackedBytes > this.#leftBytes) throw tooLargeError();
-    const start = this.#startOfContent(at);
+    const start = this.#findContentOffset(headerOffset);
     if (start + packedBytes > this.#bytes.byteLength) throw damagedBookError();
     const packed = this.#bytes.subarray(start, start + packedBytes);
     if (method === METHOD_STORED) return packed;
@@ -105,17 +105,25 @@ export class BookArchive {
     }
   }
 
-  #startOfContent(at: number): number {
-    if (at + LOCAL_BYTES > this.#bytes.byteLength || this.#bytes.readUInt32LE(at) !== LOCAL_SIGNATURE) {
+  #findContentOffset(headerOffset: number): number {
+    if (
+      headerOffset + LOCAL_BYTES > this.#bytes.byteLength ||
+      this.#bytes.readUInt32LE(headerOffset) !== LOCAL_SIGNATURE
+    ) {
       throw damagedBookError();
     }
-    return at + LOCAL_BYTES + this.#bytes.readUInt16LE(at + 26) + this.#bytes.readUInt16LE(at + 28);
+    return (
+      headerOffset +
+      LOCAL_BYTES +
+      this.#bytes.readUInt16LE(headerOffset + 26) +
+      this.#bytes.readUInt16LE(headerOffset + 28)
+    );
   }
 
-  #endOfDirectory(): number {
+  #findDirectoryEnd(): number {
     const last = this.#bytes.byteLength - END_BYTES;
-    for (let at = last; at >= Math.max(0, last - MAX_COMMENT_BYTES); at -= 1) {
-      if (this.#bytes.readUInt32LE(at) === END_SIGNATURE) return at;
+    for (let offset = last; offset >= Math.max(0, last - MAX_COMMENT_BYTES); offset -= 1) {
+      if (this.#bytes.readUInt32LE(offset) === END_SIGNATURE) return offset;
     }
     throw refusedBookError("is damaged, or no EPUB: its ZIP archive has no end");
   }
@@ -125,28 +133,28 @@ export class BookArchive {
    *
    * @returns the offset of the next entry
    */
-  #readEntry(at: number): number {
+  #readEntry(entryOffset: number): number {
     const bytes = this.#bytes;
-    if (at + ENTRY_BYTES > bytes.byteLength || bytes.readUInt32LE(at) !== ENTRY_SIGNATURE)
+    if (entryOffset + ENTRY_BYTES > bytes.byteLength || bytes.readUInt32LE(entryOffset) !== ENTRY_SIGNATURE)
       throw damagedBookError();
-    const nameBytes = bytes.readUInt16LE(at + 28);
-    const endOfName = at + ENTRY_BYTES + nameBytes;
-    const next = endOfName + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
+    const nameBytes = bytes.readUInt16LE(entryOffset + 28);
+    const endOfName = entryOffset + ENTRY_BYTES + nameBytes;
+    const next = endOfName + bytes.readUInt16LE(entryOffset + 30) + bytes.readUInt16LE(entryOffset + 32);
     if (next > bytes.byteLength) throw damagedBookError();
-    const name = bytes.toString("utf8", at + ENTRY_BYTES, endOfName);
+    const name = bytes.toString("utf8", entryOffset + ENTRY_BYTES, endOfName);
     assertArchivePath(name);
-    if ((bytes.readUInt16LE(at + 8) & ENCRYPTED_FLAG) !== 0) {
+    if ((bytes.readUInt16LE(entryOffset + 8) & ENCRYPTED_FLAG) !== 0) {
       throw refusedBookError("is encrypted with a password, and is not read");
     }
     if (this.#entries.has(name)) {
       throw refusedBookError(`holds two files named ${shortenName(name)}, so nobody knows which is meant`);
     }
     this.#entries.set(name, {
-      method: bytes.readUInt16LE(at + 10),
-      crc: bytes.readUInt32LE(at + 16),
-      packedBytes: bytes.readUInt32LE(at + 20),
-      unpackedBytes: bytes.readUInt32LE(at + 24),
-      at: bytes.readUInt32LE(at + 42),
+      method: bytes.readUInt16LE(entryOffset + 10),
+      crc: bytes.readUInt32LE(entryOffset + 16),
+      packedBytes: bytes.readUInt32LE(entryOffset + 20),
+      unpackedBytes: bytes.readUInt32LE(entryOffset + 24),
+      headerOffset: bytes.readUInt32LE(entryOffset + 42),
     });
     return next;
   }

@@ -77,7 +77,7 @@ const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): b
  * Returns why an element is skipped; `null` if the element is read. `silent` means that the content of the element is
  * not text of the page. Such an element is skipped without a report.
  */
-function skipReason(name: string, attributes: Attributes): SkippedKind | "silent" | null {
+function findSkipReason(name: string, attributes: Attributes): SkippedKind | "silent" | null {
   if (SKIPPED_ELEMENTS.has(name)) return "silent";
   const types = `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
   for (const [kind, known] of EPUB_TYPES) if (types.some((type) => known.has(type))) return kind;
@@ -190,7 +190,7 @@ class HtmlPageParser {
       return;
     }
     if (name === "head") return;
-    const kind = this.#isSiteFooter(name) ? "navigation" : skipReason(name, attributes);
+    const kind = this.#isSiteFooter(name) ? "navigation" : findSkipReason(name, attributes);
     if (kind !== null) {
       if (!INLINE_ELEMENTS.has(name)) this.#flush();
       this.#skippedElement = { kind, depth: this.#openElements.length, text: "" };
@@ -228,7 +228,7 @@ class HtmlPageParser {
         this.#text += HARD_BREAK;
         break;
       case "hr":
-        this.#put({ kind: "rule" });
+        this.#addBlock({ kind: "rule" });
         break;
       case "img":
         this.#addImage(attributes);
@@ -394,7 +394,7 @@ class HtmlPageParser {
       return;
     }
     for (const paragraph of text.split(/\n\s*\n/)) {
-      if (hasWords(paragraph)) this.#paragraph(paragraph.trim().replaceAll("\n", HARD_BREAK));
+      if (hasWords(paragraph)) this.#addParagraph(paragraph.trim().replaceAll("\n", HARD_BREAK));
     }
   }
 
@@ -409,7 +409,7 @@ class HtmlPageParser {
     table.row = [];
     const [label, ...speech] = row;
     if (label?.isSpeaker === true && speech.length > 0) {
-      this.#speech(label, speech);
+      this.#addSpeech(label, speech);
       return;
     }
     const isLayout = row.some(
@@ -430,14 +430,14 @@ class HtmlPageParser {
       const title = table.titles?.[index] ?? "";
       return title === "" || cell === "" ? cell : `${title}: ${cell}`;
     });
-    this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
+    this.#addParagraph(pairs.filter((pair) => pair !== "").join(", "));
   }
 
   /** Reads a table row of a play. Puts the speaker's name before the speech, as plain text does: `HAMLET: To be`. */
-  #speech({ blocks: [name] }: Cell, cells: readonly Cell[]): void {
+  #addSpeech({ blocks: [name] }: Cell, cells: readonly Cell[]): void {
     const label = name?.block.kind === "paragraph" ? name.block.text.trim() : "";
-    for (const [at, block] of cells.flatMap(({ blocks }) => blocks).entries()) {
-      const isLabelled = at === 0 && label !== "" && block.block.kind === "paragraph";
+    for (const [blockIndex, block] of cells.flatMap(({ blocks }) => blocks).entries()) {
+      const isLabelled = blockIndex === 0 && label !== "" && block.block.kind === "paragraph";
       this.#sink.push(
         isLabelled ? { ...block, block: { ...block.block, text: `${label}: ${block.block.text}` } } : block,
       );
@@ -451,13 +451,14 @@ class HtmlPageParser {
     if (!/\S/.test(text)) return;
     const words = withoutSubAndSupTags(spellOutSuperscripts(dropUnspoken(text))).normalize("NFC");
     const spoken = shortenAddresses(words);
-    if (this.#headingLevel === null) this.#paragraph(spoken);
-    else if (hasWords(spoken)) this.#put({ kind: "heading", level: this.#headingLevel, text: spoken.trim() });
+    if (this.#headingLevel === null) this.#addParagraph(spoken);
+    else if (hasWords(spoken))
+      this.#addBlock({ kind: "heading", level: this.#headingLevel, text: spoken.trim() });
   }
 
-  #paragraph(text: string): void {
+  #addParagraph(text: string): void {
     if (!/\S/.test(text)) return;
-    this.#put({ kind: "paragraph", text: this.#itemNumber + text.trim() });
+    this.#addBlock({ kind: "paragraph", text: this.#itemNumber + text.trim() });
     this.#itemNumber = "";
   }
 
@@ -467,7 +468,7 @@ class HtmlPageParser {
     return sink;
   }
 
-  #put(block: SourceBlock): void {
+  #addBlock(block: SourceBlock): void {
     if (this.#siteHeaderDepth !== null && block.kind === "paragraph") {
       this.#skipped.add("navigation", block.text);
       return;

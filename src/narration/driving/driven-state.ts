@@ -97,10 +97,7 @@ export class DrivenState {
     }));
   }
 
-  /**
-   * Changes the stored state. Keeps the stored state instead if a call has changed the narration since the last
-   * inspection of the parts.
-   */
+  /** Changes the stored state, unless a call has changed the narration since the last inspection of the parts. */
   async #change(change: (before: NarrationState) => NarrationState): Promise<NarrationState> {
     const inspected = this.#inspected;
     return await this.#deps.repository.change(this.#narrationId, (before) =>

@@ -7,7 +7,7 @@ import { deriveNarrationStatus } from "../views/narration-view.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 
 /** Interval at which a call reads a narration that another process drives. */
-const FOLLOW_MS = 1000;
+const FOLLOW_INTERVAL_MS = 1000;
 
 export class DriverRegistry {
   readonly #deps: NarrationDriverDeps;
@@ -27,14 +27,17 @@ export class DriverRegistry {
     this.#drivers.get(narrationId)?.updateState(state);
   }
 
-  /** Starts to drive the narration in this process until it ends. The driver waits if another process has the lease. */
+  /**
+   * Starts a driver for the narration, unless this process has one. If another process has the lease, the driver waits
+   * for the lease.
+   */
   start(narrationId: string): void {
     if (this.#isClosed) return;
-    const running = this.#drivers.get(narrationId);
-    if (running !== undefined) {
+    const runningDriver = this.#drivers.get(narrationId);
+    if (runningDriver !== undefined) {
       // The running driver may end before it sees the change that this call has stored. So check after its end whether
       // the narration needs a new driver.
-      void running.end
+      void runningDriver.end
         .then(async () => await this.#startAgain(narrationId))
         .catch((error: unknown) => this.#deps.log.debug(String(error)));
       return;
@@ -69,7 +72,7 @@ export class DriverRegistry {
       const progress = describeProgress(entry.state, chargedCredits, clock.wallMs());
       call.onProgress(progress, { done: savedPartCount, total: totalPartCount });
       if (deadline.isOver) return;
-      await this.#waitForChange(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
+      await this.#waitForChange(driver, Math.min(FOLLOW_INTERVAL_MS, deadline.leftMs), call.signal);
     }
   }
 
@@ -78,17 +81,17 @@ export class DriverRegistry {
    * driver in another process does not announce its changes here.
    */
   async #waitForChange(driver: NarrationDriver | undefined, ms: number, signal: AbortSignal): Promise<void> {
-    const answered = new AbortController();
+    const sleepController = new AbortController();
     const sleeping = this.#deps.clock
-      .sleep(ms, AbortSignal.any([signal, answered.signal]))
+      .sleep(ms, AbortSignal.any([signal, sleepController.signal]))
       .catch(() => undefined);
     let stopListening = (): void => undefined;
-    const news = new Promise<void>((resolve) => {
+    const driverChange = new Promise<void>((resolve) => {
       if (driver !== undefined) stopListening = driver.addListener(resolve);
     });
-    await Promise.race([sleeping, news]);
+    await Promise.race([sleeping, driverChange]);
     stopListening();
-    answered.abort();
+    sleepController.abort();
   }
 
   /** Ends all drivers without writing to the ledger. */

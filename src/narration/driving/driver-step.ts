@@ -1,10 +1,7 @@
 /** Decides what a narration's driver does next. Pure, so that tests can check every state. */
 
 export type PartState =
-  /**
-   * The part can be made: it is new, its last task failed, or its audio is gone. A task may still run for the part, but
-   * this driver no longer waits for that task.
-   */
+  /** The part is new, its last task failed, its audio is gone, or the driver has stopped waiting for its task. */
   | "to_do"
   /** The part's submission was sent, but this process does not wait for the task. */
   | "sent"

@@ -10,7 +10,7 @@ import { buildProblem, buildUnusableAudioProblem, concernsOnePart } from "./part
 import { STATES_BY_STATUS } from "./part-table.ts";
 
 export type PartOutcome =
-  /** The work ended without an error of the part, or was aborted. `state` is the state of the part after the work. */
+  /** The work on the part ended without an error, or was aborted. `state` is the state of the part after that. */
   | { readonly kind: "ended"; readonly state: PartState }
   | { readonly kind: "failed"; readonly problem: NarrationProblem; readonly isRefunded: boolean }
   /** The credits do not suffice now, but may suffice when another running part ends. */
@@ -62,8 +62,7 @@ export async function finishSentPart(
 ): Promise<PartOutcome> {
   await partOperations.awaitSent(request, { signal });
   const state = await readState(partOperations, request);
-  // If the task still runs, another process now works on it and will save the audio. Do not wait for the task again.
-  // Until the audio is saved, the part counts as `to_do`.
+  // If the part is still `sent`, return `to_do`, because the driver would wait again and again for a `sent` part.
   return { kind: "ended", state: state === "sent" ? "to_do" : state };
 }
 

@@ -26,7 +26,7 @@ export class NarrationDriver {
   readonly #joiner: NarrationJoiner;
   readonly #listeners = new Set<() => void>();
   /** Aborts when this process no longer drives the narration. */
-  readonly #stopping = new AbortController();
+  readonly #stopController = new AbortController();
   #hasLostLease = false;
   #nextChange = Promise.withResolvers<void>();
   /** The reason why the narration ends before all parts are saved; `null` if there is none. */
@@ -38,7 +38,7 @@ export class NarrationDriver {
     this.narrationId = narrationId;
     this.#lease = new NarrationLease(deps, narrationId);
     this.#state = new DrivenState(deps, narrationId);
-    this.#joiner = new NarrationJoiner(deps, narrationId, this.#stopping.signal);
+    this.#joiner = new NarrationJoiner(deps, narrationId, this.#stopController.signal);
     this.end = this.#drive()
       .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
       .finally(() => this.#announce());
@@ -61,7 +61,7 @@ export class NarrationDriver {
 
   /** Ends the driver without writing to the ledger. The jobs of accepted tasks still save the audio. */
   stopDriving(): void {
-    this.#stopping.abort(new Error("the narration was left"));
+    this.#stopController.abort(new Error("the narration was left"));
     this.#runningParts.abortAll();
     this.#wake();
   }
@@ -85,18 +85,21 @@ export class NarrationDriver {
   }
 
   async #drive(): Promise<void> {
-    if (!(await this.#lease.acquire(this.#stopping.signal))) return;
-    const leaseKeeper = new AbortController();
-    const leaseRenewal = this.#lease.renewAtIntervals(() => this.#renewLeaseOrStop(), leaseKeeper.signal);
+    if (!(await this.#lease.acquire(this.#stopController.signal))) return;
+    const renewalController = new AbortController();
+    const leaseRenewal = this.#lease.renewAtIntervals(
+      () => this.#renewLeaseOrStop(),
+      renewalController.signal,
+    );
     try {
       await this.#runSteps();
     } catch (error) {
-      if (this.#stopping.signal.aborted) return;
+      if (this.#stopController.signal.aborted) return;
       this.#stopSubmitting(error);
       await this.#storeEnd(false);
     } finally {
       this.#runningParts.abortAll();
-      leaseKeeper.abort();
+      renewalController.abort();
       await leaseRenewal;
       await this.#lease.release();
     }
@@ -108,8 +111,8 @@ export class NarrationDriver {
     for (;;) {
       this.#nextChange = Promise.withResolvers<void>();
       await this.#inspectParts(plan);
-      if (this.#stopping.signal.aborted) return;
-      const step = this.#next();
+      if (this.#stopController.signal.aborted) return;
+      const step = this.#decideNextStep();
       if (step.kind === "run_part") this.#beginPart(plan, step.partIndex);
       else if (step.kind === "join") await this.#join(plan, step);
       else if (step.kind === "wait") await this.#nextChange.promise;
@@ -117,7 +120,7 @@ export class NarrationDriver {
     }
   }
 
-  #next(): DriverStep {
+  #decideNextStep(): DriverStep {
     return decideDriverStep({
       partStates: this.#partTable.states,
       firstEqualParts: this.#partTable.firstEqualParts,
@@ -167,7 +170,7 @@ export class NarrationDriver {
     const runningPart = this.#runningParts.begin(partIndex, buildPartRequest(plan, state, partIndex), isSent);
     const partEnd =
       isSent && this.#isHalted
-        ? finishSentPart(this.#deps.partOperations, runningPart.request, this.#stopping.signal)
+        ? finishSentPart(this.#deps.partOperations, runningPart.request, this.#stopController.signal)
         : this.#makePart(runningPart);
     void partEnd
       .catch((error: unknown): PartOutcome => ({ kind: "blocked", error }))
@@ -175,14 +178,14 @@ export class NarrationDriver {
       .finally(() => this.#wake());
   }
 
-  async #makePart(running: RunningPart): Promise<PartOutcome> {
+  async #makePart(runningPart: RunningPart): Promise<PartOutcome> {
     const { partOperations } = this.#deps;
-    const { partIndex, request, controller } = running;
+    const { partIndex, request, controller } = runningPart;
     const outcome = await makePart(partOperations, partIndex, request, {
       signal: controller.signal,
       narrationId: this.narrationId,
       onSent: () => {
-        if (this.#runningParts.markSent(running)) this.#wake();
+        if (this.#runningParts.markSent(runningPart)) this.#wake();
       },
       onUnknownStatus: (message) => void this.#reportUnknownStatus(partIndex, message),
     });
@@ -197,22 +200,22 @@ export class NarrationDriver {
     return outcome;
   }
 
-  async #endPart(running: RunningPart, outcome: PartOutcome): Promise<void> {
+  async #endPart(runningPart: RunningPart, outcome: PartOutcome): Promise<void> {
     if (outcome.kind === "blocked") this.#stopSubmitting(outcome.error);
     // Ignore the outcome of an old take, if another take was chosen meanwhile.
-    if (!this.#runningParts.end(running)) return;
+    if (!this.#runningParts.end(runningPart)) return;
     this.#isOutOfCredits = outcome.kind === "out_of_credits" && this.#runningParts.count > 0;
     switch (outcome.kind) {
       case "ended":
-        this.#partTable.setState(running.partIndex, outcome.state);
+        this.#partTable.setState(runningPart.partIndex, outcome.state);
         if (outcome.state === "saved") await this.#storeSavedCount();
         return;
       case "failed":
-        if (outcome.isRefunded && this.#partTable.reopen(running.partIndex)) return;
+        if (outcome.isRefunded && this.#partTable.reopen(runningPart.partIndex)) return;
         this.#partTable.fail(outcome.problem);
         return;
       default:
-        this.#partTable.setState(running.partIndex, "to_do");
+        this.#partTable.setState(runningPart.partIndex, "to_do");
     }
   }
 
@@ -223,7 +226,7 @@ export class NarrationDriver {
       this.updateState(state);
       return;
     }
-    this.#hasLostLease = !this.#stopping.signal.aborted;
+    this.#hasLostLease = !this.#stopController.signal.aborted;
     this.stopDriving();
   }
 
@@ -282,8 +285,8 @@ export class NarrationDriver {
    * @returns `false` if a call has changed the narration or requested it again meanwhile
    */
   async #storeEnd(isComplete: boolean): Promise<boolean> {
-    const ofNarration = this.#blockingProblem === null ? [] : [this.#blockingProblem];
-    const problems = [...ofNarration, ...this.#partTable.problems];
+    const narrationProblems = this.#blockingProblem === null ? [] : [this.#blockingProblem];
+    const problems = [...narrationProblems, ...this.#partTable.problems];
     const state = await this.#state.storeEnd(isComplete, this.#partTable.savedPartCount, problems);
     this.updateState(state);
     return this.#state.hasInspectedChoices(state);

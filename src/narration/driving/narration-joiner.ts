@@ -102,8 +102,8 @@ export class NarrationJoiner {
         isComplete,
         signal: this.#signal,
       });
-      // Record the joined file even if a call has changed the narration during the joining. A file that is joined later
-      // can replace this file only if it is recorded.
+      // Record the joined file even if a call has changed the narration during the joining, because a later join can
+      // replace only recorded files.
       const newState = await this.#deps.repository.change(this.#narrationId, (before) => ({
         ...before,
         files: withFile(before.files, joinedFile),

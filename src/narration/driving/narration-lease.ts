@@ -37,8 +37,8 @@ export class NarrationLease {
     const { repository, clock, processId } = this.#deps;
     for (let hasWaited = false; ; hasWaited = true) {
       if (await this.#renew()) {
-        // The process that had the lease before may have ended, together with its calls. Remove the requests of all
-        // processes that have ended.
+        // The process that had the lease may have ended. Remove ended processes from `callerProcesses`, because their
+        // calls no longer want the narration.
         if (hasWaited)
           await repository.change(this.#narrationId, (before) => withoutEndedProcesses(before, processId));
         return true;
@@ -75,7 +75,7 @@ export class NarrationLease {
   /** Releases the lease. If this fails, the lease expires by itself. */
   async release(): Promise<void> {
     const { repository, log } = this.#deps;
-    await repository.release(this.#narrationId).catch((cause: unknown) => log.debug(String(cause)));
+    await repository.releaseLease(this.#narrationId).catch((cause: unknown) => log.debug(String(cause)));
   }
 
   async #renew(): Promise<boolean> {

@@ -28,7 +28,7 @@ export class PartTable {
   #firstEqualParts: readonly number[] = [];
   #shouldLeaveOutFailed = false;
   readonly #problems = new Map<number, NarrationProblem>();
-  /** For each part, how many of its jobs have failed and were refunded. */
+  /** For each part, how many of its jobs failed and cost nothing. */
   readonly #refundedJobs = new Map<number, number>();
   /** Parts for which an unknown status was already reported. */
   readonly #unknownStatuses = new Set<number>();
@@ -86,8 +86,8 @@ export class PartTable {
   }
 
   /**
-   * Sets the state of a part, and of the other parts with the same request, because they share one task. Of the other
-   * parts, those that are `working` keep their state.
+   * Sets the state of a part. Parts with equal requests share one task, so also sets the state of each of these parts
+   * that is not `working`.
    */
   setState(partIndex: number, state: PartState): void {
     const first = this.#firstEqualParts[partIndex];

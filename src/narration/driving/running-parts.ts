@@ -15,7 +15,7 @@ export interface RunningPart {
 
 export class RunningParts {
   readonly #byPart = new Map<number, RunningPart>();
-  /** Parts whose submission was not sent yet. A part that `dropChanged` has dropped stays here until its work ends. */
+  /** Parts whose submission was not sent yet. Includes parts that `dropChanged` has removed, until their work ends. */
   readonly #unsent = new Set<RunningPart>();
 
   get count(): number {
@@ -31,10 +31,10 @@ export class RunningParts {
   }
 
   begin(partIndex: number, request: PartRequest, isSent: boolean): RunningPart {
-    const running = { partIndex, request, controller: new AbortController() };
-    this.#byPart.set(partIndex, running);
-    if (!isSent) this.#unsent.add(running);
-    return running;
+    const runningPart = { partIndex, request, controller: new AbortController() };
+    this.#byPart.set(partIndex, runningPart);
+    if (!isSent) this.#unsent.add(runningPart);
+    return runningPart;
   }
 
   /**
@@ -42,18 +42,20 @@ export class RunningParts {
    *
    * @returns `false` if this was known before
    */
-  markSent(running: RunningPart): boolean {
-    return this.#unsent.delete(running);
+  markSent(runningPart: RunningPart): boolean {
+    return this.#unsent.delete(runningPart);
   }
 
   /**
    * Removes a part whose work has ended.
    *
-   * @returns `false` if `dropChanged` has dropped the part before
+   * @returns `false` if `dropChanged` has already removed the part
    */
-  end(running: RunningPart): boolean {
-    this.#unsent.delete(running);
-    return this.#byPart.get(running.partIndex) === running && this.#byPart.delete(running.partIndex);
+  end(runningPart: RunningPart): boolean {
+    this.#unsent.delete(runningPart);
+    return (
+      this.#byPart.get(runningPart.partIndex) === runningPart && this.#byPart.delete(runningPart.partIndex)
+    );
   }
 
   abortAll(): void {
@@ -62,7 +64,7 @@ export class RunningParts {
   }
 
   /**
-   * Aborts and drops the parts whose request has changed. Also drops the parts that were aborted before.
+   * Aborts and removes the parts whose request has changed. Also removes the parts that were aborted before.
    *
    * @param requests the present request of each part of the plan, as JSON
    */

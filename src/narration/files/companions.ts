@@ -20,8 +20,8 @@ export interface CompanionRequest {
   readonly format: OutputFormat;
   readonly title: string;
   readonly sources: readonly JoinPart[];
-  /** Text and speaker of each source. */
-  readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
+  /** Text and speaker of each part in `sources`. */
+  readonly plannedParts: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
   readonly joined: JoinedAudio;
   /** Seconds of silence at the start of each part of a timeline; empty for narrations without a timeline. */
   readonly leadingSilenceSeconds: readonly number[];
@@ -39,7 +39,7 @@ export async function makeCompanions(
     format,
     title,
     sources,
-    spoken,
+    plannedParts: spoken,
     joined,
     leadingSilenceSeconds,
     signal,

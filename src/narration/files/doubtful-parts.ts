@@ -28,10 +28,10 @@ function findUpperMedian(values: readonly number[]): number {
 }
 
 /** Reports a part whose file is not as long as the service stated. */
-function describeLengthProblem(said: number, playedSeconds: number): string | null {
-  const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * said;
-  if (Math.abs(said - playedSeconds) <= tolerance) return null;
-  return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
+function describeLengthProblem(statedSeconds: number, playedSeconds: number): string | null {
+  const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * statedSeconds;
+  if (Math.abs(statedSeconds - playedSeconds) <= tolerance) return null;
+  return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${statedSeconds.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
 }
 
 /**
@@ -47,35 +47,35 @@ function describeCutProblem(seconds: number, pace: number, medianPace: number): 
  * Finds parts of one file that a person should check.
  *
  * @param joined where each of `parts` begins and ends in the file, in the order of `parts`
- * @param leads seconds of silence at the start of each part of a timeline
+ * @param leadingSilenceSeconds silence at the start of each part of a timeline
  */
 export function findDoubtfulParts(
   plan: StoredPlan,
   state: Pick<NarrationState, "retakes">,
   parts: readonly IndexedPart[],
   joined: Pick<JoinedAudio, "parts">,
-  leads: readonly number[] = [],
+  leadingSilenceSeconds: readonly number[] = [],
 ): NarrationProblem[] {
-  const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
-  const paces = parts.map(({ partIndex }, at) => {
+  const partSeconds = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
+  const paces = parts.map(({ partIndex }, index) => {
     const { estimatedSeconds = 1, settings } = plan.parts[partIndex] ?? {};
     // Correct the length for the speed. The estimate is for the plan's speed, and a retake may have another speed.
     const planned = settings?.speed ?? plan.settings.speed ?? 1;
-    const faster = (buildPartRequest(plan, state, partIndex).input.speed ?? 1) / planned;
-    return ((played[at] ?? 0) * faster) / estimatedSeconds;
+    const speedRatio = (buildPartRequest(plan, state, partIndex).input.speed ?? 1) / planned;
+    return ((partSeconds[index] ?? 0) * speedRatio) / estimatedSeconds;
   });
   const medianPace = parts.length < MIN_PARTS ? 0 : findUpperMedian(paces);
-  const problems = parts.flatMap(({ partIndex, record }, at): NarrationProblem[] => {
-    const seconds = played[at] ?? 0;
+  const problems = parts.flatMap(({ partIndex, record }, index): NarrationProblem[] => {
+    const seconds = partSeconds[index] ?? 0;
     const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
     const message =
       describeLengthProblem(statedSeconds, seconds) ??
-      describeCutProblem(seconds, paces[at] ?? 0, medianPace);
+      describeCutProblem(seconds, paces[index] ?? 0, medianPace);
     return message === null ? [] : [{ partIndex, code: "listen", message }];
   });
-  const sounds = parts.map(({ partIndex }, at) => {
-    const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};
-    const leadSeconds = leads[at] ?? 0;
+  const sounds = parts.map(({ partIndex }, index) => {
+    const { startSeconds = 0, endSeconds = 0 } = joined.parts[index] ?? {};
+    const leadSeconds = leadingSilenceSeconds[index] ?? 0;
     return { partIndex, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
   });
   return [...problems, ...findLateCueProblems(plan, state, sounds)];

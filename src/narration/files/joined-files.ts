@@ -13,7 +13,7 @@ import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { removeIfPresent } from "../../files/temporary-file.ts";
 import { parseStoredFormat } from "../../requests/records/stored-input.ts";
-import { formatOfPlan, type NarrationFile, type StoredPlan } from "../state/narration-state.ts";
+import { getPlanFormat, type NarrationFile, type StoredPlan } from "../state/narration-state.ts";
 import type { IndexedPart } from "../state/part-request.ts";
 import type { CompanionRequest } from "./companions.ts";
 import { findDoubtfulParts } from "./doubtful-parts.ts";
@@ -67,21 +67,23 @@ export function createFileJoiner(deps: JoinDeps): FileJoiner {
     async join(request) {
       const { state, file, isComplete } = request;
       const inputFingerprint = computeFingerprint(request, captionFiles);
-      const before = state.files.find(({ chapterIndex }) => chapterIndex === file.chapterIndex);
-      if (before !== undefined && (await isIntact(before, folder.root))) {
+      const previousFile = state.files.find(({ chapterIndex }) => chapterIndex === file.chapterIndex);
+      if (previousFile !== undefined && (await isIntact(previousFile, folder.root))) {
         // An incomplete file never replaces a complete one.
-        if (!isComplete && !before.isIncomplete) return before;
-        const isToRename = state.mayReplace && before.conflictingName !== null;
-        const isSame = before.inputFingerprint === inputFingerprint && !isToRename;
-        if (isSame && (await findChangedCompanions(before, folder.root)).length === 0) return before;
+        if (!isComplete && !previousFile.isIncomplete) return previousFile;
+        const isToRename = state.mayReplace && previousFile.conflictingName !== null;
+        const isSame = previousFile.inputFingerprint === inputFingerprint && !isToRename;
+        if (isSame && (await findChangedCompanions(previousFile, folder.root)).length === 0)
+          return previousFile;
       }
       // Remove the old incomplete file before the new one is saved, so that the new one gets the same name.
-      if (before?.isIncomplete === true && !isComplete) await removeFile(before, folder.root);
+      if (previousFile?.isIncomplete === true && !isComplete) await removeFile(previousFile, folder.root);
       const joinedFile = { ...(await joinParts(deps, request)), inputFingerprint };
-      const isElsewhere = before !== undefined && before.path !== joinedFile.path;
-      const isRenamed = isElsewhere && before.sha256 === joinedFile.sha256 && before.conflictingName !== null;
-      if (before?.isIncomplete === true || (state.mayReplace && isRenamed))
-        await removeFile(before, folder.root);
+      const isElsewhere = previousFile !== undefined && previousFile.path !== joinedFile.path;
+      const isRenamed =
+        isElsewhere && previousFile.sha256 === joinedFile.sha256 && previousFile.conflictingName !== null;
+      if (previousFile?.isIncomplete === true || (state.mayReplace && isRenamed))
+        await removeFile(previousFile, folder.root);
       return joinedFile;
     },
   };
@@ -154,27 +156,30 @@ async function joinParts(
 ): Promise<Omit<NarrationFile, "inputFingerprint">> {
   const { folder, clock, captionFiles } = deps;
   const { plan, file, parts, isComplete, signal } = fileRequest;
-  const format = formatOfPlan(plan);
+  const format = getPlanFormat(plan);
   const name = buildFileName(fileRequest);
   const hasCompanions = plan.fileLayout !== "rows";
   const chapter = file.chapterIndex === null ? null : chooseChapterTitle(plan, file.chapterIndex);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? listChapterMarks(plan, parts) : [];
-  const sources = parts.map(({ file: audio, record, partIndex }, at) => ({
+  const sources = parts.map(({ file: audio, record, partIndex }, partIndexInFile) => ({
     path: audio.path,
     durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
     sampleRateHz: parseStoredFormat(record).sampleRateHz,
-    pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[partIndex]?.pauseAfterSeconds ?? 0),
+    pauseAfterSeconds:
+      partIndexInFile === parts.length - 1 ? 0 : (plan.parts[partIndex]?.pauseAfterSeconds ?? 0),
     startSeconds: plan.parts[partIndex]?.startSeconds,
   }));
   // Load this module on first use, because only joining needs the audio formats.
   const { joinAudio } = await import("../../audio/join.ts");
-  const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
-  const replaced = await findReplacedFile(deps, fileRequest, name);
+  const results: Array<{ readonly joined: JoinedAudio; readonly leadingSilenceSeconds: readonly number[] }> =
+    [];
+  const savedFileToReplace = await findReplacedFile(deps, fileRequest, name);
   const savedFile = await saveAudio({
     folder,
     fileName: name,
-    fileToReplace: replaced === null ? null : await planReplacement(folder, name, replaced.file),
+    fileToReplace:
+      savedFileToReplace === null ? null : await planReplacement(folder, name, savedFileToReplace.file),
     mayBeNamed: async (tried) =>
       !isNameOfOtherRow(fileRequest, tried) &&
       (!hasCompanions || (await isFreeInOtherFormats(folder, tried))),
@@ -183,22 +188,29 @@ async function joinParts(
     clock,
     writeAudio: async (sink) => {
       const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
-      const leads = await measureLeads(format, sources, signal);
-      const placed = sources.map(({ startSeconds, ...source }, at) => ({
+      const leadingSilenceSeconds = await measureLeads(format, sources, signal);
+      const placed = sources.map(({ startSeconds, ...source }, partIndexInFile) => ({
         ...source,
-        startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leads[at] ?? 0)),
+        startSeconds:
+          startSeconds === undefined
+            ? undefined
+            : Math.max(0, startSeconds - (leadingSilenceSeconds[partIndexInFile] ?? 0)),
       }));
       const tags = { title, author: plan.author, ...buildAlbumTags(plan, file) };
       const request = { ...tags, format, parts: placed, chapters, write, signal };
-      results.push({ joined: await joinAudio(request), leads });
+      results.push({ joined: await joinAudio(request), leadingSilenceSeconds });
     },
   });
   // Remove the captions and chapters of the old file, because the companions of the new file need the same names.
-  if (replaced !== null && replaced.companions !== null && savedFile.path === replaced.file.path)
-    await removeCompanions(replaced.companions, folder.root);
+  if (
+    savedFileToReplace !== null &&
+    savedFileToReplace.companions !== null &&
+    savedFile.path === savedFileToReplace.file.path
+  )
+    await removeCompanions(savedFileToReplace.companions, folder.root);
   const [result] = results;
   if (result === undefined) throw new Error("nothing was joined");
-  const { joined, leads } = result;
+  const { joined, leadingSilenceSeconds } = result;
   const plannedParts = parts.map(({ partIndex }) => plan.parts[partIndex] ?? { text: "" });
   const companions = hasCompanions
     ? await saveCompanions({
@@ -208,9 +220,9 @@ async function joinParts(
         format,
         title,
         sources,
-        spoken: plannedParts,
+        plannedParts,
         joined,
-        leadingSilenceSeconds: leads,
+        leadingSilenceSeconds,
         signal,
       })
     : { captionsFile: null, chaptersFile: null };
@@ -224,7 +236,7 @@ async function joinParts(
     conflictingName: basename(savedFile.path) === name ? null : name,
     isIncomplete: !isComplete,
     missingPartIndexes: file.partIndexes.filter((index) => !joinedIndexes.has(index)),
-    doubtfulPartProblems: findDoubtfulParts(plan, fileRequest.state, parts, joined, leads),
+    doubtfulPartProblems: findDoubtfulParts(plan, fileRequest.state, parts, joined, leadingSilenceSeconds),
   };
 }
 
@@ -268,8 +280,8 @@ function listChapterMarks(
     const firstPart = parts.findIndex(
       ({ partIndex }) => plan.parts[partIndex]?.chapterIndex === chapterIndex,
     );
-    // The text before the first heading has no title of its own, so the plan's title names it. If the plan's title is
-    // only the first heading, this text is not a chapter.
+    // The text before the first heading gets the plan's title as its chapter title. If the plan's title is the first
+    // heading, leave this text out, because two chapters would have the same title.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];
     return [{ title: title ?? plan.title, firstPart }];
   });

@@ -7,7 +7,7 @@ import { appendToStem, buildNumberedName, buildRequestedName } from "../../files
 import { probeNameAvailability } from "../../files/name-availability.ts";
 import type { OutputFolder } from "../../files/output-folder.ts";
 import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
-import { formatOfPlan, type NarrationState, type StoredPlan } from "../state/narration-state.ts";
+import { getPlanFormat, type NarrationState, type StoredPlan } from "../state/narration-state.ts";
 import { chapterPosition } from "../text/chapters/chapter-number.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
@@ -55,13 +55,13 @@ export async function assertRoomForNames(
  */
 export function buildFileStem(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
   if (fileName !== null) return fileName;
-  const format = formatOfPlan(plan);
+  const format = getPlanFormat(plan);
   return basename(buildAutomaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
 }
 
 /** Returns the name of one file of a narration, with its extension. */
 export function buildFileName({ narrationId, plan, state, file, isComplete }: FileToName): string {
-  const format = formatOfPlan(plan);
+  const format = getPlanFormat(plan);
   const ending = isComplete ? "" : INCOMPLETE_SUFFIX;
   const rowName = file.chapterIndex === null ? undefined : plan.chapters[file.chapterIndex]?.fileName;
   if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
@@ -111,6 +111,6 @@ export function isNameOfOtherRow({ plan, file }: Pick<FileToName, "plan" | "file
     ({ fileName }, chapterIndex) =>
       chapterIndex !== file.chapterIndex &&
       fileName !== undefined &&
-      folded(buildRequestedName(fileName, formatOfPlan(plan))) === folded(name),
+      folded(buildRequestedName(fileName, getPlanFormat(plan))) === folded(name),
   );
 }

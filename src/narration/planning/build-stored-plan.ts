@@ -43,7 +43,7 @@ export interface PlanOptions {
  */
 export type PlanSource =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
-  | { readonly read: (skipped: SkippedList) => ParsedText };
+  | { readonly parse: (skipped: SkippedList) => ParsedText };
 
 /**
  * Refuses a Markdown text with more headings than a narration may have parts. This check comes first, because planning
@@ -95,7 +95,7 @@ function buildPauseRemarks(
 
 function buildPauseCostRemarks(
   parts: readonly PlannedPart[],
-  unbroken: readonly PlannedPart[],
+  partsWithoutPauses: readonly PlannedPart[],
   pausesAfterParagraphs: boolean,
 ): Remark[] {
   if (pausesAfterParagraphs && parts.length === 1) {
@@ -103,11 +103,11 @@ function buildPauseCostRemarks(
       "pause_seconds makes no pause: the text is one paragraph. A blank line between two divides them.",
     ]);
   }
-  if (parts.length === unbroken.length) return [];
+  if (parts.length === partsWithoutPauses.length) return [];
   const sum = (all: readonly PlannedPart[]): number =>
     all.reduce((credits, { estimatedCredits }) => credits + estimatedCredits, 0);
   return toRemarks("whole_text", [
-    `${parts.length} parts instead of ${unbroken.length}: about ${Math.round(sum(parts))} credits instead of ${Math.round(sum(unbroken))}, because a pause is silence between parts.`,
+    `${parts.length} parts instead of ${partsWithoutPauses.length}: about ${Math.round(sum(parts))} credits instead of ${Math.round(sum(partsWithoutPauses))}, because a pause is silence between parts.`,
   ]);
 }
 
@@ -121,8 +121,11 @@ function buildSpeakerField(
 ): Pick<StoredPart, "speaker"> {
   if (voice === undefined) return {};
   const sound = buildVoiceSettingsKey({ ...settings, voice });
-  const names = Object.entries(voices).flatMap(([name, given]) =>
-    buildVoiceSettingsKey(typeof given === "string" ? { voice: given } : given) === sound ? [name] : [],
+  const names = Object.entries(voices).flatMap(([name, voiceOrSpeaker]) =>
+    buildVoiceSettingsKey(typeof voiceOrSpeaker === "string" ? { voice: voiceOrSpeaker } : voiceOrSpeaker) ===
+    sound
+      ? [name]
+      : [],
   );
   return names.length === 1 ? { speaker: names[0] } : {};
 }
@@ -144,12 +147,12 @@ function respellPart(planned: PlannedPart, options: PlanOptions): RespelledPart 
 }
 
 /**
- * The plan of the whole text, before chapters are chosen. `unbroken` is the plan of the same text without
+ * The plan of the whole text, before chapters are chosen. `planWithoutPauses` is the plan of the same text without
  * `pausesAfterParagraphs`. A remark compares the costs of the two plans.
  */
 interface WholePlan {
   readonly plan: NarrationPlan;
-  readonly unbroken?: NarrationPlan;
+  readonly planWithoutPauses?: NarrationPlan;
   readonly remarks: readonly string[];
 }
 
@@ -157,11 +160,11 @@ function cutWholeText(source: PlanSource, options: PlanOptions): WholePlan {
   const { settings, voices, pauseSeconds, pausesAfterParagraphs } = options;
   const speed = settings.speed ?? 1;
   const request = { speed, pauseSeconds, speakers: voices };
-  if ("read" in source) {
-    const plan = planBlocks(source.read, { ...request, pausesAfterParagraphs });
+  if ("parse" in source) {
+    const plan = planBlocks(source.parse, { ...request, pausesAfterParagraphs });
     return {
       plan,
-      unbroken: pausesAfterParagraphs === true ? planBlocks(source.read, request) : plan,
+      planWithoutPauses: pausesAfterParagraphs === true ? planBlocks(source.parse, request) : plan,
       remarks: [],
     };
   }
@@ -176,8 +179,8 @@ function cutWholeText(source: PlanSource, options: PlanOptions): WholePlan {
   }
   assertFewHeadings(text, format);
   const plan = planText({ text, format, ...request, pausesAfterParagraphs });
-  const unbroken = pausesAfterParagraphs === true ? planText({ text, format, ...request }) : plan;
-  return { plan, unbroken, remarks: [] };
+  const planWithoutPauses = pausesAfterParagraphs === true ? planText({ text, format, ...request }) : plan;
+  return { plan, planWithoutPauses, remarks: [] };
 }
 
 export const buildPronunciationsField = ({
@@ -196,7 +199,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
   const choose = (plan: NarrationPlan): NarrationPlan =>
     chapters === undefined ? plan : selectChapters(plan, chapters);
   const plan = choose(whole.plan);
-  const unbroken = choose(whole.unbroken ?? whole.plan);
+  const planWithoutPauses = choose(whole.planWithoutPauses ?? whole.plan);
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
@@ -226,7 +229,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
       ...toRemarks("text", remarks),
       ...buildChosenRemarks(plan),
       buildEdgesRemark(plan),
-      ...buildPauseRemarks(plan, unbroken, options.pausesAfterParagraphs === true),
+      ...buildPauseRemarks(plan, planWithoutPauses, options.pausesAfterParagraphs === true),
       ...toRemarks("text", describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))])),
       ...buildPlanRemarks(plan, settings.voice),
       ...toRemarks("text", [...silent, ...voiceless]),

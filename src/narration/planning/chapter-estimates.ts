@@ -3,10 +3,7 @@ import type { PartEstimate } from "../state/part-summary.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
 
 export interface ChapterEstimate {
-  /**
-   * The chapter number from {@link numberChapters}. If a text has numbered chapters, `null` for a heading without a
-   * number, such as a preface.
-   */
+  /** The chapter number from {@link numberChapters}; `null` for a heading without a number among numbered ones. */
   readonly number: number | null;
   /** `null` for the text before the first heading. */
   readonly title: string | null;

@@ -32,7 +32,7 @@ const EQUIVALENT_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»
 const escapePattern = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 /** Matches the quote with any form of its white space, quotation marks and dashes. */
-function quotePattern(quote: string): RegExp {
+function buildQuotePattern(quote: string): RegExp {
   const words = quote.normalize("NFC").trim().split(/\s+/);
   const forms = words.map((word) =>
     Array.from(word, (character) => {
@@ -63,7 +63,7 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
     refuse(quote, `has a replacement of more than ${MAX_REPLACEMENT_CODE_UNITS} characters`);
   }
   if (!hasWords(quote)) refuse(quote, "must contain a letter or a digit");
-  const pattern = quotePattern(quote);
+  const pattern = buildQuotePattern(quote);
   const count = texts.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
   if (count === 0) {
     const isOverAnEnd = pattern.test(texts.join(PARAGRAPH_JOINT));
@@ -124,8 +124,8 @@ function describeChangedWords(parts: readonly StoredPart[], replacement: string)
   const words = replacement.trim();
   const text = words === "" ? undefined : parts.find((part) => part.text.includes(words))?.text;
   if (text === undefined) return [];
-  const at = text.indexOf(words);
-  const [from, to] = [Math.max(0, at - CONTEXT_CODE_UNITS), at + words.length + CONTEXT_CODE_UNITS];
+  const offset = text.indexOf(words);
+  const [from, to] = [Math.max(0, offset - CONTEXT_CODE_UNITS), offset + words.length + CONTEXT_CODE_UNITS];
   const shownWords = shortenExcerpt(text.slice(from, to).toWellFormed());
   return [`It says now: ${from === 0 ? "" : "…"}${JSON.stringify(shownWords)}.`];
 }
@@ -233,10 +233,11 @@ function divideEditedPart(
   }
   const speed = part.settings?.speed ?? settings.speed ?? 1;
   const partTexts = splitIntoParts(part.text.split(PARAGRAPH_JOINT), speed);
-  return partTexts.map(({ text, endsParagraph }, at) => {
-    const isLast = at === partTexts.length - 1;
+  return partTexts.map(({ text, endsParagraph }, textIndex) => {
+    const isLast = textIndex === partTexts.length - 1;
     const pauseAfterSeconds = isLast ? part.pauseAfterSeconds : endsParagraph ? pauseSeconds : 0;
     const { startSeconds: _, cue: __, ...untimed } = part;
-    return applyPronunciations({ ...(at === 0 ? part : untimed), text, pauseAfterSeconds }, options).part;
+    return applyPronunciations({ ...(textIndex === 0 ? part : untimed), text, pauseAfterSeconds }, options)
+      .part;
   });
 }

@@ -28,13 +28,13 @@ export type NarrateSource =
   /** A text or a file. `sourceName` is the name of the file; absent for a text. */
   | {
       readonly kind: "text";
-      readonly source: NarrationInput;
+      readonly input: NarrationInput;
       readonly sourceName?: string;
       readonly options: PlanOptions;
     }
   /**
    * A stored narration. If `mayResume` is set and the process that drove the narration has ended, the call continues
-   * the narration with its present `max_credits`.
+   * the narration within the `max_credits` of an earlier call.
    */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
 
@@ -71,7 +71,7 @@ async function planSource(
 ): Promise<StoredPlan> {
   if (source.kind === "text") {
     const { planWithoutBlocking } = await import("./plan-without-blocking.ts");
-    const plan = await planWithoutBlocking(source.source, source.options);
+    const plan = await planWithoutBlocking(source.input, source.options);
     return source.sourceName === undefined ? plan : { ...plan, sourceName: source.sourceName };
   }
   const { plan, state } = await loadById(repository, source.narrationId);

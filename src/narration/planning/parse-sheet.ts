@@ -111,8 +111,9 @@ export function parseSheet(text: string): Sheet {
     );
   }
   const names = header.map(normaliseName);
-  const twice = COLUMNS.find((column) => names.indexOf(column) !== names.lastIndexOf(column));
-  if (twice !== undefined) throw refusedSheetError(`has two columns ${JSON.stringify(twice)}`);
+  const repeatedColumn = COLUMNS.find((column) => names.indexOf(column) !== names.lastIndexOf(column));
+  if (repeatedColumn !== undefined)
+    throw refusedSheetError(`has two columns ${JSON.stringify(repeatedColumn)}`);
   const filled = records
     .map((cells, index) => ({ cells, number: index + 2 }))
     .filter(({ cells }) => isFilled(cells));
@@ -124,8 +125,8 @@ export function parseSheet(text: string): Sheet {
     );
   }
   const cellOf = (cells: readonly string[], column: Column): string => {
-    const at = names.indexOf(column);
-    return at === -1 ? "" : (cells[at] ?? "").trim();
+    const columnIndex = names.indexOf(column);
+    return columnIndex === -1 ? "" : (cells[columnIndex] ?? "").trim();
   };
   return {
     separator,

@@ -26,11 +26,11 @@ export async function planByKind(input: NarrationInput, options: PlanOptions): P
 async function toPlanSource(input: Exclude<NarrationInput, { format: "sheet" }>): Promise<PlanSource> {
   if (input.format === "html") {
     const { parseHtml } = await import("../books/parse-html.ts");
-    return { read: (skipped) => parseHtml(input.text, skipped) };
+    return { parse: (skipped) => parseHtml(input.text, skipped) };
   }
   if (input.format === "epub") {
     const { parseEpub } = await import("../books/parse-epub.ts");
-    return { read: (skipped) => parseEpub(input.bytes, skipped) };
+    return { parse: (skipped) => parseEpub(input.bytes, skipped) };
   }
   return input;
 }

@@ -98,11 +98,9 @@ export function buildInheritedRemarks(
     .map((remark) => (remark.about === "edges" ? buildEdgesRemark(plan) : remark));
 }
 
-/**
- * The text before the first heading gets a remark if it has at least this length and the plan has at least this number
- * of chapters. This text counts as a chapter.
- */
+/** Minimum length of the text before the first heading for a remark on this text. */
 const MIN_FRONT_SECONDS = 60;
+/** Minimum number of chapters for that remark. The text before the first heading counts as a chapter. */
 const MIN_CHAPTERS_WITH_FRONT = 4;
 
 /** Reports a long text before the first chapter. It may be a table of contents, which the caller can leave out. */

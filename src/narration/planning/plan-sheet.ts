@@ -14,7 +14,7 @@ import { countCodePoints, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts
 import { AudioError } from "../../errors.ts";
 import { buildRequestedName, findFileNameIssue } from "../../files/file-name.ts";
 import { describeRespelledWords } from "../../pronunciation.ts";
-import { formatOfPlan, type StoredPlan } from "../state/narration-state.ts";
+import { getPlanFormat, type StoredPlan } from "../state/narration-state.ts";
 import { toRemarks } from "../state/remark.ts";
 import { hasWords } from "../text/characters.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
@@ -151,8 +151,8 @@ function planRow(row: SheetRow, chapterIndex: number, options: PlanOptions, issu
     );
     return [];
   }
-  const { voice = null, ...own } = parseSettings(row, options, issues);
-  const settings = Object.keys(own).length === 0 ? {} : { settings: own };
+  const { voice = null, ...settingsWithoutVoice } = parseSettings(row, options, issues);
+  const settings = Object.keys(settingsWithoutVoice).length === 0 ? {} : { settings: settingsWithoutVoice };
   try {
     return [
       {
@@ -217,10 +217,10 @@ function buildSilentRemarks(rows: readonly SheetRow[], { voices }: PlanOptions):
 
 /** Reports rows whose text has several lines, because a stray quotation mark may have joined the lines. */
 function buildLineRemarks(rows: readonly SheetRow[]): string[] {
-  const broken = rows.filter(({ cells }) => cells.text.includes("\n"));
-  if (broken.length === 0) return [];
+  const multilineRows = rows.filter(({ cells }) => cells.text.includes("\n"));
+  if (multilineRows.length === 0) return [];
   return [
-    `${listRows(broken.map(({ number }) => number))}: the text has several lines, between quotation marks.`,
+    `${listRows(multilineRows.map(({ number }) => number))}: the text has several lines, between quotation marks.`,
   ];
 }
 
@@ -231,14 +231,14 @@ function buildLineRemarks(rows: readonly SheetRow[]): string[] {
 function buildEndingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];
   const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
-  const odd = rows.filter(({ cells }) =>
+  const rowsOfOtherFormat = rows.filter(({ cells }) =>
     otherExtensions.some((other) => cells.file.toLowerCase().endsWith(other)),
   );
-  const [first] = odd;
+  const [first] = rowsOfOtherFormat;
   if (first === undefined) return [];
   const example = JSON.stringify(`${shortenExcerpt(first.cells.file)}${extension}`);
   return [
-    `${listRows(odd.map(({ number }) => number))}: the name in file ends as another format does, so the file is ${example}; output_format chooses the format.`,
+    `${listRows(rowsOfOtherFormat.map(({ number }) => number))}: the name in file ends as another format does, so the file is ${example}; output_format chooses the format.`,
   ];
 }
 
@@ -258,7 +258,7 @@ function buildLongRemarks(planned: readonly PlannedRow[]): string[] {
 export function planSheet(source: string, options: PlanOptions): StoredPlan {
   assertSpeakable(source);
   const { settings, pauseSeconds } = options;
-  const format = formatOfPlan({ settings });
+  const format = getPlanFormat({ settings });
   const sheet = parseSheet(source);
   const rows = sheet.rows.filter((row) => hasWords(getText(row)));
   const silent = sheet.rows.filter((row) => !rows.includes(row));

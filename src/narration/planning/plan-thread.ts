@@ -44,17 +44,17 @@ function startWorker(workerData: unknown): Worker {
  * Maximum number of planning threads. Each may take {@link MEMORY_MIB}, so further texts wait until a thread is free.
  */
 const MAX_THREADS = 2;
-let threads = 0;
+let busyThreadCount = 0;
 const waiting: Array<() => void> = [];
 
 async function takeThread(): Promise<void> {
-  if (threads === MAX_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
-  else threads += 1;
+  if (busyThreadCount === MAX_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
+  else busyThreadCount += 1;
 }
 
 function releaseThread(): void {
   const next = waiting.shift();
-  if (next === undefined) threads -= 1;
+  if (next === undefined) busyThreadCount -= 1;
   else next();
 }
 
@@ -77,7 +77,7 @@ async function runPlanWorker(source: NarrationInput, options: PlanOptions): Prom
   try {
     worker = startWorker({ source, options });
   } catch (error) {
-    // Under `node --permission` a process may not be allowed to start threads.
+    // Plan in this thread if `node --permission` forbids worker threads.
     if (getErrorCode(error) !== "ERR_ACCESS_DENIED") throw error;
     const { planByKind } = await import("./plan-by-kind.ts");
     return await planByKind(source, options);

@@ -1,5 +1,5 @@
 /** Remarks on what is not spoken, one sentence for each kind. */
-import type { Skipped, SkippedKind } from "../text/plan-types.ts";
+import type { SkippedKind, SkippedText } from "../text/plan-types.ts";
 
 const SKIPPED_NOUNS: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
   front_matter: ["the front matter", "blocks of front matter"],
@@ -45,7 +45,7 @@ const SKIPPED_NOUNS: Readonly<Record<SkippedKind, readonly [one: string, many: s
 const NOT_SPOKEN = "Not spoken: ";
 
 /** Builds the remark on one kind of skipped text: how often it occurs, with an example. */
-export function buildSkippedRemark({ kind, count, excerpt }: Skipped): string {
+export function buildSkippedRemark({ kind, count, excerpt }: SkippedText): string {
   const [one, many] = SKIPPED_NOUNS[kind];
   return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }

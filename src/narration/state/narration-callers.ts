@@ -3,18 +3,20 @@ import { endMcpTask, isMcpTaskWanted, type McpTask, type McpTaskDraft } from "..
 import { isProcessAliveHere, isProcessDead, type ProcessId } from "../../process-id.ts";
 import type { NarrationMcpTaskEnd, NarrationState, NarrationTotals } from "./narration-state.ts";
 
-const CANCELLED = {
+const CANCELLED_PROBLEM = {
   partIndex: null,
   code: "cancelled",
   message: "It was cancelled: nothing more is created. What was accepted is saved.",
 } as const;
 
 /**
- * Returns the open MCP task of the draft's API key. All callers with that key share this MCP task while the
- * narration runs. If the key has no open MCP task, returns a new one.
+ * Returns the narration's open MCP task for the API key of `draft`; a new MCP task if none is open for this key. All
+ * callers with this API key share the MCP task while the narration runs.
  */
-export function reuseOrOpenNarrationMcpTask(open: readonly McpTask[], draft: McpTaskDraft): McpTask {
-  const shared = open.find((mcpTask) => isMcpTaskWanted(mcpTask) && mcpTask.apiKeyId === draft.apiKeyId);
+export function reuseOrOpenNarrationMcpTask(openMcpTasks: readonly McpTask[], draft: McpTaskDraft): McpTask {
+  const shared = openMcpTasks.find(
+    (mcpTask) => isMcpTaskWanted(mcpTask) && mcpTask.apiKeyId === draft.apiKeyId,
+  );
   if (shared !== undefined) return shared;
   const saveOptions = { fileName: null, mayReplace: false, replayed: false };
   return {
@@ -39,8 +41,8 @@ export const withCaller = (state: NarrationState, caller: ProcessId): NarrationS
     : state;
 
 /**
- * Removes the requests of ended processes, when this process takes over a narration that no process drives. Removes the
- * requests of processes on other machines, too, because this process cannot see whether they still run.
+ * Removes ended processes from `callerProcesses`, when this process takes over a narration that no process drives. Also
+ * removes processes on other machines, because this process cannot see whether they still run.
  */
 export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
   const callerProcesses = state.callerProcesses.filter(
@@ -49,7 +51,7 @@ export function withoutEndedProcesses(state: NarrationState, self: ProcessId): N
   return callerProcesses.length === state.callerProcesses.length ? state : { ...state, callerProcesses };
 }
 
-/** Removes all requests for a narration that no longer runs. */
+/** Empties `callerProcesses` if the narration no longer runs. */
 export const withoutCallers = (state: NarrationState): NarrationState =>
   state.status === "running" || state.callerProcesses.length === 0
     ? state
@@ -63,25 +65,25 @@ export interface EndTotals {
 
 /** Ends the MCP tasks of a narration that no longer runs. */
 export function endMcpTasksOfNarration(
-  open: readonly McpTask[],
+  openMcpTasks: readonly McpTask[],
   { status, problems, files }: NarrationState,
   { atMs, totals }: EndTotals,
 ): McpTask[] {
   if (status === "running") return [];
   const end: NarrationMcpTaskEnd = { kind: "ended", status, problems, files, totals };
-  return open.map((mcpTask) => endMcpTask(mcpTask, end, atMs));
+  return openMcpTasks.map((mcpTask) => endMcpTask(mcpTask, end, atMs));
 }
 
 /** Cancels an MCP task. The narration stops unless another call or MCP task still wants it. */
 export function withCancelledMcpTask(
   state: NarrationState,
-  open: readonly McpTask[],
+  openMcpTasks: readonly McpTask[],
   cancelledMcpTaskId: string,
   { atMs, totals }: EndTotals,
 ): { readonly state: NarrationState; readonly mcpTask: McpTask | null } {
-  const mcpTask = open.find((other) => other.mcpTaskId === cancelledMcpTaskId);
+  const mcpTask = openMcpTasks.find((other) => other.mcpTaskId === cancelledMcpTaskId);
   if (mcpTask === undefined) return { state, mcpTask: null };
-  const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
+  const isLeftRunning = state.callerProcesses.some(isAlive) || openMcpTasks.length > 1;
   const end: NarrationMcpTaskEnd = { kind: "cancelled", totals, isLeftRunning };
   return { state: isLeftRunning ? state : stopIfRunning(state), mcpTask: endMcpTask(mcpTask, end, atMs) };
 }
@@ -92,11 +94,11 @@ export function withCancelledMcpTask(
  */
 export function withCancelledCall(
   state: NarrationState,
-  open: readonly McpTask[],
+  openMcpTasks: readonly McpTask[],
   caller: ProcessId,
 ): NarrationState {
   const callerProcesses = state.callerProcesses.filter((other) => other !== caller && isAlive(other));
-  return open.length === 0 && callerProcesses.length === 0
+  return openMcpTasks.length === 0 && callerProcesses.length === 0
     ? stopIfRunning(state)
     : { ...state, callerProcesses };
 }
@@ -104,4 +106,4 @@ export function withCancelledCall(
 const isAlive = (caller: ProcessId): boolean => !isProcessDead(caller);
 
 const stopIfRunning = (state: NarrationState): NarrationState =>
-  state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED] } : state;
+  state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED_PROBLEM] } : state;

@@ -66,7 +66,7 @@ export function previewState(
 }
 
 /** Whether a call changes the audio or the names of the narration's files. */
-export function changesFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
+export function wouldChangeFiles(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
   const isToRename =
     changes.mayReplace && state.files.some(({ conflictingName }) => conflictingName !== null);
   return (
@@ -79,8 +79,8 @@ export function changesFiles(state: NarrationState, changes: NarrateChanges, pla
  * Whether a call has changed the narration between the states `seen` and `now`. A call can choose other retakes, choose
  * another file name, decide otherwise about failed parts, or start the narration again.
  */
-export function hasChangedChoice(seen: NarrationState, now: NarrationState): boolean {
+export function hasChangedChoice(before: NarrationState, after: NarrationState): boolean {
   const choice = ({ retakes, shouldLeaveOutFailed, fileName, startCount }: NarrationState): string =>
     JSON.stringify([retakes, shouldLeaveOutFailed, fileName, startCount]);
-  return choice(seen) !== choice(now);
+  return choice(before) !== choice(after);
 }

@@ -62,13 +62,13 @@ export class NarrationRepository {
   async insertIfAbsent(
     narrationId: string,
     plan: StoredPlan,
-    first: Pick<NarrationState, "retakes" | "fileName" | "createdAtMs">,
+    initialState: Pick<NarrationState, "retakes" | "fileName" | "createdAtMs">,
   ): Promise<void> {
     await this.#store.insert({
       narrationId,
       plan: JSON.stringify(plan),
-      state: JSON.stringify({ ...buildNewState(plan, first.createdAtMs), ...first }),
-      createdAtMs: first.createdAtMs,
+      state: JSON.stringify({ ...buildNewState(plan, initialState.createdAtMs), ...initialState }),
+      createdAtMs: initialState.createdAtMs,
     });
   }
 
@@ -83,7 +83,7 @@ export class NarrationRepository {
    */
   async get(narrationId: string): Promise<NarrationWithPlan> {
     const entry = await this.getWithoutPlan(narrationId);
-    return { ...entry, plan: await this.#plan(narrationId) };
+    return { ...entry, plan: await this.#getPlan(narrationId) };
   }
 
   /** Reads the lease owner and the state, without the plan. */
@@ -113,10 +113,10 @@ export class NarrationRepository {
    */
   async change(
     narrationId: string,
-    change: (state: NarrationState, open: readonly McpTask[]) => NarrationState,
+    change: (state: NarrationState, openMcpTasks: readonly McpTask[]) => NarrationState,
   ): Promise<NarrationState> {
-    const changed = await this.changeWithMcpTask(narrationId, (before, open) => ({
-      state: change(before, open),
+    const changed = await this.changeWithMcpTask(narrationId, (before, openMcpTasks) => ({
+      state: change(before, openMcpTasks),
       mcpTask: null,
     }));
     return changed.state;
@@ -125,7 +125,10 @@ export class NarrationRepository {
   /** Changes the state as {@link change} does, and opens or ends an MCP task in the same transaction. */
   async changeWithMcpTask<Changed extends McpTask | null>(
     narrationId: string,
-    change: (state: NarrationState, open: readonly McpTask[]) => { state: NarrationState; mcpTask: Changed },
+    change: (
+      state: NarrationState,
+      openMcpTasks: readonly McpTask[],
+    ) => { state: NarrationState; mcpTask: Changed },
   ): Promise<{ readonly state: NarrationState; readonly mcpTask: Changed }> {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const stored = await this.#store.read(narrationId);
@@ -135,7 +138,7 @@ export class NarrationRepository {
       const { mcpTask } = changed;
       const state = withoutCallers(changed.state);
       const otherMcpTasks = stored.mcpTasks.filter((open) => open.mcpTaskId !== mcpTask?.mcpTaskId);
-      const ended = await this.#endedMcpTasks(narrationId, state, otherMcpTasks);
+      const ended = await this.#buildEndedMcpTasks(narrationId, state, otherMcpTasks);
       const mcpTasks = mcpTask === null ? ended : [mcpTask, ...ended];
       if (state === before && mcpTasks.length === 0) return { state, mcpTask };
       const { revision } = stored;
@@ -148,14 +151,14 @@ export class NarrationRepository {
     });
   }
 
-  async #endedMcpTasks(
+  async #buildEndedMcpTasks(
     narrationId: string,
     state: NarrationState,
-    open: readonly McpTask[],
+    openMcpTasks: readonly McpTask[],
   ): Promise<McpTask[]> {
-    if (state.status === "running" || open.length === 0) return [];
-    const narration = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
-    return endMcpTasksOfNarration(open, state, {
+    if (state.status === "running" || openMcpTasks.length === 0) return [];
+    const narration = { narrationId, plan: await this.#getPlan(narrationId), state, leaseOwner: null };
+    return endMcpTasksOfNarration(openMcpTasks, state, {
       totals: await this.#computeTotals(narration),
       atMs: this.#wallMs(),
     });
@@ -177,7 +180,7 @@ export class NarrationRepository {
     return (await this.#store.acquireLease({ narrationId, leaseTtlMs, deadOwner: current })) === processId;
   }
 
-  async release(narrationId: string): Promise<void> {
+  async releaseLease(narrationId: string): Promise<void> {
     await this.#store.releaseLease(narrationId);
   }
 
@@ -194,7 +197,7 @@ export class NarrationRepository {
     return entries;
   }
 
-  async #plan(narrationId: string): Promise<StoredPlan> {
+  async #getPlan(narrationId: string): Promise<StoredPlan> {
     const cachedPlan = this.#plans.get(narrationId);
     if (cachedPlan !== undefined) return cachedPlan;
     const text = await this.#store.getPlan(narrationId);
@@ -210,13 +213,13 @@ export class NarrationRepository {
 const parseState = ({ narrationId, state }: StoredNarration): NarrationState =>
   parseStored(narrationStateSchema, state, narrationId);
 
-const livingLeaseOwner = ({ leaseOwner }: StoredNarration): ProcessId | null =>
+const findLivingLeaseOwner = ({ leaseOwner }: StoredNarration): ProcessId | null =>
   leaseOwner === null || isProcessDead(leaseOwner) ? null : leaseOwner;
 
 const toEntry = (stored: StoredNarration): NarrationEntry => ({
   narrationId: stored.narrationId,
   state: parseState(stored),
-  leaseOwner: livingLeaseOwner(stored),
+  leaseOwner: findLivingLeaseOwner(stored),
 });
 
 function unknownNarrationError(narrationId: string): AudioError {

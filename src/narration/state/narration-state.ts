@@ -86,7 +86,7 @@ export type StoredPart = StoredPlan["parts"][number];
 /**
  * Returns the audio format that a plan's settings choose, or else the service's default (docs/contract.md, AudioInput).
  */
-export const formatOfPlan = ({ settings }: Pick<StoredPlan, "settings">): OutputFormat =>
+export const getPlanFormat = ({ settings }: Pick<StoredPlan, "settings">): OutputFormat =>
   settings.output_format ?? "mp3";
 
 const problemSchema = z.object({

@@ -1,7 +1,7 @@
 /** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
 
 import { shortenExcerpt } from "./excerpt.ts";
-import type { Skipped, SkippedKind } from "./plan-types.ts";
+import type { SkippedKind, SkippedText } from "./plan-types.ts";
 
 /** In a text, `\n` is a soft line break. {@link HARD_BREAK} is a line break that is kept. */
 export type SourceBlock =
@@ -28,7 +28,7 @@ export interface ParsedText {
 
 /** Counts what is not spoken, by kind. The kinds are in the order of their first occurrence. */
 export class SkippedList {
-  readonly #rows = new Map<SkippedKind, Skipped>();
+  readonly #rows = new Map<SkippedKind, SkippedText>();
 
   add(kind: SkippedKind, text: string): void {
     const row = this.#rows.get(kind);
@@ -36,7 +36,7 @@ export class SkippedList {
     this.#rows.set(kind, { kind, count: (row?.count ?? 0) + 1, excerpt });
   }
 
-  rows(): readonly Skipped[] {
+  rows(): readonly SkippedText[] {
     return [...this.#rows.values()];
   }
 }

@@ -19,7 +19,7 @@ export const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 export const isCjk = (character: string): boolean => CJK_CHARACTER.test(character);
 
 /** Whether a line break between two characters is removed without a space. */
-export function joinWithoutSpace(before: string, after: string): boolean {
+export function isJoinedWithoutSpace(before: string, after: string): boolean {
   if (isCjk(before)) return isCjk(after) || SHARED_PUNCTUATION.test(after);
   return SHARED_PUNCTUATION.test(before) && isCjk(after);
 }

@@ -7,14 +7,14 @@ import { MAX_PARTS, type PlannedChapter, type Speaker } from "./plan-types.ts";
 import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
 
 /** Why a new run begins. If several reasons apply, the last one in this list counts. */
-export type CutBefore = "pause" | "speaker" | "rule" | "heading";
+export type CutReason = "pause" | "speaker" | "rule" | "heading";
 
 /** Paragraphs of one chapter and one voice, with only the usual pause between them. */
 export interface ParagraphRun {
   readonly chapterIndex: number;
   readonly speaker: Speaker | null;
   /** Why a new run begins here; ignored for the first run. */
-  readonly cutBefore: CutBefore;
+  readonly cutReason: CutReason;
   /** Silence that the text requests before this run; `null` for the usual silence. */
   readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
@@ -94,7 +94,7 @@ class DocumentBuilder {
     this.#hasRule = true;
   }
 
-  #openRun(speaker: Speaker | null, cutBefore: CutBefore, text: string): void {
+  #openRun(speaker: Speaker | null, cutReason: CutReason, text: string): void {
     if (this.runs.length >= MAX_PARTS) {
       throw new AudioError(
         "invalid_request",
@@ -106,7 +106,7 @@ class DocumentBuilder {
     this.runs.push({
       chapterIndex: this.chapters.length - 1,
       speaker,
-      cutBefore,
+      cutReason,
       pauseSeconds,
       paragraphs: [text],
     });
@@ -160,7 +160,7 @@ export function buildDocument(
         lastSpeaker =
           speaker ??
           announcedSpeaker ??
-          (isContinued ? lastSpeaker : speakers.turnsContinue ? currentSpeaker : null);
+          (isContinued ? lastSpeaker : speakers.hasContinuingTurns ? currentSpeaker : null);
         builder.addParagraph(lastSpeaker, spokenText);
       }
       announcedSpeaker = null;

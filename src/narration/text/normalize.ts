@@ -1,5 +1,5 @@
 /** Normalises text for dividing, comparing and speaking. */
-import { getCharacterAt, getCharacterBefore, joinWithoutSpace } from "./characters.ts";
+import { getCharacterAt, getCharacterBefore, isJoinedWithoutSpace } from "./characters.ts";
 
 /** An intended line break. A `\n`, in contrast, may be a mere wrap at the width of a page. */
 export const HARD_BREAK = "\u2028";
@@ -33,7 +33,7 @@ function joinSoftLines(text: string): string {
   for (const raw of text.split("\n")) {
     const line = collapseSpaces(raw);
     if (line === "") continue;
-    const isTight = before === "" || joinWithoutSpace(before, getCharacterAt(line, 0));
+    const isTight = before === "" || isJoinedWithoutSpace(before, getCharacterAt(line, 0));
     joined += isTight ? line : ` ${line}`;
     before = getCharacterBefore(line, line.length);
   }

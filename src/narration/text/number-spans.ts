@@ -8,10 +8,10 @@
  */
 export function formatNumberSpans(numbers: readonly number[], max = Number.POSITIVE_INFINITY): string {
   const spans: string[] = [];
-  for (let at = 0; at < numbers.length; at += 1) {
-    const first = numbers[at] ?? 0;
-    while (numbers[at + 1] === (numbers[at] ?? 0) + 1) at += 1;
-    const last = numbers[at] ?? 0;
+  for (let index = 0; index < numbers.length; index += 1) {
+    const first = numbers[index] ?? 0;
+    while (numbers[index + 1] === (numbers[index] ?? 0) + 1) index += 1;
+    const last = numbers[index] ?? 0;
     spans.push(first === last ? `${first}` : `${first} to ${last}`);
   }
   const furtherCount = spans.length - max;

@@ -8,7 +8,7 @@ import { type ParsedText, SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { splitIntoParts } from "./cutting/split.ts";
 import { PARAGRAPH_JOINT } from "./cutting/units.ts";
-import { buildDocument, type CutBefore, type NarrationDocument, type ParagraphRun } from "./document.ts";
+import { buildDocument, type CutReason, type NarrationDocument, type ParagraphRun } from "./document.ts";
 import { parseMarkdown } from "./markdown/markdown.ts";
 import { hasMarkdown } from "./markdown/markdown-signs.ts";
 import { flowParagraph, normalizeLines } from "./normalize.ts";
@@ -32,9 +32,9 @@ const LOST_CONTEXT_CODE_UNITS = 30;
  * Returns the pause before a run of paragraphs. Before a heading or after a thematic break, the pause is never shorter
  * than the pause between paragraphs.
  */
-function choosePauseBeforeRun(cutBefore: CutBefore, pauseSeconds: number): number {
-  if (cutBefore === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
-  return cutBefore === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
+function choosePauseBeforeRun(cutReason: CutReason, pauseSeconds: number): number {
+  if (cutReason === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
+  return cutReason === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
 }
 
 /**
@@ -52,16 +52,16 @@ export function planText(request: PlanRequest): NarrationPlan {
 /**
  * Plans a text in any file format from the blocks that `read` returns.
  *
- * @param read returns the blocks, and adds what it leaves out to `skipped`
+ * @param parse returns the blocks, and adds what it leaves out to `skipped`
  * @throws AudioError as {@link planText} does
  */
 export function planBlocks(
-  read: (skipped: SkippedList) => ParsedText,
+  parse: (skipped: SkippedList) => ParsedText,
   request: Omit<PlanRequest, "text" | "format">,
 ): NarrationPlan {
   const skipped = new SkippedList();
   const speakers = new SpeakerLabels(request.speakers ?? {});
-  const { blocks, title, author } = read(skipped);
+  const { blocks, title, author } = parse(skipped);
   const divided = withPauses(blocks);
   const hasWrittenPauses = divided.some(({ kind }) => kind === "pause");
   const document = buildDocument(divided, speakers, skipped);
@@ -95,10 +95,10 @@ export function assertSpeakable(text: string): void {
       "The text is not well-formed Unicode (it holds half of a surrogate pair).",
     );
   }
-  const at = text.indexOf(REPLACEMENT_CHARACTER);
-  if (at === -1) return;
+  const offset = text.indexOf(REPLACEMENT_CHARACTER);
+  if (offset === -1) return;
   const context = text
-    .slice(Math.max(0, at - LOST_CONTEXT_CODE_UNITS), at + LOST_CONTEXT_CODE_UNITS)
+    .slice(Math.max(0, offset - LOST_CONTEXT_CODE_UNITS), offset + LOST_CONTEXT_CODE_UNITS)
     .toWellFormed();
   throw new AudioError(
     "invalid_request",
@@ -136,10 +136,10 @@ export function parseReplacement(text: string): string | null {
  * Puts each paragraph into a group of its own, so that silence can follow it. A heading shares a group with the
  * paragraph below it, because the voice pauses after a heading anyway.
  */
-function splitRunByParagraph({ cutBefore, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
+function splitRunByParagraph({ cutReason, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];
-  const head = cutBefore === "heading" ? [[first, second]] : [[first], [second]];
+  const head = cutReason === "heading" ? [[first, second]] : [[first], [second]];
   return [...head, ...others.map((paragraph) => [paragraph])];
 }
 
@@ -155,7 +155,7 @@ function cutRunsIntoParts(
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
     const next = runs[index + 1];
-    const defaultPause = next === undefined ? 0 : choosePauseBeforeRun(next.cutBefore, pauseSeconds);
+    const defaultPause = next === undefined ? 0 : choosePauseBeforeRun(next.cutReason, pauseSeconds);
     const pauseAfterRun = next?.pauseSeconds ?? defaultPause;
     const { voice, speed = narrationSpeed, pitch, volume } = run.speaker ?? {};
     const settings = {
@@ -165,8 +165,8 @@ function cutRunsIntoParts(
     };
     const groups = pausesAfterParagraphs ? splitRunByParagraph(run) : [run.paragraphs];
     const partTexts = groups.flatMap((paragraphs) => splitIntoParts(paragraphs, speed));
-    for (const [at, { text, speechMs, endsParagraph }] of partTexts.entries()) {
-      const isLast = at === partTexts.length - 1;
+    for (const [textIndex, { text, speechMs, endsParagraph }] of partTexts.entries()) {
+      const isLast = textIndex === partTexts.length - 1;
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
       // Skip text without letters or digits, such as a part of a long row of symbols.
       if (!hasWords(text)) {

@@ -109,7 +109,7 @@ export type SkippedKind =
   | "no_words";
 
 /** What is not spoken, one row for each kind. */
-export interface Skipped {
+export interface SkippedText {
   readonly kind: SkippedKind;
   readonly count: number;
   /** The first words of the first occurrence. */
@@ -125,7 +125,7 @@ export interface NarrationPlan {
   /** Indexes of the chosen chapters, ascending; absent if all are chosen. */
   readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly SkippedText[];
   /** True if the text has marks such as `[pause 2s]`, which become silence; otherwise absent. */
   readonly hasWrittenPauses?: true;
   /** Names in `voices` that do not begin any line of the text. They may be misspelt. */

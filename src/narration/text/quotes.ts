@@ -34,9 +34,12 @@ function refuse(quote: string, rule: string): never {
 
 /** Shows the quote with some words around it. */
 function quoteInContext(text: string, quote: string): string {
-  const at = text.indexOf(quote);
-  const from = Math.max(0, at - CONTEXT_CODE_UNITS);
-  const excerpt = text.slice(from, at + Math.min(quote.length, SHOWN_QUOTE_CODE_UNITS) + CONTEXT_CODE_UNITS);
+  const offset = text.indexOf(quote);
+  const from = Math.max(0, offset - CONTEXT_CODE_UNITS);
+  const excerpt = text.slice(
+    from,
+    offset + Math.min(quote.length, SHOWN_QUOTE_CODE_UNITS) + CONTEXT_CODE_UNITS,
+  );
   return JSON.stringify(excerpt.toWellFormed().replaceAll("\ufffd", ""));
 }
 

@@ -47,10 +47,10 @@ function parsePauseSeconds({ 0: mark, groups = {} }: RegExpMatchArray): number {
   );
 }
 
-const getLineTextBefore = (text: string, at: number): string =>
-  /[^\n\u2028]*$/.exec(text.slice(0, at))?.[0] ?? "";
-const getLineTextAfter = (text: string, at: number): string =>
-  /^[^\n\u2028]*/.exec(text.slice(at))?.[0] ?? "";
+const getLineTextBefore = (text: string, offset: number): string =>
+  /[^\n\u2028]*$/.exec(text.slice(0, offset))?.[0] ?? "";
+const getLineTextAfter = (text: string, offset: number): string =>
+  /^[^\n\u2028]*/.exec(text.slice(offset))?.[0] ?? "";
 
 function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
   const before = getLineTextBefore(text, mark.index ?? 0);

@@ -66,30 +66,37 @@ function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
  * the part that delays it.
  *
  * @param parts in the order of the timeline
- * @param begins measured start of each part; if absent, the starts are computed from the lengths
+ * @param measuredStartSeconds measured start of each part; if absent, the starts are computed from the lengths
  */
-export function findOverruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
+export function findOverruns(
+  parts: readonly TimedPart[],
+  measuredStartSeconds?: readonly number[],
+): Overrun[] {
   const overruns: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
   const cueGroups = groupByCue(parts);
   let end = 0;
   for (const [index, cueGroup] of cueGroups.entries()) {
     end =
-      (begins?.[cueGroup.firstPartIndex] ?? Math.max(cueGroup.startSeconds, end)) + cueGroup.lengthSeconds;
+      (measuredStartSeconds?.[cueGroup.firstPartIndex] ?? Math.max(cueGroup.startSeconds, end)) +
+      cueGroup.lengthSeconds;
     const next = cueGroups[index + 1];
     if (next === undefined) break;
-    const lateSeconds = (begins?.[next.firstPartIndex] ?? end) - next.startSeconds;
-    if (lateSeconds <= (begins === undefined ? MAX_UNREPORTED_ESTIMATE_SECONDS : MAX_UNHEARD_SECONDS))
+    const lateSeconds = (measuredStartSeconds?.[next.firstPartIndex] ?? end) - next.startSeconds;
+    if (
+      lateSeconds <=
+      (measuredStartSeconds === undefined ? MAX_UNREPORTED_ESTIMATE_SECONDS : MAX_UNHEARD_SECONDS)
+    )
       continue;
     const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
-    const room = next.startSeconds - leadSeconds - cueGroup.startSeconds - MIN_GAP_SECONDS;
+    const availableSeconds = next.startSeconds - leadSeconds - cueGroup.startSeconds - MIN_GAP_SECONDS;
     const last = overruns.at(-1);
     // This part fits, but began late because of an earlier one.
-    if (cueGroup.lengthSeconds <= room && last !== undefined) {
+    if (cueGroup.lengthSeconds <= availableSeconds && last !== undefined) {
       last.othersLate += 1;
       continue;
     }
     const { lengthSeconds: longest = 0, speed = 1 } = parts[cueGroup.longestPartIndex] ?? {};
-    const secondsLeft = room - (cueGroup.lengthSeconds - longest);
+    const secondsLeft = availableSeconds - (cueGroup.lengthSeconds - longest);
     const fitting = secondsLeft > 0 ? roundUpToOfferedSpeed((speed * longest) / secondsLeft) : null;
     overruns.push({
       partIndex: cueGroup.longestPartIndex,
@@ -127,10 +134,10 @@ export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
         `cue ${cueOf(partIndex)} (${fittingSpeed === null ? "at no speed" : `speed ${fittingSpeed}`})`,
     );
   const needed = lateCues.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
-  const all = Math.max(...needed);
+  const speedForAll = Math.max(...needed);
   const isAlike = parts.every(({ speed }) => speed === parts[0]?.speed);
   const count = lateCues.length === 1 ? "1 part is" : `${lateCues.length} parts are`;
   return [
-    `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${lateCues.length > PLAN_SHOWN ? " and others" : ""}.${isAlike && Number.isFinite(all) ? ` With speed ${all} for the whole none is.` : ""}`,
+    `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${lateCues.length > PLAN_SHOWN ? " and others" : ""}.${isAlike && Number.isFinite(speedForAll) ? ` With speed ${speedForAll} for the whole none is.` : ""}`,
   ];
 }

@@ -15,7 +15,7 @@ export interface Subtitles {
   readonly kind: "srt" | "vtt";
   readonly cues: readonly Cue[];
   /** Number of cues that begin earlier than the cue above them in the file. */
-  readonly backwards: number;
+  readonly backwardsCueCount: number;
 }
 
 const MAX_CUES = 5000;
@@ -83,13 +83,13 @@ function parseBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedL
     const times = parseTimes(line, index + 1);
     const last = cues.at(-1);
     if (times !== null) {
-      const above = lines[index - 1] ?? "";
-      const isId = above.trim() !== "" && parseCueTimes(above) === null;
+      const lineAbove = lines[index - 1] ?? "";
+      const isId = lineAbove.trim() !== "" && parseCueTimes(lineAbove) === null;
       // If two cues have no blank line between them, the number of the second cue was read as text of the first cue.
       // Remove the number from the first cue.
-      if (isId && CUE_NUMBER_LINE.test(above) && last?.lines.at(-1) === above) last.lines.pop();
-      const isOwn = isId && (CUE_NUMBER_LINE.test(above) || (lines[index - 2] ?? "").trim() === "");
-      cues.push({ ...times, id: isOwn ? above.trim() : null, lines: [] });
+      if (isId && CUE_NUMBER_LINE.test(lineAbove) && last?.lines.at(-1) === lineAbove) last.lines.pop();
+      const isOwn = isId && (CUE_NUMBER_LINE.test(lineAbove) || (lines[index - 2] ?? "").trim() === "");
+      cues.push({ ...times, id: isOwn ? lineAbove.trim() : null, lines: [] });
       isSkipped = false;
       continue;
     }
@@ -145,6 +145,6 @@ export function parseCues(text: string, skipped: SkippedList): Subtitles {
   return {
     kind: isVtt ? "vtt" : "srt",
     cues: cues.toSorted((one, other) => one.startSeconds - other.startSeconds),
-    backwards: backwards.length,
+    backwardsCueCount: backwards.length,
   };
 }

@@ -111,10 +111,10 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
       : [
           `The file is called .${kind} and holds ${cuesFile.kind === "srt" ? "SubRip" : "WebVTT"}, as which it is read.`,
         ]),
-    ...(cuesFile.backwards === 0
+    ...(cuesFile.backwardsCueCount === 0
       ? []
       : [
-          `${cuesFile.backwards === 1 ? "1 cue begins" : `${cuesFile.backwards} cues begin`} before the one above; cues are spoken in the order of their times.`,
+          `${cuesFile.backwardsCueCount === 1 ? "1 cue begins" : `${cuesFile.backwardsCueCount} cues begin`} before the one above; cues are spoken in the order of their times.`,
         ]),
     ...(hasMarks || utterances.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
     ...buildUnknownLabelRemarks(unknown),
@@ -152,7 +152,7 @@ function buildUnknownLabelRemarks(unknown: ReadonlyMap<string, number>): string[
   ];
 }
 
-interface Reading {
+interface UtteranceContext {
   readonly voices: SpeakersByName;
   readonly speakers: SpeakerLabels;
   /** Speaker names that `voices` does not contain, each with its number of cues. */
@@ -160,7 +160,10 @@ interface Reading {
   readonly skipped: SkippedList;
 }
 
-function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skipped }: Reading): Utterance[] {
+function buildUtterances(
+  cues: readonly Cue[],
+  { voices, speakers, unknown, skipped }: UtteranceContext,
+): Utterance[] {
   const names = new Set(Object.keys(voices).map((name) => name.toLowerCase()));
   const isKnown = (name: string): boolean => names.has(name.toLowerCase());
   const words = withoutRepeats(
@@ -179,14 +182,17 @@ function buildUtterances(cues: readonly Cue[], { voices, speakers, unknown, skip
     for (const { name, text } of words[index] ?? []) {
       const hasVoice = name !== null && isKnown(name);
       if (name !== null && !hasVoice) unknown.set(name, (unknown.get(name) ?? 0) + 1);
-      for (const [at, line] of text.split(HARD_BREAK).entries()) {
-        const turns = speakers.splitIntoTurns(hasVoice && at === 0 ? `${name}: ${line}` : line, skipped);
+      for (const [lineIndex, line] of text.split(HARD_BREAK).entries()) {
+        const turns = speakers.splitIntoTurns(
+          hasVoice && lineIndex === 0 ? `${name}: ${line}` : line,
+          skipped,
+        );
         for (const turn of turns) {
           const heard = flowParagraph(turn.text);
-          const isOpen = !turn.isLabelled && name === null && at === 0;
+          const isOpen = !turn.isLabelled && name === null && lineIndex === 0;
           if (!isOpen) currentSpeaker = turn.speaker;
           if (!hasWords(heard)) continue;
-          const voice = turn.speaker ?? (speakers.turnsContinue ? currentSpeaker : null);
+          const voice = turn.speaker ?? (speakers.hasContinuingTurns ? currentSpeaker : null);
           utterances.push({ cue, isFirst, speaker: voice, mayContinue: isOpen, text: heard });
           isFirst = false;
         }
@@ -265,7 +271,7 @@ function buildParts({ cue, isFirst, speaker, text }: Sentence, narrationSpeed: n
   };
   return splitIntoParts([text], speed)
     .filter((partText) => hasWords(partText.text))
-    .map((partText, at) => {
+    .map((partText, textIndex) => {
       const estimatedSeconds = partText.speechMs / 1000 / speed;
       return {
         text: partText.text,
@@ -273,7 +279,7 @@ function buildParts({ cue, isFirst, speaker, text }: Sentence, narrationSpeed: n
         ...(Object.keys(settings).length === 0 ? {} : { settings }),
         chapterIndex: 0,
         pauseAfterSeconds: 0,
-        ...(isFirst && at === 0 ? { startSeconds: cue.startSeconds, cue: cue.name } : {}),
+        ...(isFirst && textIndex === 0 ? { startSeconds: cue.startSeconds, cue: cue.name } : {}),
         estimatedSeconds,
         estimatedCredits: chargeForSeconds(estimatedSeconds),
       };

@@ -16,8 +16,8 @@ export interface ListedNarration {
   readonly title: string;
   readonly createdAtMs: number;
   readonly credits: number;
-  readonly savedParts: number;
-  readonly totalParts: number;
+  readonly savedPartCount: number;
+  readonly totalPartCount: number;
   readonly paths: readonly string[];
   /** The saved files that still exist. */
   readonly files: readonly NarrationFile[];
@@ -44,23 +44,23 @@ export async function buildListedNarration(
   const { narrationId, state } = entry;
   const { chargedCredits } = await repository.getBill(narrationId);
   const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
-  const exists = await Promise.all(
+  const areFilesPresent = await Promise.all(
     state.files.map(async (file) => (await findNewestExisting([file], root)) !== null),
   );
-  const pathsThat = (there: boolean): string[] =>
-    state.files.flatMap(({ path }, index) => (exists[index] === there ? [path] : []));
+  const listPathsWhere = (there: boolean): string[] =>
+    state.files.flatMap(({ path }, index) => (areFilesPresent[index] === there ? [path] : []));
   return {
     narrationId,
     status: deriveNarrationStatus(entry),
     title: state.title,
     createdAtMs: state.createdAtMs,
     credits: Math.round(chargedCredits),
-    savedParts: state.savedPartCount,
-    totalParts: state.totalPartCount,
-    paths: pathsThat(true),
-    files: state.files.filter((_, index) => exists[index]),
+    savedPartCount: state.savedPartCount,
+    totalPartCount: state.totalPartCount,
+    paths: listPathsWhere(true),
+    files: state.files.filter((_, index) => areFilesPresent[index]),
     isInterrupted: deriveNarrationStatus(entry) !== state.status,
-    missingPaths: pathsThat(false),
+    missingPaths: listPathsWhere(false),
     audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,
   };
 }
@@ -88,7 +88,7 @@ export async function listNarrations(
     // been saved later. The stored state lacks these parts, because a stopped narration has no driver.
     const isStopped = row.status === "stopped";
     listedNarrations.push(
-      isStopped ? { ...row, savedParts: await countSaved(await repository.get(row.narrationId)) } : row,
+      isStopped ? { ...row, savedPartCount: await countSaved(await repository.get(row.narrationId)) } : row,
     );
   }
   return listedNarrations;

@@ -31,12 +31,12 @@ export function describeProgress(state: NarrationState, chargedCredits: number, 
 /** Returns the final answer for a cancelled MCP task. */
 export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): string {
   const { parts, credits } = totals;
-  const stood = `By then ${parts.saved} of ${formatCount(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
+  const stateAtCancellation = `By then ${parts.saved} of ${formatCount(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
   const repeat =
     "The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
   return isLeftRunning
-    ? `Cancelled: nothing more is created for this task. ${stood}. Another call had asked for the same narration, so it went on for that one, within its max_credits. ${repeat}`
-    : `Cancelled: nothing more is created for this task. ${stood}; requests already sent are completed, charged as usual and saved. ${repeat}`;
+    ? `Cancelled: nothing more is created for this task. ${stateAtCancellation}. Another call had asked for the same narration, so it went on for that one, within its max_credits. ${repeat}`
+    : `Cancelled: nothing more is created for this task. ${stateAtCancellation}; requests already sent are completed, charged as usual and saved. ${repeat}`;
 }
 
 /** Maximum number of problems, paths or names that a sentence lists. */
@@ -80,12 +80,12 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
         missingPartIndexes.length === 0
           ? ""
           : `, without ${listPartNumbers(missingPartIndexes, parts.total)}`;
-      const beside = [
+      const companionPaths = [
         ...(captionsFile === null ? [] : [`, captions ${captionsFile.path}`]),
         ...(srtFile === undefined ? [] : [`, ${srtFile.path}`]),
         ...(chaptersFile === null ? [] : [`, chapters ${chaptersFile.path}`]),
       ];
-      return `${path} (${formatDuration(durationSeconds)}${kind}${withoutParts})${beside.join("")}`;
+      return `${path} (${formatDuration(durationSeconds)}${kind}${withoutParts})${companionPaths.join("")}`;
     },
   );
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
@@ -95,13 +95,13 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
 export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   if (files.length === 0) return "";
-  const lacking = files.flatMap(({ isIncomplete, missingPartIndexes }, index) => {
+  const filesWithoutParts = files.flatMap(({ isIncomplete, missingPartIndexes }, index) => {
     const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
     return missingPartIndexes.length === 0
       ? []
       : [`${file} without ${listPartNumbers(missingPartIndexes, parts.total)}`];
   });
-  return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
+  return filesWithoutParts.length === 0 ? "Saved." : `Saved, ${filesWithoutParts.join(", ")}.`;
 }
 
 /**
@@ -214,8 +214,8 @@ function formatRange(values: readonly number[], unit: string): string {
 const SHORT_CHAPTER_SECONDS = 120;
 
 /** Summarizes all chapters of a plan. This is needed because a list of many chapters shows only the first ones. */
-function summarizeChapters({ chapters: all }: NarrationView): string {
-  const chapters = all.filter(({ title }) => title !== null);
+function summarizeChapters({ chapters: chaptersAndFront }: NarrationView): string {
+  const chapters = chaptersAndFront.filter(({ title }) => title !== null);
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
   if (chapters.length < 2 || !first || !last) return "";
   const seconds = chapters.map((chapter) => chapter.seconds);
@@ -278,7 +278,7 @@ function describeSoFar({ parts, credits }: NarrationView): string {
  */
 export function describeNarration(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;
-  const ofText =
+  const textSentences =
     status === "planned"
       ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence), ...unspoken]
       : status === "running"
@@ -293,7 +293,7 @@ export function describeNarration(view: NarrationView, saved = describeFiles(vie
     describeMissingFiles(view),
     describeChangedCompanions(view),
     ...describeProblems(view),
-    ...ofText,
+    ...textSentences,
   ];
   return words.filter((sentence) => sentence !== "").join(" ");
 }
@@ -342,8 +342,8 @@ function describeCost({
   }
   const paid =
     parts.alreadyPaid > 0 ? `; ${formatCount(parts.alreadyPaid, "part")} had been paid for before` : "";
-  const here = chargedByCall === null ? "" : `, ${chargedByCall} of them for this call`;
-  return `Cost ${credits.charged} credits in all${here}${paid}.`;
+  const chargedByCallClause = chargedByCall === null ? "" : `, ${chargedByCall} of them for this call`;
+  return `Cost ${credits.charged} credits in all${chargedByCallClause}${paid}.`;
 }
 
 /** Names the next call to make, with its arguments. */
@@ -398,9 +398,9 @@ function describeStoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
   const { max, suggestedMax } = view.credits;
   const isAgreed = first?.partIndex === null && max !== null && coversLikelyCost(max, view);
-  const goOn = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
+  const resumeAdvice = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   if (first === undefined) {
-    if (max === null) return goOn;
+    if (max === null) return resumeAdvice;
     return `${call}: it goes on where it stopped, within the ${max} credits that were agreed, and pays for nothing twice.`;
   }
   // Suggest a retake. Repeating the call would not help, because the audio itself is bad.
@@ -408,11 +408,12 @@ function describeStoppedStep(view: NarrationView, call: string): string {
     return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }
   if (first.partIndex !== null) {
-    return `${goOn.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
+    return `${resumeAdvice.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
   }
-  if (first.code === "stopped") return `Tell the user that it is stopped. If they want to go on: ${goOn}`;
+  if (first.code === "stopped")
+    return `Tell the user that it is stopped. If they want to go on: ${resumeAdvice}`;
   if (first.code === "max_credits_reached" || first.code === "cancelled") {
-    return `Ask the user whether to go on. If so: ${goOn}`;
+    return `Ask the user whether to go on. If so: ${resumeAdvice}`;
   }
-  return `Tell the user what prevents it. When it is fixed: ${goOn}`;
+  return `Tell the user what prevents it. When it is fixed: ${resumeAdvice}`;
 }

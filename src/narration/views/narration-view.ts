@@ -9,7 +9,7 @@ import { findChangedCompanions } from "../files/joined-files.ts";
 import { type ChapterEstimate, estimateChapters } from "../planning/chapter-estimates.ts";
 import type { NarrationEntry, NarrationWithPlan } from "../state/narration-repository.ts";
 import {
-  formatOfPlan,
+  getPlanFormat,
   type NarrationFile,
   type NarrationProblem,
   type NarrationState,
@@ -173,7 +173,7 @@ export function deriveTotals(
 export function assembleNarrationView(narration: NarrationWithPlan, totals: NarrationTotals): NarrationView {
   const { narrationId, plan, state } = narration;
   const status = deriveNarrationStatus(narration);
-  const mimeType = MIME_TYPES[formatOfPlan(plan)];
+  const mimeType = MIME_TYPES[getPlanFormat(plan)];
   return {
     narrationId,
     status,
@@ -227,19 +227,19 @@ function listUnjoinedParts(plan: StoredPlan, { files }: NarrationState): number[
  *
  * @param root path of the output folder
  */
-export async function withoutMissing(view: NarrationView, root: string): Promise<NarrationView> {
+export async function withoutMissingFiles(view: NarrationView, root: string): Promise<NarrationView> {
   const paths = await Promise.all(view.files.map((file) => findNewestExisting([file], root)));
   const files = view.files.filter((_, index) => paths[index] !== null);
   const changed = (await Promise.all(files.map((file) => findChangedCompanions(file, root)))).flat();
-  const unchanged = <Saved extends { readonly path: string }>(saved: Saved | null): Saved | null =>
+  const nullIfChanged = <Saved extends { readonly path: string }>(saved: Saved | null): Saved | null =>
     saved === null || changed.includes(saved.path) ? null : saved;
   return {
     ...view,
     files: files.map((file): NarrationView["files"][number] => ({
       ...file,
-      captionsFile: unchanged(file.captionsFile),
-      srtFile: unchanged(file.srtFile ?? null) ?? undefined,
-      chaptersFile: unchanged(file.chaptersFile),
+      captionsFile: nullIfChanged(file.captionsFile),
+      srtFile: nullIfChanged(file.srtFile ?? null) ?? undefined,
+      chaptersFile: nullIfChanged(file.chaptersFile),
     })),
     changedPaths: changed,
     missingPaths: view.files.filter((_, index) => paths[index] === null).map(({ path }) => path),

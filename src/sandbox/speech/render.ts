@@ -10,8 +10,8 @@ import { type Breath, type Gap, splitBreaths } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
 /**
- * Maximum length of the audio in seconds. The charge stops rising at 120 s; this is five times as long. Only the
- * longest prompts in syllabic scripts come close to this maximum.
+ * Maximum length of the audio in seconds: five times the 120 s at which the charge stops rising. Only the longest
+ * prompts in syllabic scripts come close to this maximum.
  */
 const MAX_AUDIO_SECONDS = 600;
 /** Amplitude of the loudest sample at volume 1. It is below 0.5, so that volume 2 does not clip. */

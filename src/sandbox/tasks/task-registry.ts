@@ -48,8 +48,8 @@ export class TaskRegistry {
     idempotencyKey: string,
     input: NormalizedAudioInput,
   ): { task: Task; replayed: boolean } {
-    // Combine the idempotency key with the account, because two accounts may use the same key. A space separates the
-    // two, because idempotency keys contain no space.
+    // Combine the idempotency key with the account, because two accounts may use the same key. A space separates key
+    // and account id, because idempotency keys contain no space.
     const accountKey = `${idempotencyKey} ${account.id}`;
     const original = this.#byKey.get(accountKey);
     if (original !== undefined) {

@@ -32,7 +32,7 @@ export function buildMcpTaskResult(status: WorkingStatus, redact: Redact): CallT
     ...buildMcpTaskFields(status),
     status: "working",
     statusMessage: redact(status.message),
-    // The SDK adds `content` to every tool result. Clients with the extension ignore it.
+    // Clients with the extension ignore `content`, which the SDK adds to every tool result.
     content: [],
   };
 }

@@ -57,7 +57,7 @@ describe("a cue", () => {
   });
 
   it("that begins before the one above is put in order, and counted", () => {
-    const { cues, backwards } = read(
+    const { cues, backwardsCueCount: backwards } = read(
       cue("00:05.000 --> 00:06.000", "B"),
       cue("00:01.000 --> 00:02.000", "A"),
     );

@@ -47,7 +47,7 @@ export const isFirst = (value: number): boolean => value % CHAPTER_FACTOR === 1;
  * Returns the chapter of a decimal number that is the first in its chapter: 2 for 2.1. Returns `null` for any other
  * number, such as 2.2.
  */
-export const chapterOpenedBy = (value: number): number | null =>
+export const findOpenedChapter = (value: number): number | null =>
   value > CHAPTER_FACTOR && isFirst(value) ? Math.floor(value / CHAPTER_FACTOR) : null;
 
 /** Levels of headings. The level depends on what the number of the heading counts. 1 is the highest level. */

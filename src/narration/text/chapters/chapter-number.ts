@@ -35,7 +35,7 @@ function findStatedNumbers(chapters: Chapters): ReadonlyMap<number, number> | nu
       form?.level === level ? [[index, form.sortNumber] as const] : [],
     );
     if (numbers.length < MIN_COUNTED_HEADINGS || numbers.length < COUNTED_SHARE * titled) continue;
-    return numbers.every(([, value], at) => value === at + 1) ? new Map(numbers) : null;
+    return numbers.every(([, value], position) => value === position + 1) ? new Map(numbers) : null;
   }
   return null;
 }

@@ -6,7 +6,7 @@
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalize.ts";
-import { type ChapterForm, chapterOpenedBy, isFirst, LEVEL, parseChapterForm } from "./chapter-forms.ts";
+import { type ChapterForm, findOpenedChapter, isFirst, LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
 interface NumberedParagraph extends ChapterForm {
   /** Index of the block. */
@@ -76,19 +76,19 @@ function isContents(text: string): boolean {
   return entries.length >= Math.max(MIN_ENTRIES, lines.length / 3);
 }
 
-function findMembers(
+function findNumberedParagraphs(
   blocks: readonly SourceBlock[],
   contents: ReadonlySet<number>,
 ): { members: NumberedParagraph[]; longCounts: ReadonlyMap<string, number> } {
   const members: NumberedParagraph[] = [];
   const longCounts = new Map<string, number>();
-  for (const [at, block] of blocks.entries()) {
-    if (block.kind !== "paragraph" || contents.has(at)) continue;
+  for (const [blockIndex, block] of blocks.entries()) {
+    if (block.kind !== "paragraph" || contents.has(blockIndex)) continue;
     const form =
       block.text.length > MAX_MEMBER_CODE_UNITS + 100
         ? null
         : parseChapterForm(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
-    if (form !== null) members.push({ ...form, blockIndex: at });
+    if (form !== null) members.push({ ...form, blockIndex });
     else {
       const [, number = "", mark = ""] = LONG_NUMBERED_PARAGRAPH.exec(block.text.slice(0, 20)) ?? [];
       if (number === "") continue;
@@ -131,14 +131,14 @@ const ENDS_SENTENCE_OR_COLON = /[.!?…。！？:：][”’"'»」』)）]*\s*$
  */
 function measureProseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
   const before = new Float64Array(blocks.length + 1);
-  for (const [at, block] of blocks.entries()) {
+  for (const [blockIndex, block] of blocks.entries()) {
     const isProse =
       block.kind === "paragraph" &&
-      !members.has(at) &&
+      !members.has(blockIndex) &&
       (block.text.length > MIN_MEDIAN_GAP_CODE_UNITS || ENDS_SENTENCE_OR_COLON.test(block.text.slice(-20)));
     const text = isProse ? block.text : "";
     const weight = text !== "" && isCjk(text.trim().charAt(0)) ? CJK_WEIGHT : 1;
-    before[at + 1] = (before[at] ?? 0) + weight * text.length;
+    before[blockIndex + 1] = (before[blockIndex] ?? 0) + weight * text.length;
   }
   return before;
 }
@@ -219,10 +219,10 @@ function judgeSequences(
 
 export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   const contents = new Set<number>();
-  for (const [at, block] of blocks.entries()) {
-    if (block.kind === "paragraph" && isContents(block.text)) contents.add(at);
+  for (const [blockIndex, block] of blocks.entries()) {
+    if (block.kind === "paragraph" && isContents(block.text)) contents.add(blockIndex);
   }
-  const { members, longCounts } = findMembers(blocks, contents);
+  const { members, longCounts } = findNumberedParagraphs(blocks, contents);
   const prose = measureProseBefore(
     blocks,
     new Set([...contents, ...members.map(({ blockIndex }) => blockIndex)]),
@@ -259,7 +259,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   for (const member of members) {
     const below = headings.get(member.blockIndex + 1);
     const isOpened =
-      below?.level === LEVEL.decimal && chapterOpenedBy(below.sortNumber) === member.sortNumber;
+      below?.level === LEVEL.decimal && findOpenedChapter(below.sortNumber) === member.sortNumber;
     if (member.kind === "bare" && isOpened) headings.set(member.blockIndex, member);
   }
   return { headings, contentsEntries, contents };

@@ -188,10 +188,10 @@ export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   WORDS_OF_ALL_LANGUAGES.flatMap(
     ({ cardinals, ordinals, feminineOrdinals, tens, ordinalTens, otherNumbers = {} }) => [
       ...[cardinals, ordinals, feminineOrdinals].flatMap((words) =>
-        splitWords(words).map((word, at) => [word, at + 1] as const),
+        splitWords(words).map((word, wordIndex) => [word, wordIndex + 1] as const),
       ),
       ...[tens, ordinalTens].flatMap((words) =>
-        splitWords(words).map((word, at) => [word, (at + 2) * 10] as const),
+        splitWords(words).map((word, wordIndex) => [word, (wordIndex + 2) * 10] as const),
       ),
       ...Object.entries(otherNumbers),
     ],

@@ -101,7 +101,8 @@ function withSubchapters(chapters: Chapters, index: number): number[] {
   const level = chapters[index]?.level ?? null;
   const indexes = [index];
   const isTitle =
-    index === 0 && chapters.every((chapter, at) => at === 0 || (chapter.level ?? 0) > (level ?? 0));
+    index === 0 &&
+    chapters.every((chapter, otherIndex) => otherIndex === 0 || (chapter.level ?? 0) > (level ?? 0));
   if (isTitle) return indexes;
   for (let inner = index + 1; level !== null && inner < chapters.length; inner += 1) {
     if ((chapters[inner]?.level ?? 0) <= level) break;

@@ -17,8 +17,8 @@ const isBlank = (line: string | undefined): boolean => line === undefined || !/\
  * Whether a line is only the number of a chapter and ends its paragraph. For example, an ebook from the web may have
  * the name of its website on the line directly above `第三章`, so that both are one paragraph.
  */
-function closesParagraph(lines: readonly string[], at: number): boolean {
-  const [above, line = "", below] = [lines[at - 1], lines[at], lines[at + 1]];
+function closesParagraph(lines: readonly string[], lineIndex: number): boolean {
+  const [above, line = "", below] = [lines[lineIndex - 1], lines[lineIndex], lines[lineIndex + 1]];
   if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line))
     return false;
   const form = parseChapterForm(collapseSpaces(line).trim());
@@ -30,8 +30,8 @@ function closesParagraph(lines: readonly string[], at: number): boolean {
  * Whether a line and the line below it belong to one sentence: the line below begins with a small letter, or the first
  * word of the line below did not fit on the line above.
  */
-function continuesBelow(lines: readonly string[], at: number): boolean {
-  const [line = "", below = "", next = ""] = lines.slice(at, at + 3);
+function continuesBelow(lines: readonly string[], lineIndex: number): boolean {
+  const [line = "", below = "", next = ""] = lines.slice(lineIndex, lineIndex + 3);
   const [word = ""] = below.trim().split(" ");
   return /^\p{Ll}/u.test(word) || line.length + 1 + word.length > Math.max(below.length, next.length);
 }
@@ -43,26 +43,27 @@ function continuesBelow(lines: readonly string[], at: number): boolean {
  */
 export function separateHeadings(text: string): string {
   const lines = text.split("\n");
-  const isHeading = (at: number): boolean => {
-    const line = lines[at] ?? "";
+  const isHeading = (index: number): boolean => {
+    const line = lines[index] ?? "";
     if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line)) return false;
     return parseChapterForm(collapseSpaces(line).trim())?.kind === "known";
   };
   const found = new Set<number>();
   const closing = new Set<number>();
-  for (let at = 0; at < lines.length; at += 1) {
-    const above = lines[at - 1];
-    if (closesParagraph(lines, at)) closing.add(at);
+  for (let lineIndex = 0; lineIndex < lines.length; lineIndex += 1) {
+    const above = lines[lineIndex - 1];
+    if (closesParagraph(lines, lineIndex)) closing.add(lineIndex);
     if (
-      isBlank(lines[at + 1]) ||
-      isBlank(lines[at + 2]) ||
+      isBlank(lines[lineIndex + 1]) ||
+      isBlank(lines[lineIndex + 2]) ||
       !(isBlank(above) || ENDS_SENTENCE.test(above ?? ""))
     )
       continue;
-    if (continuesBelow(lines, at)) continue;
-    if (isHeading(at) && ![at - 1, at + 1, at + 2].some(isHeading)) found.add(at);
+    if (continuesBelow(lines, lineIndex)) continue;
+    if (isHeading(lineIndex) && ![lineIndex - 1, lineIndex + 1, lineIndex + 2].some(isHeading))
+      found.add(lineIndex);
   }
-  if (closing.size >= MIN_HEADINGS) for (const at of closing) found.add(at);
+  if (closing.size >= MIN_HEADINGS) for (const index of closing) found.add(index);
   if (found.size < MIN_HEADINGS) return text;
-  return lines.map((line, at) => (found.has(at) ? `\n${line}\n` : line)).join("\n");
+  return lines.map((line, lineIndex) => (found.has(lineIndex) ? `\n${line}\n` : line)).join("\n");
 }

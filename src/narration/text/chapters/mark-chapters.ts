@@ -5,7 +5,7 @@ import { type ChapterForm, LEVEL, parseChapterForm } from "./chapter-forms.ts";
 import { findSequences } from "./chapter-sequences.ts";
 import { ACT_WORDS, UNNUMBERED_HEADINGS } from "./chapter-words.ts";
 import { joinTitlesBelow } from "./titles-below.ts";
-import { NO_TITLES, titleKey, type UnnumberedTitles } from "./unnumbered-titles.ts";
+import { deriveTitleKey, NO_TITLES, type UnnumberedTitles } from "./unnumbered-titles.ts";
 
 interface ChapterHeading {
   /** 1 for a part or a book, 2 for a chapter. */
@@ -65,11 +65,11 @@ function findLastOccurrences(
   { keys }: UnnumberedTitles,
 ): ReadonlySet<number> {
   const last = new Map<string, number>();
-  for (const [at, block] of blocks.entries()) {
+  for (const [blockIndex, block] of blocks.entries()) {
     if (keys.size === 0 || block.kind !== "paragraph" || block.text.length > 2 * MAX_HEADING_CODE_UNITS)
       continue;
-    const key = titleKey(block.text);
-    if (keys.has(key)) last.set(key, at);
+    const key = deriveTitleKey(block.text);
+    if (keys.has(key)) last.set(key, blockIndex);
   }
   return new Set(last.values());
 }

@@ -37,21 +37,21 @@ export function markUnderlined(text: string): string {
   if (!/^ *(?:={2}|-{3}|~{3}|\*{3})/m.test(text)) return text;
   const lines = text.split("\n").map((line) => line.trimEnd());
   const belowStars = lines.some((line) => /^\*{3,}$/.test(line)) ? 1 : 0;
-  const found = lines.map((line, at) => {
+  const found = lines.map((line, lineIndex) => {
     const wiki = WIKI_HEADING.exec(line)?.[1]?.length;
     if (wiki !== undefined) return wiki;
-    const mark = UNDERLINE.exec(lines[at + 1] ?? "")?.[1];
-    const isAlone = at === 0 || lines[at - 1] === "";
-    const isAsLong = Math.abs(line.length - (lines[at + 1] ?? "").length) <= SLACK_CODE_UNITS;
+    const mark = UNDERLINE.exec(lines[lineIndex + 1] ?? "")?.[1];
+    const isAlone = lineIndex === 0 || lines[lineIndex - 1] === "";
+    const isAsLong = Math.abs(line.length - (lines[lineIndex + 1] ?? "").length) <= SLACK_CODE_UNITS;
     if (mark === undefined || !isAlone || !isAsLong || !/^[\p{L}\p{N}]/u.test(line)) return 0;
     return mark === "*" ? 1 : (mark === "=" ? 1 : 2) + belowStars;
   });
   if (found.filter((level) => level > 0).length < MIN_UNDERLINED) return text;
   return lines
-    .map((line, at) => {
-      const level = found[at] ?? 0;
+    .map((line, lineIndex) => {
+      const level = found[lineIndex] ?? 0;
       if (level > 0) return markHeadingLine(level, WIKI_HEADING.exec(line)?.[2] ?? line);
-      return (found[at - 1] ?? 0) > 0 && UNDERLINE.test(line) ? "" : line;
+      return (found[lineIndex - 1] ?? 0) > 0 && UNDERLINE.test(line) ? "" : line;
     })
     .join("\n");
 }

@@ -35,20 +35,20 @@ function isTitle(block: SourceBlock | undefined): boolean {
 
 /** Joins each heading without a title, such as `Chapter 4`, with the title in the paragraph below the heading. */
 export function joinTitlesBelow(blocks: readonly SourceBlock[]): SourceBlock[] {
-  const bare = blocks.flatMap((block, at) => {
+  const bare = blocks.flatMap((block, blockIndex) => {
     const form = block.kind === "heading" ? parseChapterForm(collapseSpaces(block.text)) : null;
-    return form?.hasTitle === false ? [{ at, key: form.key }] : [];
+    return form?.hasTitle === false ? [{ index: blockIndex, key: form.key }] : [];
   });
   const isAbove = new Set<number>();
   for (const same of Map.groupBy(bare, ({ key }) => key).values()) {
-    const titled = same.filter(({ at }) => isTitle(blocks[at + 1]) && blocks[at + 2] !== undefined);
+    const titled = same.filter(({ index }) => isTitle(blocks[index + 1]) && blocks[index + 2] !== undefined);
     if (titled.length < Math.max(MIN_TITLES_BELOW, TITLES_BELOW_SHARE * same.length)) continue;
-    for (const { at } of titled) isAbove.add(at);
+    for (const { index } of titled) isAbove.add(index);
   }
-  return blocks.flatMap((block, at) => {
-    if (isAbove.has(at - 1)) return [];
-    const title = blocks[at + 1];
-    if (!isAbove.has(at) || block.kind !== "heading" || title?.kind !== "paragraph") return [block];
+  return blocks.flatMap((block, blockIndex) => {
+    if (isAbove.has(blockIndex - 1)) return [];
+    const title = blocks[blockIndex + 1];
+    if (!isAbove.has(blockIndex) || block.kind !== "heading" || title?.kind !== "paragraph") return [block];
     return [{ ...block, text: `${block.text}${HARD_BREAK}${title.text.trim()}` }];
   });
 }

@@ -36,7 +36,7 @@ interface Line {
 }
 
 /** Returns the form of a title for comparisons: small letters, no emphasis, no final mark. */
-export const titleKey = (text: string): string =>
+export const deriveTitleKey = (text: string): string =>
   collapseSpaces(text.replace(/[_*=#]+|[\u2028\n]/g, " "))
     .trim()
     .replace(/[.:。：]$/, "")
@@ -47,13 +47,13 @@ function findShortLines(text: string): Line[] {
   const all = text.split("\n");
   let offset = 0;
   let blankAbove = OTHER_BLANK_LINES;
-  for (const [at, line] of all.entries()) {
+  for (const [lineIndex, line] of all.entries()) {
     const isBlank = !/\S/.test(line);
     if (!isBlank && line.length <= MAX_TITLE_CODE_UNITS && hasWords(line)) {
-      const isAlone = (at === 0 || blankAbove > 0) && !/\S/.test(all[at + 1] ?? "");
+      const isAlone = (lineIndex === 0 || blankAbove > 0) && !/\S/.test(all[lineIndex + 1] ?? "");
       const isInCapitals = /\p{Lu}{2}/u.test(line) && !/\p{Ll}/u.test(line);
       const endsLikeText = NO_ENTRY_END.test(line);
-      lines.push({ key: titleKey(line), offset, blankAbove, isAlone, isInCapitals, endsLikeText });
+      lines.push({ key: deriveTitleKey(line), offset, blankAbove, isAlone, isInCapitals, endsLikeText });
     }
     blankAbove = isBlank ? blankAbove + 1 : 0;
     offset += line.length + 1;
@@ -63,7 +63,7 @@ function findShortLines(text: string): Line[] {
 
 /** Whether most titles have at least `minCodeUnits` of text below them. */
 function areFollowedByText(titles: readonly Line[], end: number, minCodeUnits: number): boolean {
-  const gaps = titles.map(({ offset }, at) => (titles[at + 1]?.offset ?? end) - offset);
+  const gaps = titles.map(({ offset }, titleIndex) => (titles[titleIndex + 1]?.offset ?? end) - offset);
   return gaps.filter((gap) => gap >= minCodeUnits).length > gaps.length / 2;
 }
 
@@ -71,7 +71,9 @@ function areFollowedByText(titles: readonly Line[], end: number, minCodeUnits: n
 function findListedTitles(lines: readonly Line[], end: number): Line[] {
   const start = 1 + lines.findIndex(({ key }) => CONTENTS_TITLES.has(key));
   if (start === 0) return [];
-  const lastAlone = new Map(lines.flatMap((line, at) => (line.isAlone ? [[line.key, at]] : [])));
+  const lastAlone = new Map(
+    lines.flatMap((line, lineIndex) => (line.isAlone ? [[line.key, lineIndex]] : [])),
+  );
   const found = new Map<string, number>();
   for (const [index, { key }] of lines.slice(start, start + MAX_CONTENTS_LINES).entries()) {
     const spellings = [key, key.replaceAll(AROUND_ENTRY, "")];
@@ -83,9 +85,9 @@ function findListedTitles(lines: readonly Line[], end: number): Line[] {
   const lastEntry = others.at(-1) ?? first;
   const titles = [...found.keys()]
     .map((entry) => lastAlone.get(entry) ?? 0)
-    .filter((at) => at > lastEntry)
+    .filter((lineIndex) => lineIndex > lastEntry)
     .sort((one, other) => one - other)
-    .flatMap((at) => lines[at] ?? []);
+    .flatMap((lineIndex) => lines[lineIndex] ?? []);
   const isTable = titles.length >= Math.max(MIN_TITLES, FOUND_SHARE * (lastEntry - first + 1));
   return isTable && areFollowedByText(titles, end, MIN_TEXT_BELOW_LISTED_CODE_UNITS) ? titles : [];
 }
@@ -104,7 +106,8 @@ function findSpacedTitles(lines: readonly Line[], end: number): Line[] {
       blankAbove >= (isInCapitals ? CAPITALS_BLANK_LINES : OTHER_BLANK_LINES),
   );
   const titles = apart.filter(
-    ({ offset }, at) => (apart[at + 1]?.offset ?? end) - offset > MIN_TEXT_BELOW_LISTED_CODE_UNITS,
+    ({ offset }, titleIndex) =>
+      (apart[titleIndex + 1]?.offset ?? end) - offset > MIN_TEXT_BELOW_LISTED_CODE_UNITS,
   );
   const isSequence =
     titles.length >= MIN_TITLES && areFollowedByText(titles, end, MIN_TEXT_BELOW_SPACED_CODE_UNITS);
@@ -112,7 +115,7 @@ function findSpacedTitles(lines: readonly Line[], end: number): Line[] {
 }
 
 export interface UnnumberedTitles {
-  /** The {@link titleKey} of each title; empty if there is no evidence for titles. */
+  /** The {@link deriveTitleKey} of each title; empty if there is no evidence for titles. */
   readonly keys: ReadonlySet<string>;
   /** Whether the titles were found through a table of contents, and not through the blank lines above them. */
   readonly areFromContents: boolean;

@@ -18,23 +18,23 @@ const CJK_OPENER = /[“‘「『（【《〈]/;
 const HIRAGANA = /[\u3041-\u309f]/;
 
 /** Consecutive terminators, and the closing marks after them. */
-interface End {
+interface SentenceEnd {
   readonly run: string;
   readonly closers: string;
   /** Index of the first terminator. */
-  readonly at: number;
+  readonly startIndex: number;
   /** Index after the closing marks. */
-  readonly after: number;
+  readonly endIndex: number;
 }
 
 /** Whether the sentence continues after a quotation, as in `「…。」と言った`. */
 const continuesAfterQuotation = (closers: string, next: string): boolean =>
   closers !== "" && HIRAGANA.test(next);
 
-function endsSentence(text: string, { run, closers, at, after }: End): boolean {
-  const next = getCharacterAt(text, after);
+function endsSentence(text: string, { run, closers, startIndex, endIndex }: SentenceEnd): boolean {
+  const next = getCharacterAt(text, endIndex);
   if (CJK_TERMINATOR.test(run)) return !continuesAfterQuotation(closers, next);
-  const isAmongCjk = isCjk(next) || isCjk(getCharacterBefore(text, at));
+  const isAmongCjk = isCjk(next) || isCjk(getCharacterBefore(text, startIndex));
   // In Chinese and Japanese, an ellipsis alone is usually a pause inside a sentence. It ends the sentence in two
   // places: before an opening quotation mark, and at the end of a quotation after which the sentence does not continue.
   if (/^…+$/.test(run) && isAmongCjk) {
@@ -42,11 +42,11 @@ function endsSentence(text: string, { run, closers, at, after }: End): boolean {
   }
   const hasSpace = /\s/.test(next);
   if (!hasSpace && !isCjk(next)) return false;
-  SPACE_AND_OPENERS.lastIndex = after;
+  SPACE_AND_OPENERS.lastIndex = endIndex;
   SPACE_AND_OPENERS.test(text);
   const first = getCharacterAt(text, SPACE_AND_OPENERS.lastIndex);
   if (/\p{Ll}/u.test(first) || continuesAfterQuotation(closers, next)) return false;
-  if (run === "." && !/[”’"'»]/.test(closers)) return !isAbbreviation(text, at, first);
+  if (run === "." && !/[”’"'»]/.test(closers)) return !isAbbreviation(text, startIndex, first);
   return true;
 }
 
@@ -64,10 +64,10 @@ export function findSentenceStarts(text: string): number[] {
     const first = starts.length;
     for (const match of line.matchAll(SENTENCE_END)) {
       const [all, run = "", closers = ""] = match;
-      const after = match.index + all.length;
-      if (after >= line.trimEnd().length) break;
-      if (!endsSentence(line, { run, closers, at: match.index, after })) continue;
-      const start = after + (/^\s*/.exec(line.slice(after))?.[0].length ?? 0);
+      const endIndex = match.index + all.length;
+      if (endIndex >= line.trimEnd().length) break;
+      if (!endsSentence(line, { run, closers, startIndex: match.index, endIndex })) continue;
+      const start = endIndex + (/^\s*/.exec(line.slice(endIndex))?.[0].length ?? 0);
       const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
       // Join text without words to the sentence after it.
       if (hasWords(line.slice(begun, start))) starts.push(offset + start);

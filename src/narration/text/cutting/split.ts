@@ -66,12 +66,12 @@ class UnitSequence {
     }
   }
 
-  speechMs(from: number, to: number): number {
+  measureSpeechMs(from: number, to: number): number {
     const last = to - 1;
     return (this.#msBefore[last] ?? 0) + (this.units[last]?.speechMs ?? 0) - (this.#msBefore[from] ?? 0);
   }
 
-  codePoints(from: number, to: number): number {
+  measureCodePoints(from: number, to: number): number {
     const last = to - 1;
     const end = (this.#codePointsBefore[last] ?? 0) + (this.units[last]?.codePoints ?? 0);
     return end - (this.#codePointsBefore[from] ?? 0);
@@ -101,14 +101,14 @@ function chooseCut(
   to: number,
   minMs: number,
 ): number | null {
-  const first = findFirst(from + 1, to, (cut) => sequence.speechMs(from, cut) >= minMs);
-  const end = findFirst(first, to, (cut) => sequence.speechMs(cut, to) < minMs);
+  const first = findFirst(from + 1, to, (cut) => sequence.measureSpeechMs(from, cut) >= minMs);
+  const end = findFirst(first, to, (cut) => sequence.measureSpeechMs(cut, to) < minMs);
   let lowestCost = Number.POSITIVE_INFINITY;
   for (let cut = first; cut < end && lowestCost > CUT_COST.paragraph; cut += 1) {
     lowestCost = Math.min(lowestCost, sequence.cutCosts[cut] ?? Number.POSITIVE_INFINITY);
   }
   const imbalance = (cut: number): number =>
-    Math.abs(sequence.speechMs(from, cut) - sequence.speechMs(cut, to));
+    Math.abs(sequence.measureSpeechMs(from, cut) - sequence.measureSpeechMs(cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
     if (sequence.cutCosts[cut] !== lowestCost) continue;
@@ -145,7 +145,8 @@ function chooseCuts(sequence: UnitSequence, unitHashes: UnitHashes, speed: numbe
   for (let range = openRanges.pop(); range !== undefined; range = openRanges.pop()) {
     const [from, to] = range;
     const fits =
-      sequence.speechMs(from, to) <= maxMs && sequence.codePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
+      sequence.measureSpeechMs(from, to) <= maxMs &&
+      sequence.measureCodePoints(from, to) <= MAX_PROMPT_CODE_POINTS;
     const cut = fits ? null : chooseCutRelaxingMinimum(sequence, unitHashes, from, to, speed);
     if (cut === null) starts.push(from);
     else openRanges.push([cut, to], [from, cut]);
@@ -176,7 +177,7 @@ export function splitIntoParts(paragraphs: readonly string[], speed: number): Pa
     const to = starts[index + 1] ?? units.length;
     return {
       text: joinRange(paragraphs, units.slice(from, to)),
-      speechMs: sequence.speechMs(from, to),
+      speechMs: sequence.measureSpeechMs(from, to),
       endsParagraph: units[to]?.paragraph !== units[to - 1]?.paragraph,
     };
   });

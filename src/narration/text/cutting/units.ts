@@ -67,7 +67,7 @@ function openQuotations(sentence: string): number {
 }
 
 /** Breaks paragraphs into ever smaller ranges until each fits. */
-class Breaker {
+class UnitSplitter {
   readonly units: Unit[] = [];
   readonly #paragraphs: readonly string[];
   readonly #max: SpokenSize;
@@ -78,7 +78,7 @@ class Breaker {
   }
 
   /** @param level the next way to divide, as an index of {@link BREAKERS} */
-  break(paragraph: number, start: number, end: number, cutCost: CutCost, level: number): void {
+  split(paragraph: number, start: number, end: number, cutCost: CutCost, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = measureSpoken(text, start, end);
     const breaker = BREAKERS[level];
@@ -95,7 +95,7 @@ class Breaker {
       const to = start + next;
       const last = findTrimmedEnd(text, from, to);
       const inner = innerCost === CUT_COST.sentence && depth > 0 ? CUT_COST.sentenceInQuotation : innerCost;
-      if (last > from) this.break(paragraph, from, last, from === start ? cutCost : inner, level + 1);
+      if (last > from) this.split(paragraph, from, last, from === start ? cutCost : inner, level + 1);
       if (innerCost === CUT_COST.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
       from = to;
     }
@@ -140,10 +140,10 @@ function flagAnnouncing(paragraphs: readonly string[]): boolean[] {
  * @param max maximum size of a unit, measured at speed 1
  */
 export function splitUnits(paragraphs: readonly string[], max: SpokenSize): Unit[] {
-  const breaker = new Breaker(paragraphs, max);
+  const breaker = new UnitSplitter(paragraphs, max);
   const flags = flagAnnouncing(paragraphs);
   for (const [index, text] of paragraphs.entries()) {
-    breaker.break(
+    breaker.split(
       index,
       0,
       text.length,

@@ -43,7 +43,7 @@ class MarkdownReader {
   readonly blocks: SourceBlock[] = [];
   readonly #skipped: SkippedList;
   /** Number of a list item, which is spoken before its first words. */
-  #number = "";
+  #itemNumber = "";
 
   constructor(skipped: SkippedList) {
     this.#skipped = skipped;
@@ -51,37 +51,39 @@ class MarkdownReader {
 
   read(tokens: readonly Token[]): void {
     for (const token of tokens) {
-      if (isLibraryToken(token)) this.#block(token);
+      if (isLibraryToken(token)) this.#addBlock(token);
       else this.#skipped.add("footnote", token.raw);
     }
   }
 
-  #block(token: MarkedToken): void {
+  #addBlock(token: MarkedToken): void {
     switch (token.type) {
       case "heading":
-        this.#heading(token);
+        this.#addHeading(token);
         break;
       case "paragraph":
       case "text":
-        this.#paragraph(this.#inline(token.tokens ?? []) || (token.tokens === undefined ? token.text : ""));
+        this.#addParagraph(
+          this.#inline(token.tokens ?? []) || (token.tokens === undefined ? token.text : ""),
+        );
         break;
       case "blockquote":
         this.read(token.tokens);
         break;
       case "list":
-        this.#list(token);
+        this.#addList(token);
         break;
       case "table":
-        this.#table(token);
+        this.#addTable(token);
         break;
       case "hr":
         this.blocks.push({ kind: "rule" });
         break;
       case "code":
-        this.#code(token);
+        this.#addCode(token);
         break;
       case "html":
-        this.#html(token.text);
+        this.#addHtml(token.text);
         break;
       default:
         // Drop white space and link definitions without a report, because readers do not see them.
@@ -89,53 +91,53 @@ class MarkdownReader {
     }
   }
 
-  #heading({ depth, tokens }: Tokens.Heading): void {
+  #addHeading({ depth, tokens }: Tokens.Heading): void {
     const text = this.#inline(tokens).replace(HEADING_ATTRIBUTES, "");
     this.blocks.push({ kind: "heading", level: depth, text });
   }
 
-  #paragraph(text: string): void {
+  #addParagraph(text: string): void {
     const spoken = text.replace(ALERT_MARK, (_, kind: string) => `${capitalize(kind)}: `);
     if (spoken.trim() === "") return;
-    this.blocks.push({ kind: "paragraph", text: this.#number + spoken });
-    this.#number = "";
+    this.blocks.push({ kind: "paragraph", text: this.#itemNumber + spoken });
+    this.#itemNumber = "";
   }
 
-  #list({ ordered, start, items }: Tokens.List): void {
+  #addList({ ordered, start, items }: Tokens.List): void {
     for (const [index, item] of items.entries()) {
-      this.#number = ordered ? `${Number(start) + index}. ` : "";
+      this.#itemNumber = ordered ? `${Number(start) + index}. ` : "";
       this.read(item.tokens);
     }
-    this.#number = "";
+    this.#itemNumber = "";
   }
 
-  #table({ header, rows }: Tokens.Table): void {
+  #addTable({ header, rows }: Tokens.Table): void {
     const cell = (tokens: Token[]): string => this.#inline(tokens).replaceAll(HARD_BREAK, " ").trim();
     const titles = header.map(({ tokens }) => cell(tokens));
-    if (rows.length === 0) this.#paragraph(titles.filter((title) => title !== "").join(", "));
+    if (rows.length === 0) this.#addParagraph(titles.filter((title) => title !== "").join(", "));
     for (const row of rows) {
       const pairs = row.map(({ tokens }, index) => {
         const [title = "", text] = [titles[index], cell(tokens)];
         return title === "" || text === "" ? text : `${title}: ${text}`;
       });
-      this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
+      this.#addParagraph(pairs.filter((pair) => pair !== "").join(", "));
     }
   }
 
   /**
    * Reads a block of code. If it is indented and not fenced, it may be text, such as a poem or a clause of a contract.
    */
-  #code({ codeBlockStyle, text }: Tokens.Code): void {
+  #addCode({ codeBlockStyle, text }: Tokens.Code): void {
     if (codeBlockStyle !== "indented" || !isTextNotCode(text)) this.#skipped.add("code", text);
     else if (isWrapped(text))
-      for (const paragraph of text.split(/\n\s*\n/)) this.#paragraph(paragraph.trim());
-    else this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
+      for (const paragraph of text.split(/\n\s*\n/)) this.#addParagraph(paragraph.trim());
+    else this.#addParagraph(text.trim().replaceAll("\n", HARD_BREAK));
   }
 
   /** Reports the words between tags as skipped. Drops tags and comments without a report. */
-  #html(html: string): void {
+  #addHtml(html: string): void {
     if (isWordsInBrackets(html.trim())) {
-      this.#paragraph(html.trim());
+      this.#addParagraph(html.trim());
       return;
     }
     const words = withoutComments(html).replace(/<[^<>]*>/g, " ");

@@ -38,7 +38,7 @@ export function withoutAozora(text: string, skipped: SkippedList): string {
   const hasNotes = text.includes("［＃");
   if (!hasNotes && !text.includes("《")) return text;
   if (!hasNotes && (text.match(RUBY)?.length ?? 0) < MIN_RUBY) return text;
-  const take =
+  const skipAs =
     (kind: "note" | "ebook_frame") =>
     (all: string): string => {
       skipped.add(kind, all.trim());
@@ -47,8 +47,8 @@ export function withoutAozora(text: string, skipped: SkippedList): string {
   const heading = (words: string, size: string): string =>
     markHeadingLine(HEADING_LEVELS[size] ?? 2, words.replace(EDITORIAL_NOTE, "").trim());
   return text
-    .replace(LEGEND, take("ebook_frame"))
-    .replace(COLOPHON, take("ebook_frame"))
+    .replace(LEGEND, skipAs("ebook_frame"))
+    .replace(COLOPHON, skipAs("ebook_frame"))
     .replace(RARE_RUBY, (all, reading: string) => {
       skipped.add("note", all);
       return reading;
@@ -63,7 +63,9 @@ export function withoutAozora(text: string, skipped: SkippedList): string {
       const [, before = "", size, after = ""] = line.includes("見出し］")
         ? (NAMED_HEADING.exec(line) ?? [])
         : [];
-      return size === undefined ? line.replace(EDITORIAL_NOTE, take("note")) : heading(before + after, size);
+      return size === undefined
+        ? line.replace(EDITORIAL_NOTE, skipAs("note"))
+        : heading(before + after, size);
     })
     .join("\n");
 }

@@ -20,8 +20,8 @@ const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
 /** Returns the separator between two cells: a comma, or only a space if the first cell ends with punctuation. */
-const chooseSeparator = (_: string, at: number, row: string): string =>
-  /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
+const chooseSeparator = (_: string, offset: number, row: string): string =>
+  /[,;:.!?]/.test(row.charAt(offset - 1)) ? " " : ", ";
 
 const isRuler = (line: string): boolean =>
   line.length <= MAX_LINE_CODE_UNITS &&

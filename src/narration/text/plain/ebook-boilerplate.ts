@@ -38,12 +38,12 @@ const readHeaderField = (header: string, name: string): string | null =>
     .trim() ?? null;
 
 /** Finds the line after a marker, given the line at which the marker begins. */
-function findLineAfterMarker(lines: readonly string[], at: number): number {
-  for (let line = at; line < Math.min(lines.length, at + MAX_MARKER_LINES); line += 1) {
-    if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > at || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
+function findLineAfterMarker(lines: readonly string[], lineIndex: number): number {
+  for (let line = lineIndex; line < Math.min(lines.length, lineIndex + MAX_MARKER_LINES); line += 1) {
+    if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > lineIndex || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
       return line + 1;
   }
-  return at + 1;
+  return lineIndex + 1;
 }
 
 /** Returns the book between two markers, without the names of its producers. */
@@ -92,12 +92,12 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
   let from = 0;
   let isBook = true;
   let hasMarker = false;
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at] ?? "";
+  for (let lineIndex = 0; lineIndex < lines.length; lineIndex += 1) {
+    const line = lines[lineIndex] ?? "";
     const isStart = BOOK_START.test(line);
     if (!isStart && !(isBook && BOOK_END.test(line))) continue;
-    const isShort = at - from <= MAX_FRAME_LINES;
-    const before = isShort || !isStart ? lines.slice(from, at).join("\n") : "";
+    const isShort = lineIndex - from <= MAX_FRAME_LINES;
+    const before = isShort || !isStart ? lines.slice(from, lineIndex).join("\n") : "";
     if (isStart) {
       const isHeader =
         isShort &&
@@ -110,11 +110,11 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
       if (before.trim() !== "") skipped.add("ebook_frame", before.trim());
       title ??= readHeaderField(before, "Title");
       author ??= readHeaderField(before, "Author");
-    } else books.push(extractBookText(lines.slice(from, at), skipped));
+    } else books.push(extractBookText(lines.slice(from, lineIndex), skipped));
     hasMarker = true;
     isBook = isStart;
-    from = findLineAfterMarker(lines, at);
-    at = from - 1;
+    from = findLineAfterMarker(lines, lineIndex);
+    lineIndex = from - 1;
   }
   if (!hasMarker) return none;
   const rest = lines.slice(from).join("\n");

@@ -26,17 +26,17 @@ export function withoutMailHeaders(text: string, skipped: SkippedList): string {
   const lines = text.split("\n");
   const keptLines: string[] = [];
   let isMail = false;
-  for (let at = 0; at < lines.length; ) {
-    const mayBeginHeader = at === 0 || (lines[at - 1] ?? "").trim() === "";
-    const end = mayBeginHeader ? endOfHeader(lines, at) : at;
-    if (end === at) {
-      keptLines.push(lines[at] ?? "");
-      at += 1;
+  for (let lineIndex = 0; lineIndex < lines.length; ) {
+    const mayBeginHeader = lineIndex === 0 || (lines[lineIndex - 1] ?? "").trim() === "";
+    const end = mayBeginHeader ? endOfHeader(lines, lineIndex) : lineIndex;
+    if (end === lineIndex) {
+      keptLines.push(lines[lineIndex] ?? "");
+      lineIndex += 1;
       continue;
     }
     isMail = true;
-    keptLines.push("", ...buildSpokenHeader(lines.slice(at, end), skipped), "");
-    at = end;
+    keptLines.push("", ...buildSpokenHeader(lines.slice(lineIndex, end), skipped), "");
+    lineIndex = end;
   }
   const words = keptLines.join("\n");
   return isMail ? words.replace(QUOTE_MARKS, "") : text;
@@ -44,16 +44,16 @@ export function withoutMailHeaders(text: string, skipped: SkippedList): string {
 
 /** Returns the index of the line after the header that begins at `from`; `from` if no header begins there. */
 function endOfHeader(lines: readonly string[], from: number): number {
-  let at = ENVELOPE_LINE.test(lines[from] ?? "") ? from + 1 : from;
-  const first = at;
+  let lineIndex = ENVELOPE_LINE.test(lines[from] ?? "") ? from + 1 : from;
+  const first = lineIndex;
   let technical = 0;
-  for (; at < lines.length; at += 1) {
-    const line = lines[at] ?? "";
+  for (; lineIndex < lines.length; lineIndex += 1) {
+    const line = lines[lineIndex] ?? "";
     const [, name] = HEADER_NAME.exec(line) ?? [];
     if (name !== undefined && TECHNICAL_FIELD.test(name)) technical += 1;
-    if (name === undefined && !(at > first && CONTINUATION_LINE.test(line))) break;
+    if (name === undefined && !(lineIndex > first && CONTINUATION_LINE.test(line))) break;
   }
-  return technical >= MIN_TECHNICAL_FIELDS ? at : from;
+  return technical >= MIN_TECHNICAL_FIELDS ? lineIndex : from;
 }
 
 /** Keeps sender, date and subject, each as a paragraph. */

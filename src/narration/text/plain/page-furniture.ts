@@ -38,7 +38,7 @@ const ENDS_CLAUSE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
 /** Whether the page numbers rise, and at least half of the steps are 1 or 2. */
-function isRising(pages: ReadonlyArray<{ readonly at: number; readonly page: number }>): boolean {
+function isRising(pages: ReadonlyArray<{ readonly lineIndex: number; readonly page: number }>): boolean {
   const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
   return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
 }
@@ -59,74 +59,84 @@ class PrintedText {
     this.#skipped = skipped;
   }
 
-  #drop(at: number): void {
-    this.#skipped.add("page_mark", (this.#lines[at] ?? "").trim());
-    this.#dropped.add(at);
+  #drop(lineIndex: number): void {
+    this.#skipped.add("page_mark", (this.#lines[lineIndex] ?? "").trim());
+    this.#dropped.add(lineIndex);
   }
 
   /** Finds the nearest line above or below that is not blank, at most `HEAD_DISTANCE` lines away. */
-  #neighbour(at: number, step: 1 | -1): number | null {
-    for (let index = at + step; Math.abs(index - at) <= HEAD_DISTANCE; index += step) {
+  #neighbour(lineIndex: number, step: 1 | -1): number | null {
+    for (let index = lineIndex + step; Math.abs(index - lineIndex) <= HEAD_DISTANCE; index += step) {
       if (!isBlank(this.#lines[index])) return index;
     }
     return null;
   }
 
-  #isAlone(at: number): boolean {
-    return [at - 1, at + 1].every((other) => isBlank(this.#lines[other]) || this.#dropped.has(other));
+  #isAlone(lineIndex: number): boolean {
+    return [lineIndex - 1, lineIndex + 1].every(
+      (other) => isBlank(this.#lines[other]) || this.#dropped.has(other),
+    );
   }
 
-  #interrupts(at: number): boolean {
-    const above = this.#neighbour(at, -1);
-    const below = this.#neighbour(at, 1);
+  #interrupts(lineIndex: number): boolean {
+    const above = this.#neighbour(lineIndex, -1);
+    const below = this.#neighbour(lineIndex, 1);
     if (above === null || below === null) return false;
     return !ENDS_CLAUSE.test(this.#lines[above] ?? "") && /^\s*\p{Ll}/u.test(this.#lines[below] ?? "");
   }
 
   dropPageNumbers(): void {
-    const namedPages: Array<{ at: number; page: number }> = [];
-    const bare: Array<{ at: number; page: number }> = [];
+    const namedPages: Array<{ lineIndex: number; page: number }> = [];
+    const bare: Array<{ lineIndex: number; page: number }> = [];
     const footers: number[] = [];
     const titled = new Map<string, number[]>();
-    for (const [at, line] of this.#lines.entries()) {
+    for (const [lineIndex, line] of this.#lines.entries()) {
       if (line.length > MAX_HEAD_CODE_UNITS + 20 || !/\d/.test(line)) continue;
       const page = NAMED_PAGE.exec(line)
         ?.slice(1)
         .find((number) => number !== undefined);
       const number = BARE_PAGE.exec(line)?.[1];
-      if (PAGE_FOOTER.test(line)) footers.push(at);
-      else if (page !== undefined) namedPages.push({ at, page: Number(page) });
-      else if (number !== undefined && isBlank(this.#lines[at - 1]) && isBlank(this.#lines[at + 1])) {
-        bare.push({ at, page: Number(number) });
+      if (PAGE_FOOTER.test(line)) footers.push(lineIndex);
+      else if (page !== undefined) namedPages.push({ lineIndex, page: Number(page) });
+      else if (
+        number !== undefined &&
+        isBlank(this.#lines[lineIndex - 1]) &&
+        isBlank(this.#lines[lineIndex + 1])
+      ) {
+        bare.push({ lineIndex, page: Number(number) });
       } else {
         const [, after, before] = TITLED_PAGE.exec(line) ?? [];
         const head = (after ?? before ?? "").trim();
-        if (/\p{Lu}{2}/u.test(head)) addTo(titled, head, at);
+        if (/\p{Lu}{2}/u.test(head)) addTo(titled, head, lineIndex);
       }
     }
-    if (footers.length >= MIN_NAMED_PAGES) for (const at of footers) this.#drop(at);
+    if (footers.length >= MIN_NAMED_PAGES) for (const lineIndex of footers) this.#drop(lineIndex);
     if (namedPages.length >= MIN_NAMED_PAGES && isRising(namedPages))
-      for (const { at } of namedPages) this.#drop(at);
-    const interrupting = bare.filter(({ at }) => this.#interrupts(at)).length;
+      for (const { lineIndex } of namedPages) this.#drop(lineIndex);
+    const interrupting = bare.filter(({ lineIndex }) => this.#interrupts(lineIndex)).length;
     if (bare.length >= MIN_BARE_PAGES && isRising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
-      for (const { at } of bare) this.#drop(at);
+      for (const { lineIndex } of bare) this.#drop(lineIndex);
     }
     for (const lines of titled.values()) {
-      const pages = lines.map((at) => ({ at, page: Number(/\d+/.exec(this.#lines[at] ?? "")?.[0]) }));
-      const inside = lines.filter((at) => this.#interrupts(at)).length;
+      const pages = lines.map((lineIndex) => ({
+        lineIndex,
+        page: Number(/\d+/.exec(this.#lines[lineIndex] ?? "")?.[0]),
+      }));
+      const inside = lines.filter((lineIndex) => this.#interrupts(lineIndex)).length;
       // Numbers that count up from 1 and interrupt no sentence are not page numbers. They belong to headings, such as
       // `SUMMARY OF LESSON 1`.
       const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
-      if (lines.length >= MIN_HEADS && isRising(pages) && !isCount) for (const at of lines) this.#drop(at);
+      if (lines.length >= MIN_HEADS && isRising(pages) && !isCount)
+        for (const lineIndex of lines) this.#drop(lineIndex);
     }
   }
 
   /** Drops running heads: text that recurs beside page numbers. */
   dropHeads(): void {
     const heads = new Map<string, number[]>();
-    for (const at of this.#dropped) {
+    for (const lineIndex of this.#dropped) {
       for (const step of [1, -1] as const) {
-        const near = this.#neighbour(at, step);
+        const near = this.#neighbour(lineIndex, step);
         const line = near === null ? "" : (this.#lines[near] ?? "").trim();
         if (near === null || line.length > MAX_HEAD_CODE_UNITS || !this.#isAlone(near)) continue;
         if (ENDS_CLAUSE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
@@ -134,7 +144,8 @@ class PrintedText {
         addTo(heads, key, near);
       }
     }
-    for (const lines of heads.values()) if (lines.length >= MIN_HEADS) for (const at of lines) this.#drop(at);
+    for (const lines of heads.values())
+      if (lines.length >= MIN_HEADS) for (const lineIndex of lines) this.#drop(lineIndex);
   }
 
   /**
@@ -144,8 +155,8 @@ class PrintedText {
   dropManualHeads(): string | null {
     const names = new Set(this.#lines.flatMap((line) => MANUAL_HEAD.exec(line)?.[1] ?? []));
     if (names.size === 0) return null;
-    for (const [at, line] of this.#lines.entries()) {
-      if (names.has(MANUAL_FOOT.exec(line.slice(-MAX_HEAD_CODE_UNITS))?.[1] ?? "")) this.#drop(at);
+    for (const [lineIndex, line] of this.#lines.entries()) {
+      if (names.has(MANUAL_FOOT.exec(line.slice(-MAX_HEAD_CODE_UNITS))?.[1] ?? "")) this.#drop(lineIndex);
     }
     return [...names][0] ?? null;
   }
@@ -155,8 +166,8 @@ class PrintedText {
     if (this.#dropped.size === 0) return this.#lines.join("\n");
     const keptLines: string[] = [];
     let hasGap = false;
-    for (const [at, line] of this.#lines.entries()) {
-      if (this.#dropped.has(at)) {
+    for (const [lineIndex, line] of this.#lines.entries()) {
+      if (this.#dropped.has(lineIndex)) {
         hasGap = true;
         continue;
       }

@@ -23,28 +23,28 @@ export function withoutCueTimes(text: string, skipped: SkippedList): string {
   const keptLines: string[] = [];
   let endsAt = 0;
   let last = "";
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at] ?? "";
+  for (let lineIndex = 0; lineIndex < lines.length; lineIndex += 1) {
+    const line = lines[lineIndex] ?? "";
     const times = parseCueTimes(line);
     if (times === null) {
-      const isBeforeTimes = parseCueTimes(lines[at + 1] ?? "") !== null;
+      const isBeforeTimes = parseCueTimes(lines[lineIndex + 1] ?? "") !== null;
       const isNumber = CUE_NUMBER_LINE.test(line) && isBeforeTimes;
-      const isName = line.trim() !== "" && (lines[at - 1] ?? "").trim() === "" && isBeforeTimes;
+      const isName = line.trim() !== "" && (lines[lineIndex - 1] ?? "").trim() === "" && isBeforeTimes;
       if (isNumber || isName) continue;
-      if (HEADER_LINE.test(line) && (at === 0 || (lines[at - 1] ?? "").trim() === "")) {
-        while ((lines[at + 1] ?? "").trim() !== "") at += 1;
+      if (HEADER_LINE.test(line) && (lineIndex === 0 || (lines[lineIndex - 1] ?? "").trim() === "")) {
+        while ((lines[lineIndex + 1] ?? "").trim() !== "") lineIndex += 1;
         continue;
       }
       keptLines.push(line);
       continue;
     }
     const words: string[] = [];
-    while ((lines[at + 1] ?? "").trim() !== "") {
-      at += 1;
-      words.push((lines[at] ?? "").replace(STYLE_TAGS, ""));
+    while ((lines[lineIndex + 1] ?? "").trim() !== "") {
+      lineIndex += 1;
+      words.push((lines[lineIndex] ?? "").replace(STYLE_TAGS, ""));
     }
     // Skip the blank line after a cue.
-    at += 1;
+    lineIndex += 1;
     skipped.add("time_code", line.trim());
     const isPause =
       last !== "" && ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS;

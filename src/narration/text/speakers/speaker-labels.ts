@@ -134,13 +134,14 @@ export class SpeakerLabels {
   /** @throws AudioError `invalid_request` for a name that cannot begin a line, or for two equal names */
   constructor(voices: SpeakersByName) {
     const speakers = new Map<string, Speaker>();
-    for (const [name, given] of Object.entries(voices)) {
+    for (const [name, voiceOrSpeaker] of Object.entries(voices)) {
       const key = deriveLabelKey(name);
       const rule = this.#findNameProblem(key);
       if (rule !== null) {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
       }
-      const { voice, speed, pitch, volume }: Speaker = typeof given === "string" ? { voice: given } : given;
+      const { voice, speed, pitch, volume }: Speaker =
+        typeof voiceOrSpeaker === "string" ? { voice: voiceOrSpeaker } : voiceOrSpeaker;
       // Use one speaker for all names with the same voice and settings, so that their words may be in one part.
       const settingsKey = JSON.stringify([voice, speed, pitch, volume]);
       const speaker = speakers.get(settingsKey) ?? { voice, speed, pitch, volume };
@@ -164,7 +165,7 @@ export class SpeakerLabels {
   }
 
   /** Whether a turn lasts until the next label, instead of to the end of its paragraph. */
-  get turnsContinue(): boolean {
+  get hasContinuingTurns(): boolean {
     return this.#turnsContinue;
   }
 
@@ -215,15 +216,15 @@ export class SpeakerLabels {
       return lines >= MIN_RECURRENCES && !this.#speakersByKey.has(this.#deriveKey(name));
     });
     let labelled = 0;
-    let all = 0;
+    let spokenParagraphCount = 0;
     for (const text of paragraphs) {
       if (BRACKETED_LINE.test(text) || PARENTHESISED_LINE.test(text)) continue;
       const { length } = this.#findLabel(text, true)?.label ?? "";
       if (length > 0 || VOICELESS_LABEL.test(text)) labelled += 1;
       // Do not count a paragraph that is only a label, because it belongs to the paragraph below.
-      if (length === 0 || text.slice(length).trim() !== "") all += 1;
+      if (length === 0 || text.slice(length).trim() !== "") spokenParagraphCount += 1;
     }
-    this.#turnsContinue = labelled >= MIN_LABELLED && labelled >= MIN_LABELLED_SHARE * all;
+    this.#turnsContinue = labelled >= MIN_LABELLED && labelled >= MIN_LABELLED_SHARE * spokenParagraphCount;
   }
 
   /**
@@ -245,15 +246,15 @@ export class SpeakerLabels {
         if (line.trim() !== "") skipped.add("direction", line.trim().replace(ITALIC_MARK, ""));
         continue;
       }
-      const found = index === 0 ? whole : this.#findLabel(line, false);
+      const lineLabel = index === 0 ? whole : this.#findLabel(line, false);
       const last = turns.at(-1);
-      if (found !== null) {
-        this.#speaking.add(found.key);
-        const entry = this.#speakersByKey.get(found.key);
+      if (lineLabel !== null) {
+        this.#speaking.add(lineLabel.key);
+        const entry = this.#speakersByKey.get(lineLabel.key);
         const isVoiceless = entry === undefined;
         turns.push({
           speaker: entry?.speaker ?? null,
-          text: isVoiceless ? line : this.#removeLabel(line, found, skipped),
+          text: isVoiceless ? line : this.#removeLabel(line, lineLabel, skipped),
           isLabelled: true,
         });
       } else if (
@@ -282,9 +283,9 @@ export class SpeakerLabels {
     ];
     return forms.reduce(
       (words, form) =>
-        words.replace(form, (direction, at: number) => {
+        words.replace(form, (direction, offset: number) => {
           // Keep a direction if the turn begins with it or has no other words.
-          if (!hasWords(words.replace(direction, "")) || at === 0) return direction;
+          if (!hasWords(words.replace(direction, "")) || offset === 0) return direction;
           skipped.add("direction", direction.replace(ITALIC_MARK, ""));
           return "";
         }),

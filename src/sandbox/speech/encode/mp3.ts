@@ -1,6 +1,6 @@
 /**
  * Encodes MP3 at a constant bitrate. The sound fills whole frames, so all players agree on its length. Players play the
- * encoder's delay as leading silence. To compensate, silence of at most the same length is cut from the beginning.
+ * encoder's delay as leading silence, so the samples' own leading silence is shortened by up to the same length.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
@@ -33,7 +33,7 @@ function readFrameBytesAt(bytes: Uint8Array, offset: number, sampleRate: SampleR
   return Math.floor(average) + paddingBytes;
 }
 
-/** Returns the first `frames` frames. The encoder produces one or two frames more than the samples need. */
+/** Returns the first `frames` frames. Drops the rest: one or two frames that the encoder adds at the end. */
 function takeFirstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate): Uint8Array {
   let end = 0;
   for (let frame = 0; frame < frames; frame++) end += readFrameBytesAt(bytes, end, sampleRate);
@@ -43,7 +43,7 @@ function takeFirstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRa
 
 /**
  * Counts the leading samples that are exactly 0, up to the length of the encoder's delay. These samples can be cut,
- * because players play the delay as silence.
+ * because players play the delay as silence in their place.
  */
 function countReplaceableSilence(samples: Float32Array): number {
   const loud = samples.findIndex((sample) => sample !== 0);
@@ -78,7 +78,7 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
  * Encodes samples as an MP3 file with an Info frame.
  *
  * @param samples mono, -1 to 1, at `sampleRate`
- * @returns the file, and the number of samples that players play, which includes the delay and fills the last frame
+ * @returns the file, and the number of samples that players play: the delay, the sound and the rest of the last frame
  */
 export async function encodeMp3(
   samples: Float32Array,

@@ -2,8 +2,8 @@
 import type { create } from "@alexanderolsen/libsamplerate-js";
 
 /**
- * All rates are multiples of this step, so that a block boundary falls on a whole sample at the old and at the new
- * rate.
+ * All rates are multiples of this step. So 0.01 s is a whole number of samples at every rate, and blocks can be cut
+ * between whole samples at the old and at the new rate.
  */
 export const RATE_STEP_HZ = 100;
 /**
@@ -12,8 +12,8 @@ export const RATE_STEP_HZ = 100;
  */
 const BLOCK_SECONDS = 8;
 /**
- * Seconds of extra input on both sides of a block, longer than the resampler's filter. The output of the extra input is
- * discarded.
+ * Seconds of input to add before and after a block: more than the resampler's filter needs. The output of the added
+ * input is discarded.
  */
 const CONTEXT_SECONDS = 0.1;
 

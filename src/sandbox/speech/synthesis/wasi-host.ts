@@ -137,27 +137,27 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
       }
       return ERRNO.success;
     },
-    clock_time_get(_clock: number, _precision: bigint, at: number): number {
-      view().setBigUint64(at, 0n, true);
+    clock_time_get(_clock: number, _precision: bigint, pointer: number): number {
+      view().setBigUint64(pointer, 0n, true);
       return ERRNO.success;
     },
-    fd_prestat_get(fd: number, at: number): number {
+    fd_prestat_get(fd: number, pointer: number): number {
       if (fd !== ROOT_FD) return ERRNO.badFile;
-      view().setUint32(at, 0, true);
-      view().setUint32(at + 4, 1, true);
+      view().setUint32(pointer, 0, true);
+      view().setUint32(pointer + 4, 1, true);
       return ERRNO.success;
     },
-    fd_prestat_dir_name(_fd: number, at: number): number {
-      view().setUint8(at, "/".charCodeAt(0));
+    fd_prestat_dir_name(_fd: number, pointer: number): number {
+      view().setUint8(pointer, "/".charCodeAt(0));
       return ERRNO.success;
     },
-    fd_fdstat_get(fd: number, at: number): number {
+    fd_fdstat_get(fd: number, pointer: number): number {
       const type =
         fd === ROOT_FD ? FILE_TYPE.directory : fd === FILE_FD ? FILE_TYPE.regular : FILE_TYPE.character;
-      view().setUint16(at, type, true);
-      view().setUint16(at + 2, 0, true);
-      view().setBigUint64(at + 8, ALL_RIGHTS, true);
-      view().setBigUint64(at + 16, ALL_RIGHTS, true);
+      view().setUint16(pointer, type, true);
+      view().setUint16(pointer + 2, 0, true);
+      view().setBigUint64(pointer + 8, ALL_RIGHTS, true);
+      view().setBigUint64(pointer + 16, ALL_RIGHTS, true);
       return ERRNO.success;
     },
     fd_fdstat_set_flags: (): number => ERRNO.success,

@@ -26,7 +26,7 @@ const LETTER_REPLACEMENTS: Readonly<Record<string, string>> = {
   ə: "a",
 };
 
-/** The replacement for any Latin letter that has neither an ASCII equivalent nor an entry in {@link LETTER_REPLACEMENTS}. */
+/** The replacement for a Latin letter that has no ASCII equivalent and no entry in {@link LETTER_REPLACEMENTS}. */
 const UNKNOWN_LETTER_REPLACEMENT = "a";
 
 /**

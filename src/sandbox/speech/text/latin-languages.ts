@@ -112,8 +112,8 @@ const DIGIT_WORDS: Readonly<Record<SpelledLanguage, readonly string[]>> = {
 
 /**
  * Matches Spanish and Portuguese words that are stressed on the last syllable. These words end in a consonant other
- * than n, s and m, or in an accented vowel. After the accented vowel, `o`, `n` or `s` may follow, as in `não` or
- * `inglés`.
+ * than n, s and m (`papel`), in an accented vowel (`café`), or in an accented vowel and an o (`não`). After each of
+ * these endings, an n or s may follow (`robots`, `inglés`).
  */
 const STRESSED_AT_END = /(?:[^aeiouáéíóúâêôãõnsm]|[áéíóúâêôã]o?)[ns]?$/u;
 

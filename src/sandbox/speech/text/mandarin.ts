@@ -70,8 +70,8 @@ const FINALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * For each initial of pinyin, the vowel that approximates a following i, as in `shi` or `zi`. After these initials, the
- * i is spoken as a syllabic consonant.
+ * The vowels that stand for an i after these initials of pinyin, as in `shi` or `zi`. In Mandarin this i is a syllabic
+ * consonant, which the vowel approximates.
  */
 const SYLLABIC_I_VOWELS: Readonly<Record<string, string>> = {
   zh: "er",
@@ -106,7 +106,7 @@ function toPinyinPhones(syllable: string): string {
 /** The phone of rare characters that have no known reading. */
 const UNKNOWN_CHARACTER = "ah";
 
-/** Converts Han characters to tokens: one for each character, because single syllables keep the pace even. */
+/** Converts Han characters to tokens. Each character is a token of its own, so that the pace of the speech is even. */
 export async function readHan(text: string): Promise<SpeechToken[]> {
   const { pinyin } = await import("pinyin-pro");
   const syllables = pinyin(text, { toneType: "none", type: "array", v: true });

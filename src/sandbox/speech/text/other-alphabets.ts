@@ -8,7 +8,7 @@ const CYRILLIC =
   "аaa бb вv гg дd еy-eh ёy-ow жzh зz иiy йy кk лl мm нn оao пp рr сs тt уuw фf хhh цt-s чch шsh щsh ыih эeh юy-uw яy-aa іiy їy-iy єy-eh ґg ўw јy љl-y њn-y џjh ћch ђjh ѓg ќk ѕd-z";
 const GREEK = "αaa βv γg δdh εeh ζz ηiy θth ιiy κk λl μm νn ξk-s οow πp ρr σs ςs τt υiy φf χhh ψp-s ωow";
 
-/** Parses entries such as `цt-s`: the letter, then its phones. */
+/** Parses entries such as `цt-s`: the letter `ц`, then its phones `t` and `s`, separated by a hyphen. */
 function buildLetterTable(entries: string): ReadonlyMap<string, string> {
   return new Map(entries.split(" ").map((entry) => [entry.slice(0, 1), entry.slice(1).replaceAll("-", " ")]));
 }
