@@ -18,8 +18,8 @@ const MARKER_STALE_AFTER_MS = 60_000;
 export const buildMarkerName = (tag: string): string => `${TEMPORARY_PREFIX}${tag}.name`;
 
 /**
- * How long after its last write a temporary file is removed even if its process may be alive, for example on another
- * machine. A running download writes at least once in two hours, so such a file is abandoned.
+ * A temporary file that was not written to for this long is removed, even if its process may be alive, for example on
+ * another machine. A running download writes more often, so such a file is abandoned.
  */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 

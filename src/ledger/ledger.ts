@@ -142,8 +142,9 @@ export class Ledger {
    * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose owner is a
    * dead process of this machine is taken over at once.
    *
-   * @param draft the record as last read. Old records of refused requests may have been deleted since then. In that
-   *   case, a draft without a task is written as a new record, without its earlier sends
+   * @param draft the record as last read. If the stored record is missing and the draft has no task, the draft is
+   *   written as a new record, without its earlier sends. The stored record is missing, for example, if its request was
+   *   refused long ago, because old refusals are deleted
    * @returns the stored record, and whether this process has the lease
    */
   async acquireLease(draft: RequestRecord): Promise<{ record: RequestRecord; isOurs: boolean }> {

@@ -88,7 +88,7 @@ export const requestRecordSchema = z.looseObject({
   fileName: z.string().nullable(),
   /** Whether lists show the record. Lists omit a part of a narration until a user requests the part directly. */
   isListed: z.boolean().default(true),
-  /** The existing file that this audio will replace; `null` if there is none, and after the audio was saved. */
+  /** The existing file that this audio will replace; `null` if no replacement is planned. */
   fileToReplace: fileToReplaceSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),

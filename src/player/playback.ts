@@ -6,7 +6,7 @@ export interface Playback {
   /**
    * Starts to play after `delaySeconds`. Does not start if `play` or `pause` is called during the delay.
    *
-   * @param startSeconds where to start, in seconds of the whole sound
+   * @param targetSeconds where to start, in seconds of the whole sound
    * @throws Error if the browser does not allow playing
    */
   play(targetSeconds: number, delaySeconds?: number): Promise<void>;

@@ -25,14 +25,15 @@ const RETRY_MS = 5_000;
  */
 const MIN_TRY_MS = 250;
 /**
- * How long after a reported outage each call makes only one short try. A tool call uses the ledger several times, and
- * would otherwise wait long each time.
+ * For this long after a reported outage, each call makes only one short try. Otherwise a tool call, which uses the
+ * ledger several times, would wait long each time.
  */
 const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;
 
 /**
- * `outage` reports a silent server after this time. A tool call that times out then states the outage as its reason.
+ * How long the server must be silent before `outage` returns an error. A tool call that times out after that names the
+ * outage as the reason.
  */
 const REPORT_OUTAGE_AFTER_MS = 500;
 
@@ -181,8 +182,8 @@ export class PostgresEngine implements SqlEngine {
     // Throw at once for a call that was already waiting when the server was reported as unreachable.
     if (isOutageKnown && askedAtMs <= this.#reportedAtMs)
       throw postgresError(this.description, this.#lastError);
-    // If the server has answered another call since this call was made, start the retry time at that answer. Before it,
-    // this call only waited for its turn.
+    // If the server has answered another call since this call was made, start the retry time at that answer. Until that
+    // answer, this call waited only for its turn, not for the server.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
     for (;;) {

@@ -32,7 +32,7 @@ interface ErrorDescription {
   /** The words of the message that follow the name of the database. */
   readonly messageAfterName: string;
   readonly remedy: string;
-  /** Whether the cause may pass within seconds, as a restart does. */
+  /** Whether the problem may end by itself within seconds, for example because the server is restarting. */
   readonly isTransient?: boolean;
   /** Whether the same call may succeed later; false if a person has to change something first. */
   readonly isRetryable?: boolean;

@@ -83,8 +83,8 @@ export function isRepeatedAdmission(
 
 /**
  * Checks in this order: record and lease, whether the submission is wanted, narration, budget, cooldown, rate,
- * concurrency slots. Only the last three return a time to wait. They come last, because a submission that is refused
- * for another reason need not wait.
+ * concurrency slots. Only the last three return a time to wait. They come last, so that a submission that will be
+ * refused does not wait first.
  */
 export function decideAdmission(
   request: SubmissionToAdmit,

@@ -39,8 +39,8 @@ export const selectLinePerRequest = (lines: readonly BillLine[], apiKeyId: strin
 
 /**
  * Sums the credits that count towards a narration's credit limit. For each request, one line of the bill counts: the
- * line of the API key in use if that line has credits, otherwise the line with the most credits. The key in use is
- * preferred, because an earlier key may belong to another account.
+ * line of the API key in use if that line has credits, otherwise the line with the most credits. The line of the key in
+ * use is preferred, because the line of an earlier key may show what another account paid.
  *
  * @param exceptRequestLookupKey the lookup key of the request that asks for admission. The sum leaves out this request;
  *   the caller adds its reservation

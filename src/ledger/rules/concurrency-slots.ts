@@ -5,8 +5,8 @@ import type { ConcurrencySlotState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A concurrency slot. A slot that was freed because its time was over has `state` `null`, but keeps `sinceSteadyMs`.
- * The kept time prevents later writes of the record from taking the slot again while the status is the same.
+ * A concurrency slot. If its time is over and it is freed, `state` becomes `null`, but `sinceSteadyMs` is kept. As long
+ * as the record's status stays the same, a later write that finds this time does not take the slot again.
  */
 export interface ConcurrencySlot {
   readonly state: ConcurrencySlotState | null;

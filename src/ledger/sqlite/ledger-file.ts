@@ -80,9 +80,9 @@ function tightenFile(file: string): void {
 }
 
 /**
- * Writes an empty ledger to a temporary file, and links the complete file to its path. An empty or truncated file at
- * the path is therefore damaged, because no unfinished file is ever linked. If two processes start together, both use
- * the file that was linked first.
+ * Writes an empty ledger to a temporary file, and links the complete file to its path. On file systems with hard links,
+ * the path therefore never holds an unfinished file: an empty or truncated file there is damaged. If two processes
+ * start together, both use the file that was linked first.
  */
 function createFile(sqlite: typeof NodeSqlite, file: string): void {
   const temporaryPath = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;

@@ -22,8 +22,8 @@ const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * How long a transaction may take before it counts as slow. Transactions block the process. After a slow transaction,
- * timers and other work may therefore run before each further transaction.
+ * How long a transaction may take before it counts as slow. After a slow transaction, the engine lets timers and other
+ * work run before each further transaction, because a transaction blocks the process.
  */
 const SLOW_MS = 100;
 /**
@@ -194,8 +194,8 @@ export class SqliteEngine implements SqlEngine {
         const connection = this.#open();
         const beganAtMs = performance.now();
         const result = work(connection);
-        // Keep the longest duration, not the last one, because it shows how long a flush takes. The last transaction
-        // may have needed no flush, but closing the file needs several.
+        // Keep the longest duration, because that shows how long a flush takes, and closing the file needs several
+        // flushes. The last transaction may have needed none.
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
         return result;
       } catch (error) {

@@ -95,8 +95,8 @@ export const deleteSpendStatement = (baseUrl: string, lastBucket: number): State
   sql("DELETE FROM agm_spend WHERE base_url = ? AND bucket <= ?", baseUrl, lastBucket);
 
 /**
- * Frees a concurrency slot whose time is over. Keeps the date of the slot. The date prevents later writes of the record
- * from taking the slot again while the record's status is the same.
+ * Frees a concurrency slot whose time is over. Keeps the date of the slot. As long as the record's status stays the
+ * same, a later write that finds this date does not take the slot again.
  */
 export const freeConcurrencySlotStatement = (apiKeyId: string, recordId: string): Statement =>
   sql(
@@ -106,8 +106,8 @@ export const freeConcurrencySlotStatement = (apiKeyId: string, recordId: string)
   );
 
 /**
- * Sets the date of a concurrency slot to now. Use it for a date in the future, which the slot has if the steady clock
- * has restarted since.
+ * Sets the date of a concurrency slot to now. Use this for a date in the future, because such a date was written before
+ * the steady clock restarted.
  */
 export const clampConcurrencySlotStatement = (
   apiKeyId: string,

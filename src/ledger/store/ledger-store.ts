@@ -314,7 +314,7 @@ export class LedgerStore {
   }
 }
 
-/** Saves another process's lease if the date of the lease was in the future and was set to now. */
+/** Saves another process's lease if `acquireLease` has changed its date, which was in the future, to now. */
 const saveClampedLeaseStatements = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLeaseStatement(recordKey, lease)];
 

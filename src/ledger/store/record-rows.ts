@@ -222,8 +222,8 @@ export function deleteRecordStatements(
   return [
     sql("DELETE FROM agm_records WHERE api_key_id = ? AND record_id = ?", key.apiKeyId, key.recordId),
     ...saveLookupKeysStatements(key, stored.lookupKeys, []),
-    // To keep the spend, leave the sums unchanged. But if another record names the same task, count that record's spend
-    // for the task from now on.
+    // To keep the spend, leave the sums unchanged, unless another record names the same task. In that case, the sums
+    // count the other record's spend from now on.
     ...(shouldKeepSpend && loaded.otherTaskClaims.length === 0
       ? []
       : saveSpendStatements(stored.baseUrl, loaded, null)),
