@@ -1,6 +1,6 @@
 /** Each citation of a document names a file and a heading that exist, in comments and in the documents. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -103,12 +103,29 @@ const missingNames = (text: string, words: ReadonlySet<string>): string[] =>
     .filter((name) => !words.has(name));
 
 /**
- * Returns the names that a page ascribes to a file, such as `ledger.ts` (`apply`), and that the file does not contain.
+ * Returns the names that a page ascribes to a file, and that the file does not contain. A page writes `ledger.ts`
+ * (`apply`), or gives the name and the file in the first two cells of a table.
  */
-const missingFromFile = (text: string, sources: ReadonlyMap<string, string>): string[] =>
-  [...text.matchAll(/`(?:[\w-]+\/)*([\w-]+\.ts)` \(`(\w+)`\)/g)]
-    .filter(([, file = "", name = ""]) => !new RegExp(`\\b${name}\\b`).test(sources.get(file) ?? ""))
-    .map(([citation]) => citation);
+function missingFromFile(text: string, sources: ReadonlyMap<string, string>): string[] {
+  const cited = [...text.matchAll(/`([\w/-]+\.ts)` \(`(\w+)`\)/g)].map(
+    ([citation, file = "", name = ""]) => ({ citation, files: [file], names: [name] }),
+  );
+  const rows = [...text.matchAll(/^\| (`[a-z]\w*`[^|]*) \| ([^|]*\.ts`) \|/gm)].map(
+    ([citation, first = "", second = ""]) => ({
+      citation,
+      files: [...second.matchAll(/`([\w/-]+\.ts)`/g)].map((match) => match[1] ?? ""),
+      names: [...first.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? ""),
+    }),
+  );
+  return [...cited, ...rows].flatMap(({ citation, files, names }) => {
+    // A page may leave out the first folders of a path.
+    const contents = [...sources]
+      .filter(([path]) => files.some((file) => `/${path}`.endsWith(`/${file}`)))
+      .map(([, content]) => content)
+      .join("\n");
+    return names.every((name) => new RegExp(`\\b${name}\\b`).test(contents)) ? [] : [citation];
+  });
+}
 
 /**
  * Section numbers, which can change: of a named document, of a section, or alone in brackets (0.1.0 is a version).
@@ -193,12 +210,26 @@ describe("citations", () => {
     expect(missingNames(text, new Set(["planByKind"]))).toEqual(missing);
   });
 
+  it.each([
+    ["`plan.ts` (`planAll`) plans", 0],
+    ["`plan.ts` (`planNothing`) plans", 1],
+    ["| `planAll` | `src/plan.ts` | plans |", 0],
+    ["| `planAll`, `load` | `src/plan.ts`, `src/load.ts` | loads |", 0],
+    ["| `planNothing` | `src/plan.ts` | plans |", 1],
+  ])("find a name that its file does not have: %s", (text, missing) => {
+    const sources = new Map([
+      ["src/plan.ts", "function planAll() {}"],
+      ["src/load.ts", "function load() {}"],
+      ["src/planning/empty-plan.ts", "function planNothing() {}"],
+    ]);
+    expect(missingFromFile(text, sources)).toHaveLength(missing);
+  });
+
   it("name functions and fields that the sources have", () => {
     const paths = ["src", "test", "bench", "scripts"].flatMap((folder) => filesIn(folder, ".ts"));
     const texts = paths.map(read);
-    // Only base names in `src` are unique. The pages give paths below `src`, some of them without folders.
     const inSrc = paths.filter((path) => path.startsWith("src"));
-    const sources = new Map(inSrc.map((path) => [basename(path), read(path)]));
+    const sources = new Map(inSrc.map((path) => [path, read(path)]));
     const words = new Set(texts.flatMap((source) => source.match(/[A-Za-z_$][\w$]*/g) ?? []));
     const pages = DOCUMENTS.filter(({ path }) => path !== "CHANGELOG.md");
     const missing = pages.flatMap(({ path, text }) =>
