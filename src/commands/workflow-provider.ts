@@ -1,9 +1,9 @@
 /** Builds the workflow on first use, for the configured service or a sandbox. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
+import { buildLedgerPath } from "../ledger/sqlite/ledger-path.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createRedact, type Redact } from "../redaction.ts";
@@ -84,7 +84,7 @@ export class WorkflowProvider {
     if (this.#opening !== undefined) return (await this.#opening).requests;
     const { issues, storeUrl, stateDir } = this.#config;
     const isHere = !this.#isSandbox && issues.length === 0 && storeUrl === null;
-    return isHere && stateDir !== null && existsSync(join(stateDir, "ledger.sqlite"))
+    return isHere && stateDir !== null && existsSync(buildLedgerPath(stateDir))
       ? await this.requests()
       : null;
   }

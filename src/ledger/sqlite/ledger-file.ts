@@ -13,16 +13,16 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
 import { describeSystemError } from "../../files/file-error.ts";
 import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../store/schema.ts";
+import { buildLedgerPath, LEDGER_FILE_NAME } from "./ledger-path.ts";
 import { damagedFileError, unusableFolderError } from "./sqlite-errors.ts";
 
 /** Marks the file as this program's ("AuGM"), so that the program never writes into another program's database. */
 export const APPLICATION_ID = 0x4175474d;
 
-export const LEDGER_FILE_NAME = "ledger.sqlite";
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
@@ -126,7 +126,7 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
  */
 export function prepareLedgerFile(sqlite: typeof NodeSqlite, stateDir: string): string {
   ensureFolder(stateDir);
-  const file = join(stateDir, LEDGER_FILE_NAME);
+  const file = buildLedgerPath(stateDir);
   if (!existsSync(file)) createFile(sqlite, file);
   if (statSync(file).size === 0) throw damagedFileError(file);
   tightenFile(file);

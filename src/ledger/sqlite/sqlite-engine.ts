@@ -1,6 +1,5 @@
 /** The ledger in a SQLite file. Opens the file on first use, runs transactions, and waits for other processes. */
 import { statSync } from "node:fs";
-import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as pause, setImmediate as yieldToOthers } from "node:timers/promises";
 import { z } from "zod";
@@ -9,7 +8,8 @@ import { AudioError } from "../../errors.ts";
 import type { Durability } from "../rules/durability.ts";
 import { SCHEMA_VERSION } from "../store/schema.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
-import { APPLICATION_ID, LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
+import { APPLICATION_ID, prepareLedgerFile } from "./ledger-file.ts";
+import { buildLedgerPath } from "./ledger-path.ts";
 import { loadSqlite } from "./load-sqlite.ts";
 import { foreignFileError, isBusy, otherSqliteSchemaError, sqliteError } from "./sqlite-errors.ts";
 import { findFolderWarnings } from "./unsafe-folder.ts";
@@ -135,7 +135,7 @@ export class SqliteEngine implements SqlEngine {
 
   constructor(options: SqliteEngineOptions) {
     this.#options = options;
-    this.#file = join(options.stateDir, LEDGER_FILE_NAME);
+    this.#file = buildLedgerPath(options.stateDir);
     this.description = `SQLite file ${this.#file}`;
   }
 
