@@ -22,7 +22,7 @@ import {
   readPlanArguments,
   toNarrateChanges,
 } from "../tools/narrate-input.ts";
-import { printable, printableJson } from "./printable.ts";
+import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readCommandInput } from "./read-command-input.ts";
 import { commandError } from "./terminal-messages.ts";
@@ -78,11 +78,11 @@ function describeFinished({ files, credits, isRepeat }: NarrationView): string {
 
 function report(view: NarrationView, asJson: boolean): void {
   if (asJson) {
-    process.stdout.write(`${printableJson(toStructured(view))}\n`);
+    process.stdout.write(`${renderTerminalJson(toStructured(view))}\n`);
     return;
   }
   const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
-  const beside = view.files.flatMap(({ captionsFile, srtFile = null, chaptersFile }) =>
+  const companionPaths = view.files.flatMap(({ captionsFile, srtFile = null, chaptersFile }) =>
     [captionsFile, srtFile, chaptersFile].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
   const head = view.status === "finished" ? describeFinished(view) : describeNarration(view);
@@ -90,12 +90,12 @@ function report(view: NarrationView, asJson: boolean): void {
   const chapters = formatChapterList(view);
   const lines = [
     ...paths,
-    ...(paths.length === 0 ? [] : beside),
+    ...(paths.length === 0 ? [] : companionPaths),
     head,
     ...(chapters === "" ? [] : [chapters]),
     ...(next === null ? [] : [next]),
   ];
-  process.stdout.write(`${lines.map(printable).join("\n")}\n`);
+  process.stdout.write(`${lines.map(escapeForTerminal).join("\n")}\n`);
 }
 
 /**
@@ -119,14 +119,14 @@ async function runNarration(
   const quiet = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
   const planned = await narrations.narrate(source, { ...changes, maxCredits: null }, quiet);
   if (changes.maxCredits === null) return planned;
-  const again = { kind: "narration", narrationId: planned.narrationId } as const;
+  const plannedSource = { kind: "narration", narrationId: planned.narrationId } as const;
   try {
     // Wait without a limit, because the command ends with the narration.
     const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
-    return await narrations.narrate(again, { ...changes, retakes: [] }, call);
+    return await narrations.narrate(plannedSource, { ...changes, retakes: [] }, call);
   } catch (error) {
     if (!signal.aborted) throw error;
-    return await narrations.narrate(again, { ...changes, maxCredits: null, retakes: [] }, quiet);
+    return await narrations.narrate(plannedSource, { ...changes, maxCredits: null, retakes: [] }, quiet);
   } finally {
     line.end();
   }

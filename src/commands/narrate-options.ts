@@ -43,8 +43,8 @@ export function parseNarrateCommand(args: readonly string[]): NarrateCommand {
   }
   if (values.retake !== undefined) {
     toolArgs["retakes"] = values.retake.map((retake) => {
-      const [which, quote] = parsePair("retake", retake);
-      const [take, speed] = which.split("@");
+      const [takeAndSpeed, quote] = parsePair("retake", retake);
+      const [take, speed] = takeAndSpeed.split("@");
       return speed === undefined ? { take, quote } : { take: take || "1", speed, quote };
     });
   }

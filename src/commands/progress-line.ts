@@ -1,5 +1,5 @@
 /** Shows the progress of a command: one line that is overwritten on a terminal, separate lines elsewhere. */
-import { printable } from "./printable.ts";
+import { escapeForTerminal } from "./escape-for-terminal.ts";
 
 const BAR_COLUMNS = 24;
 const FALLBACK_COLUMNS = 80;
@@ -32,11 +32,11 @@ export class ProgressLine {
     if (words === this.#shown) return;
     this.#shown = words;
     if (this.#screen.isTTY !== true) {
-      this.#screen.write(`${printable(words)}\n`);
+      this.#screen.write(`${escapeForTerminal(words)}\n`);
       return;
     }
     const room = (this.#screen.columns ?? FALLBACK_COLUMNS) - 1;
-    const line = withBar(printable(words)).slice(0, room);
+    const line = withBar(escapeForTerminal(words)).slice(0, room);
     this.#screen.write(`\r${line.padEnd(this.#columns)}`);
     this.#columns = line.length;
   }

@@ -23,7 +23,7 @@ import { buildTaskRow } from "../tools/list-tasks.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { renderListedNarration } from "../tools/narration-row.ts";
 import { configurationError, requireOutputDir } from "./configuration-error.ts";
-import { printable, printableJson } from "./printable.ts";
+import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
 
@@ -51,7 +51,7 @@ function describe(row: Row): string {
     `    ${JSON.stringify(row.prompt_excerpt)}`,
     row.audio_path === undefined ? `    next: ${row.next_step}` : `    ${row.audio_path}`,
   ];
-  return lines.map(printable).join("\n");
+  return lines.map(escapeForTerminal).join("\n");
 }
 
 function describeNarration(row: ListedNarration): string {
@@ -62,7 +62,7 @@ function describeNarration(row: ListedNarration): string {
     `    ${JSON.stringify(title)}`,
     ...(paths.length === 0 ? [`    next: ${describeNextStep(row)}`] : paths.map((path) => `    ${path}`)),
   ];
-  return lines.map(printable).join("\n");
+  return lines.map(escapeForTerminal).join("\n");
 }
 
 function buildPageEntry(task: ListedRequest): PageEntry {
@@ -154,7 +154,10 @@ async function readListing(limit: number): Promise<Listing> {
       })),
     ].sort((a, b) => b.atMs - a.atMs);
     const otherBaseUrls = allEntries.length === 0 ? await ledger.store.recordSearch.findOtherBaseUrls() : [];
-    return { entries: allEntries, emptyMessage: printable(describeNoRequests(serviceAccess, otherBaseUrls)) };
+    return {
+      entries: allEntries,
+      emptyMessage: escapeForTerminal(describeNoRequests(serviceAccess, otherBaseUrls)),
+    };
   } finally {
     await ledger.store.close();
   }
@@ -174,12 +177,14 @@ export async function runTasksCommand(asJson: boolean, htmlFile?: string): Promi
     if (htmlFile !== undefined) {
       const pageEntries = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
       const page = renderAudioPage(pageEntries, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
-      process.stdout.write(`Written: ${printable(await writeGeneratedPage(htmlFile, TASKS_MARKER, page))}\n`);
+      process.stdout.write(
+        `Written: ${escapeForTerminal(await writeGeneratedPage(htmlFile, TASKS_MARKER, page))}\n`,
+      );
       return;
     }
     const rows = entries.map(({ row }) => row);
     const human = rows.length === 0 ? emptyMessage : entries.map(({ words }) => words).join("\n");
-    process.stdout.write(`${asJson ? printableJson({ tasks: rows, count: rows.length }) : human}\n`);
+    process.stdout.write(`${asJson ? renderTerminalJson({ tasks: rows, count: rows.length }) : human}\n`);
   } catch (error) {
     if (error instanceof AudioError) throw commandError(error, createRedact(findSecrets(process.env)));
     throw error;

@@ -10,7 +10,7 @@ import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import type { Requests } from "../requests/requests.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
-import { printable } from "./printable.ts";
+import { escapeForTerminal } from "./escape-for-terminal.ts";
 import { type PageEntry, renderAudioPage, VOICES_MARKER } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
@@ -49,7 +49,7 @@ async function sampleOfVoice(requests: Requests, voice: Voice, makesSamples: boo
 
 function formatLine({ voice, path, error }: VoiceSample): string {
   const state = path ?? error?.message ?? "no sample here";
-  return printable(`${voice.id}: ${state}`);
+  return escapeForTerminal(`${voice.id}: ${state}`);
 }
 
 const buildPageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
@@ -96,7 +96,7 @@ export async function runVoicesCommand({ makesSamples, htmlFile }: VoicesCommand
         title: "Voices",
       });
       process.stdout.write(
-        `Written: ${printable(await writeGeneratedPage(htmlFile, VOICES_MARKER, page))}\n`,
+        `Written: ${escapeForTerminal(await writeGeneratedPage(htmlFile, VOICES_MARKER, page))}\n`,
       );
     }
     return voiceSamples.some(({ error }) => error !== null) ? 1 : 0;

@@ -26,9 +26,9 @@ export function readStoreUrl(reader: SettingsReader): string | null {
 }
 
 export function readProxy(reader: SettingsReader): ProxySettings {
-  const either = (upper: string): string | undefined =>
+  const readEitherCase = (upper: string): string | undefined =>
     reader.readText(upper) ?? reader.readText(upper.toLowerCase());
-  const httpsProxy = either("HTTPS_PROXY") ?? either("HTTP_PROXY");
+  const httpsProxy = readEitherCase("HTTPS_PROXY") ?? readEitherCase("HTTP_PROXY");
   if (httpsProxy !== undefined && !/^https?:\/\/./.test(URL.canParse(httpsProxy) ? httpsProxy : "")) {
     reader.addIssue(
       "HTTPS_PROXY",
@@ -37,5 +37,5 @@ export function readProxy(reader: SettingsReader): ProxySettings {
     );
     return { httpsProxy: undefined, noProxy: undefined };
   }
-  return { httpsProxy, noProxy: either("NO_PROXY") };
+  return { httpsProxy, noProxy: readEitherCase("NO_PROXY") };
 }

@@ -13,23 +13,29 @@ export interface PathSettingResult {
 
 export function readPathSetting({ env, platform, home }: ConfigSource, variable: string): PathSettingResult {
   const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
-  const no = (message: string, fix: string): PathSettingResult => ({
+  const buildIssueResult = (message: string, fix: string): PathSettingResult => ({
     path: null,
     issue: { variable, message, fix },
   });
   const text = readVariable(env, variable);
   if (text === undefined) {
     const lack = describeHomeIssue(env, platform);
-    return no(`${variable} is not set, and there is no default: ${lack}.`, `Set ${variable} to ${kind}.`);
+    return buildIssueResult(
+      `${variable} is not set, and there is no default: ${lack}.`,
+      `Set ${variable} to ${kind}.`,
+    );
   }
   const path = resolveAbsolutePath(text, home, platform);
   if (path !== null) return { path, issue: null };
   const statement = `${variable} is ${JSON.stringify(text)}`;
   if (/^~(?:[/\\]|$)/.test(text) && home === null) {
     const lack = describeHomeIssue(env, platform);
-    return no(`${statement}, but there is nothing to take for ~: ${lack}.`, `Set ${variable} to ${kind}.`);
+    return buildIssueResult(
+      `${statement}, but there is nothing to take for ~: ${lack}.`,
+      `Set ${variable} to ${kind}.`,
+    );
   }
-  return no(
+  return buildIssueResult(
     `${statement}, which is not ${kind}.`,
     `Set ${variable} to ${kind}, or to one that starts with ~/.`,
   );

@@ -7,10 +7,10 @@ import { readSmallFile } from "./small-file.ts";
 const MAX_RULES = 500;
 const MAX_WORD_CODE_UNITS = 200;
 
-const word = z.string().min(1).max(MAX_WORD_CODE_UNITS);
+const wordSchema = z.string().min(1).max(MAX_WORD_CODE_UNITS);
 const spelling = z.string().max(MAX_WORD_CODE_UNITS).regex(/\S/);
 const rulesFile = z.record(
-  word,
+  wordSchema,
   z.union([spelling, z.strictObject({ say: spelling, language: z.enum(LANGUAGES).optional() })]),
 );
 
@@ -52,5 +52,8 @@ export function readPronunciations(path: string): LoadedPronunciations | string 
     return { word: ruleWord, say, language };
   });
   if (rules.length > MAX_RULES) return `has ${rules.length} rules; at most ${MAX_RULES} are taken`;
-  return { rules, unmatchableWords: rules.map((rule) => rule.word).filter((its) => !canMatchText(its)) };
+  return {
+    rules,
+    unmatchableWords: rules.map((rule) => rule.word).filter((ruleWord) => !canMatchText(ruleWord)),
+  };
 }

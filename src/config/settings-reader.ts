@@ -77,5 +77,5 @@ export class SettingsReader {
 }
 
 /** Returns a check that accepts numbers from `minimum` to `maximum`, both included. */
-export const isBetween = (minimum: number, maximum: number) => (value: number) =>
+export const createRangeCheck = (minimum: number, maximum: number) => (value: number) =>
   value >= minimum && value <= maximum;

@@ -6,7 +6,7 @@ import { deriveDefaultStateDir } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";
 import { readProxy } from "./connections.ts";
 import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts";
-import { isBetween, type SettingsReader } from "./settings-reader.ts";
+import { createRangeCheck, type SettingsReader } from "./settings-reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
 /**
@@ -55,7 +55,12 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
     pronunciations: readFileSetting(reader, "AUDIO_PRONUNCIATIONS", readPronunciations, NO_PRONUNCIATIONS),
     captions: reader.readChoice("AUDIO_CAPTIONS", CAPTION_FILES) ?? "vtt",
     resourceLinks: reader.readChoice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",
-    waitSeconds: reader.readNumber("AUDIO_WAIT_SECONDS", 45, isBetween(0, 3600), "a number from 0 to 3600"),
+    waitSeconds: reader.readNumber(
+      "AUDIO_WAIT_SECONDS",
+      45,
+      createRangeCheck(0, 3600),
+      "a number from 0 to 3600",
+    ),
     pollIntervalSeconds: readPollInterval(reader, isLoopback),
     creditBudget: readBudget(reader),
     logLevel: reader.readChoice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
@@ -65,7 +70,7 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
 
 function readTimeScale(reader: SettingsReader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
-  const timeScale = reader.readNumber(name, 1, isBetween(0.001, 1), "a number from 0.001 to 1");
+  const timeScale = reader.readNumber(name, 1, createRangeCheck(0.001, 1), "a number from 0.001 to 1");
   // If the address of the service is unknown (null), accept any time scale here, because the address itself is reported
   // as an issue.
   if (timeScale !== 1 && isLoopback === false) {
@@ -77,7 +82,7 @@ function readTimeScale(reader: SettingsReader, isLoopback: boolean | null): numb
 function readPollInterval(reader: SettingsReader, isLoopback: boolean | null): number {
   const shortest = isLoopback === false ? POLL_INTERVAL_SECONDS : 0.01;
   const rule = `a number from ${shortest} to 3600${isLoopback ? "" : " (shorter ones only for a service on this machine)"}`;
-  const accepts = isBetween(shortest, 3600);
+  const accepts = createRangeCheck(shortest, 3600);
   return reader.readNumber("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
 }
 

@@ -1,5 +1,5 @@
 /** Finds misspelt settings, because they silently leave the default in effect (docs/reference.md, Configuration). */
-import { editDistance } from "../contract/edit-distance.ts";
+import { computeEditDistance } from "../contract/edit-distance.ts";
 import { type Environment, readVariable } from "../environment.ts";
 
 /**
@@ -37,7 +37,7 @@ export function findUnknownVariables(env: Environment, settingNames: ReadonlySet
 function findNearest(name: string, settingNames: ReadonlySet<string>): string | null {
   const [best] = [...settingNames]
     .filter((setting) => setting.startsWith("AUDIO_"))
-    .map((setting) => ({ setting, distance: editDistance(name.slice(0, 64), setting) }))
+    .map((setting) => ({ setting, distance: computeEditDistance(name.slice(0, 64), setting) }))
     .filter(({ distance }) => distance <= MAX_EDIT_DISTANCE)
     .sort((a, b) => a.distance - b.distance);
   return best?.setting ?? null;

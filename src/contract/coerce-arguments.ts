@@ -19,7 +19,7 @@ const VALUES_BY_NAME: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Parses a list or an object that was sent as JSON text. Returns any other text unchanged. */
-function listIn(text: string): unknown {
+function parseJsonText(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : text;
@@ -51,7 +51,7 @@ export function convertValue(value: unknown, schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodOptional) return convertValue(value, schema.unwrap());
   if (schema instanceof z.ZodPipe) return convertValue(value, schema.out);
   if (schema instanceof z.ZodArray) {
-    const list = typeof value === "string" ? listIn(value) : value;
+    const list = typeof value === "string" ? parseJsonText(value) : value;
     return Array.isArray(list) ? list.map((each) => convertValue(each, schema.element)) : list;
   }
   if (schema instanceof z.ZodObject) return coerceArguments(value, schema);
@@ -67,8 +67,8 @@ export function coerceArguments(args: unknown, known: z.ZodObject): unknown {
   const entries = Object.entries(args).flatMap(([name, value]): Array<[string, unknown]> => {
     if (!Object.hasOwn(known.shape, name)) return [[name, value]];
     const schema: z.core.$ZodType = known.shape[name];
-    const isLeftOut = value === null || (value === "" && schema instanceof z.ZodOptional);
-    return isLeftOut ? [] : [[name, convertValue(value, schema)]];
+    const isOmitted = value === null || (value === "" && schema instanceof z.ZodOptional);
+    return isOmitted ? [] : [[name, convertValue(value, schema)]];
   });
   return Object.fromEntries(entries);
 }

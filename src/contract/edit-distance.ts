@@ -1,7 +1,7 @@
 /** Measures how similar two names are. */
 
 /** Counts the letters to change, add or remove to make two names equal (Levenshtein distance). */
-export function editDistance(a: string, b: string): number {
+export function computeEditDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row += 1) {
     const current = [row];

@@ -1,5 +1,5 @@
 /** Suggests voices with similar names. Names with the same beginning count as most similar. */
-import { editDistance } from "./edit-distance.ts";
+import { computeEditDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
 /**
@@ -23,7 +23,7 @@ function measureSimilarity(wanted: string, { id, name }: Voice): Similarity {
   const alone = name.toLowerCase().replaceAll(" ", "_");
   return {
     beginning: Math.max(measureCommonBeginning(wanted, alone), measureCommonBeginning(wanted, id)),
-    distance: Math.min(editDistance(wanted, alone), editDistance(wanted, id)),
+    distance: Math.min(computeEditDistance(wanted, alone), computeEditDistance(wanted, id)),
   };
 }
 

@@ -13,7 +13,7 @@ const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 /** Time limit of a save request. It leaves a person time to choose a folder. */
 const SAVE_TIMEOUT_MS = 300_000;
 
-async function toBase64({ uri, sizeBytes }: AudioFile): Promise<string> {
+async function readAsBase64({ uri, sizeBytes }: AudioFile): Promise<string> {
   const bytes = await createPieceLoader(uri, sizeBytes).read(0, sizeBytes);
   const parts: string[] = [];
   // Encode a multiple of three bytes at a time, so that the base64 strings can be joined.
@@ -37,7 +37,7 @@ async function save(audioFile: AudioFile): Promise<void> {
     if (sizeBytes > MAX_SAVED_BYTES) throw new HostError("The file is too large to be handed over here.");
     const uri = `file:///${encodeURIComponent(getFileName(path))}`;
     const mimeType = format === "pcm" ? "application/octet-stream" : MIME_TYPES[format];
-    const resource = { uri, mimeType, blob: await toBase64(audioFile) };
+    const resource = { uri, mimeType, blob: await readAsBase64(audioFile) };
     const answer = await requestHost(
       "ui/download-file",
       { contents: [{ type: "resource", resource }] },

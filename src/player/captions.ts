@@ -23,18 +23,18 @@ export function parseCues(file: string): Cue[] {
     .slice(0, 20_000)
     .flatMap((block) => {
       const lines = block.split("\n");
-      const timesLine = lines.findIndex((line) => TIMES_LINE.test(line));
-      const times = TIMES_LINE.exec(lines[timesLine] ?? "");
+      const timesLineIndex = lines.findIndex((line) => TIMES_LINE.test(line));
+      const times = TIMES_LINE.exec(lines[timesLineIndex] ?? "");
       if (times === null) return [];
-      const cueLines = lines
-        .slice(timesLine + 1)
+      const cueText = lines
+        .slice(timesLineIndex + 1)
         .join(" ")
         .replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
       return [
         {
           startSeconds: parseSeconds(times[1], times[2], times[3]),
           endSeconds: parseSeconds(times[4], times[5], times[6]),
-          text: parseText(cueLines, 300),
+          text: parseText(cueText, 300),
         },
       ];
     });
@@ -68,21 +68,21 @@ export function parseParts(table: string): PartRow[] {
     .slice(0, 2000)
     .map((line) => {
       const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
-      const [, number = "", status = "", , , , , , said = ""] = cells;
-      return { number, status: parseText(status, 20), text: parseText(said, 100) };
+      const [, number = "", status = "", , , , , , textCell = ""] = cells;
+      return { number, status: parseText(status, 20), text: parseText(textCell, 100) };
     });
 }
 
 /**
  * Returns the index of the last chapter or sentence that begins at or before a time; -1 if there is none.
  *
- * @param marks chapters or sentences, sorted by time
+ * @param labels chapters or sentences, sorted by time
  */
-export function findIndexAt(marks: readonly TimedLabel[], seconds: number): number {
-  let [low, high] = [0, marks.length];
+export function findIndexAt(labels: readonly TimedLabel[], seconds: number): number {
+  let [low, high] = [0, labels.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((marks[middle]?.startSeconds ?? 0) <= seconds + 0.01) low = middle + 1;
+    if ((labels[middle]?.startSeconds ?? 0) <= seconds + 0.01) low = middle + 1;
     else high = middle;
   }
   return low - 1;

@@ -6,8 +6,8 @@
  * @throws Error if the page lacks it
  */
 export function getElementOfType<T extends Element>(selector: string, kind: new () => T): T {
-  const found = document.querySelector(selector);
-  if (found instanceof kind) return found;
+  const element = document.querySelector(selector);
+  if (element instanceof kind) return element;
   throw new Error(`no ${selector}`);
 }
 

@@ -8,7 +8,7 @@ export const ANSWER_TIMEOUT_MS = 10_000;
 export class HostError extends Error {}
 
 /** Thrown if the host can read resources, but the file is missing or has changed. */
-export class GoneError extends HostError {
+export class FileGoneError extends HostError {
   constructor() {
     super("The file was moved, deleted or changed.");
   }
@@ -32,12 +32,12 @@ let hostCapabilities: Fields = {};
 export const isSupported = (method: HostMethod): boolean =>
   hostCapabilities[CAPABILITY_BY_METHOD[method][0]] !== undefined;
 
-interface Waiting {
+interface PendingRequest {
   resolve(value: Fields): void;
   reject(error: HostError): void;
 }
 
-const waiting = new Map<number, Waiting>();
+const pendingRequests = new Map<number, PendingRequest>();
 let lastId = 0;
 
 const post = (message: Fields): void => window.parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
@@ -47,16 +47,16 @@ export const notify = (method: string, params: Fields = {}): void => post({ meth
 const send = (method: string, params: Fields, timeoutMs: number): Promise<Fields> =>
   new Promise((resolve, reject) => {
     lastId += 1;
-    const number = lastId;
+    const requestId = lastId;
     const finish = (): void => {
       clearTimeout(timer);
-      waiting.delete(number);
+      pendingRequests.delete(requestId);
     };
     const timer = setTimeout(() => {
       finish();
       reject(new HostError("The chat does not answer."));
     }, timeoutMs);
-    waiting.set(number, {
+    pendingRequests.set(requestId, {
       resolve: (value) => {
         finish();
         resolve(value);
@@ -66,7 +66,7 @@ const send = (method: string, params: Fields, timeoutMs: number): Promise<Fields
         reject(error);
       },
     });
-    post({ id: number, method, params });
+    post({ id: requestId, method, params });
   });
 
 /**
@@ -108,7 +108,7 @@ export async function callTool(name: string, args: Fields, timeoutMs?: number): 
 
 const toHostError = ({ code, message }: Fields): HostError =>
   GONE_CODES.includes(Number(code))
-    ? new GoneError()
+    ? new FileGoneError()
     : new HostError(parseText(message) || "The chat refused.");
 
 /**
@@ -124,7 +124,7 @@ export function listen(handlers: Readonly<Record<string, (params: Fields) => voi
     if (message["jsonrpc"] !== "2.0") return;
     const { id, method } = message;
     if (typeof method !== "string") {
-      const pending = typeof id === "number" ? waiting.get(id) : undefined;
+      const pending = typeof id === "number" ? pendingRequests.get(id) : undefined;
       if (message["error"] === undefined) pending?.resolve(parseFields(message["result"]));
       else pending?.reject(toHostError(parseFields(message["error"])));
       return;

@@ -1,21 +1,21 @@
 /** Shows a tool's result in the chat and plays its audio. Loads nothing from a network; talks to its host only. */
 import { askAssistant, connectActions } from "./actions.ts";
+import { CompanionLists } from "./companion-lists.ts";
 import { getButton, getElement, getElementOfType, makeElement, showStatus } from "./elements.ts";
 import {
   ANSWER_TIMEOUT_MS,
   callTool,
   connectToHost,
-  GoneError,
+  FileGoneError,
   HostError,
   isSupported,
   listen,
   notify,
 } from "./host.ts";
-import { Marks } from "./marks.ts";
 import { openAudioFile } from "./open-audio-file.ts";
 import { parseFields, parseText } from "./parse-fields.ts";
 import { isRunning, pollUntilEnded } from "./poll-task.ts";
-import { DamagedError, type SegmentReader } from "./segment-reader.ts";
+import { DamagedFileError, type SegmentReader } from "./segment-reader.ts";
 import {
   type AudioFile,
   formatClock,
@@ -36,12 +36,12 @@ const player = new SoundPlayer({
   onChange: () => {
     showTransport(player, wave);
     if (player.isPlaying && getElement("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
-    marks.show(player.position);
+    companionLists.show(player.position);
   },
   onSegment: (segment) => void wave.add(segment, player.seconds),
   onError: showError,
 });
-const marks = new Marks((seconds) => void player.seek(seconds));
+const companionLists = new CompanionLists((seconds) => void player.seek(seconds));
 
 let shownResult: ShownResult | null = null;
 /** The result that the page shows, as JSON. */
@@ -58,15 +58,15 @@ function showError(error: unknown): void {
     showStatus(PRESS_PLAY_AGAIN);
     return;
   }
-  const isOurs = error instanceof HostError || error instanceof DamagedError;
+  const isOurs = error instanceof HostError || error instanceof DamagedFileError;
   const reason = isOurs ? error.message : "It cannot be played here.";
-  const isGone = error instanceof GoneError;
+  const isGone = error instanceof FileGoneError;
   const isSaved = !getElement("#path").hidden && !isGone;
   showStatus(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
   // Offer to download the file again only for a task, because the files of narrations cannot be downloaded.
   if (isGone && shownResult?.kind === "task") offerMessage(shownResult);
   getElement("#player").hidden = true;
-  marks.clear();
+  companionLists.clear();
 }
 
 function offerMessage({ id }: ShownResult): void {
@@ -107,7 +107,7 @@ async function openFile(
     if (versionAtStart !== displayVersion) return;
     getElement("#player").hidden = false;
     // Start to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
-    if (companions !== null) void marks.load(companions);
+    if (companions !== null) void companionLists.load(companions);
     await player.open(reader, position);
     if (versionAtStart === displayVersion && !getElement("#player").hidden)
       showStatus(shownResult?.note ?? "");
@@ -127,7 +127,7 @@ function showFiles(result: ShownResult, readers: Map<string, SegmentReader>): vo
     );
     fileButton.onclick = () => {
       player.close();
-      marks.clear();
+      companionLists.clear();
       choose(fileButton);
       showHeading(result, audioFile);
       connectActions(result, audioFile, 1);
@@ -183,7 +183,7 @@ function showResult(result: ShownResult): void {
   shownResult = result;
   const [audioFile] = result.audioFiles;
   player.close();
-  marks.clear();
+  companionLists.clear();
   for (const selector of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
     getElement(selector).hidden = true;
   showHeading(result, audioFile);

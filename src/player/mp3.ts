@@ -1,33 +1,42 @@
 /** Cuts an mp3 file between frames. */
-import { type Cutter, DamagedError, readChunkTag } from "./segment-reader.ts";
+import { type Cutter, DamagedFileError, readChunkTag } from "./segment-reader.ts";
 
 const SAMPLE_RATES_HZ = [44_100, 48_000, 32_000];
-const MPEG1_KILOBITS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
-const MPEG2_KILOBITS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+const MPEG1_BITRATES_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const MPEG2_BITRATES_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
 interface Frame {
   readonly length: number;
   readonly seconds: number;
   /** Header bits that are equal in all frames of a file. */
-  readonly kind: number;
+  readonly sharedHeaderBits: number;
   readonly isMono: boolean;
   readonly isMpeg1: boolean;
 }
 
-/** Reads the header of a layer III frame; returns null if no frame begins at `at`. */
+/** Reads the header of a layer III frame; returns null if no frame begins at `frameOffset`. */
 function parseFrameAt(bytes: Uint8Array, frameOffset: number): Frame | null {
-  const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(frameOffset, frameOffset + 4);
-  if (a !== 255 || (b & 0xe6) !== 0xe2) return null;
-  const version = (b >> 3) & 3;
+  const [firstByte = 0, secondByte = 0, thirdByte = 0, fourthByte = 0] = bytes.subarray(
+    frameOffset,
+    frameOffset + 4,
+  );
+  if (firstByte !== 255 || (secondByte & 0xe6) !== 0xe2) return null;
+  const version = (secondByte >> 3) & 3;
   const isFirstVersion = version === 3;
-  const kilobits = (isFirstVersion ? MPEG1_KILOBITS : MPEG2_KILOBITS)[c >> 4];
-  const rate = SAMPLE_RATES_HZ[(c >> 2) & 3];
+  const kilobits = (isFirstVersion ? MPEG1_BITRATES_KBPS : MPEG2_BITRATES_KBPS)[thirdByte >> 4];
+  const rate = SAMPLE_RATES_HZ[(thirdByte >> 2) & 3];
   if (version === 1 || !kilobits || rate === undefined) return null;
   const hertz = rate / (isFirstVersion ? 1 : version === 2 ? 2 : 4);
   const samples = isFirstVersion ? 1152 : 576;
-  const length = Math.floor((samples * 125 * kilobits) / hertz) + ((c >> 1) & 1);
-  const kind = ((b & 0xfe) << 8) | (c & 12);
-  return { length, seconds: samples / hertz, kind, isMono: d >> 6 === 3, isMpeg1: isFirstVersion };
+  const length = Math.floor((samples * 125 * kilobits) / hertz) + ((thirdByte >> 1) & 1);
+  const sharedHeaderBits = ((secondByte & 0xfe) << 8) | (thirdByte & 12);
+  return {
+    length,
+    seconds: samples / hertz,
+    sharedHeaderBits,
+    isMono: fourthByte >> 6 === 3,
+    isMpeg1: isFirstVersion,
+  };
 }
 
 /**
@@ -40,9 +49,15 @@ function findFirstFrame(bytes: Uint8Array, from: number): number {
     const second = first && parseFrameAt(bytes, frameOffset + first.length);
     const third = first && second && parseFrameAt(bytes, frameOffset + first.length + second.length);
     const isLast = first !== null && frameOffset + first.length >= bytes.length - 4;
-    if (isLast || (third && first.kind === second.kind && first.kind === third.kind)) return frameOffset;
+    if (
+      isLast ||
+      (third &&
+        first.sharedHeaderBits === second.sharedHeaderBits &&
+        first.sharedHeaderBits === third.sharedHeaderBits)
+    )
+      return frameOffset;
   }
-  throw new DamagedError();
+  throw new DamagedFileError();
 }
 
 /**
@@ -72,8 +87,8 @@ export function createMp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     bytesBefore: 4096,
     bytesAfter: 8192,
     cut(bytes, offset, begin, end, from) {
-      const first = findFirstFrame(bytes, 0);
-      let [frameOffset, lead, seconds] = [first, 0, 0];
+      const firstFrameOffset = findFirstFrame(bytes, 0);
+      let [frameOffset, lead, seconds] = [firstFrameOffset, 0, 0];
       for (;;) {
         const frame = parseFrameAt(bytes, frameOffset);
         if (frame === null) {
@@ -88,12 +103,12 @@ export function createMp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
         frameOffset += frame.length;
         if (frameOffset >= bytes.length) break;
       }
-      if (seconds === 0) throw new DamagedError();
+      if (seconds === 0) throw new DamagedFileError();
       return {
         startSeconds: from,
         endSeconds: from + seconds,
         leadInSeconds: lead,
-        bytes: bytes.slice(first),
+        bytes: bytes.slice(firstFrameOffset),
         mimeType: "audio/mpeg",
       };
     },

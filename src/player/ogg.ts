@@ -1,5 +1,5 @@
 /** Cuts Ogg Opus between pages, and rewrites the times and checksums of the pages. */
-import { type Cutter, concatBytes, DamagedError, readChunkTag, toDataView } from "./segment-reader.ts";
+import { type Cutter, concatBytes, DamagedFileError, readChunkTag, toDataView } from "./segment-reader.ts";
 
 interface Page {
   readonly pageOffset: number;
@@ -51,18 +51,19 @@ function writeChecksum(page: Uint8Array): void {
  * @param head the beginning of the file, with both header packets
  */
 export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: number | null): Cutter {
-  const [first, ...others] = splitPages(head);
-  const opus = 28;
-  if (first?.pageOffset !== 0 || readChunkTag(head, opus) !== "Opus") throw new DamagedError();
-  const tags = others.find(({ granule }) => granule === 0);
-  if (tags === undefined) throw new DamagedError();
+  const [identificationPage, ...laterPages] = splitPages(head);
+  const opusHeadOffset = 28;
+  if (identificationPage?.pageOffset !== 0 || readChunkTag(head, opusHeadOffset) !== "Opus")
+    throw new DamagedFileError();
+  const tags = laterPages.find(({ granule }) => granule === 0);
+  if (tags === undefined) throw new DamagedFileError();
   const start = tags.pageOffset + tags.length;
-  const skipped = toDataView(head).getUint16(opus + 10, true);
-  const timeOf = (granule: number): number => Math.max(0, granule - skipped) / SAMPLE_RATE_HZ;
+  const preSkipSamples = toDataView(head).getUint16(opusHeadOffset + 10, true);
+  const toSeconds = (granule: number): number => Math.max(0, granule - preSkipSamples) / SAMPLE_RATE_HZ;
   const headers = head.slice(0, start);
   // Segments have a pre-skip of 0, because `leadInSeconds` already states how much sound must not be heard.
-  toDataView(headers).setUint16(opus + 10, 0, true);
-  writeChecksum(headers.subarray(0, first.length));
+  toDataView(headers).setUint16(opusHeadOffset + 10, 0, true);
+  writeChecksum(headers.subarray(0, identificationPage.length));
 
   return {
     startOffset: start,
@@ -78,36 +79,40 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
       const pages = splitPages(bytes);
       const isCut = ({ pageOffset, isContinued }: Page, edge: number): boolean =>
         pageOffset + offset >= edge && !isContinued;
-      const body = pages.findIndex((page) => isCut(page, begin));
-      const after = pages.findIndex((page) => isCut(page, end));
-      const stop = after === -1 ? pages.length : after;
-      if (body === -1 || stop <= body) throw new DamagedError();
+      const firstPageIndex = pages.findIndex((page) => isCut(page, begin));
+      const endPageIndex = pages.findIndex((page) => isCut(page, end));
+      const stop = endPageIndex === -1 ? pages.length : endPageIndex;
+      if (firstPageIndex === -1 || stop <= firstPageIndex) throw new DamagedFileError();
       /** Returns the granule position at which a page begins: the last position that an earlier page states. */
-      const timeAt = (index: number): number =>
+      const getStartGranule = (index: number): number =>
         pages.slice(0, index).reduce((last, { granule }) => Math.max(last, granule), 0);
       // Include an earlier page that begins with a whole packet, so that the decoder can converge.
-      let lead = body;
-      while (lead > 0 && (lead === body || pages[lead]?.isContinued)) lead -= 1;
-      if (offset > start && lead === 0) lead = body;
-      const zero = offset === start && lead === 0 ? 0 : timeAt(lead);
-      const chosenPages = pages.slice(lead, Math.min(pages.length, stop + 2));
-      const written = chosenPages.map(({ pageOffset, length, granule }, index) => {
+      let leadInPageIndex = firstPageIndex;
+      while (
+        leadInPageIndex > 0 &&
+        (leadInPageIndex === firstPageIndex || pages[leadInPageIndex]?.isContinued)
+      )
+        leadInPageIndex -= 1;
+      if (offset > start && leadInPageIndex === 0) leadInPageIndex = firstPageIndex;
+      const baseGranule = offset === start && leadInPageIndex === 0 ? 0 : getStartGranule(leadInPageIndex);
+      const chosenPages = pages.slice(leadInPageIndex, Math.min(pages.length, stop + 2));
+      const rewrittenPages = chosenPages.map(({ pageOffset, length, granule }, index) => {
         const page = bytes.slice(pageOffset, pageOffset + length);
         const view = toDataView(page);
-        if (granule >= 0) view.setBigInt64(6, BigInt(granule - zero), true);
+        if (granule >= 0) view.setBigInt64(6, BigInt(granule - baseGranule), true);
         view.setUint32(18, index + 2, true);
         page[5] = (page[5] ?? 0) & 1;
         writeChecksum(page);
         return page;
       });
-      const isFirst = zero === 0;
+      const isFirst = baseGranule === 0;
       // At the beginning of the file, the samples of the pre-skip must not be heard.
-      const begins = body === 0 && isFirst ? skipped : timeAt(body);
+      const startGranule = firstPageIndex === 0 && isFirst ? preSkipSamples : getStartGranule(firstPageIndex);
       return {
-        startSeconds: timeOf(begins),
-        endSeconds: timeOf(timeAt(stop)),
-        leadInSeconds: (begins - zero) / SAMPLE_RATE_HZ,
-        bytes: concatBytes(headers, ...written),
+        startSeconds: toSeconds(startGranule),
+        endSeconds: toSeconds(getStartGranule(stop)),
+        leadInSeconds: (startGranule - baseGranule) / SAMPLE_RATE_HZ,
+        bytes: concatBytes(headers, ...rewrittenPages),
         mimeType: "audio/ogg",
       };
     },

@@ -5,7 +5,7 @@ import { createPieceLoader, type PieceLoader } from "./pieces.ts";
 import {
   type Cutter,
   createSegmentReader,
-  DamagedError,
+  DamagedFileError,
   MAX_WHOLE_BYTES,
   MAX_WHOLE_SECONDS,
   type Segment,
@@ -19,7 +19,7 @@ const HEAD_BYTES = 512 * 1024;
 /**
  * Creates the cutter for a sound's format from its first bytes.
  *
- * @throws HostError, DamagedError
+ * @throws HostError, DamagedFileError
  */
 export async function loadCutter(audioFile: AudioFile, pieces: PieceLoader): Promise<Cutter> {
   const { format, sizeBytes, seconds } = audioFile;
@@ -29,7 +29,7 @@ export async function loadCutter(audioFile: AudioFile, pieces: PieceLoader): Pro
   return format === "ogg" ? createOggCutter(head, sizeBytes, seconds) : createMp3Cutter(head, sizeBytes);
 }
 
-const looksRight: Readonly<Record<AudioFile["format"], (head: string) => boolean>> = {
+const signatureChecks: Readonly<Record<AudioFile["format"], (head: string) => boolean>> = {
   mp3: (head) => head.startsWith("ID3") || head.startsWith("\u00ff"),
   wav: (head) => head === "RIFF" || head === "RF64",
   pcm: () => true,
@@ -39,7 +39,7 @@ const looksRight: Readonly<Record<AudioFile["format"], (head: string) => boolean
 /**
  * Opens a sound.
  *
- * @throws HostError, DamagedError
+ * @throws HostError, DamagedFileError
  */
 export async function openAudioFile(audioFile: AudioFile): Promise<SegmentReader> {
   const { format, sizeBytes, seconds } = audioFile;
@@ -47,7 +47,7 @@ export async function openAudioFile(audioFile: AudioFile): Promise<SegmentReader
   if (sizeBytes > MAX_WHOLE_BYTES || (seconds ?? 0) > MAX_WHOLE_SECONDS)
     return createSegmentReader(pieces, await loadCutter(audioFile, pieces), seconds);
   const bytes = await pieces.read(0, sizeBytes);
-  if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();
+  if (!signatureChecks[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedFileError();
   const segment: Segment = {
     startSeconds: 0,
     // The browser finds the duration when it decodes the bytes.

@@ -1,5 +1,5 @@
 /** Reads a file through the host, piece by piece, and keeps the most recently used pieces. */
-import { GoneError, HostError, requestHost } from "./host.ts";
+import { FileGoneError, HostError, requestHost } from "./host.ts";
 import { parseEntries, parseFields } from "./parse-fields.ts";
 
 /** Maximum number of bytes that the server returns for one read. */
@@ -48,7 +48,7 @@ export interface PieceLoader {
 export function createPieceLoader(uri: string, sizeBytes: number): PieceLoader {
   const cache = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
-  const piece = (index: number): Promise<Uint8Array<ArrayBuffer>> => {
+  const loadPiece = (index: number): Promise<Uint8Array<ArrayBuffer>> => {
     const keptPiece = cache.get(index);
     const offset = index * PIECE_BYTES;
     const length = Math.min(PIECE_BYTES, sizeBytes - offset);
@@ -56,7 +56,7 @@ export function createPieceLoader(uri: string, sizeBytes: number): PieceLoader {
       keptPiece ??
       readFromHost(uri, offset, length).then((bytes) => {
         if (bytes.length === length) return bytes;
-        throw new GoneError();
+        throw new FileGoneError();
       });
     // Move the piece to the end of the map, so that the least recently used piece comes first.
     cache.delete(index);
@@ -75,12 +75,12 @@ export function createPieceLoader(uri: string, sizeBytes: number): PieceLoader {
       const [first, last] = [Math.floor(start / PIECE_BYTES), Math.floor((end - 1) / PIECE_BYTES)];
       // Request two pieces at a time, so that the second arrives while the first is decoded.
       for (let index = first; index <= last; index += 1) {
-        const ahead = index < last ? piece(index + 1) : undefined;
-        const wholePiece = await piece(index);
+        const ahead = index < last ? loadPiece(index + 1) : undefined;
+        const wholePiece = await loadPiece(index);
         await ahead;
         const offset = index * PIECE_BYTES;
-        const part = wholePiece.subarray(Math.max(0, start - offset), end - offset);
-        bytes.set(part, Math.max(0, offset - start));
+        const wantedBytes = wholePiece.subarray(Math.max(0, start - offset), end - offset);
+        bytes.set(wantedBytes, Math.max(0, offset - start));
       }
       return bytes;
     },

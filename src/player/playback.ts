@@ -1,5 +1,5 @@
 /** Plays a segment by an audio element, or as decoded samples if the host's content policy forbids the element. */
-import { DamagedError, type Segment } from "./segment-reader.ts";
+import { DamagedFileError, type Segment } from "./segment-reader.ts";
 
 export interface Playback {
   readonly segment: Segment;
@@ -19,10 +19,10 @@ export interface Playback {
 }
 
 /** Idle audio elements. They are kept, because a click unlocks only the elements that exist at that moment. */
-const spare: HTMLAudioElement[] = [];
+const idleElements: HTMLAudioElement[] = [];
 
 function takeElement(): HTMLAudioElement {
-  const element = spare.pop() ?? document.createElement("audio");
+  const element = idleElements.pop() ?? document.createElement("audio");
   element.preload = "auto";
   document.body.append(element);
   return element;
@@ -32,7 +32,7 @@ function buildDataUrl({ bytes, mimeType }: Segment): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result));
-    reader.onerror = () => reject(new DamagedError());
+    reader.onerror = () => reject(new DamagedFileError());
     reader.readAsDataURL(new Blob([bytes], { type: mimeType }));
   });
 }
@@ -42,7 +42,7 @@ const EVENT_TIMEOUT_MS = 8000;
 
 const waitForEvent = (element: HTMLAudioElement, event: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new DamagedError()), EVENT_TIMEOUT_MS);
+    const timer = setTimeout(() => reject(new DamagedFileError()), EVENT_TIMEOUT_MS);
     const end = (finish: () => void): void => {
       clearTimeout(timer);
       element.removeEventListener(event, succeed);
@@ -50,7 +50,7 @@ const waitForEvent = (element: HTMLAudioElement, event: string): Promise<void> =
       finish();
     };
     const succeed = (): void => end(resolve);
-    const fail = (): void => end(() => reject(new DamagedError()));
+    const fail = (): void => end(() => reject(new DamagedFileError()));
     element.addEventListener(event, succeed);
     element.addEventListener("error", fail);
   });
@@ -58,7 +58,7 @@ const waitForEvent = (element: HTMLAudioElement, event: string): Promise<void> =
 /**
  * Prepares an audio element.
  *
- * @throws DamagedError if the browser cannot decode the segment, or if the host's content policy forbids the element
+ * @throws DamagedFileError if the browser cannot decode the segment, or if the host's content policy forbids the element
  */
 export async function createElementPlayback(newSegment: Segment): Promise<Playback> {
   const element = takeElement();
@@ -71,7 +71,7 @@ export async function createElementPlayback(newSegment: Segment): Promise<Playba
     element.removeAttribute("src");
     element.load();
     element.remove();
-    spare.push(element);
+    idleElements.push(element);
   };
   try {
     const url = await buildDataUrl(newSegment);
@@ -133,13 +133,13 @@ const getAudioContext = (): AudioContext => {
 /**
  * Decodes a segment, to play it as samples.
  *
- * @throws DamagedError
+ * @throws DamagedFileError
  */
 export async function createSamplesPlayback(newSegment: Segment): Promise<Playback> {
   const decoder = new OfflineAudioContext(1, 1, 48_000);
   // Copy the bytes, because the decoder detaches its input buffer.
   const buffer = await decoder.decodeAudioData(newSegment.bytes.slice().buffer).catch(() => {
-    throw new DamagedError();
+    throw new DamagedFileError();
   });
   const { startSeconds, leadInSeconds } = newSegment;
   const segment = Number.isFinite(newSegment.endSeconds)
@@ -148,13 +148,13 @@ export async function createSamplesPlayback(newSegment: Segment): Promise<Playba
   const length = Math.min(segment.endSeconds - startSeconds, buffer.duration - leadInSeconds);
   let node: AudioBufferSourceNode | undefined;
   let [startedAt, offset, commandCount] = [0, 0, 0];
-  const reached = (): number =>
+  const computeReachedSeconds = (): number =>
     node === undefined
       ? offset
       : Math.min(length, offset + Math.max(0, getAudioContext().currentTime - startedAt));
   const pause = (): void => {
     commandCount += 1;
-    offset = reached();
+    offset = computeReachedSeconds();
     node?.stop();
     node?.disconnect();
     node = undefined;
@@ -164,20 +164,20 @@ export async function createSamplesPlayback(newSegment: Segment): Promise<Playba
     play: async (targetSeconds, delaySeconds = 0) => {
       pause();
       const countAtStart = commandCount;
-      const sounding = getAudioContext();
-      await sounding.resume();
+      const audioContext = getAudioContext();
+      await audioContext.resume();
       if (countAtStart !== commandCount) return;
       offset = Math.min(length, Math.max(0, targetSeconds - startSeconds));
-      node = new AudioBufferSourceNode(sounding, { buffer });
-      node.connect(sounding.destination);
-      startedAt = sounding.currentTime + delaySeconds;
+      node = new AudioBufferSourceNode(audioContext, { buffer });
+      node.connect(audioContext.destination);
+      startedAt = audioContext.currentTime + delaySeconds;
       node.start(startedAt, leadInSeconds + offset, length - offset);
       // Wait until this segment starts; until then the previous segment plays.
       await wait(delaySeconds);
     },
     pause,
-    positionSeconds: () => startSeconds + reached(),
-    hasEnded: () => reached() >= length - 0.005,
+    positionSeconds: () => startSeconds + computeReachedSeconds(),
+    hasEnded: () => computeReachedSeconds() >= length - 0.005,
     setSpeed: () => undefined,
     release: pause,
   };

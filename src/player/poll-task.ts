@@ -79,13 +79,13 @@ export async function pollUntilEnded(
   if (parts !== null) showProgress(parts.saved, parts.total);
   getButton("#stop").hidden = !isSupported("tools/call");
   getButton("#stop").onclick = () => void stop(shown, isWanted, onEnded);
-  let refusals = 0;
+  let failureCount = 0;
   for (let reads = 0; reads < MAX_POLLS && isWanted(); reads += 1) {
     try {
       // Read the narration's table as a resource instead of calling the tool, because a tool call may need the person's
       // permission. If the table cannot be read, call the tool in every fourth poll.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => reads % 4 !== 3))) {
-        refusals = 0;
+        failureCount = 0;
         await waitSeconds(computePauseSeconds(reads));
         continue;
       }
@@ -96,13 +96,13 @@ export async function pollUntilEnded(
       // result without a status, because the page would request such a result again and again.
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
         throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
-      refusals = 0;
+      failureCount = 0;
       if (!isRunning(newShown)) return onEnded(newShown);
       if (newShown.message !== "") showStatus(newShown.message);
     } catch (error) {
-      refusals += 1;
+      failureCount += 1;
       if (!isWanted()) return;
-      if (refusals === MAX_FAILURES || !isSupported("tools/call")) {
+      if (failureCount === MAX_FAILURES || !isSupported("tools/call")) {
         const reason = error instanceof HostError ? error.message : "";
         return showStatus(
           `${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`,
@@ -116,7 +116,7 @@ export async function pollUntilEnded(
 async function stop(
   { id }: ShownResult,
   isWanted: () => boolean,
-  hand: (shown: ShownResult) => void,
+  onEnded: (shown: ShownResult) => void,
 ): Promise<void> {
   const stopButton = getButton("#stop");
   stopButton.disabled = true;
@@ -124,7 +124,7 @@ async function stop(
     const result = await callTool("narrate", { narration_id: id, stop: true, wait_seconds: 0 });
     const newShown = parseShownResult(result);
     if (newShown.isError) throw new HostError(newShown.message);
-    if (isWanted()) hand(newShown);
+    if (isWanted()) onEnded(newShown);
   } catch (error) {
     const reason = error instanceof HostError ? error.message : "";
     if (isWanted())

@@ -18,13 +18,13 @@ export interface SegmentReader {
   /**
    * Reads the segment that contains a moment.
    *
-   * @throws HostError, DamagedError
+   * @throws HostError, DamagedFileError
    */
   readAt(seconds: number): Promise<Segment>;
 }
 
 /** Thrown if bytes do not match the format of their file. */
-export class DamagedError extends Error {
+export class DamagedFileError extends Error {
   constructor() {
     super("The file cannot be read as sound.");
   }
@@ -38,7 +38,7 @@ export const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 export const MAX_WHOLE_SECONDS = 300;
 
 /** Overlap of a segment with the next one, so that the next one can start before the segment ends. */
-export const TAIL_SECONDS = 0.3;
+export const OVERLAP_SECONDS = 0.3;
 
 export const concatBytes = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
   const joined = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -57,7 +57,7 @@ export const toDataView = (bytes: Uint8Array): DataView =>
 export const readChunkTag = (bytes: Uint8Array, offset: number): string =>
   String.fromCharCode(...bytes.subarray(offset, offset + 4));
 
-export type Cut = Omit<Segment, "isLast">;
+export type CutSegment = Omit<Segment, "isLast">;
 
 /** Cuts segments from a file of one format. */
 export interface Cutter {
@@ -75,9 +75,15 @@ export interface Cutter {
    * Cuts out a segment: all frames that begin at file positions from `begin` up to, but not including, `end`.
    *
    * @param bytes the bytes of the file from `offset` on, at least as many as the segment needs
-   * @param from start time of the segment in seconds, known from the previous segment or estimated
+   * @param startSeconds start time of the segment in seconds, known from the previous segment or estimated
    */
-  cut(bytes: Uint8Array<ArrayBuffer>, offset: number, begin: number, end: number, from: number): Cut;
+  cut(
+    bytes: Uint8Array<ArrayBuffer>,
+    offset: number,
+    begin: number,
+    end: number,
+    startSeconds: number,
+  ): CutSegment;
 }
 
 /**
@@ -93,20 +99,24 @@ export function createSegmentReader(
   const { segmentBytes } = cutter;
   // If no duration is stated, assume 64 kbit/s, the usual bitrate of speech.
   const seconds = cutter.durationSeconds ?? statedSeconds ?? size / 8000;
-  const starts = new Map<number, number>([[0, 0]]);
+  const startSecondsByIndex = new Map<number, number>([[0, 0]]);
   const count = Math.max(1, Math.ceil(size / segmentBytes));
-  const estimated = (index: number): number => ((index * segmentBytes) / size) * seconds;
-  const startOf = (index: number): number => starts.get(index) ?? estimated(index);
+  const estimateStartSeconds = (index: number): number => ((index * segmentBytes) / size) * seconds;
+  const getStartSeconds = (index: number): number =>
+    startSecondsByIndex.get(index) ?? estimateStartSeconds(index);
 
   const load = async (index: number): Promise<Segment> => {
     const begin = cutter.startOffset + index * segmentBytes;
     const end = index === count - 1 ? cutter.endOffset : begin + segmentBytes;
-    const first = Math.max(cutter.startOffset, begin - cutter.bytesBefore);
-    const bytes = await pieces.read(first, Math.min(cutter.endOffset, end + cutter.bytesAfter) - first);
-    const cut = cutter.cut(bytes, first, begin, end, startOf(index));
+    const readOffset = Math.max(cutter.startOffset, begin - cutter.bytesBefore);
+    const bytes = await pieces.read(
+      readOffset,
+      Math.min(cutter.endOffset, end + cutter.bytesAfter) - readOffset,
+    );
+    const cut = cutter.cut(bytes, readOffset, begin, end, getStartSeconds(index));
     const segment = { ...cut, isLast: index === count - 1 };
-    starts.set(index, segment.startSeconds);
-    starts.set(index + 1, segment.endSeconds);
+    startSecondsByIndex.set(index, segment.startSeconds);
+    startSecondsByIndex.set(index + 1, segment.endSeconds);
     return segment;
   };
 
@@ -114,8 +124,8 @@ export function createSegmentReader(
     durationSeconds: seconds,
     async readAt(moment) {
       let index = Math.min(count - 1, Math.max(0, Math.floor((moment / seconds) * count)));
-      while (index > 0 && startOf(index) > moment) index -= 1;
-      while (index < count - 1 && startOf(index + 1) <= moment) index += 1;
+      while (index > 0 && getStartSeconds(index) > moment) index -= 1;
+      while (index < count - 1 && getStartSeconds(index + 1) <= moment) index += 1;
       const segment = await load(index);
       // If the segment's start time was an estimate, `moment` may lie in the next segment.
       return moment >= segment.endSeconds && index < count - 1 ? await load(index + 1) : segment;

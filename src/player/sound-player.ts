@@ -18,10 +18,10 @@ export class SoundPlayer {
   #reader: SegmentReader | null = null;
   #playback: Playback | null = null;
   /** The playback of the next segment, which is prepared while the current segment plays. */
-  #next: Promise<Playback> | null = null;
-  #ready: Playback | null = null;
+  #nextPlayback: Promise<Playback> | null = null;
+  #preparedPlayback: Playback | null = null;
   /** The playback whose segment is ending while the next one begins. */
-  #ending: Playback | null = null;
+  #endingPlayback: Playback | null = null;
   #position = 0;
   #speed = 1;
   /** Counts commands. Asynchronous code compares this number, and changes nothing if a later command was given. */
@@ -87,7 +87,7 @@ export class SoundPlayer {
     this.#commandCount += 1;
     this.isLoading = false;
     this.#playback?.pause();
-    this.#ready?.pause();
+    this.#preparedPlayback?.pause();
     this.#events.onChange();
   }
 
@@ -99,19 +99,19 @@ export class SoundPlayer {
   setSpeed(speed: number): void {
     this.#speed = speed;
     this.#playback?.setSpeed(speed);
-    void this.#next?.then((playback) => playback.setSpeed(speed)).catch(() => undefined);
+    void this.#nextPlayback?.then((playback) => playback.setSpeed(speed)).catch(() => undefined);
   }
 
-  async #load(wanted: number, plays: boolean): Promise<void> {
+  async #load(requestedSeconds: number, plays: boolean): Promise<void> {
     this.#commandCount += 1;
     const countAtStart = this.#commandCount;
-    let targetSeconds = wanted;
+    let targetSeconds = requestedSeconds;
     this.#position = targetSeconds;
     this.isLoading = true;
     this.isPlaying = false;
     this.wantsToPlay = plays;
     // Pause the playback of the next segment, because it may have started already.
-    this.#ready?.pause();
+    this.#preparedPlayback?.pause();
     this.#events.onChange();
     try {
       let playback = this.#playback;
@@ -121,7 +121,7 @@ export class SoundPlayer {
         targetSeconds >= playback.segment.endSeconds
       ) {
         this.#drop();
-        playback = await this.#playbackAt(targetSeconds);
+        playback = await this.#loadPlaybackAt(targetSeconds);
         if (countAtStart !== this.#commandCount) return playback.release();
         this.#playback = playback;
       }
@@ -149,17 +149,17 @@ export class SoundPlayer {
     }
   }
 
-  async #playbackAt(targetSeconds: number): Promise<Playback> {
+  async #loadPlaybackAt(targetSeconds: number): Promise<Playback> {
     const reader = this.#reader;
     if (reader === null) throw new Error("nothing is open");
     const segment = await reader.readAt(targetSeconds);
-    const playback = await this.#playbackOf(segment);
+    const playback = await this.#createPlayback(segment);
     playback.setSpeed(this.#speed);
     if (reader === this.#reader) this.#events.onSegment(playback.segment);
     return playback;
   }
 
-  async #playbackOf(segment: Segment): Promise<Playback> {
+  async #createPlayback(segment: Segment): Promise<Playback> {
     if (this.#canUseElements) {
       try {
         return await createElementPlayback(segment);
@@ -188,58 +188,58 @@ export class SoundPlayer {
       this.#events.onChange();
       return;
     }
-    if (this.#next === null) this.#prepare(endSeconds);
+    if (this.#nextPlayback === null) this.#prepare(endSeconds);
     const secondsLeft = (endSeconds - playback.positionSeconds()) / this.#speed;
-    if (secondsLeft < (2 * TICK_MS) / 1000 && this.#ending !== playback)
+    if (secondsLeft < (2 * TICK_MS) / 1000 && this.#endingPlayback !== playback)
       void this.#playNext(playback, Math.max(0, secondsLeft));
   }
 
   #prepare(targetSeconds: number): void {
-    const next = this.#playbackAt(targetSeconds);
-    this.#next = next;
+    const next = this.#loadPlaybackAt(targetSeconds);
+    this.#nextPlayback = next;
     next.then(
       (playback) => {
-        if (this.#next === next) this.#ready = playback;
+        if (this.#nextPlayback === next) this.#preparedPlayback = playback;
       },
       // Ignore an error here. `#playNext` reports the error when the next segment has to play.
       () => undefined,
     );
   }
 
-  async #playNext(playback: Playback, left: number): Promise<void> {
+  async #playNext(playback: Playback, secondsLeft: number): Promise<void> {
     const countAtStart = this.#commandCount;
-    this.#ending = playback;
+    this.#endingPlayback = playback;
     try {
-      if (this.#ready === null) {
+      if (this.#preparedPlayback === null) {
         // The next segment has not arrived. Pause at the end of the current segment. Its bytes go on
         // beyond this end with the first words of the next segment, which would otherwise be heard twice.
-        await new Promise((resolve) => setTimeout(resolve, left * 1000));
+        await new Promise((resolve) => setTimeout(resolve, secondsLeft * 1000));
         if (countAtStart === this.#commandCount) playback.pause();
       }
-      const isLate = this.#ready === null;
-      const next = await this.#next;
+      const isLate = this.#preparedPlayback === null;
+      const next = await this.#nextPlayback;
       if (countAtStart !== this.#commandCount || next == null) return;
-      await next.play(playback.segment.endSeconds, isLate ? 0 : left);
+      await next.play(playback.segment.endSeconds, isLate ? 0 : secondsLeft);
       if (countAtStart !== this.#commandCount) return;
       this.#playback = next;
-      this.#next = null;
-      this.#ready = null;
+      this.#nextPlayback = null;
+      this.#preparedPlayback = null;
       playback.release();
     } catch (error) {
       if (countAtStart !== this.#commandCount) return;
       this.pause();
-      this.#next = null;
+      this.#nextPlayback = null;
       this.#events.onError(error);
     } finally {
-      if (this.#ending === playback) this.#ending = null;
+      if (this.#endingPlayback === playback) this.#endingPlayback = null;
     }
   }
 
   #drop(): void {
     this.#playback?.release();
     this.#playback = null;
-    void this.#next?.then((playback) => playback.release()).catch(() => undefined);
-    this.#next = null;
-    this.#ready = null;
+    void this.#nextPlayback?.then((playback) => playback.release()).catch(() => undefined);
+    this.#nextPlayback = null;
+    this.#preparedPlayback = null;
   }
 }

@@ -17,7 +17,7 @@ export function showTransport(player: SoundPlayer, wave: Waveform): void {
   const { position, seconds } = player;
   const slider = getElement("#wave");
   const spokenValue = `${formatClock(position)} of ${formatClock(seconds)}`;
-  wave.show(seconds > 0 ? position / seconds : 0);
+  wave.setPlayedShare(seconds > 0 ? position / seconds : 0);
   if (slider.ariaValueText !== spokenValue) {
     slider.ariaValueMax = `${Math.floor(seconds)}`;
     slider.ariaValueNow = `${Math.floor(position)}`;
@@ -32,20 +32,20 @@ export function showTransport(player: SoundPlayer, wave: Waveform): void {
   getElement("#speed").hidden = !player.hasSpeed;
 }
 
-const toggle = (engine: SoundPlayer): void => {
-  if (engine.isPlaying || engine.wantsToPlay) engine.pause();
-  else void engine.play();
+const toggle = (player: SoundPlayer): void => {
+  if (player.isPlaying || player.wantsToPlay) player.pause();
+  else void player.play();
 };
 
-export function connectTransport(engine: SoundPlayer): void {
+export function connectTransport(player: SoundPlayer): void {
   const slider = getElement("#wave");
-  getButton("#play").onclick = () => toggle(engine);
+  getButton("#play").onclick = () => toggle(player);
   const speed = getElementOfType("#speed", HTMLSelectElement);
-  speed.onchange = () => engine.setSpeed(Number(speed.value));
+  speed.onchange = () => player.setSpeed(Number(speed.value));
 
   const seekTo = ({ clientX }: MouseEvent): void => {
     const { left, width } = slider.getBoundingClientRect();
-    void engine.seek(((clientX - left) / width) * engine.seconds);
+    void player.seek(((clientX - left) / width) * player.seconds);
   };
   let pressedAt = 0;
   slider.onpointerdown = (event) => {
@@ -64,20 +64,20 @@ export function connectTransport(engine: SoundPlayer): void {
     if (getElement("#player").hidden || ctrlKey || metaKey || altKey) return;
     const isControl = target instanceof HTMLElement && target.closest("button, select, summary, ol") !== null;
     const steps: Readonly<Record<string, number>> = {
-      ArrowLeft: engine.position - STEP_SECONDS,
-      ArrowDown: engine.position - STEP_SECONDS,
-      ArrowRight: engine.position + STEP_SECONDS,
-      ArrowUp: engine.position + STEP_SECONDS,
-      PageDown: engine.position - LONG_STEP_SECONDS,
-      PageUp: engine.position + LONG_STEP_SECONDS,
+      ArrowLeft: player.position - STEP_SECONDS,
+      ArrowDown: player.position - STEP_SECONDS,
+      ArrowRight: player.position + STEP_SECONDS,
+      ArrowUp: player.position + STEP_SECONDS,
+      PageDown: player.position - LONG_STEP_SECONDS,
+      PageUp: player.position + LONG_STEP_SECONDS,
       Home: 0,
-      End: engine.seconds,
+      End: player.seconds,
     };
     const to = steps[key];
-    if (key === " " && !isControl) toggle(engine);
+    if (key === " " && !isControl) toggle(player);
     // Outside the slider, only the Left and Right keys seek, because keys such as Up, Down and Home scroll the page.
     else if (to !== undefined && (target === slider || (!isControl && /^Arrow[LR]/.test(key))))
-      void engine.seek(to);
+      void player.seek(to);
     else return;
     event.preventDefault();
   });

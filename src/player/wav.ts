@@ -2,9 +2,9 @@
 import {
   type Cutter,
   concatBytes,
-  DamagedError,
+  DamagedFileError,
+  OVERLAP_SECONDS,
   readChunkTag,
-  TAIL_SECONDS,
   toDataView,
 } from "./segment-reader.ts";
 
@@ -44,26 +44,27 @@ export function buildWav(layout: Uint8Array, samples: Uint8Array): Uint8Array<Ar
  */
 export function createSamplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
   const view = toDataView(layout);
-  const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
+  const [bytesPerSecond, frameBytes] = [view.getUint32(8, true), view.getUint16(12, true)];
   // Refuse more than 6 MB a second, because one segment would be too large.
-  if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frame === 0 || end <= start) throw new DamagedError();
-  const wholeFrames = (bytes: number): number => bytes - (bytes % frame);
+  if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frameBytes === 0 || end <= start)
+    throw new DamagedFileError();
+  const roundToWholeFrames = (bytes: number): number => bytes - (bytes % frameBytes);
   return {
     startOffset: start,
     endOffset: end,
     durationSeconds: (end - start) / bytesPerSecond,
     segmentBytes: 1024 * 1024,
-    bytesBefore: frame,
-    bytesAfter: wholeFrames(bytesPerSecond * TAIL_SECONDS) + frame,
+    bytesBefore: frameBytes,
+    bytesAfter: roundToWholeFrames(bytesPerSecond * OVERLAP_SECONDS) + frameBytes,
     cut(bytes, offset, begin, finish) {
       // Round to whole frames, because the edges of a segment may lie inside a frame.
-      const [first, last] = [wholeFrames(begin - start), wholeFrames(finish - start)];
+      const [first, last] = [roundToWholeFrames(begin - start), roundToWholeFrames(finish - start)];
       const samples = bytes.subarray(start + first - offset);
       return {
         startSeconds: first / bytesPerSecond,
         endSeconds: last / bytesPerSecond,
         leadInSeconds: 0,
-        bytes: buildWav(layout, samples.subarray(0, wholeFrames(samples.length))),
+        bytes: buildWav(layout, samples.subarray(0, roundToWholeFrames(samples.length))),
         mimeType: "audio/wav",
       };
     },
@@ -77,7 +78,7 @@ export function createSamplesCutter(layout: Uint8Array, start: number, end: numb
  */
 export function createWavCutter(head: Uint8Array, sizeBytes: number): Cutter {
   const view = toDataView(head);
-  if (readChunkTag(head, 8) !== "WAVE") throw new DamagedError();
+  if (readChunkTag(head, 8) !== "WAVE") throw new DamagedFileError();
   let layout: Uint8Array | undefined;
   for (let chunkOffset = 12; chunkOffset + 8 <= head.length; ) {
     const length = view.getUint32(chunkOffset + 4, true);
@@ -90,5 +91,5 @@ export function createWavCutter(head: Uint8Array, sizeBytes: number): Cutter {
     }
     chunkOffset += 8 + length + (length % 2);
   }
-  throw new DamagedError();
+  throw new DamagedFileError();
 }

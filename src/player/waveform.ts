@@ -26,7 +26,10 @@ export class Waveform {
    * Adds a segment. Ignores bytes that cannot be decoded, because the sound player reports them when it plays the
    * segment.
    */
-  async add({ bytes, startSeconds, endSeconds, leadInSeconds }: Segment, secondsTold: number): Promise<void> {
+  async add(
+    { bytes, startSeconds, endSeconds, leadInSeconds }: Segment,
+    statedSeconds: number,
+  ): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;
     // Draw nothing if the page has no decoder, as in some browsers and privacy modes.
@@ -34,15 +37,18 @@ export class Waveform {
     const decoder = new OfflineAudioContext(1, 1, DRAWING_HERTZ);
     const buffer = await decoder.decodeAudioData(bytes.slice().buffer).catch(() => null);
     if (buffer === null) return;
-    const seconds = Number.isFinite(secondsTold) && secondsTold > 0 ? secondsTold : buffer.duration;
+    const seconds = Number.isFinite(statedSeconds) && statedSeconds > 0 ? statedSeconds : buffer.duration;
     const samples = buffer.getChannelData(0);
     const end = Math.min(endSeconds, startSeconds + buffer.duration - leadInSeconds);
     const first = Math.max(0, Math.floor((startSeconds / seconds) * count));
-    const sampleOf = (bar: number): number =>
+    const toSampleIndex = (bar: number): number =>
       Math.floor(((bar / count) * seconds - startSeconds + leadInSeconds) * DRAWING_HERTZ);
     for (let bar = first; bar < count && (bar / count) * seconds < end; bar += 1) {
       let sum = 0;
-      const [start, stop] = [Math.max(0, sampleOf(bar)), Math.min(samples.length, sampleOf(bar + 1))];
+      const [start, stop] = [
+        Math.max(0, toSampleIndex(bar)),
+        Math.min(samples.length, toSampleIndex(bar + 1)),
+      ];
       for (let offset = start; offset < stop; offset += 1) sum += (samples[offset] ?? 0) ** 2;
       if (stop > start) bars[bar] = Math.sqrt(sum / (stop - start));
     }
@@ -54,7 +60,7 @@ export class Waveform {
    *
    * @param played share of the sound, 0 to 1
    */
-  show(played: number): void {
+  setPlayedShare(played: number): void {
     const barsOf = (part: number): number => Math.round(part * this.#bars.length);
     const isSame = barsOf(played) === barsOf(this.#played);
     this.#played = played;
@@ -71,16 +77,19 @@ export class Waveform {
     if (brush === null || width === 0) return;
     brush.scale(scale, scale);
     const style = getComputedStyle(canvas);
-    const [rest, done] = [style.getPropertyValue("--bar"), style.getPropertyValue("--accent")];
+    const [unplayedColor, playedColor] = [
+      style.getPropertyValue("--bar"),
+      style.getPropertyValue("--accent"),
+    ];
     const loudest = Math.max(0.02, ...this.#bars);
     const step = width / this.#bars.length;
-    const thick = Math.max(1, step * 0.62);
+    const barWidth = Math.max(1, step * 0.62);
     for (const [index, loudness] of this.#bars.entries()) {
-      const tall = Math.max(2, (Math.max(0, loudness) / loudest) ** 0.7 * (height - 4));
-      brush.fillStyle = (index + 0.5) / this.#bars.length <= this.#played ? done : rest;
+      const barHeight = Math.max(2, (Math.max(0, loudness) / loudest) ** 0.7 * (height - 4));
+      brush.fillStyle = (index + 0.5) / this.#bars.length <= this.#played ? playedColor : unplayedColor;
       brush.globalAlpha = loudness < 0 ? 0.5 : 1;
       brush.beginPath();
-      brush.roundRect(index * step, (height - tall) / 2, thick, tall, thick / 2);
+      brush.roundRect(index * step, (height - barHeight) / 2, barWidth, barHeight, barWidth / 2);
       brush.fill();
     }
   }

@@ -139,7 +139,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     const routeDeps: RouteDeps = {
       directory,
       faults,
-      limits: new AccountLimits({ clock, timeScale, enforced: enforceLimits }),
+      limits: new AccountLimits({ clock, timeScale, isEnforced: enforceLimits }),
       tasks,
       processor,
       baseUrl: () => baseUrl,

@@ -33,8 +33,8 @@ function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilitie
 
 /**
  * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With
- * `answered`, `value` is the person's number. The outcome is `null` if there is no number, for example because the
- * client cannot ask.
+ * `answered`, `value` is the person's number. `null` means that the client cannot ask, or that the person gave no valid
+ * number in time.
  */
 export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }

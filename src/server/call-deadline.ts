@@ -10,8 +10,8 @@ import { AudioError } from "../errors.ts";
 const GRACE_SECONDS = 10;
 
 /**
- * Minimum time limit of a call. Even a call with a wait of 0 needs time for the response to a submission, and then for
- * the ledger.
+ * Minimum time limit of a call. Even a call with a wait of 0 waits for the response to a submission, and then needs
+ * time to write the response to the ledger.
  */
 const MIN_SECONDS = 20;
 

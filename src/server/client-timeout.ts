@@ -4,8 +4,8 @@
  */
 
 /**
- * Share of the client's waiting time that later calls may wait. For example, if the client gave up a call after 60 s,
- * later calls wait at most 40 s by default. The rest is for transmitting the response.
+ * Default wait of later calls, as a share of the time after which the client gave up a call. For example, if the client
+ * gave up after 60 s, later calls wait at most 40 s by default. The rest is for transmitting the response.
  */
 const MAX_WAIT_SHARE = 2 / 3;
 

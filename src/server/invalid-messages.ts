@@ -10,8 +10,8 @@ const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Objects below this depth are custom data and stay unchanged. Optional members of the protocol are not nested
- * deeper.
+ * Maximum depth of objects from which `null` members are removed. Deeper objects stay unchanged, because they are
+ * custom data: no optional member of the protocol is nested so deep.
  */
 const MAX_DEPTH = 8;
 

@@ -27,8 +27,8 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
 };
 
 /**
- * Accepts any parameters, because the handlers check them. A check here would come too early for
- * `answerMcpTaskRequest`, which checks the request's capabilities first.
+ * Accepts any parameters, because the handlers check them. `answerMcpTaskRequest` must check the request's capabilities
+ * before its parameters, but a check here would run before both.
  */
 const ANY_PARAMS = { params: z.looseObject({}) };
 

@@ -1,6 +1,6 @@
 /**
- * Reads bytes by address: a piece of a task's audio, and a piece or the whole of a narration's file, captions or
- * chapters.
+ * Reads the bytes at an address. The address of a task's audio names a piece. The address of a narration's file,
+ * captions or chapters names a piece or the whole.
  */
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
@@ -71,7 +71,7 @@ async function readNarrationFile(
 }
 
 /**
- * Reads the piece of audio, captions or chapters at an address.
+ * Reads the piece or the whole of audio, captions or chapters at an address.
  *
  * @returns `null` for any other address
  * @throws ProtocolError -32602 for invalid numbers; AudioError `not_found`, `too_large`

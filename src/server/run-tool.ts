@@ -40,8 +40,8 @@ export interface ServerDeps {
   readonly toolDeps: ToolDeps;
   /**
    * Returns the use cases of single requests, for lists that clients request without being asked by the user. Returns
-   * `null` if the settings are invalid, and instead of creating a ledger, connecting to another machine or starting a
-   * sandbox.
+   * `null` if the settings are invalid. Also returns `null` if this would first have to create a ledger, connect to
+   * another machine or start a sandbox.
    */
   openLocalRequests(): Promise<Requests | null>;
   /** The server's instructions for every conversation. */

@@ -209,8 +209,8 @@ async function listEntries(
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => requests.listRequests({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
-  // A narration's status is known only after the narration was read. So with a filter, read more narrations than are
-  // shown.
+  // A narration's status is known only after the narration was read. With a filter, read more narrations than are
+  // shown, because the filter then drops those with another status.
   const listedNarrations = await (await deps.narrations()).list(
     query,
     filter === null ? limit : MAX_NARRATIONS_SEARCHED,

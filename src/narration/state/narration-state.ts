@@ -129,7 +129,10 @@ const narrationFileSchema = z.object({
   isIncomplete: z.boolean(),
   /** Indexes of parts that the file lacks. */
   missingPartIndexes: z.array(z.int().nonnegative()),
-  /** Problems of parts whose audio may be wrong, such as cut off. A person should listen to these parts. */
+  /**
+   * Problems of parts whose audio may be wrong, for example because it is cut off. A person should listen to these
+   * parts.
+   */
   doubtfulPartProblems: z.array(problemSchema),
 });
 export type NarrationFile = z.infer<typeof narrationFileSchema>;
@@ -170,8 +173,8 @@ export const narrationMcpTaskEndSchema = z.discriminatedUnion("kind", [
     isLeftRunning: z.boolean(),
   }),
   /**
-   * The MCP task ended because the narration ended. The final status is stored with the MCP task, because a later
-   * call may continue the narration.
+   * The MCP task ended because the narration ended. The status at that time is stored here, because a later call may
+   * continue the narration and change its status.
    */
   z.object({
     kind: z.literal("ended"),

@@ -73,7 +73,7 @@ export function derivePartStatus(record: RequestRecord | null): PartRecordStatus
     : "not_started";
 }
 
-/** Returns the charge of a record. While the task runs, this is the charge of earlier attempts. */
+/** Returns the charges of a record's attempts. A running task does not count, because it is charged when it ends. */
 export const sumRecordCharge = (record: RequestRecord): number =>
   deriveConcurrencySlotState(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 
@@ -102,7 +102,7 @@ export async function summarizeParts(
 ): Promise<PartSummary> {
   const records = await readRecords(parts, plan, state);
   const partsWithProblems = new Set(state.problems.map(({ partIndex }) => partIndex));
-  // A saved part with a problem counts as failed, because its audio cannot be used.
+  // A saved part that is named in `problems` counts as failed. For example, its audio could not be joined.
   const statuses = records.map((record, index) => {
     const status = derivePartStatus(record);
     return status === "saved" && partsWithProblems.has(index) ? "failed" : status;

@@ -2,12 +2,12 @@
 import { z } from "zod";
 
 /**
- * What a remark is about. An edit or a choice of chapters makes a new plan from a plan, and treats its remarks as
- * follows:
+ * What a remark is about. When an edit or a choice of chapters makes a new plan, it treats the remarks of the old plan
+ * as follows:
  *
  * - `text` and `language`: kept. A person must agree before a narration with a `language` remark starts.
  * - `whole_text`: dropped, because it states amounts, such as credits or a number of parts.
- * - `edges`: written again, because it shows how the text begins and ends.
+ * - `edges`: replaced, because it shows how the text of the old plan begins and ends.
  * - `edit`: dropped by the next edit, because it shows the words of the previous edit.
  */
 const aboutSchema = z.enum(["text", "language", "whole_text", "edges", "edit"]);

@@ -42,7 +42,7 @@ export interface AccountLimitsOptions {
    * is 60 s long.
    */
   readonly timeScale: number;
-  readonly enforced: boolean;
+  readonly isEnforced: boolean;
 }
 
 /** Limits the submissions and the reads of each account, in separate windows. All keys of an account count together. */
@@ -50,22 +50,22 @@ export class AccountLimits {
   readonly #submissions: SlidingWindow;
   readonly #reads: SlidingWindow;
   readonly #clock: SandboxClock;
-  readonly #enforced: boolean;
+  readonly #isEnforced: boolean;
 
-  constructor({ clock, timeScale, enforced }: AccountLimitsOptions) {
+  constructor({ clock, timeScale, isEnforced }: AccountLimitsOptions) {
     const windowMs = LIMIT_WINDOW_SECONDS * 1000 * timeScale;
     this.#submissions = new SlidingWindow(SUBMISSIONS_PER_WINDOW, windowMs);
     this.#reads = new SlidingWindow(READS_PER_WINDOW, windowMs);
     this.#clock = clock;
-    this.#enforced = enforced;
+    this.#isEnforced = isEnforced;
   }
 
   admitSubmission(accountId: string): boolean {
-    return !this.#enforced || this.#submissions.admit(accountId, this.#clock.steadyMs());
+    return !this.#isEnforced || this.#submissions.admit(accountId, this.#clock.steadyMs());
   }
 
   /** Queries and downloads share one window. */
   admitRead(accountId: string): boolean {
-    return !this.#enforced || this.#reads.admit(accountId, this.#clock.steadyMs());
+    return !this.#isEnforced || this.#reads.admit(accountId, this.#clock.steadyMs());
   }
 }

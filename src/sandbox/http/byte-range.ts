@@ -17,7 +17,7 @@ interface ByteRange {
  * @param sizeBytes length of the file, greater than 0
  * @returns the range, `"whole"` if no range applies, or `"unsatisfiable"`
  */
-export function readByteRange(
+export function parseByteRange(
   header: string | undefined,
   sizeBytes: number,
 ): ByteRange | "whole" | "unsatisfiable" {

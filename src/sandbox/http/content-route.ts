@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { buildErrorBody, ServiceError } from "../service-error.ts";
-import { readByteRange } from "./byte-range.ts";
+import { parseByteRange } from "./byte-range.ts";
 import { admitAndFindTask } from "./query-route.ts";
 import type { RouteDeps } from "./route-deps.ts";
 
@@ -32,7 +32,7 @@ async function serveContent(
   const sizeBytes = state.audio.byteLength;
   reply.header("accept-ranges", "bytes");
   const header = request.headers["if-range"] === undefined ? request.headers.range : undefined;
-  const range = readByteRange(header, sizeBytes);
+  const range = parseByteRange(header, sizeBytes);
   if (range === "unsatisfiable") {
     // The contract states no error code and no body for 416, so the body has the shape of every other error.
     return reply

@@ -25,11 +25,11 @@ const GAP_SECONDS: Readonly<Record<Gap, number>> = { none: 0.03, short: 0.16, lo
 const LEAD_SECONDS = 0.06;
 const TAIL_SECONDS = 0.1;
 
-const toSemitones = ({ pitch, rendition }: SpeechRequest): number => pitch + (rendition?.semitones ?? 0);
+const toSemitones = ({ pitch, variation }: SpeechRequest): number => pitch + (variation?.semitones ?? 0);
 
-function deriveRequestTraits({ voice, rendition }: SpeechRequest): VoiceTraits {
+function deriveRequestTraits({ voice, variation }: SpeechRequest): VoiceTraits {
   const traits = deriveTraits(voice);
-  return { ...traits, tempo: traits.tempo * (rendition?.pace ?? 1) };
+  return { ...traits, tempo: traits.tempo * (variation?.tempo ?? 1) };
 }
 
 /** Renders one breath at `rateHz`, without silence before and after it. */
@@ -62,21 +62,21 @@ async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Fl
   const languages = VOICES.find((voice) => voice.id === request.voice)?.languages ?? [];
   const silence = (seconds: number): number =>
     Math.round((seconds * rateHz) / (request.speed * traits.tempo));
-  const parts: { start: number; sound: Float32Array }[] = [];
+  const renderedBreaths: { start: number; sound: Float32Array }[] = [];
   const longest = MAX_AUDIO_SECONDS * rateHz;
   let length = silence(LEAD_SECONDS);
   let gap = 0;
   for (const breath of splitBreaths(await readPrompt(request.prompt, languages))) {
     const sound = await renderBreath(breath, traits, request, rateHz);
     if (sound.length === 0) continue;
-    parts.push({ start: length + gap, sound });
+    renderedBreaths.push({ start: length + gap, sound });
     length += gap + sound.length;
     gap = silence(GAP_SECONDS[breath.gapAfter]);
     if (length >= longest) break;
   }
-  if (parts.length === 0) return null;
+  if (renderedBreaths.length === 0) return null;
   const samples = new Float32Array(Math.min(length + silence(TAIL_SECONDS), longest));
-  for (const { start, sound } of parts) {
+  for (const { start, sound } of renderedBreaths) {
     if (start < samples.length) samples.set(sound.subarray(0, samples.length - start), start);
   }
   return samples;

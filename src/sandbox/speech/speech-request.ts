@@ -5,12 +5,12 @@ import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { VOICE_IDS } from "../../contract/voices.ts";
 
 /** Variation of one take: large enough to hear, but too small to sound like another voice. */
-const renditionSchema = z.object({
+const variationSchema = z.object({
   /** Factor of the speaking rate: 1.02 is 2 % faster. */
-  pace: z.number().min(0.9).max(1.1),
+  tempo: z.number().min(0.9).max(1.1),
   semitones: z.number().min(-1).max(1),
 });
-export type SpeechVariation = z.infer<typeof renditionSchema>;
+export type SpeechVariation = z.infer<typeof variationSchema>;
 
 export const speechRequestSchema = z.object({
   prompt: z.string(),
@@ -26,7 +26,7 @@ export const speechRequestSchema = z.object({
   /** Change of pitch in semitones. */
   pitch: REQUEST_FIELDS.pitch.schema,
   /** Variation of this take. Without it the speech does not vary. */
-  rendition: renditionSchema.optional(),
+  variation: variationSchema.optional(),
 });
 export type SpeechRequest = z.infer<typeof speechRequestSchema>;
 

@@ -20,7 +20,7 @@ export interface SpeechEngine {
   close(): Promise<void>;
 }
 
-interface Waiting {
+interface QueuedRequest {
   readonly request: SpeechRequest;
   readonly signal: AbortSignal | undefined;
   readonly resolve: (audio: Promise<SpokenAudio>) => void;
@@ -29,7 +29,7 @@ interface Waiting {
 
 class PooledSpeechEngine implements SpeechEngine {
   readonly #startWorker: () => SpeechWorker;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: QueuedRequest[] = [];
   #workers: SpeechWorker[] = [];
   #isClosed = false;
 
@@ -60,7 +60,7 @@ class PooledSpeechEngine implements SpeechEngine {
         next.reject(next.signal.reason);
         continue;
       }
-      const worker = next === undefined ? undefined : this.#idleWorker();
+      const worker = next === undefined ? undefined : this.#findOrStartWorker();
       if (next === undefined || worker === undefined) return;
       this.#waiting.shift();
       const spoken = worker.speak(next.request);
@@ -70,7 +70,7 @@ class PooledSpeechEngine implements SpeechEngine {
     }
   }
 
-  #idleWorker(): SpeechWorker | undefined {
+  #findOrStartWorker(): SpeechWorker | undefined {
     this.#workers = this.#workers.filter((worker) => !worker.isDead);
     const idle = this.#workers.find((worker) => worker.isIdle);
     if (idle !== undefined || this.#workers.length >= MAX_WORKERS) return idle;

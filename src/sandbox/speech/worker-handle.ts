@@ -14,7 +14,7 @@ function buildWorkerUrl(): URL {
   return new URL(name, import.meta.url);
 }
 
-interface Job {
+interface WorkerRequest {
   readonly resolve: (audio: SpokenAudio) => void;
   readonly reject: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
@@ -24,7 +24,7 @@ interface Job {
 export class SpeechWorker {
   readonly #timeoutMs: number;
   readonly #worker: Worker;
-  #job: Job | undefined;
+  #job: WorkerRequest | undefined;
   #isDead = false;
 
   /**
@@ -90,7 +90,7 @@ export class SpeechWorker {
     }
   }
 
-  #endJob(): Job | undefined {
+  #endJob(): WorkerRequest | undefined {
     const job = this.#job;
     this.#job = undefined;
     clearTimeout(job?.timer);

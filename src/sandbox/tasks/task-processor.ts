@@ -3,7 +3,7 @@ import { chargeForSeconds } from "../../contract/billing.ts";
 import { RECOVERY_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 import { type SpeechEngine, type SpeechRequest, UnspeakablePromptError } from "../speech/speech.ts";
-import { deriveRendition } from "./rendition.ts";
+import { deriveVariation } from "./speech-variation.ts";
 import type { Task, TaskEnding } from "./task.ts";
 import type { TaskRegistry } from "./task-registry.ts";
 
@@ -33,7 +33,7 @@ function buildSpeechRequest({ id, input }: Task): SpeechRequest {
     speed,
     volume,
     pitch,
-    rendition: deriveRendition(id),
+    variation: deriveVariation(id),
   };
 }
 

@@ -89,8 +89,8 @@ export class TaskRegistry {
 
   #requireRoom(account: Account): void {
     const { enforceLimits, faults } = this.#options;
-    const ofAccount = [...this.#open].filter((task) => task.account === account);
-    if (enforceLimits && ofAccount.length >= MAX_CONCURRENT_TASKS) {
+    const accountTasks = [...this.#open].filter((task) => task.account === account);
+    if (enforceLimits && accountTasks.length >= MAX_CONCURRENT_TASKS) {
       throw new ServiceError(
         "concurrency_limit",
         `This account already has ${MAX_CONCURRENT_TASKS} tasks in progress.`,
@@ -106,8 +106,8 @@ export class TaskRegistry {
 
 /**
  * Returns whether two inputs are the same (docs/contract.md, Idempotency). Equal inputs have equal JSON, because the
- * normaliser writes the fields of an input in a fixed order. The order of the references (`@Audio1`, `@Audio2`)
- * matters.
+ * normaliser writes the fields of an input in a fixed order. The same references in another order are another input,
+ * because a prompt names references by position (`@Audio1`, `@Audio2`).
  */
 const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
   JSON.stringify(one) === JSON.stringify(other);

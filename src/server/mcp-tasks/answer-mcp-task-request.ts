@@ -43,8 +43,8 @@ export async function answerMcpTaskRequest(
     if (mcpTask.kind === "narration") {
       return await answer(taskRequest, (await deps.toolDeps.narrations()).mcpTaskOperations, renderNarration);
     }
-    // Let `claimFirstSuccess` always return true. Otherwise, when a client repeats a request, only the first result
-    // would ask the assistant to tell the user the file's path.
+    // Let every result ask the assistant to tell the user the file's path, not only the first result of the process.
+    // A client that requests the same result twice must get the same text twice.
     return await answer(taskRequest, mcpTaskOperations, (view) =>
       renderTask(view, { claimFirstSuccess: () => true }),
     );

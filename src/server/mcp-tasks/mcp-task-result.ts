@@ -1,11 +1,11 @@
-/** Renders MCP tasks as tasks of the protocol: the answer to the call, and the answers to later requests. */
+/** Renders the status of an MCP task: in the answer to the call, and in the answers to `tasks/get`. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Redact } from "../../redaction.ts";
 import type { McpTaskStatus, WorkingStatus } from "../../requests/mcp-tasks/mcp-task-status.ts";
 
 /**
- * The interval at which clients should ask for a task's status. It is short, because such a request only reads the
- * ledger.
+ * The interval at which clients should ask for an MCP task's status. It is short, because the answer comes from the
+ * ledger and not from the service.
  */
 const POLL_INTERVAL_MS = 1000;
 
@@ -38,7 +38,7 @@ export function buildMcpTaskResult(status: WorkingStatus, redact: Redact): CallT
 }
 
 /**
- * Renders the status of a task.
+ * Renders the status of an MCP task.
  *
  * @param render renders the result or the error that the call would have returned
  */

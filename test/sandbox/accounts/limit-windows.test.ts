@@ -4,7 +4,7 @@ import { AccountLimits } from "../../../src/sandbox/accounts/limit-windows.ts";
 import { HeldClock } from "../held-clock.ts";
 
 const limitsAt = (clock: HeldClock, timeScale = 1): AccountLimits =>
-  new AccountLimits({ clock, timeScale, enforced: true });
+  new AccountLimits({ clock, timeScale, isEnforced: true });
 
 describe("limit windows", () => {
   it("admit six submissions and sixty reads in a minute, each account its own", () => {

@@ -1,6 +1,6 @@
 /** The meaning of a Range header. */
 import { describe, expect, it } from "vitest";
-import { readByteRange } from "../../../src/sandbox/http/byte-range.ts";
+import { parseByteRange } from "../../../src/sandbox/http/byte-range.ts";
 
 describe("byte ranges of 1000 bytes", () => {
   it.each([
@@ -15,7 +15,7 @@ describe("byte ranges of 1000 bytes", () => {
     ["bytes=-99999999999999999999", 0, 999],
     ["Bytes= 0-9 ", 0, 9],
   ])("serves %s", (header, start, end) => {
-    expect(readByteRange(header, 1000)).toEqual({ start, end });
+    expect(parseByteRange(header, 1000)).toEqual({ start, end });
   });
 
   it.each([
@@ -36,10 +36,10 @@ describe("byte ranges of 1000 bytes", () => {
     "0-5",
     "",
   ])("finds %j unsatisfiable", (header) => {
-    expect(readByteRange(header, 1000)).toBe("unsatisfiable");
+    expect(parseByteRange(header, 1000)).toBe("unsatisfiable");
   });
 
   it.each([undefined, "items=0-5", "seconds=1-2,3-4"])("ignores %s", (header) => {
-    expect(readByteRange(header, 1000)).toBe("whole");
+    expect(parseByteRange(header, 1000)).toBe("whole");
   });
 });

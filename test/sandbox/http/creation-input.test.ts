@@ -2,7 +2,7 @@
 import { ReadableStream } from "node:stream/web";
 import { describe, expect, it } from "vitest";
 import { FIELD_NAMES } from "../../../src/contract/request-fields.ts";
-import { deriveRendition } from "../../../src/sandbox/tasks/rendition.ts";
+import { deriveVariation } from "../../../src/sandbox/tasks/speech-variation.ts";
 import { expectError, jsonOf, SHORT_INPUT, taskOf } from "../../contract/service-client.ts";
 import { startBox } from "../box.ts";
 
@@ -96,7 +96,7 @@ describe("input of a creation", () => {
         speed: 1,
         volume: 1,
         pitch: 0,
-        rendition: deriveRendition(id),
+        variation: deriveVariation(id),
       },
     ]);
   });

@@ -63,10 +63,10 @@ describe("pitch", () => {
   );
 });
 
-describe("a rendition", () => {
+describe("a variation", () => {
   test("changes pace and pitch a little, and nothing else", async () => {
     const plain = await measured({});
-    const other = await measured({ rendition: { pace: 1.03, semitones: 0.3 } });
+    const other = await measured({ variation: { tempo: 1.03, semitones: 0.3 } });
     expect(plain.audioSeconds / other.audioSeconds).toBeGreaterThan(1.02);
     expect(plain.audioSeconds / other.audioSeconds).toBeLessThan(1.04);
     expect(Math.abs(12 * Math.log2(other.f0Hz / plain.f0Hz) - 0.3)).toBeLessThan(0.3);
@@ -75,7 +75,7 @@ describe("a rendition", () => {
 
   test("without changes yields the same bytes", async () => {
     const plain = await engine.speak(speechRequest());
-    const same = await engine.speak(speechRequest({ rendition: { pace: 1, semitones: 0 } }));
+    const same = await engine.speak(speechRequest({ variation: { tempo: 1, semitones: 0 } }));
     expect(Buffer.compare(plain.bytes, same.bytes)).toBe(0);
   });
 });

@@ -108,7 +108,7 @@ function matchWordForm(
 ): ChapterForm | null {
   const word = (groups["word"] ?? "").toLowerCase();
   const number = parseNumeral(groups["number"] ?? "");
-  // `XVII. One Night` begins with its number; "One" belongs to the title.
+  // In `XVII. One Night`, the pattern matches `XVII` as the word and `One` as its number, but `XVII` is the number.
   const isNumber = parseNumeral(groups["word"] ?? "")?.style === "roman";
   if (number === null || isNumber || NOT_HEADING_WORDS.has(word)) return null;
   const name = word === "chap" ? "chapter" : word;

@@ -1,7 +1,7 @@
 /**
- * Finds the headings of a text without markup. Evidence: sequence. Short paragraphs of one form
- * with rising numbers, and prose between them, are headings. The same numbers without prose
- * between them are a table of contents or a list. A single number proves nothing.
+ * Finds the headings of a text without markup. Evidence: sequence. Short paragraphs of one form with rising numbers,
+ * and prose between them, are headings. The same numbers without prose between them are a table of contents or a list.
+ * A single number is no evidence.
  */
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
@@ -152,8 +152,8 @@ interface SequenceJudgement {
   /** Sequences whose members are headings. */
   readonly accepted: NumberedParagraph[][];
   /**
-   * Number of members of all sequences, without those of tables of contents and lists. Sequences of one member always
-   * count.
+   * Number of members of all sequences except tables of contents and lists. A sequence of one member counts, even if
+   * it is an entry of a table of contents.
    */
   readonly unlistedCount: number;
 }
@@ -191,9 +191,8 @@ function judgeSequences(
     if (sequence.length === 1) {
       unlistedCount += 1;
       const [only] = sequence;
-      // A single number is an entry of a table of contents if a later sequence begins with the same number. In
-      // addition, the number must be a decimal, which is rare in prose, or the next paragraph must list several
-      // entries.
+      // If a later sequence begins with the same number, a single number may be an entry of a table of contents. It is
+      // one if it is a decimal, which is rare in prose, or if the next paragraph lists several entries.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.blockIndex ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.blockIndex);
       continue;
@@ -248,7 +247,8 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     if (first.kind !== "known" && count < MEMBERS_SHARE * unlistedCount) continue;
     const tooLong = longCounts.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > MAX_LONG_SHARE * (count + tooLong)) continue;
-    // Include sequences of a single number, because a last act may have only one scene.
+    // For known words and decimals, one accepted sequence suffices. Include the others, even those of a single number,
+    // because the last act of a play may have only one scene.
     const headingSequences =
       first.kind === "known" || isDecimal
         ? sequences.filter((sequence) => !contentsEntries.has(sequence[0]?.blockIndex ?? -1))

@@ -165,8 +165,8 @@ export const ORDINAL_SUFFIXES: ReadonlySet<string> = new Set(
   WORDS_OF_ALL_LANGUAGES.flatMap(({ ordinalSuffixes }) => splitWords(ordinalSuffixes)),
 );
 /**
- * Words that are not the name of a heading, although they stand beside a number. These are names of other things, such
- * as `Figure 2`, and also articles and connectors: `THE` in `THE FIRST ACT`.
+ * Words beside a number that do not make a heading: names of other things, such as `Figure` in `Figure 2`, and articles
+ * and connectors, such as `THE` in `THE FIRST ACT`.
  */
 export const NOT_HEADING_WORDS: ReadonlySet<string> = new Set([
   ...WORDS_OF_ALL_LANGUAGES.flatMap(({ otherNumbered }) => splitWords(otherNumbered)),

@@ -14,8 +14,8 @@ const BEGINS_HEADING = /^\s*[\p{Lu}\p{Lo}\d]/u;
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
 /**
- * Whether a line is only the number of a chapter and ends its paragraph. For example, an ebook from the web may have
- * the name of its website on the line directly above `第三章`, so that both are one paragraph.
+ * Whether a line is a chapter heading without a title, and the last line of a paragraph with several lines. In an ebook
+ * from the web, the line above the heading `第三章` may be the name of the website.
  */
 function closesParagraph(lines: readonly string[], lineIndex: number): boolean {
   const [above, line = "", below] = [lines[lineIndex - 1], lines[lineIndex], lines[lineIndex + 1]];
@@ -28,7 +28,7 @@ function closesParagraph(lines: readonly string[], lineIndex: number): boolean {
 
 /**
  * Whether a line and the line below it belong to one sentence: the line below begins with a small letter, or the first
- * word of the line below did not fit on the line above.
+ * line had no room for the first word of the line below.
  */
 function continuesBelow(lines: readonly string[], lineIndex: number): boolean {
   const [line = "", below = "", next = ""] = lines.slice(lineIndex, lineIndex + 3);

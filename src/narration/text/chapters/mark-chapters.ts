@@ -56,7 +56,10 @@ function buildHeadingText(text: string): string {
   return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
 }
 
-/** Matches the {@link ChapterForm.key} of an act. Acts are divided into scenes, not into chapters with titles. */
+/**
+ * Matches the {@link ChapterForm.key} of an act. A text with acts counts as a text with numbered chapters, because acts
+ * contain scenes, not chapters with titles.
+ */
 const ENDS_WITH_ACT = new RegExp(` (?:${[...ACT_WORDS].join("|")})$`);
 
 /** Returns the last position of each title. An earlier occurrence is an entry of a table of contents. */
@@ -85,8 +88,7 @@ const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number 
  * Turns paragraphs into headings. A heading directly above another heading of the same or a higher level is an entry of
  * a table of contents, and stays a paragraph. A heading at the end of the text stays a paragraph, too.
  *
- * @param titles titles without a number; if the text has numbered chapters, used only if a table of contents lists the
- *   titles
+ * @param titles titles without a number; in a text with numbered chapters, only titles from a table of contents count
  */
 export function markChapters(
   blocks: readonly SourceBlock[],

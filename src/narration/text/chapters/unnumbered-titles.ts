@@ -132,8 +132,8 @@ export function findUnnumberedTitles(text: string): UnnumberedTitles {
   const lines = findShortLines(text);
   const inContents = findListedTitles(lines, text.length);
   const spaced = findSpacedTitles(lines, text.length);
-  // If blank lines also set off all titles in the table of contents, use all lines that blank lines set off. This adds
-  // titles that the table of contents spells differently.
+  // Use the titles with blank lines above them, if all titles from the table of contents are among them. The others may
+  // be titles that the table of contents spells differently.
   const titles = inContents.every((line) => spaced.includes(line)) ? spaced : inContents;
   return { keys: new Set(titles.map(({ key }) => key)), areFromContents: titles === inContents };
 }

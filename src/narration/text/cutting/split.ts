@@ -18,8 +18,8 @@ const MAX_UNIT_SECONDS = 70;
 const PREFERRED_MIN_PART_SECONDS = 20;
 
 /**
- * Number of a unit's first characters that are hashed. An edit in the rest of the unit moves no cut, because its hash
- * stays the same.
+ * Number of characters at the beginning of a unit that its hash is computed from. An edit in the rest of the unit does
+ * not change the hash.
  */
 const HASHED_CHARACTERS = 32;
 
@@ -35,7 +35,7 @@ const JOINT_SIZE = measureSpoken(PARAGRAPH_JOINT);
 /** The units of a text, in order. Measures the part that a range of units would make. */
 class UnitSequence {
   readonly units: readonly Unit[];
-  /** The cost of a cut before each unit. A separate array makes the repeated searches faster. */
+  /** The cost of a cut before each unit, copied from the units because an array of numbers is faster to search. */
   readonly cutCosts: Uint8Array;
   /** Speaking time of all text before each unit, in milliseconds. */
   readonly #msBefore: Float64Array;

@@ -13,7 +13,7 @@ const COMPARED_UNITS = 4;
  */
 const HASH_BYTES = 6;
 
-/** The hashes of the units' texts. A hash is computed on first use, and only once for equal units. */
+/** The hashes of the units' texts. A hash is computed on first use, and only once for equal texts. */
 export class UnitHashes {
   readonly #texts: (index: number) => string;
   readonly #count: number;
@@ -26,7 +26,7 @@ export class UnitHashes {
     this.#hashes = new Float64Array(count).fill(-1);
   }
 
-  /** Compares two units. Returns 0 only if they and the three units after each of them are equal. */
+  /** Compares two units by their hashes. If the hashes are equal, compares the next units, up to three. */
   compare(a: number, b: number): number {
     for (let ahead = 0; ahead < COMPARED_UNITS; ahead += 1) {
       const difference = this.#hashOf(a + ahead) - this.#hashOf(b + ahead);

@@ -42,7 +42,7 @@ const LINE_TAG = /^<(?:br|\/?(?:li|ul|ol|p|div|tr|dt|dd|h[1-6]))\b/i;
 function speakToken(token: MarkedToken, skipped: SkippedList): string {
   switch (token.type) {
     case "text":
-      // Use the raw text, because some references in `text` are already decoded.
+      // Use the raw text. In `text`, the library has already decoded some references, which must not be decoded twice.
       return token.tokens === undefined ? toSpokenText(token.raw) : renderInlineText(token.tokens, skipped);
     case "escape":
     case "codespan":

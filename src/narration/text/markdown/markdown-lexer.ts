@@ -32,8 +32,8 @@ const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 /** Maximum length of a chunk that is parsed at once. It is limited because unclosed marks take quadratic time. */
 const MAX_INLINE_CODE_UNITS = 2000;
 /**
- * Each pattern matches the longest chunk that ends with a line, a sentence or a word. The patterns are tried in this
- * order. If no pattern matches, the chunk ends at its maximum length.
+ * Patterns, tried in this order: the longest chunk that ends with a line, with a sentence, with a word. If no pattern
+ * matches, the chunk ends at its maximum length.
  */
 const CHUNK_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 
@@ -62,8 +62,8 @@ const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...CHUNK_ENDS];
 const INDIVISIBLE_BLOCK = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
 /**
- * Divides a text into pieces that are parsed separately. Cuts between blocks. Cuts inside a block only if the block
- * is too long.
+ * Divides a text into pieces that are parsed separately. Cuts only inside blocks that are too long, and never inside
+ * fenced code, HTML and tables.
  */
 function splitAtBlocks(source: string): string[] {
   if (source.length <= MAX_BLOCK_CODE_UNITS) return [source];

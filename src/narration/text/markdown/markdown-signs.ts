@@ -6,7 +6,7 @@ import { isHtmlElement } from "./html-elements.ts";
 
 /**
  * Signs of Markdown. Every pattern takes linear time, because it can match a text in one way only, and a pattern
- * without `\n` does not search beyond the line.
+ * without `\n` matches within one line.
  */
 const MARKDOWN_SIGNS: readonly RegExp[] = [
   /^ {0,3}#{1,6} +\S/m,
@@ -17,7 +17,7 @@ const MARKDOWN_SIGNS: readonly RegExp[] = [
   /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S/m,
   // Emphasis, except `_this_`, which plain text uses too.
   /\*\*[^\s*]|(?<![\w*])\*[^\s*][^*\n]{0,200}\*(?![\w*])|__[^\s_]|~~[^\s~]/,
-  // Inline code, but not `words' with an apostrophe at the end, which are quotations in old texts.
+  // Inline code, but not quotations in old texts, which begin with a backtick and end with an apostrophe.
   /`[^`'\n]{1,200}`/,
   // Lists and quotations, but not page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
   /^ {0,3}[-*+] +(?![-*+\s]|\d+ +[-–]\s*$)\S/m,

@@ -8,8 +8,8 @@ import type { SkippedKind } from "../plan-types.ts";
 import { spellOutSuperscripts } from "./superscripts.ts";
 
 /**
- * Matching takes linear time, because no alternative can cross the place where it could begin again. For example, a
- * formula between dollar signs ends at the next dollar sign.
+ * Matching takes linear time, because the search for the end of a markup stops where the same markup could begin again.
+ * For example, the search for the end of a formula stops at the next dollar sign.
  */
 const MARKUP = new RegExp(
   [

@@ -1,6 +1,7 @@
 /**
  * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that are marked by notes. Evidence: form
- * and repetition. One or two 《》 in a text without notes stay, because Chinese texts put titles in 《》.
+ * (a note) or sequence (at least three readings). Without this evidence, 《》 are kept, because Chinese texts put titles
+ * in 《》.
  */
 import type { SkippedList } from "../blocks.ts";
 import { markHeadingLine } from "../chapters/source-headings.ts";

@@ -35,7 +35,7 @@ export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
 
 const MARK_KINDS = ["illustration", "page_mark", "time_code", "sound", "note", "footnote"] as const;
 
-/** Matches a note mark: `[1]` directly after a word, or `^[1]` anywhere, even before the text of the note. */
+/** Matches a note mark: `[1]` directly after a word or its punctuation, or `^[1]` anywhere, even before a word. */
 const REFERENCE_MARK =
   /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
 /**

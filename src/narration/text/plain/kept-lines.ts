@@ -12,9 +12,9 @@ import {
 import { joinListItems } from "./list-lines.ts";
 import { estimatePageWidth, isStanza, isVerse, isWrappedPair, joinWrappedLines } from "./verse-lines.ts";
 
-/** Minimum share of verse among the paragraphs with several lines, in a text of verse. Lists do not count. */
+/** In a text of verse, minimum share of verse paragraphs among all paragraphs of several lines, except lists. */
 const MIN_VERSE_SHARE = 0.25;
-/** Minimum number of verse paragraphs in a text of verse. */
+/** In a text of verse, minimum number of verse paragraphs. */
 const MIN_VERSE_PARAGRAPHS = 5;
 
 /** Converts intended line breaks to {@link HARD_BREAK}. */

@@ -190,8 +190,8 @@ function findLastFilledLine(lines: readonly string[]): string {
 }
 
 /**
- * Horizontal rules divide the lines of a table into groups. With this number of groups or more, each group is one row,
- * whose cells may have several lines. With fewer groups, each line is a row.
+ * If horizontal rules divide the lines of a table into at least this number of groups, each group is one row, whose
+ * cells may have several lines. Otherwise, each line is a row.
  */
 const MIN_ROW_GROUPS = 3;
 

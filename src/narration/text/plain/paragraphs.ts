@@ -5,11 +5,11 @@
 import { ENDS_SENTENCE } from "../characters.ts";
 import { MAX_PARAGRAPH_CODE_UNITS, measureAppendedWidth, measureLineWidth } from "./line-shapes.ts";
 
-/** Matches a line that begins a paragraph or a speech in Chinese and Japanese. */
+/** Matches a line that begins with a full-width space, as paragraphs in Chinese and Japanese do. */
 const INDENTED_LINE = /^\u3000/;
 /**
  * Matches Chinese and Japanese lines that are indented by spaces. Such lines begin paragraphs only if most of them end
- * a sentence. Otherwise, the whole block may be indented.
+ * a sentence. Otherwise, they may be wrapped lines of an indented block.
  */
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;

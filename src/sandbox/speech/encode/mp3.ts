@@ -1,6 +1,7 @@
 /**
- * Encodes MP3 at a constant bitrate. The sound fills whole frames, so all players agree on its length. Players play the
- * encoder's delay as leading silence, so the samples' own leading silence is shortened by up to the same length.
+ * Encodes MP3 at a constant bitrate. The audio fills whole frames and nothing is trimmed, so all players agree on the
+ * length of the audio. Players play the encoder's delay as leading silence. Silence at the start of the samples is
+ * therefore shortened by up to the length of the delay.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";

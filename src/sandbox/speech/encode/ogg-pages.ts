@@ -32,9 +32,9 @@ function buildLacing(packet: Uint8Array): number[] {
   return [...Array<number>(full).fill(SEGMENT_BYTES), packet.length % SEGMENT_BYTES];
 }
 
-/** Counts the segment table entries that a packet needs. A page has room for {@link PAGE_SEGMENTS}. */
+/** Counts the segment table entries that a packet needs. A page has room for {@link MAX_PAGE_SEGMENTS}. */
 export const countSegments = (packet: Uint8Array): number => Math.floor(packet.length / SEGMENT_BYTES) + 1;
-export const PAGE_SEGMENTS = MAX_SEGMENTS;
+export const MAX_PAGE_SEGMENTS = MAX_SEGMENTS;
 
 export interface OggPage {
   readonly kind: typeof FIRST_PAGE | typeof MIDDLE_PAGE | typeof LAST_PAGE;

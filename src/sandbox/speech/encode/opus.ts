@@ -6,8 +6,8 @@ import {
   countSegments,
   FIRST_PAGE,
   LAST_PAGE,
+  MAX_PAGE_SEGMENTS,
   MIDDLE_PAGE,
-  PAGE_SEGMENTS,
 } from "./ogg-pages.ts";
 
 type OpusRate = 8000 | 16000 | 24000 | 48000;
@@ -24,8 +24,8 @@ const COMPLEXITY = 5;
 const SERIAL = 0x5eecb00c;
 
 /**
- * Returns the input rate that {@link encodeOpus} needs. libopus supports neither 32,000 nor 44,100 Hz. Samples for
- * these rates must have 48,000 Hz instead.
+ * Returns the input rate that {@link encodeOpus} needs: the requested rate, or 48,000 Hz if libopus does not support
+ * the requested rate.
  */
 export function chooseOpusRateHz(sampleRate: SampleRate): OpusRate {
   return sampleRate === 32000 || sampleRate === 44100 ? 48000 : sampleRate;
@@ -103,7 +103,7 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
     let segments = 0;
     for (const packet of packets.slice(encodedPackets, encodedPackets + PACKETS_PER_PAGE)) {
       segments += countSegments(packet);
-      if (segments > PAGE_SEGMENTS) break;
+      if (segments > MAX_PAGE_SEGMENTS) break;
       page.push(packet);
     }
     encodedPackets += page.length;

@@ -7,8 +7,8 @@ import type { create } from "@alexanderolsen/libsamplerate-js";
  */
 export const RATE_STEP_HZ = 100;
 /**
- * Seconds of input in a block. A block must fit in the resampler's memory, which has room for about a million samples
- * of input and of output.
+ * Seconds of input in a block. A block must fit in the resampler's memory, which has room for about a million input
+ * samples and as many output samples.
  */
 const BLOCK_SECONDS = 8;
 /**
@@ -45,9 +45,9 @@ export async function resample(samples: Float32Array, fromHz: number, toHz: numb
   if (engine.outputSampleRate !== toHz) engine.outputSampleRate = toHz;
   // Set the ratio as well, because the library does not update it when the rates change.
   engine.ratio = toHz / fromHz;
-  const unit = fromHz / computeGreatestCommonDivisor(fromHz, toHz);
-  const block = Math.ceil((BLOCK_SECONDS * fromHz) / unit) * unit;
-  const context = Math.ceil((CONTEXT_SECONDS * fromHz) / unit) * unit;
+  const alignmentSamples = fromHz / computeGreatestCommonDivisor(fromHz, toHz);
+  const block = Math.ceil((BLOCK_SECONDS * fromHz) / alignmentSamples) * alignmentSamples;
+  const context = Math.ceil((CONTEXT_SECONDS * fromHz) / alignmentSamples) * alignmentSamples;
   const result = new Float32Array(Math.floor((samples.length * toHz) / fromHz));
   for (let start = 0; start < samples.length; start += block) {
     const from = Math.max(0, start - context);

@@ -12,7 +12,7 @@ const OPEN_TRUNCATES = 8;
 const ALL_RIGHTS = 0xffff_ffff_ffff_ffffn;
 const WHENCE_START = 0;
 const WHENCE_CURRENT = 1;
-const OUTPUT_KEPT_BYTES = 2000;
+const MAX_OUTPUT_CHARACTERS = 2000;
 
 class ProgramExit extends Error {
   readonly code: number;
@@ -94,12 +94,12 @@ export class Program {
 
 function load(module: WebAssembly.Module, first: Session): Loaded {
   let loaded: Loaded | undefined;
-  const there = (): Loaded => {
+  const getLoadedProgram = (): Loaded => {
     if (loaded === undefined) throw new Error("the program called out before it had memory");
     return loaded;
   };
-  const bytes = (): Uint8Array => new Uint8Array(there().memory.buffer);
-  const view = (): DataView => new DataView(there().memory.buffer);
+  const bytes = (): Uint8Array => new Uint8Array(getLoadedProgram().memory.buffer);
+  const view = (): DataView => new DataView(getLoadedProgram().memory.buffer);
 
   /**
    * Calls `visit` with each buffer of a WASI list, and returns the total of the bytes that `visit` handled. Stops after
@@ -119,7 +119,7 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
 
   const imports = {
     args_sizes_get(countAt: number, sizeAt: number): number {
-      const { args } = there().session;
+      const { args } = getLoadedProgram().session;
       view().setUint32(countAt, args.length, true);
       view().setUint32(
         sizeAt,
@@ -130,7 +130,7 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
     },
     args_get(pointersAt: number, textAt: number): number {
       let text = textAt;
-      for (const [index, arg] of there().session.args.entries()) {
+      for (const [index, arg] of getLoadedProgram().session.args.entries()) {
         view().setUint32(pointersAt + index * 4, text, true);
         bytes().set(arg, text);
         text += arg.length;
@@ -172,7 +172,7 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
       _fdFlags: number,
       fdAt: number,
     ): number {
-      const { file } = there().session;
+      const { file } = getLoadedProgram().session;
       file.position = 0;
       if ((openFlags & OPEN_TRUNCATES) !== 0) file.truncate();
       view().setUint32(fdAt, FILE_FD, true);
@@ -181,24 +181,26 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
     fd_close: (): number => ERRNO.success,
     fd_read(fd: number, list: number, count: number, readAt: number): number {
       if (fd !== FILE_FD) return ERRNO.badFile;
-      const total = eachBuffer(list, count, (buffer) => there().session.file.read(buffer));
+      const total = eachBuffer(list, count, (buffer) => getLoadedProgram().session.file.read(buffer));
       view().setUint32(readAt, total, true);
       return ERRNO.success;
     },
     fd_seek(fd: number, offset: bigint, whence: number, positionAt: number): number {
       if (fd !== FILE_FD) return ERRNO.notSupported;
-      const { file } = there().session;
+      const { file } = getLoadedProgram().session;
       const base = whence === WHENCE_START ? 0 : whence === WHENCE_CURRENT ? file.position : file.length;
       file.position = base + Number(offset);
       view().setBigUint64(positionAt, BigInt(file.position), true);
       return ERRNO.success;
     },
     fd_write(fd: number, list: number, count: number, writtenAt: number): number {
-      const { session } = there();
+      const { session } = getLoadedProgram();
       const total = eachBuffer(list, count, (buffer) => {
         if (fd === FILE_FD) session.file.write(buffer);
         else
-          session.output = `${session.output}${new TextDecoder().decode(buffer)}`.slice(-OUTPUT_KEPT_BYTES);
+          session.output = `${session.output}${new TextDecoder().decode(buffer)}`.slice(
+            -MAX_OUTPUT_CHARACTERS,
+          );
         return buffer.length;
       });
       view().setUint32(writtenAt, total, true);

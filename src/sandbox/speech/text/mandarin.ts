@@ -70,8 +70,8 @@ const FINALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The vowels that stand for an i after these initials of pinyin, as in `shi` or `zi`. In Mandarin this i is a syllabic
- * consonant, which the vowel approximates.
+ * Maps an initial of pinyin to the vowel that is spoken for an i after this initial, as in `shi` or `zi`. Mandarin
+ * speakers pronounce this i as a syllabic consonant. The vowel is an approximation.
  */
 const SYLLABIC_I_VOWELS: Readonly<Record<string, string>> = {
   zh: "er",

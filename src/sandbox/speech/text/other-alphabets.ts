@@ -17,8 +17,8 @@ const LETTERS = new Map([...buildLetterTable(CYRILLIC), ...buildLetterTable(GREE
 
 const HANGUL_FIRST = 0xac00;
 const HANGUL_LAST = 0xd7a3;
-const HANGUL_VOWELS = 21;
-const HANGUL_FINALS = 28;
+const HANGUL_VOWEL_COUNT = 21;
+const HANGUL_FINAL_COUNT = 28;
 const hangulInitials = "g g n d d r m b b s s - jh jh ch k t p hh".split(" ");
 const hangulVowels =
   "aa eh y-aa y-eh ah eh y-ah y-eh ow w-aa w-eh w-eh y-ow uw w-ah w-eh w-iy y-uw uh uh-iy iy".split(" ");
@@ -27,16 +27,19 @@ const hangulFinals = "- k k k n n n t l l l l l l l l m p p t t ng t t k t p t".
 /** Computes initial, vowel and final of a Hangul syllable from its code point. */
 function toHangulPhones(codePoint: number): string {
   const index = codePoint - HANGUL_FIRST;
-  const initial = hangulInitials[Math.floor(index / (HANGUL_VOWELS * HANGUL_FINALS))] ?? "-";
-  const vowel = hangulVowels[Math.floor(index / HANGUL_FINALS) % HANGUL_VOWELS] ?? "aa";
-  const final = hangulFinals[index % HANGUL_FINALS] ?? "-";
+  const initial = hangulInitials[Math.floor(index / (HANGUL_VOWEL_COUNT * HANGUL_FINAL_COUNT))] ?? "-";
+  const vowel = hangulVowels[Math.floor(index / HANGUL_FINAL_COUNT) % HANGUL_VOWEL_COUNT] ?? "aa";
+  const final = hangulFinals[index % HANGUL_FINAL_COUNT] ?? "-";
   return [initial, vowel.replaceAll("-", " "), final].filter((phones) => phones !== "-").join(" ");
 }
 
 const SYLLABLE_ONSETS = "b d g k l m n p r s t v z hh".split(" ");
 const SYLLABLE_VOWELS = "aa eh iy ow uw".split(" ");
 
-/** Makes up a syllable for a character: always the same one, and a different one for the next code point. */
+/**
+ * Makes up a syllable for a character. A character always gets the same syllable. Characters with consecutive code
+ * points get different syllables.
+ */
 function makeUpSyllable(codePoint: number): string {
   const onset = SYLLABLE_ONSETS[codePoint % SYLLABLE_ONSETS.length];
   const vowel = SYLLABLE_VOWELS[codePoint % SYLLABLE_VOWELS.length];

@@ -4,7 +4,7 @@ import { getElement, makeElement } from "./elements.ts";
 import { readTextFile } from "./pieces.ts";
 import { formatClock } from "./shown-result.ts";
 
-export class Marks {
+export class CompanionLists {
   readonly #jump: (seconds: number) => void;
   #cues: readonly Cue[] = [];
   #chapters: readonly TimedLabel[] = [];
@@ -49,11 +49,11 @@ export class Marks {
     const spoken = cue !== undefined && seconds < cue.endSeconds + 0.4 ? cue.text : "";
     const element = getElement("#cue");
     if (element.textContent !== spoken) element.textContent = spoken;
-    this.#point("#lines", cueIndex);
-    this.#point("#chapters", findIndexAt(this.#chapters, seconds));
+    this.#markCurrent("#lines", cueIndex);
+    this.#markCurrent("#chapters", findIndexAt(this.#chapters, seconds));
   }
 
-  #point(selector: string, index: number): void {
+  #markCurrent(selector: string, index: number): void {
     const list = getElement(`${selector} ol`);
     const [old] = list.getElementsByClassName("now");
     const current = list.children[index];
@@ -67,17 +67,17 @@ export class Marks {
     }
   }
 
-  #fill(selector: string, marks: readonly TimedLabel[]): void {
+  #fill(selector: string, labels: readonly TimedLabel[]): void {
     const box = getElement(selector);
-    box.hidden = marks.length === 0;
-    const items = marks.map((mark) => {
+    box.hidden = labels.length === 0;
+    const items = labels.map((label) => {
       const jump = makeElement(
         "button",
         "",
-        makeElement("span", formatClock(mark.startSeconds)),
-        makeElement("bdi", mark.text),
+        makeElement("span", formatClock(label.startSeconds)),
+        makeElement("bdi", label.text),
       );
-      jump.onclick = () => this.#jump(mark.startSeconds);
+      jump.onclick = () => this.#jump(label.startSeconds);
       return makeElement("li", "", jump);
     });
     getElement(`${selector} ol`).replaceChildren(...items);

@@ -1,7 +1,7 @@
 /** Makes untrusted text safe for a terminal: escapes control and bidirectional characters. */
 import { INVISIBLE_CHARACTERS } from "../contract/unicode.ts";
 
-export function printable(text: string): string {
+export function escapeForTerminal(text: string): string {
   return text.replace(
     INVISIBLE_CHARACTERS,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
@@ -9,7 +9,7 @@ export function printable(text: string): string {
 }
 
 /** Renders JSON without characters that a terminal interprets. */
-export function printableJson(value: unknown): string {
+export function renderTerminalJson(value: unknown): string {
   const spell = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   // Escape UTF-16 code units, as JSON does. Keep the line breaks between the lines of the JSON text.
   return JSON.stringify(value, null, 2).replace(/[^\P{C}\n]|[\u2028\u2029]/gu, (character) =>
