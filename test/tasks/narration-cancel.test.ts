@@ -36,6 +36,16 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   throw new Error("it did not come about");
 }
 
+/** Waits until the last submissions of a killed process have arrived, so that further ones are from another process. */
+async function untilStill(service: CountingService): Promise<void> {
+  for (let looks = 0; looks < 20; looks += 1) {
+    const before = service.tasks.size;
+    await pause(1000);
+    if (service.tasks.size === before) return;
+  }
+  throw new Error("it did not become still");
+}
+
 const messageOf = async (client: TaskClient, mcpTaskId: string): Promise<string> => {
   const now = await client.look(mcpTaskId);
   expect(now.status).toBe("cancelled");
@@ -129,8 +139,7 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     void doomed.call("narrate", CALL, {});
     await until(() => service.tasks.size > 0);
     await doomed.kill();
-    // Its own parts have arrived; further ones come from another process.
-    await pause(500);
+    await untilStill(service);
     const heir = startClient(await makeWorkplace(), service, settings);
     await begunAndTakenBack(heir, service);
     const reported = service.tasks.size;
