@@ -65,7 +65,8 @@ function showProgress(saved: number, total: number): void {
 }
 
 /**
- * Polls a task or a narration until it no longer runs, then passes its result to `hand`. Shows the progress meanwhile.
+ * Polls a task or a narration until it no longer runs, then passes its result to `onEnded`. Shows the progress
+ * meanwhile.
  *
  * @param isWanted returns false once the page shows something else
  */

@@ -50,7 +50,7 @@ export function planText(request: PlanRequest): NarrationPlan {
 }
 
 /**
- * Plans a text in any file format from the blocks that `read` returns.
+ * Plans a text in any file format from the blocks that `parse` returns.
  *
  * @param parse returns the blocks, and adds what it leaves out to `skipped`
  * @throws AudioError as {@link planText} does
