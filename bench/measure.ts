@@ -2,7 +2,10 @@
 import { z } from "zod";
 
 const goalSchema = z.object({
-  /** What the limit applies to: the ratio of our figure to the reference, their difference, or our figure alone. */
+  /**
+   * The number that the limit applies to: the ratio of our figure to the reference, their difference, or our figure
+   * alone.
+   */
   of: z.enum(["ratio", "difference", "ours"]),
   atMost: z.number(),
 });

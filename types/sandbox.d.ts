@@ -1,4 +1,7 @@
-/** What `audio-generation-mcp/sandbox` promises to others; `test/surface/sandbox-types.test.ts` holds the code to it. */
+/**
+ * Declares the public types of `audio-generation-mcp/sandbox`. `test/surface/sandbox-types.test.ts` checks that the
+ * code has these types.
+ */
 
 /** Accounts of a sandbox: `active`, `state` and `grants` may be left out. */
 export interface AccountsFile {

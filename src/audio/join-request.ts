@@ -29,7 +29,7 @@ export interface ChapterMark {
   readonly firstPart: number;
 }
 
-/** What to join. The tags are written into every format except pcm, which cannot hold tags. */
+/** The files to join, and how. The tags are written into every format except pcm, which cannot hold tags. */
 export interface JoinRequest extends TextTags {
   readonly format: OutputFormat;
   /** The parts to join, at least one. */

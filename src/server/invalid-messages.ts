@@ -55,7 +55,7 @@ export function withoutNulls(message: unknown): unknown {
 export interface InvalidMessageReply {
   readonly id: string | number | null;
   readonly code: ProtocolErrorCode;
-  /** What is wrong, as one sentence. */
+  /** The defect of the message, as one sentence. */
   readonly message: string;
   /** Whether the sender waits for an answer. False for notifications and responses. */
   readonly isAwaited: boolean;

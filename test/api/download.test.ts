@@ -332,7 +332,7 @@ describe("time and signals", () => {
 describe("at random", () => {
   const size = AUDIO.byteLength;
   const offset = fc.nat({ max: size });
-  /** What a service may answer to one request. */
+  /** A possible answer of the service to one request. */
   const behaviour = fc.oneof(
     fc.record({ kind: fc.constant("cut" as const), at: offset }),
     fc.record({ kind: fc.constant("short" as const), at: offset }),

@@ -1,4 +1,4 @@
-/** Where captions break their lines. */
+/** The line breaks of captions. */
 import { describe, expect, it } from "vitest";
 import { splitIntoCueTexts } from "../../src/audio/captions/cue-text.ts";
 

@@ -25,7 +25,7 @@ export interface Step {
   readonly tool: "generate_audio" | "get_task" | "download_audio" | "list_tasks";
   /** @param earlier the text shown to the model so far */
   args(earlier: string): Record<string, unknown>;
-  /** What happens at the service before this step. */
+  /** A change at the service before this step. */
   readonly fault?: Fault;
 }
 
@@ -71,7 +71,7 @@ export const STEPS: readonly Step[] = [
   },
 ];
 
-/** Where the audio of the first step may be, depending on whose environment the server got. */
+/** The possible folders of the first step's audio. They depend on whose environment the server got. */
 export const savedIn = (folder: string): string => join(folder, `${FILE_NAME}.mp3`);
 
 /** Facts that only the text form contains. */

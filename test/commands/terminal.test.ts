@@ -1,4 +1,4 @@
-/** What a person sees who starts the server in a terminal instead of in a client. */
+/** Starts the server in a terminal, as a person might by mistake, and checks what the server prints. */
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
 import { BIN, createWorkplace, NODE } from "../support/workplace.ts";

@@ -19,11 +19,14 @@ const FIXTURES: Fixtures = {
   greet: () => ({ name: "list_voices", arguments: {} }),
   slow_compute: ({ label }) => ({ name: "generate_audio", arguments: { prompt: String(label) } }),
   failing_job: () => ({ name: "generate_audio", arguments: { prompt: FAILING } }),
-  // The closest thing to a tool that asks its person: it asks before there is a task.
+  // `narrate` is the closest tool to one that asks its user during a task: it asks before the task exists.
   confirm_delete: () => ({ name: "narrate", arguments: { text: "Ask the person." } }),
 };
 
-/** The number of passed checks, and of all checks. README.md lists the missing ones. */
+/**
+ * The scenario, the number of its checks that pass, and the number of all its checks. README.md lists the failing
+ * checks.
+ */
 const SCENARIOS = [
   ["tasks-capability-negotiation", 5, 5],
   ["tasks-wire-fields", 4, 4],

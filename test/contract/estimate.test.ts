@@ -21,7 +21,7 @@ describe("the speaking time of a text", () => {
   });
 
   it("is the sum of its parts, wherever the alphabet changes", () => {
-    // Without surrogates, because two of them would form a pair.
+    // Omit surrogates, because two of them would form a pair.
     const characters = CHARACTERS.filter((character) => !/\p{Cs}/u.test(character));
     const step = 7919;
     const mixed = Array.from({ length: 20_000 }, (_, index) => {

@@ -10,9 +10,12 @@ import { serviceErrorBody } from "../../src/contract/service-errors.ts";
 import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import type { ContractTarget } from "./target.ts";
 
-/** Longer than any wait for a slot or a minute should take. After it, the 429 is returned. */
+/**
+ * Maximum number of sends of one request. They take longer than a wait for a slot or a limit window should. After them,
+ * the 429 is returned.
+ */
 const PATIENT_ATTEMPTS = 40;
-/** Section 6: a client may poll for somewhat longer than 60 minutes. A suite with a few words need not. */
+/** Maximum polling time. The contract allows over 60 minutes, but tasks of a few words end much sooner. */
 const FINISH_DEADLINE_MS = 10 * 60_000;
 
 export interface Answer {

@@ -20,8 +20,8 @@ import {
 const LONG_AGO_MS = 3 * 60 * 60 * 1000;
 
 /**
- * A multiple of the write buffer (512 KiB), and so is its half: all received bytes are then on the disk, where tests
- * look.
+ * Both this size and its half are multiples of the write buffer (512 KiB), so that all received bytes are on the disk
+ * when a test reads it.
  */
 export const AUDIO_BYTES = 1024 * 1024;
 
@@ -94,7 +94,7 @@ export class CrashSetup {
   }
 
   /**
-   * What must hold after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no
+   * Checks the state after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no
    * concurrency slot, and exactly the charge counted.
    */
   async judge(outcome: ToolOutcome): Promise<TaskOutput> {

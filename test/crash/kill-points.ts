@@ -13,7 +13,7 @@ export interface KillPoint {
   readonly when: string;
   /** Resolves when the process that makes the call has reached the point. */
   readonly reach: (setup: CrashSetup) => Promise<void>;
-  /** What the ledger must contain then, which proves that the point was reached. */
+  /** The entry that the ledger must contain then. It proves that the point was reached. */
   readonly leaves: (record: RequestRecord | undefined, setup: CrashSetup) => boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What another tool call does after a crash: it watches and saves accepted tasks, and never creates
+ * After a crash, another tool call watches and saves accepted tasks, and never creates a task
  * (docs/reference-requests.md, A request).
  */
 import { join } from "node:path";

@@ -19,7 +19,7 @@ const ASIDE = "bridge (previous).mp3";
 interface Step {
   readonly at: string;
   readonly kill: { call: string; from: string; to?: string; when: "before" | "after" };
-  /** What a person finds then. */
+  /** The files that a person finds after the crash. */
   readonly leaves: Readonly<Record<string, "old" | "new">>;
 }
 

@@ -38,7 +38,7 @@ function book(): Uint8Array {
   const pages = Array.from({ length: CHAPTERS }, (_, index) => {
     const number = index + 1;
     const own = Array.from({ length: PARAGRAPHS }, (_, at) => ALICE[(index + at) % ALICE.length] ?? "");
-    // Parts that are equal are one task, so no two are.
+    // Make all parts different, because equal parts share one task.
     const paragraphs = own.map((text) => `<p>In part ${number}: ${text.replace(/[<&]/g, "")}</p>`);
     return {
       id: `chapter-${number}`,
@@ -150,7 +150,7 @@ describeWithFfprobe("a book", () => {
         title: "Alice",
         chapters: [1, 2, 3, 4, 5, 6].map(titleOf),
       });
-      // The other way round: what the whole book has paid for is free in a choice of its chapters.
+      // Check the reverse, too: after the whole book is paid for, a choice of its chapters is free.
       const last = narrationOf(await narrate({ chapters: "1-2", max_credits: 100_000 }));
       expect(last.credits.charged).toBe(0);
     },

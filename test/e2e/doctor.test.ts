@@ -54,7 +54,7 @@ async function diagnose(env: Record<string, string>): Promise<Report & { seconds
   const run = await runDoctor(env);
   const read = report.parse(JSON.parse(run.stdout));
   expect(run.status).toBe(read.ok ? 0 : 1);
-  // Every failed check has a fix, and no passed one does.
+  // Every failed check has a fix, and no passed check has one.
   for (const check of read.checks) expect(check.fix === null).toBe(check.ok);
   return { ...read, seconds: run.seconds };
 }

@@ -1,5 +1,6 @@
 /**
- * What is published: files with the same publisher and version, and an npm package that runs without other packages.
+ * Checks the published packages: files with the same publisher and version, and an npm package that runs without other
+ * packages.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";

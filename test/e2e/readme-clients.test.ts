@@ -43,7 +43,7 @@ afterAll(async () => {
 const filled = (client: string, language: string, which = 0): string =>
   fillIn(blockOf(client, language, which), ROOT, service);
 
-/** What a client adds to a server's environment: home and PATH, and here the folders of this test. */
+/** The variables that a client adds to a server's environment: home and PATH, and here the folders of this test. */
 const surroundings = (): Record<string, string> => ({
   ...place.env(null, FAST),
   PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}`,

@@ -1,4 +1,4 @@
-/** Eight narrations in a row against a sandbox that enforces the contract's limits: nothing is ever refused. */
+/** Sends eight narrations in a row to a sandbox that enforces the contract's limits. The sandbox never refuses one. */
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What `npm run release-check` says: each missing file by its name, and of a bundle which part of it is stale. */
+/** `npm run release-check` names each missing file, and the stale part of a bundle. */
 import { createHash } from "node:crypto";
 import {
   copyFileSync,

@@ -1,7 +1,4 @@
-/**
- * What somebody without an account starts: the packed sandbox package, fetched by npx from a registry, in an empty
- * home.
- */
+/** Starts the packed sandbox package like a person without an account: by npx from a registry, in an empty home. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -15,7 +12,7 @@ let folder = "";
 let registry: LoopbackRegistry;
 let env: Record<string, string> = {};
 
-/** In the home folder, because npx prefers what the folder it runs in has. */
+/** Run in the home folder, because npx prefers packages that are installed in the current folder. */
 const npx = (words: string, settings: Record<string, string>) => ({
   command: "/bin/sh",
   args: ["-c", `cd "$HOME" && exec npx -y ${words}`],

@@ -209,7 +209,7 @@ describe("a query or download that the service refuses", () => {
 
 describe("a task that fails", () => {
   it("once is repeated free of charge before any call returns", async () => {
-    // The task must not succeed before a query, also not for a submission that is sent again.
+    // The task must not succeed before a query, even if its submission is sent again.
     service.processingMs = 60_000;
     service.intercept = ({ kind, ordinal }, _response, self) => {
       if (kind !== "query") return false;

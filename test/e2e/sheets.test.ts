@@ -1,6 +1,6 @@
 /**
- * Forty lines of a game through the built bin and the sandbox with its limits: a plan, one confirmation, forty files as
- * the sheet says.
+ * Narrates forty lines of a game through the built bin and the sandbox with its limits: a plan, one confirmation, and
+ * forty files with the names of the sheet.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -17,7 +17,7 @@ import {
   type Workplace,
 } from "../support/workplace.ts";
 
-/** Windows of 0.6 s in place of 60, on both sides. */
+/** Limit windows of 0.6 s instead of 60 s, on both sides. */
 const SCALE = 0.01;
 
 const UNHURRIED = 120_000;

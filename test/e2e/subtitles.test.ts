@@ -32,10 +32,10 @@ const planned = z.looseObject({ message: z.string() });
 
 const SECONDS_A_CHARACTER = 0.05;
 
-/** Before and behind each noise, as speech has it; encoders of mp3 put their delay there. */
+/** The silence before and after each noise, as in speech. MP3 encoders put their delay into it. */
 const EDGE_SECONDS = 0.06;
 
-/** Noise between two short silences, as long as its text: where it begins is heard to the sample. */
+/** Noise between two short silences. Its duration follows from the text, and its first sample can be found exactly. */
 const noises: SpeechEngine = {
   speak: ({ prompt, outputFormat, sampleRate, speed }) => {
     const length = Math.round((prompt.length * SECONDS_A_CHARACTER * sampleRate) / speed);
@@ -49,7 +49,7 @@ const noises: SpeechEngine = {
 };
 
 const STARTS = [1.5, 4.02, 7.333, 10, 11.2, 14.5];
-/** Cue 6 takes 1.9 seconds, and cue 7 begins after 1.2. */
+/** The speech of cue 6 takes 1.9 seconds, but cue 7 begins 1.2 seconds after cue 6. */
 const FILM = `\ufeff1\r
 00:00:01,500 --> 00:00:02,900\r
 The rain had been falling\r
@@ -88,7 +88,7 @@ const RATE_HZ = 24_000;
 const LOUD = 1000;
 const SILENCE_SECONDS = 0.02;
 
-/** Where a sound begins behind silence. */
+/** The time at which a sound begins after silence. */
 function onsetsIn(samples: Int16Array, rateHz: number): number[] {
   const onsets: number[] = [];
   let lastLoud = Number.NEGATIVE_INFINITY;
@@ -154,9 +154,10 @@ describeWithFfprobe("subtitles", () => {
       const begins = await onsets(file?.path ?? "", format);
       expect(begins).toHaveLength(STARTS.length);
       for (const [index, start] of STARTS.entries()) {
-        // The fifth is late by what the fourth is too long.
+        // The fourth part is too long, so the fifth begins late by the excess.
         const late = index === 4 ? 38 * SECONDS_A_CHARACTER - 1.2 : 0;
-        // Opus does not say how loud it is, so its parts are placed with the silence at their beginning.
+        // The silence at the beginning of an Opus part is not measured, so the part is placed together with this
+        // silence.
         const edge = format === "ogg_opus" || late > 0 ? EDGE_SECONDS : 0;
         expect(Math.abs((begins[index] ?? 0) - start - edge - late), `part ${index + 1}`).toBeLessThan(
           0.05 + (late > 0 ? 0.07 : 0),

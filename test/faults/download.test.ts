@@ -156,7 +156,8 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
 
 it("a download continues after a 503 when the service said so", async () => {
   const setup = await openFaultSetup();
-  // 600 seconds, a thousand times shorter. The backoff alone would be a few milliseconds.
+  // The pause of 600 seconds is a thousand times shorter here. Without the pause, the backoff would last only a few
+  // milliseconds.
   setup.misbehave(misbehaveNext("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
   const task = taskOf(await setup.server.call("generate_audio", { prompt: "Asked to pause" }));
   expect(task.audio?.size_bytes).toBe(20_000);
@@ -253,7 +254,7 @@ it("bytes that are not mp3 are kept as .bin, reported to the user, and not deliv
   expect(await setup.workplace.outputNames()).toEqual(["tune.bin"]);
   const again = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(again)).toMatchObject({ code: "unexpected_response" });
-  // Downloaded again before it was accepted, and once more by the explicit repeat.
+  // The audio is downloaded a second time before it is accepted, and once more by the explicit repeat.
   expect(setup.service.count("content")).toBe(3);
 });
 

@@ -25,7 +25,7 @@ export interface FaultSetupOptions {
   readonly service?: CountingOptions;
   readonly env?: Record<string, string>;
   readonly start?: StartOptions;
-  /** The service's address for the server, if it is not the service itself. */
+  /** The address that the server is given, if it is not the address of the service itself, such as a proxy's. */
   readonly baseUrl?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Finds what must be nowhere: files outside of the folders, the key in any spelling. Asserts nothing. */
+/** Finds leaks: files outside of the folders, and the key in any spelling. Asserts nothing. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,6 +1,6 @@
 /**
- * Requests with the spellings of other languages: absent values may be `null`, and a message that is not a request
- * still gets an answer.
+ * Requests as clients in other languages write them: `null` counts as an absent value, and a message that is not a
+ * request still gets an answer.
  */
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
@@ -18,7 +18,7 @@ const HANDSHAKE = {
   clientInfo: { name: "x", version: "1" },
 };
 
-/** What each request of the era of 2026-07-28 contains. */
+/** The metadata of each request of the era of 2026-07-28. */
 const ENVELOPE = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },

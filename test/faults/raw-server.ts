@@ -57,8 +57,10 @@ export interface StartOptions {
   readonly isGreeted?: boolean;
 }
 
-/** Longer than any answer in these tests takes, so that a missing one is a failure with a name and not a hang. */
-/** Longer than the longest call without a deadline. */
+/**
+ * Time limit of an answer. It exceeds the longest call without a deadline. With it, a missing answer is a named failure
+ * instead of a hang.
+ */
 const ANSWER_WITHIN_MS = 100_000;
 
 export class RawServer {

@@ -88,7 +88,7 @@ describe("polling continues, and the audio is saved, when an answer to a query",
 
 describe("an answer of one MiB in chunks of one byte", skipBecause(NOT_LINUX), () => {
   it("needs no more memory than in one piece", async () => {
-    // Reading it takes longer than the fastest time scale allows.
+    // Use a slower time scale, because reading this body takes longer than the fastest one allows.
     const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });
     const drip = Buffer.from("1\r\nx\r\n".repeat(1_050_000));
     setup.misbehave(
@@ -100,7 +100,7 @@ describe("an answer of one MiB in chunks of one byte", skipBecause(NOT_LINUX), (
     await expectSaved(setup, "A byte at a time");
     const status = await readFile(`/proc/${setup.server.child.pid}/status`, "utf8");
     const mostMiB = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024;
-    // Stored chunk by chunk, it would take 900 MiB.
+    // A client that stores this body chunk by chunk would need 900 MiB.
     expect(mostMiB).toBeLessThan(450);
   });
 });

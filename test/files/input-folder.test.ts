@@ -1,6 +1,4 @@
-/**
- * Reads of texts: which paths the limits of the input folder allow, and which they refuse, on a real file system.
- */
+/** Reads texts from a real file system: the input folder allows some paths and refuses others. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -234,7 +232,7 @@ describe("the limit to the folder", () => {
     expect(shut.message).toMatch(/no permission/);
   });
 
-  // Where the system does not report the path of an open file, a swap that happens at every check goes unnoticed.
+  // If the system does not report the path of an open file, a swap that happens at every check goes unnoticed.
   const noPaths = existsSync("/proc/self/fd")
     ? null
     : "the system does not tell what was opened (/proc/self/fd)";

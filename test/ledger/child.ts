@@ -23,7 +23,7 @@ type Fact = z.infer<typeof factSchema>;
 
 export class Child {
   readonly facts: Fact[] = [];
-  /** What it printed to stderr. */
+  /** The output of the process on stderr. */
   noise = "";
   readonly #process: ChildProcess;
   readonly #ended: Promise<unknown>;

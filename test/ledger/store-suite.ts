@@ -1,4 +1,4 @@
-/** What every ledger store must do, on any engine. Each store's own test runs it. */
+/** Tests that every ledger store must pass, on any engine. Each store's own test runs them. */
 import { afterAll, beforeAll, describe } from "vitest";
 import { budgetSuite } from "./store-suite/budget.ts";
 import { concurrencySlotsSuite } from "./store-suite/concurrency-slots.ts";

@@ -104,24 +104,24 @@ export class Process {
     return grant;
   }
 
-  /** The service accepted it. */
+  /** Records that the service accepted the submission. */
   async accept(grant: AdmittedSubmission): Promise<RequestRecord> {
     return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
   }
 
-  /** The service refused it definitively. */
+  /** Records that the service refused the submission definitively. */
   async refuse(grant: AdmittedSubmission): Promise<void> {
     await this.#answered(grant, { kind: "not_accepted", sendId: grant.sendId });
     this.limits.submissions.wake();
   }
 
-  /** No response arrived. */
+  /** Records that no response arrived. */
   async leaveUnresolved({ sendId }: AdmittedSubmission): Promise<void> {
     this.limits.heartbeats.clearPending(sendId);
     await this.ledger.store.admissions.recordSendOutcome({ sendId, outcome: "sent" });
   }
 
-  /** The task has ended, and this process has seen that. */
+  /** Records that the task has ended, as seen by this process. */
   async end(record: RequestRecord, chargedCredits: number): Promise<void> {
     const billing: ObservedTask["billing"] = {
       reserved_credits: 150,

@@ -1,4 +1,4 @@
-/** Polling that does not starve itself: its pace and its reserve, with a manual clock. */
+/** The pace of polling, and the share of reads that it leaves for other calls, with a manual clock. */
 import { expect, it } from "vitest";
 import type { Limits } from "../../src/limits/limits.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";

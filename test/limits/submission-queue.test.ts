@@ -62,7 +62,7 @@ describe("submissions", () => {
     await subject.end(running, 10);
     const grant = await single;
     expect(subject.admitted).toEqual(["a", "b", "single"]);
-    // Somebody requests the part directly, so it goes first now.
+    // A direct request for the part moves it to the front.
     isPart.value = false;
     await subject.accept(grant);
     await subject.end(other, 10);

@@ -1,6 +1,6 @@
 /**
- * A whole chapter through the sandbox in every format: it is as long as its parts and pauses, and each part sounds as
- * it does alone.
+ * Narrates a whole chapter through the sandbox in every format. The file is as long as its parts and pauses, and
+ * contains each part as it sounds alone.
  */
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -50,7 +50,7 @@ const WAV_HEADER_BYTES = 44;
 
 async function played(bytes: Buffer, format: OutputFormat): Promise<Int16Array> {
   if (format === "mp3" || format === "ogg_opus") return await heard(bytes, format);
-  // Ends the samples where the header says, because title and author follow them.
+  // Stop at the end that the header states, because title and author follow the samples.
   const samples =
     format === "wav"
       ? bytes.subarray(WAV_HEADER_BYTES, WAV_HEADER_BYTES + bytes.readUInt32LE(WAV_HEADER_BYTES - 4))
@@ -62,8 +62,8 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Int16Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
 /**
- * Whether the whole contains a sound from there on, exact to the sample. Compares bytes, because thousands of
- * positions are tried.
+ * Whether the whole contains the sound of a part at this position, exact to the sample. Compares bytes, because
+ * thousands of positions are tried.
  */
 const liesAt = (sound: Int16Array, whole: Int16Array, at: number): boolean =>
   at >= 0 && bytesOf(sound).equals(bytesOf(whole.subarray(at, at + sound.length)));

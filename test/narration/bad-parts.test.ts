@@ -34,7 +34,7 @@ const deliver =
     return true;
   };
 
-/** Reported for that part, with both ways out. */
+/** Expects that only part 2 is reported, together with both remedies. */
 function expectOnlyPartTwo(reported: NarrationOutput): void {
   expect(reported).toMatchObject({ status: "stopped", parts: { total: 3, saved: 2, running: 0, failed: 1 } });
   expect(reported.problems).toMatchObject([{ part: 2 }]);

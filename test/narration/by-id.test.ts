@@ -1,4 +1,4 @@
-/** What a call needs only the id of a narration for: another take by a quote, and some of its chapters. */
+/** Calls that need only the id of a narration: another take of a quoted text, and a choice of chapters. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";

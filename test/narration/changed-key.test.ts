@@ -1,4 +1,4 @@
-/** The API key changes while a narration runs: what the earlier key reserved or paid counts, once. */
+/** The API key changes while a narration runs. Credits that the earlier key reserved or paid count once. */
 import { rm } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
 import { Narrator, textOf } from "./narrator.ts";

@@ -21,9 +21,12 @@ type Wish =
 interface Step {
   readonly wish: Wish;
   readonly server: 0 | 1;
-  /** How long its call waits. */
+  /** The wait that the call requests. */
   readonly waitSeconds: number;
-  /** How long after its begin its process is killed, or its call cancelled; `null`: it is answered. */
+  /**
+   * The time from the start of the call until its process is killed or the call is cancelled; `null` if the call is
+   * answered.
+   */
   readonly endsAfterMs: number | null;
   readonly isKilled: boolean;
   readonly pauseMs: number;
@@ -99,9 +102,12 @@ class WishRound {
   readonly #servers: TaskClient[] = [];
   readonly #text: string;
   readonly #takes: Map<number, number> = new Map();
-  /** With the key that opened each one, because other keys do not know it. */
+  /** Maps each handle to the index of the key that opened it, because other keys do not know the handle. */
   readonly #handles = new Map<string, number>();
-  /** The credits that submissions may reach: the limit of the last answer, or what was already on its way. */
+  /**
+   * The maximum credits of all submissions: the limit of the last answer, or the credits of the submissions already
+   * under way.
+   */
   #mostCredits = 0;
   /** The limits of unanswered calls, which may or may not apply. */
   #maybeCredits = 0;
@@ -130,7 +136,7 @@ class WishRound {
     };
   }
 
-  /** What the service's tasks are charged or reserve at this moment. */
+  /** The credits that the service has charged or reserved for its tasks at this moment. */
   #committedCredits(): number {
     const { runningTaskCount, tasks } = this.#service;
     return runningTaskCount * RESERVED_CREDITS + (tasks.size - runningTaskCount) * CHARGE_CREDITS;

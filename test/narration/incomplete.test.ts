@@ -1,4 +1,4 @@
-/** What a narration that ended early leaves: a file of what is paid for, and a text that says what is missing. */
+/** A narration that ended early leaves a file of what is paid for, and a text that says what is missing. */
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Narrator, PART_BYTES, paragraph, textOf } from "./narrator.ts";

@@ -1,4 +1,4 @@
-/** What a plan reports before anything is paid, and when it reports nothing. */
+/** The remarks of a plan before anything is paid, and the texts that cause none. */
 import { expect, it } from "vitest";
 import { buildEdgesRemark, buildPlanRemarks } from "../../src/narration/planning/plan-remarks.ts";
 import { planText } from "../../src/narration/text/plan-text.ts";

@@ -276,7 +276,7 @@ describe("the limit", () => {
       .catch(() => undefined);
     await expect.poll(() => narrator.service.tasks.size, LONG).toBeGreaterThan(0);
     await killHard(doomed.pid);
-    // What the process sent just before its end arrives, too.
+    // Wait for requests that the process sent just before its end.
     await new Promise((resolve) => setTimeout(resolve, 300));
     narrator.service.intercept = undefined;
     const begun = narrator.service.tasks.size;

@@ -1,4 +1,4 @@
-/** Who drives a narration: other clients, a driver that slept, a client that stopped waiting. */
+/** The driver of a narration changes: other clients, a driver that slept, a client that stopped waiting. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { killHard } from "../support/processes.ts";
 import { suspend } from "../support/suspend.ts";

@@ -1,4 +1,4 @@
-/** What a person sees and hears of the player. */
+/** Reads what a person sees and hears of the player. */
 import type { Frame, Locator } from "playwright-core";
 
 export const playButton = (player: Frame): Locator =>

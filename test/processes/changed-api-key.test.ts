@@ -89,7 +89,7 @@ describe("a retry under the key of another account", () => {
 });
 
 describe("a retry under another key of the same account", () => {
-  it("fetches the recorded task and submissions nothing", async () => {
+  it("fetches the recorded task and submits nothing", async () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS });
     const workplace = await makeWorkplace();
     await killedWithFirstKey(service, workplace, true);

@@ -18,7 +18,7 @@ const SCALE = 0.02;
 const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE) };
 const INPUTS = 20;
 
-/** Where the processes run, and what they share. */
+/** The machines of the processes, and what the processes share. */
 interface Site {
   readonly workplaces: readonly Workplace[];
   readonly settings: Record<string, string>;

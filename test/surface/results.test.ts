@@ -11,7 +11,7 @@ const MAX_BYTES = 650;
 const never = (): boolean => false;
 const render = (view: RequestView) => renderTask(view, { claimFirstSuccess: never });
 
-/** What each form must contain on its own, in every state. */
+/** The facts that each form of a result must contain on its own, in every state. */
 function wanted({
   taskId,
   requestHandle: handle,

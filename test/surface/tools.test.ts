@@ -1,4 +1,4 @@
-/** What models see of the tools: schemas as committed snapshots, annotations, texts and their size. */
+/** The tools as models see them: schemas as committed snapshots, annotations, texts and their size. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";

@@ -1,7 +1,7 @@
 /** Sums the credits that are reserved or charged for a narration's tasks. Pure. */
 import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
-/** What the record of one API key states about a task that was sent for a narration. */
+/** A task that was sent for a narration, as the record of one API key states it. */
 export interface BillLine {
   /** The lookup key of the task's request; see `toRequestLookupKey` in ledger/identity.ts. */
   readonly requestLookupKey: string;

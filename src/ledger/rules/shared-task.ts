@@ -1,7 +1,7 @@
 /** Decides which record counts and which record is listed if records of several API keys name the same task. Pure. */
 import type { BucketedSpend } from "./spend.ts";
 
-/** What one record states about its task. */
+/** A task, as one record states it. */
 export interface TaskClaim {
   readonly status: string | null;
   readonly spend: BucketedSpend | null;

@@ -9,7 +9,7 @@ import { SPEND_BUCKET_MS } from "../durations.ts";
  */
 export const SPEND_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
-/** What one record adds to the sum of one quarter of an hour. */
+/** The credits that one record adds to the sum of one quarter of an hour. */
 export interface BucketedSpend {
   readonly bucketIndex: number;
   readonly credits: number;

@@ -94,7 +94,7 @@ export interface LedgerStoreOptions {
  * (see rules/durability.ts).
  */
 export class LedgerStore {
-  /** What is stored besides records: plans of narrations, and copies of damaged records. */
+  /** Kinds of content stored besides records: plans of narrations, and copies of damaged records. */
   readonly documents: Keyv<unknown>;
   readonly narrations: NarrationStore;
   readonly mcpTasks: McpTaskStore;

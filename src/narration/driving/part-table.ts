@@ -12,7 +12,7 @@ export const STATES_BY_STATUS: Readonly<Record<PartRecordStatus, PartState>> = {
   failed: "to_do",
 };
 
-/** What an inspection of the parts found. */
+/** The result of an inspection of the parts. */
 interface InspectedParts {
   readonly statuses: readonly PartRecordStatus[];
   /** For each part, its request as JSON. Parts with equal requests share one task. */

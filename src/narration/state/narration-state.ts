@@ -54,7 +54,7 @@ export const storedPlanSchema = z.object({
   settings: narrationSettingsSchema.strict(),
   /** Seconds of silence after a part that ends a paragraph. */
   pauseSeconds: z.number().nonnegative(),
-  /** What becomes a file: the whole narration, each chapter, or each row of a sheet. */
+  /** The unit that becomes a file: the whole narration, each chapter, or each row of a sheet. */
   fileLayout: z.enum(["one", "chapters", "rows"]),
   /** The title: the first heading, or the first words. */
   title: z.string(),

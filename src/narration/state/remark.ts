@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 /**
- * What a remark is about. When an edit or a choice of chapters makes a new plan, it treats the remarks of the old plan
+ * The subject of a remark. When an edit or a choice of chapters makes a new plan, it treats the remarks of the old plan
  * as follows:
  *
  * - `text` and `language`: kept. A person must agree before a narration with a `language` remark starts.

@@ -108,7 +108,7 @@ export type SkippedKind =
   | "hidden"
   | "no_words";
 
-/** What is not spoken, one row for each kind. */
+/** The omitted content, one row for each kind. */
 export interface SkippedText {
   readonly kind: SkippedKind;
   readonly count: number;

@@ -10,7 +10,7 @@ const urlOfLength = (length: number): string => PREFIX + "a".repeat(length - PRE
 const urls = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${PREFIX}${index + 1}.mp3`);
 
-/** Field, refused value, and the fields added to `{ prompt: "Hello." }`. */
+/** Each row: a field, a refused value in words, and the fields that are added to `{ prompt: "Hello." }`. */
 const REFUSED: ReadonlyArray<readonly [field: string, what: string, fields: Record<string, unknown>]> = [
   ["model", "another model", { model: "audio-2.0" }],
   ["prompt", "no prompt", { prompt: undefined }],
@@ -46,7 +46,7 @@ const REFUSED: ReadonlyArray<readonly [field: string, what: string, fields: Reco
   ["multilingual", "a string", { multilingual: "true" }],
 ];
 
-/** Field, accepted value, and the inputs that show it, one request each. */
+/** Each row: a field, an accepted value in words, and the inputs that show it, one request each. */
 const ACCEPTED: ReadonlyArray<readonly [field: string, what: string, inputs: Record<string, unknown>[]]> = [
   ["model", "audio-1.0", [{ model: "audio-1.0", pitch: 1 }]],
   [

@@ -127,7 +127,7 @@ export class ChaosRun {
     await this.#place.upset(this.#random);
   }
 
-  /** A call that submissions nothing, but resumes open tasks. */
+  /** A call that submits nothing, but resumes open tasks. */
   async #lookAround(): Promise<void> {
     const known = this.#asked.find(({ report }) => report !== undefined)?.report;
     const server = this.#servers.any();

@@ -9,7 +9,7 @@ import type { RawServer } from "../raw-server.ts";
 import { compareLedger } from "./compare-ledger.ts";
 import { type Asked, keyOf } from "./requests.ts";
 
-/** No request's task fails so often in a row. */
+/** Maximum number of attempts at one request. Tasks never fail this often in a row. */
 const MAX_ATTEMPTS = 60;
 
 /** The keys of all attempts so far, and of the next one. */

@@ -16,7 +16,7 @@ export interface Asked {
   isOverBudget: boolean;
 }
 
-/** What a tool reported about a finished request. */
+/** The facts that a tool reported about a finished request. */
 export interface Report {
   readonly taskId: string;
   readonly chargedCredits: number;

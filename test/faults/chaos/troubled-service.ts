@@ -45,7 +45,7 @@ const REFUSALS: readonly [Fault, ...Fault[]] = [
   (r) => answerText(r, 503, "{}", { "retry-after": "1" }),
 ];
 
-/** Answers of a proxy between server and service. They must not stop the read. */
+/** Answers of a proxy between server and service. They must not end the polling or the download. */
 const PAGES: readonly [Fault, ...Fault[]] = [
   (r) => answerText(r, 403, "<html>Blocked</html>", { "content-type": "text/html" }),
   (r) => r.writeHead(302, { location: "https://example.com/login" }).end(),

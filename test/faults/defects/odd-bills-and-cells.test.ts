@@ -1,4 +1,7 @@
-/** A failed task that was charged, a refusal after a send without an answer, a row with damaged cells. */
+/**
+ * Tests three defects: a failed task that was charged, a refusal after a send without an answer, and a row with damaged
+ * cells.
+ */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";

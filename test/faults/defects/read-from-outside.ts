@@ -1,5 +1,6 @@
 /**
- * What the tests of earlier defects read and change from outside: results, rows, ledger files, PostgreSQL traffic.
+ * Reads and changes, for the tests of earlier defects, what is visible from outside: results, rows, ledger files,
+ * PostgreSQL traffic.
  */
 import { existsSync } from "node:fs";
 import { createConnection, createServer, type Socket } from "node:net";
@@ -144,7 +145,7 @@ export function fillUp(db: DatabaseSync): () => void {
   };
 }
 
-/** What happens to the bytes between a server and its PostgreSQL. */
+/** Controls the bytes between a server and its PostgreSQL. */
 export interface Wire {
   /** The address of PostgreSQL in the server's settings. */
   readonly url: string;

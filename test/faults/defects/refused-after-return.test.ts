@@ -1,4 +1,4 @@
-/** The service refuses a request after its call has returned: whoever asks next gets the reason. */
+/** The service refuses a request after its call has returned. The next call gets the reason. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../../support/counting-service.ts";
 import {

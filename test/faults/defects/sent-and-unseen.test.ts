@@ -61,7 +61,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     const exit = await setup.server.exitWithin(3000);
     expect(exit).toMatchObject({ code: 0, signal: null });
     expect(exit.atMs - atMs).toBeLessThan(2000);
-    // First read by a program that sends nothing, then resumed by one that may send.
+    // A command that sends nothing reads the entry first. Then a process that may send resumes the request.
     setup.misbehave((exchange) => exchange.kind !== "other");
     const later = await setup.another();
     const [id] = setup.service.tasks.keys();
@@ -103,7 +103,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     expect(exit).toMatchObject({ code: 0, signal: null });
     expect(exit.atMs - atMs).toBeLessThan(2000);
     setup.service.dropConnections();
-    // A new conversation, which knows nothing about the text but what the list shows.
+    // In a new conversation, the assistant knows about the text only what the list shows.
     const later = await setup.another();
     const row = await onlyRow(later);
     expect(row).toMatchObject({ status: "unresolved" });

@@ -24,7 +24,7 @@ const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
 interface Scene {
   readonly setup: FaultSetup;
-  /** What the suspended process finally returned to its caller. */
+  /** The result that the suspended process finally returned to its caller. */
   readonly late: Outcome | "cancelled";
   /** The result of the other process's call. */
   readonly other: Outcome;
@@ -95,7 +95,7 @@ it("a late refusal, a late 429 and a cancellation do not change the task that an
     }),
   ]);
   for (const scene of [refused, limited, failed]) await expectKept(scene);
-  // The sleeper's caller learns that the audio is there, and not that nothing was charged.
+  // The sleeper's caller is told that the audio exists, and not that nothing was charged.
   expect.soft(refused.late === "cancelled" ? "" : textOf(refused.late)).toContain("Saved ");
   expect.soft(taken.row.task_id).toBe([...taken.setup.service.tasks.keys()][0]);
   await savedByItself(taken.setup);

@@ -1,5 +1,6 @@
 /**
- * What really happened in a course, on a clock that never restarts. Every answer of the ledger is compared with it.
+ * Records what really happened in a course of events, on a clock that never restarts. Every answer of the ledger is
+ * compared with this record.
  */
 import { RECOVERY_TIMEOUT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
 import {
@@ -251,7 +252,7 @@ export class LedgerOracle {
     }
   }
 
-  /** What the ledger must count, in whole quarters of an hour. */
+  /** The sum that the ledger must count, in whole quarters of an hour. */
   countedCredits(exceptRecordId?: string): number {
     const first = Math.floor((this.wallMs - BUDGET_WINDOW_MS) / SPEND_BUCKET_MS);
     return this.#spends(exceptRecordId)

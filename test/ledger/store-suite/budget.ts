@@ -1,6 +1,5 @@
 /**
- * What every store must do for the budget: the spend in the records is counted exactly, and for no longer than
- * necessary.
+ * Tests of the budget for every store: the spend in the records is counted exactly, and for no longer than necessary.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -197,8 +196,8 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
 }
 
 /**
- * Computed from the records alone: a record without a task counts by itself; of a task, an end replaces a
- * reservation.
+ * Computes the spend from the records alone. A record without a task counts by itself. If several records name one
+ * task, its charge replaces its reservation.
  */
 function counted(records: readonly RequestRecord[]): number {
   const creditsOf = (some: readonly RequestRecord[]): number[] =>

@@ -1,4 +1,4 @@
-/** What every store must do for concurrency slots: who takes one, for how long, and what never renews one. */
+/** Tests of concurrency slots for every store: who takes one, for how long, and what never renews one. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, waitOf } from "./store-setup.ts";
@@ -101,7 +101,7 @@ export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => St
       const setup = newDesk();
       const record = await setup.create("unresolved", one);
       bench().advance(3 * 60 * MINUTE_MS);
-      // The first admission after that time deletes it.
+      // The first admission after that time deletes the slot.
       await setup.create("refused", one);
       await setup.change(record, { fileName: "c.mp3" });
       expect(reasonOf(await setup.ask(one))).toBe("admitted");

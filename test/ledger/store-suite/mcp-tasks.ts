@@ -1,5 +1,5 @@
 /**
- * What every store must do for MCP tasks: open, cancel and end them, each in one transaction with their record or
+ * Tests of MCP tasks for every store: open, cancel and end them, each in one transaction with their record or
  * narration.
  */
 import { randomUUID } from "node:crypto";

@@ -1,7 +1,4 @@
-/**
- * What every store must do for narrations: the plan is stored once; compare and set of the state, the lease, the
- * list.
- */
+/** Tests of narrations for every store: the plan is stored once; compare and set of the state, the lease, the list. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { LEASE_MS, type StoreBench, type StoreSetup } from "./store-setup.ts";

@@ -1,4 +1,4 @@
-/** What every store must do for records: compare and set, leases, and queries. */
+/** Tests of records for every store: compare and set, leases, and queries. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toPathLookupKey, toRequestLookupKey, toTaskLookupKey } from "../../../src/ledger/identity.ts";

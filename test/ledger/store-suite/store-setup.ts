@@ -1,4 +1,4 @@
-/** What every part of the store's suite uses: a store with a manual clock, and one account's submissions. */
+/** The setup of all parts of the store's suite: a store with a manual clock, and one account's submissions. */
 import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
@@ -25,7 +25,7 @@ export interface StoreBench {
   open(identity: LedgerIdentity): LedgerStore;
   /** Lets every clock advance. */
   advance(ms: number): void;
-  /** Everything written so far has a date in the future of the clock that measures windows. */
+  /** Sets the steady clock back, as after a restart. Everything written so far then has a date in the future. */
   putBack(): void;
   /** The wall clock, by which spend is dated. */
   wallMs(): number;
@@ -143,7 +143,7 @@ export class StoreSetup {
     });
   }
 
-  /** Requests the admission of a submission; of a new record if none is given. */
+  /** Requests the admission of a submission. Uses a new record if none is given. */
   async ask(
     changes: Partial<AdmissionRequest> = {},
     {
@@ -172,7 +172,7 @@ export class StoreSetup {
     return { admission, sendId, record: admission.kind === "admitted" ? after : before };
   }
 
-  /** A submission from its admission to its outcome. Returns the record after it. */
+  /** Runs a submission from its admission to its outcome. Returns the record after the outcome. */
   async create(
     outcome: Outcome,
     changes: Partial<AdmissionRequest> = {},
@@ -208,7 +208,7 @@ export class StoreSetup {
     return { ...record, ...changes, revision: record.revision + 1 };
   }
 
-  /** The task's end, with its cost. */
+  /** Ends the task with a charge. */
   end(record: RequestRecord, credits: number): Promise<RequestRecord> {
     const spend = credits === 0 ? null : { credits, atMs: this.bench.wallMs() };
     return this.change(record, { status: credits === 0 ? "failed" : "succeeded", spend });

@@ -1,4 +1,4 @@
-/** What every store must do for submissions: rate, concurrency slots, pauses, and one admission for one rate slot. */
+/** Tests of submissions for every store: rate, concurrency slots, pauses, and one admission for one rate slot. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toRow } from "../../../src/ledger/record.ts";

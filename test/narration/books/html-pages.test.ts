@@ -1,4 +1,4 @@
-/** What of an HTML page is spoken, and what is reported as not spoken. */
+/** The parts of an HTML page that are spoken, and the parts that are reported as not spoken. */
 import { describe, expect, it } from "vitest";
 import { parseHtml } from "../../../src/narration/books/parse-html.ts";
 import { SkippedList, type SourceBlock } from "../../../src/narration/text/blocks.ts";

@@ -1,4 +1,4 @@
-/** Whatever a sheet contains, it becomes a plan within its bounds, or is refused with a reason. */
+/** A sheet of any content becomes a plan within its bounds, or is refused with a reason. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";

@@ -1,6 +1,6 @@
 /**
- * What holds for every plan: bounds, nothing lost, and an edit changes few parts. Seeded, so a failure can be
- * repeated.
+ * Properties of every plan: it keeps the bounds, loses nothing, and an edit changes few parts. The random texts have a
+ * seed, so that a failure can be repeated.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -126,7 +126,7 @@ function chaos(seed: number): string {
   return `${Array.from({ length }, pick).join("")}End`;
 }
 
-/** What of a text is spoken, without its white space. */
+/** The spoken characters of a text, without its white space. */
 const heard = (text: string): string => text.normalize("NFC").replaceAll(/[\s\u00ad\ufeff\u200b\u2028]/g, "");
 const lettersOf = (text: string): string => text.normalize("NFC").replaceAll(/[^\p{L}\p{N}]/gu, "");
 

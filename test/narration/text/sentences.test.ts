@@ -1,4 +1,4 @@
-/** Where sentences end in every language of the voices. A bar marks each boundary. */
+/** The ends of sentences in every language of the voices. A bar marks each boundary. */
 import { describe, expect, it } from "vitest";
 import { splitSentences } from "../../../src/narration/text/cutting/sentences.ts";
 import { planText } from "../../../src/narration/text/plan-text.ts";

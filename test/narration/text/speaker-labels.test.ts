@@ -1,4 +1,4 @@
-/** Whose turn it is in scripts and transcripts, and what is neither a label nor a direction. */
+/** Speaker labels in scripts and transcripts, and text that is neither a label nor a direction. */
 import { describe, expect, it } from "vitest";
 import type { TextFormat } from "../../../src/files/input-format.ts";
 import { planText } from "../../../src/narration/text/plan-text.ts";

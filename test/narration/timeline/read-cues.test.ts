@@ -1,4 +1,4 @@
-/** What is read as a cue, and what is refused before anything is paid, each with one sentence. */
+/** Texts that are read as cues, and texts that are refused before anything is paid, each with one sentence. */
 import { describe, expect, it } from "vitest";
 import { SkippedList } from "../../../src/narration/text/blocks.ts";
 import { containsCues, isSubtitles } from "../../../src/narration/text/plain/time-codes.ts";

@@ -1,4 +1,4 @@
-/** What a submission accepts where the contract leaves room, and hostile bodies. */
+/** Bodies of submissions that the contract leaves open, and hostile bodies. */
 import { ReadableStream } from "node:stream/web";
 import { describe, expect, it } from "vitest";
 import { FIELD_NAMES } from "../../../src/contract/request-fields.ts";

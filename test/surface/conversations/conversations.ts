@@ -3,7 +3,7 @@ import { describe, it } from "vitest";
 import { type ConversationSetup, ERAS, type Era } from "./conversation-setup.ts";
 
 export interface Conversation<S extends ConversationSetup> {
-  /** What the user says or has experienced. */
+  /** The words or the situation of the user. */
   readonly when: string;
   /** Number of calls of the assistant after the user's wish. */
   readonly fewestCalls: number;

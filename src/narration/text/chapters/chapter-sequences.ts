@@ -49,12 +49,12 @@ const MIN_ROMAN_OR_WORD_HEADINGS = 2;
 const MIN_NUMBERED_HEADINGS = 3;
 const MIN_HEADINGS_NOT_FROM_ONE = 4;
 /**
- * Of all paragraphs of one form, at least this share must belong to a sequence. With a smaller share, no paragraph of
+ * Minimum share of the paragraphs of one form that must belong to a sequence. With a smaller share, no paragraph of
  * this form is a heading.
  */
 const MEMBERS_SHARE = 0.6;
 /**
- * Of the paragraphs that begin with a bare number, at most this share may be too long for a heading. With a larger
+ * Maximum share of the paragraphs that begin with a bare number that may be too long for a heading. With a larger
  * share, none of these paragraphs is a heading.
  */
 const MAX_LONG_SHARE = 0.2;
