@@ -1,4 +1,7 @@
-/** A file gives its name to another one: only the intended file, which stays complete throughout. */
+/**
+ * A saved file is replaced by a new one. Only the intended file is replaced, and at every moment one of the two is
+ * complete.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +27,7 @@ const replaced: FileToReplace = {
 
 const noLinks: LinkMaker = () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
 
-/** Both ways in which a file system may give a file its name. */
+/** Both ways to publish a file: a hard link, and a rename on file systems without hard links. */
 const DISKS: ReadonlyArray<readonly [string, LinkMaker | undefined]> = [
   ["with hard links", undefined],
   ["without hard links", noLinks],

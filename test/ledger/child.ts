@@ -50,7 +50,7 @@ export class Child {
     onTestFinished(() => this.kill());
   }
 
-  /** Resolves when the process has reported so many facts, or has ended. */
+  /** Resolves when the process has reported `count` facts, or has ended. */
   async reported(count: number): Promise<void> {
     const enough = new Promise<void>((resolve) => {
       this.#onFact = () => {

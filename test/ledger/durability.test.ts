@@ -1,6 +1,4 @@
-/**
- * Which writes of a record are on the disk before work goes on: all those that the service could not provide again.
- */
+/** Writes of a record that reach the disk before work goes on: all facts that the service could not report again. */
 import { expect, it } from "vitest";
 import type { RequestRecord } from "../../src/ledger/record.ts";
 import { type Durability, decideDurability } from "../../src/ledger/rules/durability.ts";

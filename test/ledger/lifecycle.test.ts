@@ -1,6 +1,6 @@
 /**
- * The lifecycle of a record: every status with every event, the spend after each, and what no order of events can
- * cause.
+ * The lifecycle of a record: every status with every event, the spend after each event, and properties that hold for
+ * every order of events.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -98,7 +98,7 @@ const OUTCOMES: Record<Name, Partial<Record<EventName, string>>> = {
     refused: "waiting 0",
     "sent as send-1": "unresolved 150",
     "sent as send-2": "unresolved 150",
-    // The answer to a send that had counted as lost.
+    // A late answer to a send that had counted as lost.
     "seen queued": "queued 150",
     "seen processing": "processing 150",
     "seen succeeded": "succeeded 10",
@@ -112,7 +112,7 @@ const OUTCOMES: Record<Name, Partial<Record<EventName, string>>> = {
     "seen succeeded": "succeeded 10",
     "seen failed": "failed 0",
   },
-  // The first send may have created a task. Whatever happens to the second send, that stays unknown.
+  // The first send may have created a task. The outcome of the second send does not show whether it did.
   "unresolved, sent again": {
     "sent as send-1": "unresolved 150",
     "seen queued": "queued 150",
@@ -175,7 +175,7 @@ function outcomeOf(before: RequestRecord, event: RequestEvent): string {
 describe.each(Object.keys(RECORDS) as Name[])("a record that is %s", (name) => {
   it.each(Object.keys(EVENTS) as EventName[])("after: %s", (event) => {
     const outcome = outcomeOf(RECORDS[name], EVENTS[event]);
-    // A poll may change only its own time. An identical answer changes nothing else.
+    // An identical answer to a poll changes only the time of the last poll.
     expect(outcome).toBe(OUTCOMES[name][event] ?? "=");
   });
 });
@@ -223,7 +223,7 @@ describe("the spend of a record", () => {
         ?.atMs;
     expect(learnt(SENT_AT_MS + 5 * MINUTE_MS)).toBe(SENT_AT_MS + 5 * MINUTE_MS);
     expect(learnt(SENT_AT_MS + 10_000 * MINUTE_MS)).toBe(SENT_AT_MS + 65 * MINUTE_MS);
-    // A wall clock that was set back must not date it before its reservation.
+    // After the wall clock was set back, a charge must still not be dated before its reservation.
     expect(learnt(SENT_AT_MS - 5 * MINUTE_MS)).toBe(SENT_AT_MS);
   });
 

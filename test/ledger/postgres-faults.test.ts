@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL that is away, frozen, full, inaccessible or used by something else: bridged or reported in bounded
- * time, without secrets.
+ * A PostgreSQL that is unreachable, frozen, full, inaccessible or used by another program. The fault is bridged or
+ * reported in bounded time, without secrets.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -114,7 +114,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
       expectAway(claim(store), /nothing listens there/),
       expectAway(store.recordSearch.findByLookupKey("x"), /nothing listens there/),
     ]);
-    // The following steps of the same tool call.
+    // These are the following steps of the same tool call.
     await expectAway(store.get("record-1"), /nothing listens there/);
     await expectAway(claim(store), /nothing listens there/);
     await server.start();
@@ -128,7 +128,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
     const stores = Array.from({ length: 9 }, () => openShared(server.url));
     await Promise.all(stores.map((store) => store.check()));
     await server.kill();
-    // The connections notice while they are idle.
+    // Give the idle connections time to detect that the server is gone.
     await sleep(200);
     await server.start();
     await Promise.all(stores.map((store) => store.check()));
@@ -536,7 +536,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
     ] as const) {
       vi.stubEnv(name, value);
     }
-    // Linux connects 0.0.0.0 to this machine, but it is not a name of it.
+    // Linux connects 0.0.0.0 to this machine, but 0.0.0.0 is not a name of this machine.
     const away = plain.replace("127.0.0.1", "0.0.0.0");
     const logged: string[] = [];
     for (const url of [
@@ -545,7 +545,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
       `${plain}?sslrootcert=${other.certificate}`,
       away,
       `${away}?sslmode=prefer`,
-      // The right authority, but the certificate is for another host.
+      // The right authority signed this certificate, but for another host.
       `${away}?sslrootcert=${certificate.certificate}`,
     ]) {
       const failure = await failureOf(openShared(url, { logged }).check());

@@ -14,10 +14,12 @@ import { sampleRecord } from "./sample-record.ts";
 import type { Job } from "./worker.ts";
 
 const log = createLog("silent", (text) => text);
-/** Long enough that a slow process on a busy machine does not count as dead. */
+/** A lease time that is long enough for a slow process on a busy machine not to count as dead. */
 const TIME_SCALE = 0.03;
 
-/** For more processes than cores: a process that waits for its turn must not count as dead. */
+/**
+ * A longer lease time for more processes than cores, because a process that waits for a core must not count as dead.
+ */
 const SLOWER = { timeScale: 0.1, limitWindowMs: 6000 };
 /** Processes that start together. */
 const AT_ONCE = 4;
@@ -137,13 +139,14 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const admitted = facts.flatMap((fact) => fact.admitted ?? []);
       expect(admitted.length).toBeGreaterThanOrEqual(120);
       const { ledger } = await openHere(place);
-      // Listed by its columns, which were written with it.
+      // The list finds the record by its columns, which were written together with the record.
       const listed = await ledger.list({ apiKeys: "own", limit: 100_000 });
       const stored = new Map(listed.map((record) => [record.recordId, record]));
       // A claim without a send need not survive a crash of the server.
       if (place.storeUrl === null) expect(written.filter((recordId) => !stored.has(recordId))).toEqual([]);
       expect(admitted.filter((recordId) => stored.get(recordId)?.status !== "unresolved")).toEqual([]);
-      // Transactions are not applied partly: the sums match the records, also those that were never acknowledged.
+      // No transaction was applied partly: the sums match the records, including records whose write was never
+      // acknowledged.
       const spent = listed.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
       expect(await ledger.store.admissions.sumSpentCredits(DAY_MS)).toBe(spent);
     }, 120_000);

@@ -146,7 +146,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(failure.remedy).toContain("same idempotency key");
       const asideKey = `set-aside:${record.recordId}:${WALL_MS}`;
       expect(bench.logged.join()).toContain(asideKey);
-      // Everything that is left of it can still be read by a person.
+      // A person can still read all that is left of the record.
       expect(await ledger.store.documents.get(asideKey)).toBe(text);
       expect(await ledger.get(record.recordId)).toBeNull();
       expect(await ledger.get(other.recordId)).toEqual(other);
@@ -316,7 +316,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const second = await claimed(mine, { createdAtMs: 0 });
       expect(await mine.list({ apiKeys: "all", limit: 9 })).toEqual([own, first, second]);
       expect(await theirs.list({ apiKeys: "all", limit: 9 })).toEqual([old, first, second]);
-      // As many as requested, whatever was omitted.
+      // The list has as many entries as requested, although some records were omitted.
       expect(await mine.list({ apiKeys: "all", limit: 2 })).toEqual([own, first]);
     });
   });

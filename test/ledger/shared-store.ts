@@ -11,7 +11,7 @@ import { sampleRecord } from "./sample-record.ts";
 
 export const BASE_URL = "https://service.example";
 
-/** The rule allows five seconds; the rest is for a slow machine. */
+/** Time limit of the report. The documented limit is five seconds; the rest is for a slow machine. */
 const BOUND_MS = 8_000;
 
 export function openEngine(storeUrl: string, logged: string[] = []): PostgresEngine {
@@ -62,7 +62,7 @@ export async function admit(store: LedgerStore, apiKeyId = "account") {
   });
 }
 
-/** A call that must report in time that the store is unavailable, and name it. */
+/** Expects that a call reports in time that the store is unavailable, and names the store. */
 export async function expectAway(call: Promise<unknown>, words: RegExp): Promise<void> {
   const startedAtMs = performance.now();
   const failure = await failureOf(call);

@@ -78,7 +78,7 @@ describe("on one machine", () => {
     const record = await setup.create("accepted");
     bench.advance(3 * DAY_MS);
     await setup.create("accepted");
-    // Its sum has expired, so nothing is subtracted from another one.
+    // The sum that contained this spend has expired, so nothing is subtracted from another sum.
     await setup.end(record, 10);
     expect(await setup.store().admissions.sumSpentCredits(DAY_MS)).toBe(160);
   });

@@ -54,8 +54,8 @@ interface Send {
   /** The submission may have reached the service until this time. */
   lastMs: number;
   /**
-   * The earliest time from which the ledger may count it: later than `lastMs` if its process sent no heartbeat for
-   * longer than a window.
+   * The earliest time from which the ledger may count the submission: later than `lastMs` if its process sent no
+   * heartbeat for longer than a window.
    */
   mayCountFromMs: number;
 }
@@ -79,7 +79,7 @@ interface Asked {
   readonly after: RequestRecord;
   readonly sendId: string;
   readonly budget: number | null;
-  /** When the process asked first. Anything that began later cannot revoke a committed admission. */
+  /** The time at which the process first asked. An operation that began later cannot revoke a committed admission. */
   readonly firstAskedMs: number;
 }
 
@@ -99,7 +99,10 @@ export class LedgerOracle {
   readonly #discarded: { readonly credits: number; readonly atMs: number }[] = [];
   #pauses: Pause[] = [];
   #restartedAtMs = 0;
-  /** When the ledger first read something after a restart of the steady clock, and corrected its date. */
+  /**
+   * The time at which the ledger first read each entry after a restart of the steady clock, and corrected the entry's
+   * date.
+   */
   readonly #seenSinceRestart = new Map<string, number>();
 
   restarted(): void {
@@ -107,7 +110,7 @@ export class LedgerOracle {
     this.#seenSinceRestart.clear();
   }
 
-  /** Somebody emptied the state of a key, so its rate slots, pauses and heartbeats are forgotten. */
+  /** Handles an emptied state of an API key: the ledger forgets its rate slots, pauses and heartbeats. */
   emptied(key: string): void {
     for (const send of this.#sends.values()) if (send.key === key) this.#sends.delete(send.sendId);
     for (const [owner, beat] of this.#heartbeats) if (beat.key === key) this.#heartbeats.delete(owner);
@@ -363,7 +366,7 @@ export class LedgerOracle {
     return Math.min(seenMs + LAPSE_MS, atMs + WINDOW_MS + LAPSE_MS);
   }
 
-  /** A process without a heartbeat for a whole window sends nothing that it was admitted before. */
+  /** A process without a heartbeat for a whole window no longer sends what was admitted before. */
   #seen(send: Send): void {
     if (send.lastMs > this.nowMs - WINDOW_MS) send.lastMs = this.nowMs;
     send.mayCountFromMs = this.nowMs;
@@ -405,7 +408,7 @@ export class LedgerOracle {
     if (!this.#seenSinceRestart.has(what)) this.#seenSinceRestart.set(what, this.nowMs);
   }
 
-  /** A date from before the restart is in the future, and counts from when it is first read. */
+  /** A date from before the restart is in the future, and counts from the time at which it is first read. */
   #latest(what: string, atMs: number): number {
     if (atMs >= this.#restartedAtMs) return atMs;
     return Math.max(atMs, this.#seenSinceRestart.get(what) ?? this.nowMs);

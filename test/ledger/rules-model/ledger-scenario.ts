@@ -32,7 +32,7 @@ const BEAT_MS = 10_000;
 const KEY_OF_PROCESS = [0, 0, 0, 1, 1] as const;
 
 const processIndex = fc.nat({ max: KEY_OF_PROCESS.length - 1 });
-/** Mostly one of the newest, so that processes meet at the same records. */
+/** Picks mostly one of the newest records, so that processes meet at the same records. */
 const pick = fc.oneof(
   { weight: 3, arbitrary: fc.nat({ max: 1 }) },
   { weight: 1, arbitrary: fc.nat({ max: 30 }) },
@@ -52,9 +52,9 @@ const create = fc.record({
   by: processIndex,
   /** `null`: a new record. */
   target: fc.option(pick, { freq: 2 }),
-  /** Whether the process asks without a claim, from what it knew before. */
+  /** Whether the process asks without a claim, with its earlier copy of the record. */
   usesStaleState: fc.boolean(),
-  /** Whether it asks although another process has the lease. */
+  /** Whether the process asks although another process has the lease. */
   ignoresLease: fc.boolean(),
   /** `null`: the answer comes later, or never. */
   outcome: fc.option(outcome, { freq: 6 }),
@@ -142,12 +142,12 @@ class Died extends Error {}
 interface Process extends Actor {
   readonly store: LedgerStore;
   isAlive: boolean;
-  /** Records as it last saw them. */
+  /** The records as this process last saw them. */
   readonly known: Map<string, RequestRecord>;
   readonly leased: Set<string>;
   /** Sends without an outcome, by record. */
   readonly pending: Map<string, string>;
-  /** Records that it works on. */
+  /** The records that this process works on. */
   readonly busy: Set<string>;
 }
 
@@ -611,7 +611,9 @@ class Run {
     return await this.#operate(process, operation, note);
   }
 
-  /** Never a revision that the record had before its deletion. The ledger picks a random one for that. */
+  /**
+   * Returns a revision that the record did not have before its deletion. The ledger ensures that by a random revision.
+   */
   #nextRevision(): number {
     this.#newestRevision += 1;
     return this.#newestRevision;
@@ -678,7 +680,7 @@ class Run {
 
   #draft(key: string, recordId: string): RequestRecord {
     const names = { recordId, requestFingerprint: recordId, baseUrl: this.#baseUrl, apiKeyId: key };
-    // Parsed, so that the text is the same when it is read back.
+    // Parse the value, so that the text is the same when it is read back.
     return requestRecordSchema.parse(
       sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }),
     );

@@ -182,7 +182,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       clock,
       engine: meddled(sound, {
         sees: (facts, transaction) => {
-          // The record seems to have whatever revision is expected.
+          // Makes the record seem to have the expected revision.
           if (!isAdmission(transaction)) return facts;
           const seeing = (revision: number): TransactionReads =>
             withRows(facts, transaction, RECORD, (row) => ({ ...row, revision }));
