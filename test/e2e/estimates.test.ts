@@ -23,7 +23,7 @@ async function speak(count: number): Promise<void> {
   }
 }
 
-async function toldCost(): Promise<number> {
+async function statedCost(): Promise<number> {
   service.intercept = (exchange, response) => {
     if (exchange.kind !== "create") return false;
     service.refuse(response, 402, "insufficient_credits");
@@ -37,11 +37,11 @@ async function toldCost(): Promise<number> {
 
 it("an estimate uses the table while there are few tasks", async () => {
   await speak(4);
-  expect(await toldCost()).toBe(estimateCredits(TEXT));
+  expect(await statedCost()).toBe(estimateCredits(TEXT));
 });
 
 it("an estimate uses the length of earlier tasks once there are enough", async () => {
   await speak(5);
-  expect(await toldCost()).toBe(estimateCredits(TEXT, 1 / 1.5));
-  expect(await toldCost()).toBeGreaterThan(estimateCredits(TEXT));
+  expect(await statedCost()).toBe(estimateCredits(TEXT, 1 / 1.5));
+  expect(await statedCost()).toBeGreaterThan(estimateCredits(TEXT));
 });

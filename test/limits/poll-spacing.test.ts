@@ -29,7 +29,7 @@ function longestGap(atMs: readonly number[], untilMs: number): number {
 }
 
 /** Returns the maximum number of reads in any window. */
-function mostInWindow(atMs: readonly number[]): number {
+function maxReadsInWindow(atMs: readonly number[]): number {
   const sorted = atMs.toSorted((a, b) => a - b);
   return Math.max(...sorted.map((at) => sorted.filter((one) => one >= at && one < at + 60_000).length));
 }
@@ -41,7 +41,7 @@ it("polls every 0.1 s are slowed down before the reads are used up, and never st
   await subject.clock.advance(3 * WINDOW_MS);
   expect(atMs.filter((at) => at < beganMs + 4000).length).toBeGreaterThanOrEqual(30);
   expect(longestGap(atMs, beganMs + 3 * WINDOW_MS)).toBeLessThan(8000);
-  expect(mostInWindow(atMs)).toBeLessThanOrEqual(52);
+  expect(maxReadsInWindow(atMs)).toBeLessThanOrEqual(52);
   expect(waits).toEqual([]);
 });
 
@@ -53,7 +53,7 @@ it("two tasks polled at once share the pace fairly", async () => {
   for (const { atMs } of tasks) {
     expect(longestGap(atMs, beganMs + 2 * WINDOW_MS)).toBeLessThan(16_000);
   }
-  expect(mostInWindow(tasks.flatMap(({ atMs }) => atMs))).toBeLessThanOrEqual(52);
+  expect(maxReadsInWindow(tasks.flatMap(({ atMs }) => atMs))).toBeLessThanOrEqual(52);
 });
 
 it("two tasks at the usual 5 s are not slowed down", async () => {
@@ -69,7 +69,7 @@ it("polls leave eight reads to other queries, which are answered at once", async
   const subject = startLimits();
   const { atMs } = poll(subject, subject.limits, 100);
   await subject.clock.advance(30_000);
-  expect(mostInWindow(atMs)).toBeLessThanOrEqual(52);
+  expect(maxReadsInWindow(atMs)).toBeLessThanOrEqual(52);
   let read = 0;
   const explicit = async (): Promise<void> => {
     read += 1;

@@ -108,9 +108,9 @@ class WishRound {
    * The maximum credits of all submissions: the limit of the last answer, or the credits of the submissions already
    * under way.
    */
-  #mostCredits = 0;
+  #maxCredits = 0;
   /** The limits of unanswered calls, which may or may not apply. */
-  #maybeCredits = 0;
+  #unconfirmedCredits = 0;
   #isPromised = false;
   #kills = 0;
   #narrationId: string | null = null;
@@ -129,7 +129,7 @@ class WishRound {
     service.intercept = (exchange) => {
       if (exchange.kind !== "create" || service.byKey.has(exchange.key ?? "")) return false;
       const credits = this.#committedCredits() + RESERVED_CREDITS;
-      const most = Math.max(this.#mostCredits, this.#maybeCredits);
+      const most = Math.max(this.#maxCredits, this.#unconfirmedCredits);
       if (credits > most)
         this.faults.push(`a submission comes to ${credits} credits where ${most} are allowed`);
       return false;
@@ -195,12 +195,12 @@ class WishRound {
   }
 
   async #askAsTask(at: 0 | 1): Promise<void> {
-    this.#maybeCredits = ENOUGH_CREDITS;
+    this.#unconfirmedCredits = ENOUGH_CREDITS;
     this.#isPromised = false;
     const args = { text: this.#text, output_format: "pcm", max_credits: ENOUGH_CREDITS };
     const answer = await this.#server(at).call("narrate", args);
     if (typeof answer["taskId"] === "string") this.#handles.set(answer["taskId"], this.#keys[at] ?? 0);
-    this.#mostCredits = ENOUGH_CREDITS;
+    this.#maxCredits = ENOUGH_CREDITS;
   }
 
   async #cancelTask(at: 0 | 1): Promise<void> {
@@ -214,7 +214,7 @@ class WishRound {
     const { wish, server: at, endsAfterMs, isKilled } = step;
     const server = this.#server(at);
     if (wish.kind === "allow") {
-      this.#maybeCredits = Math.max(this.#maybeCredits, wish.credits);
+      this.#unconfirmedCredits = Math.max(this.#unconfirmedCredits, wish.credits);
       if (wish.retake !== null) this.#takes.set(...wish.retake);
     }
     // A call without a limit continues only with the agreed one.
@@ -239,12 +239,12 @@ class WishRound {
     const onTheirWay = credits.charged + credits.reserved;
     if (wish.kind === "stop") {
       if (status === "running") this.faults.push("a narration runs after it was stopped");
-      this.#mostCredits = onTheirWay;
-      this.#maybeCredits = 0;
+      this.#maxCredits = onTheirWay;
+      this.#unconfirmedCredits = 0;
     }
     if (wish.kind === "allow" && status !== "planned") {
-      this.#mostCredits = Math.max(wish.credits, onTheirWay);
-      this.#maybeCredits = 0;
+      this.#maxCredits = Math.max(wish.credits, onTheirWay);
+      this.#unconfirmedCredits = 0;
     }
     this.#isPromised = status === "running";
   }
@@ -252,7 +252,7 @@ class WishRound {
   /** In the end, one call requests the whole narration. Earlier promises have had their time. */
   async finish(): Promise<void> {
     if (this.#isPromised) await this.#keepsItsPromise();
-    this.#maybeCredits = ENOUGH_CREDITS;
+    this.#unconfirmedCredits = ENOUGH_CREDITS;
     const retakes = [...this.#takes].map(([part, take]) => ({ quote: quoteOf(part), take }));
     const args = { text: this.#text, output_format: "pcm", max_credits: ENOUGH_CREDITS, retakes };
     let seen: NarrationOutput | null = null;

@@ -80,7 +80,7 @@ export class CountingService {
   /** Number of 429 responses. */
   rateLimitedCount = 0;
   /** The largest sum of reserved and charged credits at any moment. */
-  mostCommittedCredits = 0;
+  maxCommittedCredits = 0;
 
   private constructor(options: CountingOptions) {
     this.#options = options;
@@ -206,7 +206,7 @@ export class CountingService {
       audio: this.#audio(exchange.body, this.#options.hasDistinctSounds === true ? key : ""),
       status: "queued",
     };
-    this.mostCommittedCredits = Math.max(this.mostCommittedCredits, this.#committedCredits() + 150);
+    this.maxCommittedCredits = Math.max(this.maxCommittedCredits, this.#committedCredits() + 150);
     this.tasks.set(id, task);
     this.byKey.set(account + key, task);
     return task;

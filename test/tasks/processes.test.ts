@@ -130,7 +130,7 @@ describe.each(stores)("on %s", (store) => {
     ["sent, its answer perhaps not seen", "create", 2],
   ] as const)(
     "an attempt that failed under a killed process is reported, and no other is made: %s",
-    async (_what, kind, mostSubmissions) => {
+    async (_what, kind, maxSubmissions) => {
       const service = await startService({ processingMs: 300 });
       const start = await machinesOn(store, service, newDatabase);
       const { client: doomed } = await start();
@@ -143,7 +143,7 @@ describe.each(stores)("on %s", (store) => {
       expect(result.isError).toBe(true);
       expect(result.content[0]?.text).toMatch(/^task_failed/);
       expect(service.tasks.size).toBe(1);
-      expect(service.count("create")).toBeLessThanOrEqual(mostSubmissions);
+      expect(service.count("create")).toBeLessThanOrEqual(maxSubmissions);
     },
   );
 });

@@ -104,7 +104,7 @@ export class ChaosRun {
     if (random.chance(0.1 * this.#roughness)) await this.#upsetLedger(random.int(0, 60));
     await Promise.all(settled);
     // The other reservations have become charges by now. Only a task that still finds no room exceeds the budget.
-    for (const asked of new Set(requests)) if (asked.isOverBudget) await this.#settleAlone(asked);
+    for (const asked of new Set(requests)) if (asked.isOverBudget) await this.#finishAlone(asked);
     await this.#compare(number);
     this.#figures.exchanges += this.#service.exchanges.splice(0).length;
   }
@@ -169,7 +169,7 @@ export class ChaosRun {
   }
 
   /** Repeated while nothing else runs. If the budget refuses then, it really has no room. */
-  async #settleAlone(asked: Asked): Promise<void> {
+  async #finishAlone(asked: Asked): Promise<void> {
     await this.#settle(asked);
     if (!asked.isOverBudget) return;
     const view = await LedgerView.open(this.#ledgerPlace);

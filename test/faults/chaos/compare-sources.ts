@@ -106,7 +106,7 @@ async function compareDisk(
 
 /** The largest amount by which commitments exceeded the budget. */
 export const creditsOver = (budget: number, service: CountingService): number =>
-  Math.max(0, service.mostCommittedCredits - budget);
+  Math.max(0, service.maxCommittedCredits - budget);
 
 export interface ComparedSources {
   /** AUDIO_CREDIT_BUDGET. */
