@@ -14,13 +14,13 @@ import { plantedFaults } from "./rules-model/planted-faults.ts";
 
 const clock = new ScenarioClock();
 let stateDir: string;
-let sound: SqliteEngine;
+let correctEngine: SqliteEngine;
 beforeAll(() => {
   stateDir = mkdtempSync(join(tmpdir(), "agm-model-"));
-  sound = new SqliteEngine({ stateDir, clock });
+  correctEngine = new SqliteEngine({ stateDir, clock });
 });
 afterAll(async () => {
-  await sound.close();
+  await correctEngine.close();
   rmSync(stateDir, { recursive: true });
 });
 
@@ -32,14 +32,14 @@ describe("the rules of admission", () => {
     ["other courses each time", { numRuns: 100 }],
   ])("hold in %s", async (_what, parameters) => {
     // Shrinking a course ends before the test's time limit.
-    await fc.assert(keepsRules({ sound, engine: sound, clock }), {
+    await fc.assert(keepsRules({ correctEngine, engine: correctEngine, clock }), {
       ...parameters,
       interruptAfterTimeLimit: 20_000,
     });
   });
 
   it.each(plantedFaults)("are found to be broken if $name", async ({ plant, rules }) => {
-    const found = await fc.check(keepsRules(plant(sound, clock)), {
+    const found = await fc.check(keepsRules(plant(correctEngine, clock)), {
       seed: 3,
       numRuns: 400,
       endOnFailure: true,

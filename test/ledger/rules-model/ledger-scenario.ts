@@ -175,7 +175,7 @@ export class ScenarioClock {
 
 export interface ScenarioOptions {
   /** The real state of the ledger. */
-  readonly sound: SqlEngine;
+  readonly correctEngine: SqlEngine;
   /** The ledger's interface that the processes use. */
   readonly engine: SqlEngine;
   readonly clock: ScenarioClock;
@@ -214,7 +214,7 @@ class Run {
     this.#truth.wallMs = this.#wallStartMs;
     for (const [at] of KEY_OF_PROCESS.entries()) this.#processes.push(this.#process(at));
     const identity = { baseUrl: this.#baseUrl, apiKeyId: "observer", processId: "observer" };
-    this.#observer = this.#storeOf(options.sound, identity);
+    this.#observer = this.#storeOf(options.correctEngine, identity);
   }
 
   async play(): Promise<void> {
@@ -588,7 +588,7 @@ class Run {
       text === null
         ? sql("DELETE FROM agm_api_keys WHERE api_key_id = ?", key)
         : sql("UPDATE agm_api_keys SET state = ? WHERE api_key_id = ?", text, key);
-    await this.#options.sound.transact({
+    await this.#options.correctEngine.transact({
       durability: "survives_process_kill",
       locks: [],
       loadStatements: [],

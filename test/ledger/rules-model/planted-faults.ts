@@ -15,10 +15,10 @@ export interface PlantedFault {
   readonly name: string;
   /** The violations that a course may find first. */
   readonly rules: readonly Rule[];
-  plant(sound: SqlEngine, clock: ScenarioClock): ScenarioOptions;
+  plant(correctEngine: SqlEngine, clock: ScenarioClock): ScenarioOptions;
 }
 
-interface Meddling {
+interface EngineFaults {
   /** The statement that the store runs. */
   readonly asks?: (transaction: Transaction<unknown>) => readonly Statement[];
   /** The rows that the store gets. */
@@ -40,18 +40,18 @@ const PLACE_DATE = "UPDATE agm_records SET concurrency_slot_since_steady_ms";
 const isAdmission = ({ loadStatements }: Transaction<unknown>): boolean =>
   loadStatements.some(({ sql: text }) => text.includes(PLACES));
 
-function meddled(sound: SqlEngine, { asks, sees, saves }: Meddling): SqlEngine {
+function withFaults(correctEngine: SqlEngine, { asks, sees, saves }: EngineFaults): SqlEngine {
   return {
-    forUpdate: sound.forUpdate,
-    description: sound.description,
+    forUpdate: correctEngine.forUpdate,
+    description: correctEngine.description,
     get outage() {
-      return sound.outage;
+      return correctEngine.outage;
     },
-    read: (statements) => sound.read(statements),
-    check: () => sound.check(),
-    close: () => sound.close(),
+    read: (statements) => correctEngine.read(statements),
+    check: () => correctEngine.check(),
+    close: () => correctEngine.close(),
     transact: (transaction) =>
-      sound.transact({
+      correctEngine.transact({
         ...transaction,
         loadStatements: asks?.(transaction) ?? transaction.loadStatements,
         decide: (facts) => {
@@ -62,10 +62,10 @@ function meddled(sound: SqlEngine, { asks, sees, saves }: Meddling): SqlEngine {
   };
 }
 
-const fault = (name: string, rules: readonly Rule[], meddling: Meddling): PlantedFault => ({
+const fault = (name: string, rules: readonly Rule[], faults: EngineFaults): PlantedFault => ({
   name,
   rules,
-  plant: (sound, clock) => ({ sound, clock, engine: meddled(sound, meddling) }),
+  plant: (correctEngine, clock) => ({ correctEngine, clock, engine: withFaults(correctEngine, faults) }),
 });
 
 /** Changes the rows of each statement that contains a text. */
@@ -118,7 +118,7 @@ type RateSlot = ApiKeyState["rateSlots"][number];
 /** Changes the slots whose submission has just ended. */
 const whenReleased = (
   change: (before: RateSlot, after: RateSlot | undefined) => RateSlot | null,
-): Meddling => ({
+): EngineFaults => ({
   saves: (saveStatements, facts, transaction) => {
     if (isAdmission(transaction)) return saveStatements;
     const before = stateOf(facts).rateSlots.filter(({ isPending }) => isPending);
@@ -177,10 +177,10 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "the revision is ignored",
     rules: ["revision"],
-    plant: (sound, clock) => ({
-      sound,
+    plant: (correctEngine, clock) => ({
+      correctEngine,
       clock,
-      engine: meddled(sound, {
+      engine: withFaults(correctEngine, {
         sees: (facts, transaction) => {
           // Makes the record seem to have the expected revision.
           if (!isAdmission(transaction)) return facts;
@@ -269,13 +269,13 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "the clock runs ahead in every third transaction",
     rules: ["rate", "in flight", "pause", "lease", "wait"],
-    plant: (sound, clock) => {
+    plant: (correctEngine, clock) => {
       let transactions = 0;
       const sees = (facts: TransactionReads): TransactionReads => {
         transactions += 1;
         return { ...facts, steadyMs: facts.steadyMs + (transactions % 3 === 0 ? 10_000 : 0) };
       };
-      return { sound, clock, engine: meddled(sound, { sees }) };
+      return { correctEngine, clock, engine: withFaults(correctEngine, { sees }) };
     },
   },
   fault("a committed admission is not recognised", ["repeat"], {
