@@ -43,7 +43,7 @@ async function openPostgres() {
   return { env: { AUDIO_STORE_URL: server.url }, remove: () => server.remove() };
 }
 
-/** Run in reverse order at the end, whether the bench succeeds or fails. */
+/** Functions that run at the end, the last one first, whether the bench succeeds or fails. */
 const cleanups: Array<() => Promise<void>> = [];
 
 /** Creates a ledger of `records` records. Returns what is measured on it, in milliseconds. */

@@ -36,8 +36,8 @@ const partOf = ({ channels, encoder }: Kind, seed = 1): Promise<Buffer> =>
   encodedNoise({ seconds: 1.31, rateHz: RATE, channels, seed }, encoder);
 
 /**
- * Joins parts with the same number of channels. Returns, for each part, the largest difference between its samples
- * there and alone.
+ * Joins parts with the same number of channels. Returns the largest difference of each part between its samples in the
+ * joined file and its samples when it is decoded by itself.
  */
 async function differences(inputs: readonly TestPart[], channels: number): Promise<number[]> {
   const file = await joined("ogg_opus", inputs);

@@ -7,7 +7,7 @@ import type { Sandbox } from "./sandbox.ts";
 export interface ClientSetup {
   readonly environment: ClientEnvironment;
   readonly sandbox: Sandbox;
-  /** Replaces `/absolute/path/to`. */
+  /** The folder that replaces the placeholder `/absolute/path/to`. */
   readonly root: string;
   /** The folder of node_modules in which the client's packages lie. */
   readonly modules: string;

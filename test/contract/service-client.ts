@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 export interface RequestOptions {
-  /** Default: the target's key. Null sends no Authorization. */
+  /** Default: the target's key. `null` sends no Authorization header. */
   readonly apiKey?: string | null;
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array<ArrayBuffer>;

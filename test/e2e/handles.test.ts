@@ -86,8 +86,12 @@ describe("the handle of a delayed request", () => {
 
   it("after a restart reports that nothing is working on it, and sends nothing", async () => {
     putOff(1000);
-    const first = await start();
+    // Long pauses, so that the process is killed in one of them and not while a submission is being answered.
+    const first = await start({ AUDIO_TIME_SCALE: "0.1" });
     const held = taskOf(await first.call("generate_audio", CALL));
+    await expect
+      .poll(async () => taskOf(await first.call("get_task", { task_id: held.task_id })).message)
+      .toMatch(/about \d+ s to go/);
     process.kill(first.pid, "SIGKILL");
     const heir = await start();
     service.intercept = undefined;

@@ -16,7 +16,8 @@ export function removeFolders(): void {
 
 export function newFolder(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "files-test-")));
-  // Readable by others, so that an ordinary user meets the test's fault and not this folder.
+  // Let others read the folder: an ordinary user is to fail at the fault that the test sets up, and not earlier at this
+  // folder.
   chmodSync(path, 0o755);
   cleanups.push(() => rmSync(path, { recursive: true, force: true }));
   return path;

@@ -9,7 +9,10 @@ import type { ChatOptions, ChatWindow, HostAnswer } from "./chat/chat-window.ts"
 
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
-/** `describe` for tests in a browser. */
+/**
+ * `describe` for tests in a browser. A failed test runs a second time, because Chromium has been seen to play no sound
+ * for two minutes, in two browsers at once, on a busy machine.
+ */
 export function describeWithBrowser(name: string, tests: () => void): void {
   // Browsers are slow on a machine that is busy with other tests.
   describe(name, { timeout: 240_000, ...skipBecause(missing(CHROMIUM)) }, tests);
@@ -98,9 +101,13 @@ export interface ChatSettings {
 
 const ALL = { serverTools: {}, serverResources: {}, downloadFile: {}, message: { text: {} } };
 
-/** Measures the loudness of a page in the browser: `loudness()` returns the highest sample since its last call. */
+/**
+ * Listens to a page in the browser. `loudness()` returns the highest of the latest samples, and `soundState()` describes
+ * what plays.
+ */
 export function listenIn(): void {
   const analysers: AnalyserNode[] = [];
+  const elements = new Set<HTMLMediaElement>();
   const connect = AudioNode.prototype.connect;
   const listenTo = (node: AudioNode): void => {
     const analyser = new AnalyserNode(node.context, { fftSize: 2048 });
@@ -119,6 +126,7 @@ export function listenIn(): void {
   const play = HTMLMediaElement.prototype.play;
   HTMLMediaElement.prototype.play = function (this: HTMLMediaElement & { captureStream?(): MediaStream }) {
     const playing = play.call(this);
+    elements.add(this);
     if (known.get(this) !== this.src && this.captureStream !== undefined) {
       known.set(this, this.src);
       context ??= new AudioContext();
@@ -132,7 +140,16 @@ export function listenIn(): void {
       analyser.getFloatTimeDomainData(samples);
       return samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), most);
     }, 0);
-  Object.assign(globalThis, { loudness });
+  const soundState = () => ({
+    contexts: analysers.map((node) => [node.context.state, node.context.currentTime]),
+    elements: [...elements].map(({ paused, readyState, currentTime, error }) => [
+      paused ? "paused" : "playing",
+      readyState,
+      currentTime,
+      error?.message ?? null,
+    ]),
+  });
+  Object.assign(globalThis, { loudness, soundState });
 }
 
 /** Opens a chat that shows the player, and waits for their handshake. */

@@ -8,10 +8,19 @@ export const playButton = (player: Frame): Locator =>
 export const positionOf = async (player: Frame): Promise<number> =>
   Number(await player.getByRole("slider", { name: "Position" }).getAttribute("aria-valuenow"));
 
-/** Waits until sound is heard. */
+/**
+ * Waits until sound is heard.
+ *
+ * @throws Error that describes what the page plays, if nothing is heard in time
+ */
 export async function startsSounding(player: Frame): Promise<void> {
   const isLoud = (): boolean => Reflect.get(globalThis, "loudness")() > 0.02;
-  await player.waitForFunction(isLoud, null, { polling: 30 });
+  try {
+    await player.waitForFunction(isLoud, null, { polling: 30 });
+  } catch (error) {
+    const state: unknown = await player.evaluate(() => Reflect.get(globalThis, "soundState")());
+    throw new Error(`nothing is heard: ${JSON.stringify(state)}`, { cause: error });
+  }
 }
 
 /** The number of colours of the waveform, apart from the background. */

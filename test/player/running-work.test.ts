@@ -82,7 +82,7 @@ describeWithBrowser("the player", () => {
     const { player, result } = await stage.chat(test);
     await result(begun);
     await player.getByRole("list", { name: "Parts" }).getByText("running").first().waitFor();
-    expect(await player.locator("#count").textContent()).toMatch(/^\d of \d+ parts$/);
+    expect(await player.locator("#count").textContent()).toMatch(/^\d+ of \d+ parts$/);
     await player.getByRole("button", { name: "Stop" }).click();
     await said(player)
       .getByText(/^Stopped: /)

@@ -94,7 +94,9 @@ function spreadLiterals(node: Node): ObjectLiteralExpression[] {
   return found;
 }
 
-/** Checks the projects' own sources, and returns `<path>: <property>` for each unknown property. */
+/**
+ * Checks the sources of projects, without their dependencies. Returns `<path>: <property>` for each unknown property.
+ */
 function findUnknownProperties(root: string, projects: readonly string[]): string[] {
   const api = new API({ cwd: root });
   try {

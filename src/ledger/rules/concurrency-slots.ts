@@ -5,8 +5,8 @@ import type { ConcurrencySlotState, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /**
- * A concurrency slot. If its time is over and it is freed, `state` becomes `null`, but `sinceSteadyMs` is kept. As long
- * as the record's status stays the same, a later write that finds this time does not take the slot again.
+ * A concurrency slot. A slot whose time is over is freed: `state` becomes `null`, and `sinceSteadyMs` is kept. The kept
+ * time prevents later writes with the same status from taking the slot again.
  */
 export interface ConcurrencySlot {
   readonly state: ConcurrencySlotState | null;

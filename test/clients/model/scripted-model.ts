@@ -24,7 +24,7 @@ export interface ModelListener {
 }
 
 export class ScriptedModel {
-  /** Results in the order of the steps; as long as the conversation went. */
+  /** The results of the steps so far, in their order. */
   readonly shown: unknown[] = [];
   /** The names under which our tools were offered. */
   readonly toolNames = new Set<string>();
@@ -37,7 +37,7 @@ export class ScriptedModel {
   readonly #calls = new Map<string, number | "search">();
   #searches = 0;
   #searchesForFirst = 0;
-  /** Everything that searches have shown. */
+  /** The joined results of all searches. */
   #found = "";
 
   private constructor(listener: ModelListener) {

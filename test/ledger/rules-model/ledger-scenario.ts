@@ -52,7 +52,7 @@ const create = fc.record({
   by: processIndex,
   /** `null`: a new record. */
   target: fc.option(pick, { freq: 2 }),
-  /** Whether the process asks without a claim, with its earlier copy of the record. */
+  /** Whether the process asks with its earlier copy of the record, without claiming the record first. */
   usesStaleState: fc.boolean(),
   /** Whether the process asks although another process has the lease. */
   ignoresLease: fc.boolean(),

@@ -11,7 +11,7 @@ import { CHOICE_WORDS } from "./chapter-words.ts";
 
 const MAX_NAMED_CHAPTERS = 5;
 const NUMBER_OR_RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
-/** A range without a beginning or an end, such as `-5` or `3-`. Such a range is refused. */
+/** Matches a range with only one end, such as `-5` or `3-`. Such a range is refused. */
 const HALF_RANGE = /^\s*(?:\d{1,5}\s*[-–—]|[-–—]\s*\d{1,5})\s*$/;
 /** Matches a word before numbers, as in `chapters 3-5`. */
 const CHAPTER_WORD = new RegExp(`^(?:${[...CHOICE_WORDS].join("|")})\\.?\\s+(?=\\d|last)`, "i");
