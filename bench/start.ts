@@ -1,4 +1,7 @@
-/** Measures the start: from the spawn to the answer to `initialize`, and to the answer to `tools/list` after it. */
+/**
+ * Measures the start: from the spawn to the answer to `initialize`, and to the answer to `tools/list` after it. Also
+ * measures the end: from closing stdin to the exit. Some clients kill a server that has not exited after two seconds.
+ */
 import { compare, type Row, report } from "./measure.ts";
 import { BARE_NODE, fastestPeer, minimalServer, OURS, type Program } from "./programs.ts";
 import { withServer } from "./raw-client.ts";
@@ -15,10 +18,19 @@ function timeTo(program: Program, until: "initialize" | "tools/list"): Promise<n
   });
 }
 
+function timeToExit(program: Program): Promise<number> {
+  return withServer(program, { HOME: folder.root }, async (client) => {
+    const closedAtMs = performance.now();
+    await client.stop();
+    return performance.now() - closedAtMs;
+  });
+}
+
 const peer = fastestPeer();
+const minimal = await minimalServer();
 const references: ReadonlyArray<{ readonly program: Program; readonly atMost?: number }> = [
   { program: BARE_NODE },
-  { program: await minimalServer(), atMost: 1.1 },
+  { program: minimal, atMost: 1.1 },
   ...(peer === null ? [] : [{ program: peer, atMost: 0.55 }]),
 ];
 try {
@@ -41,6 +53,17 @@ try {
       });
     }
   }
+  rows.push({
+    name: "from closing stdin to the exit",
+    unit: "ms",
+    comparedWith: minimal.name,
+    ...(await compare(
+      ROUNDS,
+      () => timeToExit(OURS),
+      () => timeToExit(minimal),
+    )),
+    goal: { of: "ours", atMost: 2000 },
+  });
   report(rows);
 } finally {
   await folder.remove();

@@ -128,7 +128,7 @@ describe("the second answer about a waiting request", () => {
     service.processingMs = 20_000;
     const toolClient = await start({ AUDIO_TIME_SCALE: "0.1" });
     await obstruct(toolClient);
-    const first = taskOf(await toolClient.call("generate_audio", { ...CALL, wait_seconds: 1 }));
+    const first = taskOf(await toolClient.call("generate_audio", { ...CALL, wait_seconds: 3 }));
     const second = taskOf(await toolClient.call("get_task", { task_id: first.task_id, wait_seconds: 1.5 }));
     expect([first.status, second.status]).toEqual(["waiting", "waiting"]);
     const [before, after] = [first, second].map(({ message }) => Number(words.exec(message)?.[1]));

@@ -122,7 +122,7 @@ describeWithFfprobe("subtitles", () => {
 
   async function made(args: Record<string, unknown>): Promise<NarrationOutput> {
     const call = { ...args, max_credits: 2000, wait_seconds: 50 };
-    return narrationOf(await client.call("narrate", call, { timeoutMs: 60_000 }));
+    return narrationOf(await client.call("narrate", call));
   }
 
   async function onsets(path: string, format: string): Promise<number[]> {

@@ -182,7 +182,7 @@ export class RawServer {
   /** Ends stdin, like a client that leaves. Kills a process that stays, and reports its signal. */
   async end(): Promise<Exit> {
     this.child.stdin.end();
-    return await this.exitWithin(5000);
+    return await this.exitWithin(60_000);
   }
 
   /** Resolves with the exit. Kills the process after `ms`, so that no test leaves one behind. */

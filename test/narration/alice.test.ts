@@ -139,7 +139,7 @@ describeWithFfprobe("Alice's first chapter", () => {
     const made = { voice: "quentin_en_zh", output_format, speed: 2 };
     const args = { file: CHAPTER, ...made, max_credits: 5000, wait_seconds: 40 };
     for (let calls = 1; ; calls += 1) {
-      const seen = narrationOf(await client.call("narrate", args, { timeoutMs: 60_000 }));
+      const seen = narrationOf(await client.call("narrate", args));
       if (seen.status !== "running" || calls === 5) return seen;
     }
   }

@@ -59,7 +59,7 @@ describeWithFfprobe("a dialogue", () => {
   async function made(): Promise<NarrationOutput> {
     for (let calls = 1; ; calls += 1) {
       const args = { ...CALL, max_credits: 900, wait_seconds: 40 };
-      const seen = narrationOf(await client.call("narrate", args, { timeoutMs: 60_000 }));
+      const seen = narrationOf(await client.call("narrate", args));
       if (seen.status !== "running" || calls === 5) return seen;
     }
   }

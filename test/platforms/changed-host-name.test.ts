@@ -45,7 +45,7 @@ describe("on a system whose only identifiers change with the network", () => {
     const next = await setup.another({}, start);
     const beganAtMs = performance.now();
     expect(taskOf(await next.call("generate_audio", CALL)).status).toBe("succeeded");
-    expect(performance.now() - beganAtMs).toBeLessThan(6_000);
+    expect(performance.now() - beganAtMs).toBeLessThan(12_000);
     const [name, ...more] = await setup.workplace.outputNames();
     expect(name).toMatch(/\.mp3$/);
     expect(more).toEqual([]);

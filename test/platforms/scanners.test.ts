@@ -46,5 +46,5 @@ it("a rename that stays forbidden is reported soon", async () => {
   const beganAtMs = performance.now();
   const outcome = await setup.server.call("generate_audio", { prompt: "Forbidden for good" });
   expect(errorOf(outcome).code).toBe("output_not_writable");
-  expect(performance.now() - beganAtMs).toBeLessThan(5_000);
+  expect(performance.now() - beganAtMs).toBeLessThan(20_000);
 });

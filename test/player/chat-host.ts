@@ -10,12 +10,12 @@ import type { ChatOptions, ChatWindow, HostAnswer } from "./chat/chat-window.ts"
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 /**
- * `describe` for tests in a browser. A failed test runs a second time, because Chromium has been seen to play no sound
- * for two minutes, in two browsers at once, on a busy machine.
+ * `describe` for tests in a browser. A failed test runs a second time, because the player waits only ten seconds for its
+ * host, and a machine that is busy with other tests can need longer.
  */
 export function describeWithBrowser(name: string, tests: () => void): void {
   // Browsers are slow on a machine that is busy with other tests.
-  describe(name, { timeout: 240_000, ...skipBecause(missing(CHROMIUM)) }, tests);
+  describe(name, { timeout: 240_000, retry: 1, ...skipBecause(missing(CHROMIUM)) }, tests);
 }
 
 /**

@@ -8,11 +8,16 @@ import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
+/** Still playing when a busy machine checks. */
+const SECONDS = 20;
+/** Keeps the sounds small, because the player waits only ten seconds for each piece. */
+const FEW_HERTZ = 8000;
+
 describeWithBrowser("a host", () => {
   const stage = playerStage();
-  const sound = tone(4);
+  const sound = tone(SECONDS, FEW_HERTZ);
   /** Played in segments. */
-  const long = tone(200);
+  const long = tone(200, FEW_HERTZ);
 
   const chat = (test: TestContext, settings: Partial<ChatSettings>): Promise<Chat> =>
     stage.chat(test, { answer: never, ...settings });
@@ -30,13 +35,13 @@ describeWithBrowser("a host", () => {
         throw new InvalidMessageReply(-32601, "Method not found");
       },
     });
-    await opened.result(saved(sound.length, 4));
+    await opened.result(saved(sound.length, SECONDS));
     await tellsThePath(opened, /^(?:MCP error -32601: )?Method not found The file is at the path below\.$/);
   });
 
   it.concurrent("that never answers a read: after ten seconds a sentence and the path are shown", async (test) => {
     const opened = await chat(test, {});
-    await opened.result(saved(sound.length, 4));
+    await opened.result(saved(sound.length, SECONDS));
     await tellsThePath(opened, /^The chat does not answer\. The file is at the path below\.$/);
   });
 
@@ -80,7 +85,7 @@ describeWithBrowser("a host", () => {
     ],
   ] as const)("that sends %s", async ([_name, file, sentence], test) => {
     const opened = await chat(test, { answer: serving(file) });
-    await opened.result(saved(sound.length, 4));
+    await opened.result(saved(sound.length, SECONDS));
     await tellsThePath(opened, sentence);
   });
 
@@ -94,7 +99,7 @@ describeWithBrowser("a host", () => {
       // Sent without the bridge, which checks shapes itself.
       answer: async () => JSON.parse(JSON.stringify(answer)),
     });
-    await opened.result(saved(sound.length, 4));
+    await opened.result(saved(sound.length, SECONDS));
     await said(opened.player)
       .getByText(/The file is at the path below\.$/)
       .waitFor();
@@ -116,14 +121,14 @@ describeWithBrowser("a host", () => {
         const isList = params["name"] === "list_tasks";
         const structuredContent = isList
           ? { tasks: rows }
-          : saved(sound.length, 4, { task_id: "aud_2", take: 2 }).structuredContent;
+          : saved(sound.length, SECONDS, { task_id: "aud_2", take: 2 }).structuredContent;
         const _meta = { requests: { aud_1: bad, aud_2: bad } };
         return { content: [{ type: "text", text: bad }], structuredContent, _meta };
       },
     });
     await opened.input({ prompt: bad });
     const audio = { path: `/${bad}.wav`, format: bad, sample_rate: HERTZ, size_bytes: sound.length };
-    await opened.result(saved(sound.length, 4, { message: bad, voice: bad, audio, next_step: bad }));
+    await opened.result(saved(sound.length, SECONDS, { message: bad, voice: bad, audio, next_step: bad }));
     await opened.player.getByRole("group", { name: "Takes" }).getByRole("button").first().waitFor();
     await playButton(opened.player).click();
     await startsSounding(opened.player);
@@ -134,9 +139,7 @@ describeWithBrowser("a host", () => {
   });
 
   it.concurrent("that sends results of any kind: none is an error, and the sound stays", async (test) => {
-    // Still playing when a busy machine checks.
-    const thirty = tone(30);
-    const opened = await chat(test, { answer: serving(thirty) });
+    const opened = await chat(test, { answer: serving(sound) });
     const odd: unknown[] = [
       null,
       1,
@@ -162,7 +165,7 @@ describeWithBrowser("a host", () => {
     ]) {
       await opened.post(message);
     }
-    await opened.result(saved(thirty.length, 30));
+    await opened.result(saved(sound.length, SECONDS));
     await playButton(opened.player).click();
     await startsSounding(opened.player);
     await opened.result({
@@ -179,7 +182,7 @@ describeWithBrowser("a host", () => {
     await opened.result(saved(sound.length, 0.5));
     await playButton(opened.player).click();
     await startsSounding(opened.player);
-    expect(await opened.player.getByRole("slider").getAttribute("aria-valuemax")).toBe("4");
+    expect(await opened.player.getByRole("slider").getAttribute("aria-valuemax")).toBe(`${SECONDS}`);
     await opened.player.getByRole("slider").press("End");
     await playButton(opened.player).waitFor();
     expect(opened.faults).toEqual([]);
@@ -196,7 +199,7 @@ describeWithBrowser("a host", () => {
 
   it.concurrent("that reports what to check in a narration's file: the remark stays visible", async (test) => {
     const opened = await chat(test, { answer: serving(sound) });
-    const files = [{ path: PATH, size_bytes: sound.length, duration_seconds: 4 }];
+    const files = [{ path: PATH, size_bytes: sound.length, duration_seconds: SECONDS }];
     const problems = [{ part: 3, code: "long", message: "Part 3 plays longer than its text." }];
     const message = "Saved. Part 3 plays longer than its text.";
     const narration = { narration_id: `nar_${"0".repeat(32)}`, status: "finished", message, files, problems };
@@ -215,10 +218,10 @@ describeWithBrowser("a host", () => {
         return await hand(method, params);
       },
     });
-    await opened.result(saved(sound.length, 4));
+    await opened.result(saved(sound.length, SECONDS));
     isHeld = false;
     const audio = { path: "/second.wav", sample_rate: HERTZ, size_bytes: sound.length };
-    await opened.result(saved(sound.length, 4, { task_id: "aud_2", audio }));
+    await opened.result(saved(sound.length, SECONDS, { task_id: "aud_2", audio }));
     await playButton(opened.player).click();
     await startsSounding(opened.player);
     await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -238,7 +241,7 @@ describeWithBrowser("a host", () => {
         return await hand(method, params);
       },
     });
-    await opened.result(saved(sound.length, 4));
+    await opened.result(saved(sound.length, SECONDS));
     await test.expect.poll(() => isAsked).toBe(true);
     await opened.teardown();
     await test.expect.poll(() => answered).toBe(true);

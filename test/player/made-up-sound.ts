@@ -7,10 +7,10 @@ export const PATH = "/home/me/audio-generation/harbour.wav";
 export const HERTZ = 24_000;
 
 /** A tone in wav. */
-export function tone(seconds: number): Buffer {
-  const samples = Buffer.alloc(Math.round(seconds * HERTZ) * 2);
+export function tone(seconds: number, hertz = HERTZ): Buffer {
+  const samples = Buffer.alloc(Math.round(seconds * hertz) * 2);
   for (let at = 0; at < samples.length / 2; at += 1) {
-    samples.writeInt16LE(Math.round(8000 * Math.sin((at / HERTZ) * 440 * 2 * Math.PI)), at * 2);
+    samples.writeInt16LE(Math.round(8000 * Math.sin((at / hertz) * 440 * 2 * Math.PI)), at * 2);
   }
   const head = Buffer.alloc(44);
   head.write("RIFF....WAVEfmt ");
@@ -18,8 +18,8 @@ export function tone(seconds: number): Buffer {
   head.writeUInt32LE(16, 16);
   head.writeUInt16LE(1, 20);
   head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(HERTZ, 24);
-  head.writeUInt32LE(HERTZ * 2, 28);
+  head.writeUInt32LE(hertz, 24);
+  head.writeUInt32LE(hertz * 2, 28);
   head.writeUInt16LE(2, 32);
   head.writeUInt16LE(16, 34);
   head.write("data", 36);

@@ -19,7 +19,9 @@ export async function startsSounding(player: Frame): Promise<void> {
     await player.waitForFunction(isLoud, null, { polling: 30 });
   } catch (error) {
     const state: unknown = await player.evaluate(() => Reflect.get(globalThis, "soundState")());
-    throw new Error(`nothing is heard: ${JSON.stringify(state)}`, { cause: error });
+    throw new Error(`nothing is heard: ${JSON.stringify(state)} ${await said(player).textContent()}`, {
+      cause: error,
+    });
   }
 }
 

@@ -74,7 +74,8 @@ describe("stopping", () => {
     );
     const startMs = performance.now();
     await sandbox.stop();
-    expect(performance.now() - startMs).toBeLessThan(1000);
+    // Waiting for the client would take five seconds or more.
+    expect(performance.now() - startMs).toBeLessThan(4000);
     await closed;
     expect(speech.closed).toBe(true);
   });

@@ -204,7 +204,7 @@ export async function driveCommand(
     stderr: () => stderr,
     tools: async () => (await client.listTools()).tools,
     call: async (name, toolArgs, options = {}) => {
-      const { onprogress, signal, timeoutMs = 30_000 } = options;
+      const { onprogress, signal, timeoutMs = 110_000 } = options;
       const requestOptions = {
         timeout: timeoutMs,
         ...(signal === undefined ? {} : { signal }),

