@@ -7,8 +7,8 @@ import type { Exit, RawServer } from "./raw-server.ts";
 closeAfterEach();
 
 /**
- * Longer than the two seconds of docs/reference-requests.md, because the machine may be busy; `npm run bench` measures
- * the end. A process that waited for its task would take a minute.
+ * Longer than the two seconds that are promised (docs/reference-requests.md, Stopping). The machine may be busy, and
+ * `npm run bench` measures the end. A process that waited for its task would take a minute.
  */
 const WITHIN_MS = 20_000;
 

@@ -64,7 +64,7 @@ describe("an unknown status", () => {
   it("is in the log and in the first result, quoted", async () => {
     const setup = shared();
     setup.misbehave(always("query", changed({ status: "sleeping" })));
-    const outcome = await setup.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 2 });
+    const outcome = await setup.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 6 });
     expect(taskOf(outcome).message).toMatch(QUOTED);
     expect(textOf(outcome)).toMatch(QUOTED);
     expect(setup.server.stderr).toMatch(/warn.*status: /);
