@@ -167,7 +167,7 @@ it("a download continues after a 503 when the service said so", async () => {
 
 describe("no file is left behind", () => {
   it("while the audio is always shorter than announced; this is reported, and it is fetched once it is whole", async () => {
-    const setup = await openFaultSetup({ env: { AUDIO_WAIT_SECONDS: "1" } });
+    const setup = await openFaultSetup({ env: { AUDIO_WAIT_SECONDS: "1", AUDIO_TIME_SCALE: "0.01" } });
     setup.misbehave(
       always(
         "content",
