@@ -12,6 +12,11 @@ export interface LimitTiming {
 }
 
 const UNRESOLVED_SLOT_TTL_SECONDS = 30;
+/**
+ * Minimum duration at any time scale. On a busy machine, a shorter one would end before the next heartbeat, and another
+ * process would get the slot of a running submission.
+ */
+const MIN_UNRESOLVED_SLOT_TTL_MS = 3_000;
 const HEARTBEAT_MS = 5_000;
 const CONCURRENCY_SLOT_POLL_MS = 250;
 /** Added to every window, because client and service round their clocks to milliseconds differently. */
@@ -26,7 +31,7 @@ export function buildLimitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {
     limitWindowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),
-    unresolvedSlotTtlMs: Math.max(UNRESOLVED_SLOT_TTL_SECONDS * 1000 * timeScale, 6 * heartbeatMs),
+    unresolvedSlotTtlMs: Math.max(MIN_UNRESOLVED_SLOT_TTL_MS, UNRESOLVED_SLOT_TTL_SECONDS * 1000 * timeScale),
     heartbeatMs,
     concurrencySlotPollMs: Math.max(20, CONCURRENCY_SLOT_POLL_MS * timeScale),
   };

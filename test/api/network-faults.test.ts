@@ -1,10 +1,11 @@
 /** One request over connections that break, stall or speak nonsense at a chosen byte. */
-import { createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { networkError } from "../../src/api/network-error.ts";
 import { wasNeverSent } from "../../src/api/retry.ts";
 import { createServiceClient } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
+import { freePort } from "../support/free-port.ts";
 import { failureOf } from "./failure.ts";
 import {
   answer,
@@ -25,14 +26,6 @@ const SHORT = { submitMs: 200, queryMs: 200, contentHeadersMs: 200, idleBodyMs: 
 
 /** Time limit for a body that stops after its headers. It is long, because the machine may be busy. */
 const SHORT_BODY = { ...SHORT, contentHeadersMs: 5000 };
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 1;
-}
 
 const wire = (status: string, headers: Record<string, string>, body: string): string =>
   `HTTP/1.1 ${status}\r\n${Object.entries(headers)

@@ -92,7 +92,7 @@ describe("nothing is created without a call", () => {
   });
 
   it("if a job was killed while it waited for a slot, which ended tasks of killed processes release", async () => {
-    setup = await CrashSetup.set({ processingMs: 700, limitScale: 0.01 });
+    setup = await CrashSetup.set({ processingMs: 4000, limitScale: 0.01 });
     const doomed = await setup.start();
     for (const prompt of ["First of two", "Second of two"]) {
       await doomed.call("generate_audio", { prompt, wait_seconds: 0 });

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { makeCertificate } from "../api/loopback.ts";
 import { CountingService, type Exchange } from "../support/counting-service.ts";
+import { freePort } from "../support/free-port.ts";
 import { missing, skipBecause } from "../support/skip-because.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
@@ -13,7 +14,6 @@ import {
   always,
   answerGzip,
   answerText,
-  freePort,
   latePort,
   type Misbehaviour,
   misbehaveNext,

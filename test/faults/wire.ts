@@ -9,6 +9,7 @@ import type {
   ExchangeKind,
   Interceptor,
 } from "../support/counting-service.ts";
+import { freePort } from "../support/free-port.ts";
 
 /** Sends exactly these bytes and then closes the connection; `isReset`: with a reset. */
 export function sayAndHangUp(response: ServerResponse, bytes: string, isReset = false): void {
@@ -108,14 +109,4 @@ export async function latePort(
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/** Returns a port of this machine on which nobody listens at the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port was given");
-  return address.port;
 }

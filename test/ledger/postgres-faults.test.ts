@@ -18,10 +18,10 @@ import { KeyvDocuments } from "../../src/ledger/store/keyv-documents.ts";
 import { sql } from "../../src/ledger/store/sql-engine.ts";
 import { failureOf } from "../api/failure.ts";
 import { selfSigned } from "../support/certificates.ts";
+import { freePort } from "../support/free-port.ts";
 import { startLossyProxy } from "../support/lossy-proxy.ts";
 import { PgBouncer, whyNoPgBouncer } from "../support/pgbouncer.ts";
 import {
-  freePort,
   PASSWORD,
   PostgresServer,
   type PostgresSettings,

@@ -116,7 +116,8 @@ describeWithBrowser("the player", () => {
     const { player, result } = await stage.chat(test, { policy: NO_MEDIA, answer: serving(sound) });
     await result(saved(sound.length, SECONDS));
     await isRead(player);
-    await jumpTo(player, SEAM_SECONDS - 2);
+    // A busy machine needs seconds to decode the second segment.
+    await jumpTo(player, SEAM_SECONDS - 15);
     await playButton(player).click();
     await startsSounding(player);
     const quietest = await player.evaluate(async () => {

@@ -1,6 +1,7 @@
 /**
  * The player with running work: a pending task, takes side by side, a narration part by part; with the built bin.
  */
+import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -76,8 +77,10 @@ describeWithBrowser("the player", () => {
   it.concurrent("shows the parts of a narration, and stops it", async (test) => {
     const paragraph =
       "It rained in the harbour, and nobody minded, for the ferry was late in any case. ".repeat(24);
-    const text = Array.from({ length: 8 }, (_, index) => `# Part ${index + 1}\n\n${paragraph}`).join("\n\n");
-    const begun = await stage.server.call("narrate", { text, max_credits: 3000, wait_seconds: 0 });
+    // The limits make 60 parts last half a minute, in which also a busy machine presses the button.
+    const chapter = (_: unknown, index: number) => `# Part ${index + 1}\n\n${paragraph}`;
+    const text = `${randomUUID()}\n\n${Array.from({ length: 60 }, chapter).join("\n\n")}`;
+    const begun = await stage.server.call("narrate", { text, max_credits: 15_000, wait_seconds: 0 });
     expect(begun.structuredContent).toMatchObject({ status: "running" });
     const { player, result } = await stage.chat(test);
     await result(begun);

@@ -5,7 +5,8 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { freePort, PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { freePort } from "../support/free-port.ts";
+import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
 import {
   hashAtService,

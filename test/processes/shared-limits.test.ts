@@ -13,8 +13,8 @@ import {
   startService,
 } from "./server-processes.ts";
 
-/** A minute takes 1.2 s, on both sides. */
-const SCALE = 0.02;
+/** A minute takes 3 s, on both sides. */
+const SCALE = 0.05;
 const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE) };
 const INPUTS = 20;
 

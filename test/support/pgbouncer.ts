@@ -5,7 +5,8 @@ import { rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, type PostgresServer, serverFolder, serverUser } from "./postgres-server.ts";
+import { freePort } from "./free-port.ts";
+import { type PostgresServer, serverFolder, serverUser } from "./postgres-server.ts";
 
 /** Why PgBouncer cannot be tested here, or `undefined`. In CI a missing program is a failure, not a reason. */
 export function whyNoPgBouncer(): string | undefined {

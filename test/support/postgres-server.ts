@@ -12,12 +12,12 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Client from "pg/lib/client.js";
 import { afterAll } from "vitest";
+import { freePort } from "./free-port.ts";
 
 /** The password of the user `postgres`, for servers that require one. */
 export const PASSWORD = "right-one";
@@ -41,16 +41,6 @@ export function whyNoPostgres(): string | undefined {
   if (process.env["CI"] === "true") throw new Error(why);
   process.stderr.write(`${why}\n`);
   return why;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port was given");
-  return address.port;
 }
 
 interface User {
@@ -195,16 +185,20 @@ export class PostgresServer {
     const started = spawn(join(this.#programs, "postgres"), ["-D", this.#data, ...words], {
       ...serverUser(),
       cwd: this.#folder,
-      stdio: "ignore",
+      stdio: ["ignore", "ignore", "pipe"],
     });
     this.#process = started;
+    let log = "";
+    started.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log = (log + text).slice(-2000);
+    });
     for (let tries = 0; ; tries += 1) {
       try {
         await this.command("SELECT 1");
         return;
       } catch (error) {
         if (tries > 1200 || started.exitCode !== null)
-          throw new Error("postgres did not start", { cause: error });
+          throw new Error(`postgres did not start: ${log}`, { cause: error });
       }
       await sleep(25);
     }
