@@ -17,8 +17,9 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What is waited for comes within milliseconds; on a busy machine it may take seconds.
     expect: { poll: { timeout: 60_000 } },
-    // Most tests wait for processes: with less than three workers a core both idle. By default there would be one alone.
-    maxWorkers: 6,
+    // Most tests wait for processes, so with fewer than three workers per core both cores of a quick machine idle. On a
+    // slow machine, as CI may have, six workers are no faster than three, and tests starve.
+    maxWorkers: process.env["CI"] === "true" ? 3 : 6,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", new SkipList()],
     projects: [
