@@ -91,7 +91,7 @@ describe("a submission that the service delays", () => {
       service.refuse(response, 429, "rate_limit", "refused by the test", 500);
       return true;
     };
-    // What the first request loads must not use up the short window.
+    // The first request of a process is slow, because it loads code. Make it before `wait_seconds` counts.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const outcome = taskOf(await client.call("generate_audio", { prompt: "Waiting", wait_seconds: 2 }));
     expect(outcome).toMatchObject({ status: "waiting", billing: null });
@@ -126,7 +126,7 @@ describe("a submission that the service delays", () => {
       service.refuse(response, 503, "api_unavailable");
       return true;
     };
-    // What the first request loads must not use up the short window.
+    // The first request of a process is slow, because it loads code. Make it before `wait_seconds` counts.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const call = { prompt: "For ever", wait_seconds: 0.5 };
     expect(taskOf(await client.call("generate_audio", call))).toMatchObject({ status: "waiting" });

@@ -1,5 +1,5 @@
 /**
- * Random courses over the store, compared with what really happened. Planted faults prove that the courses find
+ * Random scenarios over the store, compared with what really happened. Planted faults prove that the scenarios find
  * faults.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -28,10 +28,10 @@ const keepsRules = (options: ScenarioOptions) => fc.asyncProperty(scenario, (one
 
 describe("the rules of admission", () => {
   it.each([
-    ["the same courses each time", { seed: 1, numRuns: 400 }],
-    ["other courses each time", { numRuns: 100 }],
+    ["the same scenarios each time", { seed: 1, numRuns: 400 }],
+    ["other scenarios each time", { numRuns: 100 }],
   ])("hold in %s", async (_what, parameters) => {
-    // Shrinking a course ends before the test's time limit.
+    // Shrinking a scenario ends before the test's time limit.
     await fc.assert(keepsRules({ correctEngine, engine: correctEngine, clock }), {
       ...parameters,
       interruptAfterTimeLimit: 20_000,

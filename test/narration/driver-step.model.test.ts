@@ -1,4 +1,4 @@
-/** Random courses of a narration through its next steps. Planted faults prove that the courses find faults. */
+/** Random scenarios of a narration through its next steps. Planted faults prove that the scenarios find faults. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decideDriverStep } from "../../src/narration/driving/driver-step.ts";
@@ -16,8 +16,8 @@ const keepsPromises = (next: Next, faults?: DriverFaults) =>
 
 describe("the next steps of a narration", () => {
   it.each([
-    ["the same courses each time", { seed: 1, numRuns: 3000 }],
-    ["other courses each time", { numRuns: 1000 }],
+    ["the same scenarios each time", { seed: 1, numRuns: 3000 }],
+    ["other scenarios each time", { numRuns: 1000 }],
   ])("keep their promises in %s", (_what, parameters) => {
     fc.assert(keepsPromises(decideDriverStep), parameters);
   });

@@ -118,7 +118,7 @@ const prompt = fc.oneof(
   fc.constantFrom<unknown>("", " \t\n", "\u3000\u00a0", "half \ud800", "\udfff", undefined, 7, null),
 );
 
-/** Mostly valid, so that a single wrong field decides. */
+/** Returns mostly valid values, so that most inputs have at most one wrong field. */
 const mostly = <T>(right: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 40, arbitrary: right }, { weight: 1, arbitrary: nonsense });
 

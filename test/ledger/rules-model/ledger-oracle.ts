@@ -1,5 +1,5 @@
 /**
- * Records what really happened in a course of events, on a clock that never restarts. Every answer of the ledger is
+ * Records what really happened in a scenario, on a clock that never restarts. Every answer of the ledger is
  * compared with this record.
  */
 import { RECOVERY_TIMEOUT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";

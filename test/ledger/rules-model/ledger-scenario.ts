@@ -1,4 +1,4 @@
-/** Random courses: processes of two API keys that work at one ledger while much goes wrong. */
+/** Random scenarios: processes of two API keys that work at one ledger while much goes wrong. */
 import fc from "fast-check";
 import type { ObservedTask } from "../../../src/api/parse-task.ts";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
@@ -131,7 +131,7 @@ export const scenario = fc.record({
       /** The operation whose answer is lost. It is repeated after the next step. */
       lostAnswer: fc.option(fc.nat({ max: 2 }), { freq: 4 }),
     }),
-    // At the default size, a course ends before the rate limit is reached.
+    // At the default size, a scenario ends before the rate limit is reached.
     { minLength: 1, maxLength: 100, size: "max" },
   ),
 });
@@ -163,9 +163,9 @@ function taskOf(recordId: string, status: ObservedTask["status"], charged: numbe
   return { taskId: `task of ${recordId}`, status, billing, ...unknown };
 }
 
-let courses = 0;
+let scenarios = 0;
 
-/** Lets each course set the engine's clock. */
+/** Lets each scenario set the engine's clock. */
 export class ScenarioClock {
   hand = new ManualClock();
   steadyMs(): number {
@@ -208,8 +208,8 @@ class Run {
     this.#steps = steps;
     this.#options = options;
     this.#clock = options.clock.hand;
-    courses += 1;
-    this.#baseUrl = `https://course-${courses}.example`;
+    scenarios += 1;
+    this.#baseUrl = `https://scenario-${scenarios}.example`;
     this.#wallStartMs = this.#clock.wallMs();
     this.#truth.wallMs = this.#wallStartMs;
     for (const [at] of KEY_OF_PROCESS.entries()) this.#processes.push(this.#process(at));
@@ -597,7 +597,7 @@ class Run {
     this.#truth.emptied(key);
   }
 
-  /** Runs an operation, and repeats it if its answer is lost. The next step of the course happens in between. */
+  /** Runs an operation, and repeats it if its answer is lost. The next step of the scenario happens in between. */
   async #operate<T>(process: Process, operation: () => Promise<T>, note: (answer: T) => void): Promise<T> {
     if (!process.isAlive) throw new Died();
     this.#truth.looked(process.key);

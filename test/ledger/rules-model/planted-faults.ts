@@ -13,7 +13,7 @@ import type { ScenarioClock, ScenarioOptions } from "./ledger-scenario.ts";
 
 export interface PlantedFault {
   readonly name: string;
-  /** The violations that a course may find first. */
+  /** The violations that a scenario may find first. */
   readonly rules: readonly Rule[];
   plant(correctEngine: SqlEngine, clock: ScenarioClock): ScenarioOptions;
 }

@@ -160,11 +160,11 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
       );
       const changes = fc.array(change, { size: "max", maxLength: 30 });
       await fc.assert(
-        fc.asyncProperty(changes, async (course) => {
+        fc.asyncProperty(changes, async (steps) => {
           const first = newDesk();
           const desks = [first, first.neighbour(), first.neighbour()];
           const records = new Map<number, RequestRecord>();
-          for (const step of course) {
+          for (const step of steps) {
             const setup = desks[step.key];
             const known = records.get(step.key);
             if (setup === undefined) continue;

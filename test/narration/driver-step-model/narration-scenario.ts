@@ -1,5 +1,5 @@
 /**
- * Simulates a narration in memory with the steps of `decideDriverStep`, through a random course of answers, stops,
+ * Simulates a narration in memory with the steps of `decideDriverStep`, through a random sequence of answers, stops,
  * deaths and retakes.
  */
 import fc from "fast-check";
@@ -74,7 +74,7 @@ const MAX_STEPS = 600;
 const MAX_TRIES = 2;
 
 class Narration {
-  readonly #course: NarrationScenario;
+  readonly #scenario: NarrationScenario;
   readonly #faults: DriverFaults;
   readonly #texts: number[];
   #parts: PartState[];
@@ -87,7 +87,7 @@ class Narration {
   readonly #events: Event[];
 
   constructor(one: NarrationScenario, faults: DriverFaults) {
-    this.#course = one;
+    this.#scenario = one;
     this.#faults = faults;
     this.#events = [...one.events];
     this.#texts = [...one.texts];
@@ -137,7 +137,7 @@ class Narration {
     this.#isFull = false;
     this.#tries.clear();
     this.#parts = this.#parts.map((state) => (state === "failed" || state === "left_out" ? "to_do" : state));
-    const { chapters } = this.#course;
+    const { chapters } = this.#scenario;
     const starts = [0, ...chapters.filter((start) => start < this.#parts.length).sort((a, b) => a - b)];
     const indexes = this.#parts.map((_, index) => index);
     this.#files = starts.map((from, at) => ({
@@ -182,7 +182,7 @@ class Narration {
     }
     const tries = (this.#tries.get(part) ?? 0) + 1;
     this.#tries.set(part, tries);
-    const failed = this.#course.skipsFailed ? "left_out" : "failed";
+    const failed = this.#scenario.skipsFailed ? "left_out" : "failed";
     if (how === "saved") this.#settle(part, "saved");
     else if (how === "failed" || (how === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
     else this.#settle(part, "to_do");
@@ -230,7 +230,7 @@ class Narration {
     const fails = this.#events[0]?.kind === "join fails" ? this.#events.shift() : undefined;
     const [damaged] = parts;
     if (fails?.kind === "join fails" && fails.isDamaged && damaged !== undefined) {
-      this.#settle(damaged, this.#course.skipsFailed ? "left_out" : "failed");
+      this.#settle(damaged, this.#scenario.skipsFailed ? "left_out" : "failed");
       return;
     }
     const made = isWhole ? "complete" : "incomplete";

@@ -1,4 +1,4 @@
-/** Faults that the courses must find. Each changes one thing about the next step or its driver. */
+/** Faults that random scenarios must find. Each changes one thing about the next step or its driver. */
 import {
   decideDriverStep,
   type FileProgress,
