@@ -12,6 +12,6 @@ await runRounds({
   run: runChangingCallsRound,
   killsOf: ({ steps }) =>
     steps.filter(
-      ({ wish, endsAfterMs, isKilled }) => wish.kind === "kill" || (endsAfterMs !== null && isKilled),
+      ({ action, endsAfterMs, isKilled }) => action.kind === "kill" || (endsAfterMs !== null && isKilled),
     ).length,
 });

@@ -36,8 +36,8 @@ const report = await runChaos({
   onRound: (round) => {
     if (round % 50 === 0) process.stdout.write(`  ${round} rounds\n`);
   },
-  onWrong: (worldSeed, wrong) => {
-    process.stdout.write(`  --seed ${worldSeed} is not clean: ${wrong.join("\n    ")}\n`);
+  onWrong: (runSeed, wrong) => {
+    process.stdout.write(`  --seed ${runSeed} is not clean: ${wrong.join("\n    ")}\n`);
   },
 });
 const seconds = Math.round((performance.now() - begunAtMs) / 100) / 10;

@@ -9,5 +9,5 @@ await runRounds({
   defaults: { rounds: 100, atOnce: 2 },
   draw: killPlans,
   run: runKillRound,
-  killsOf: ({ livesMs }) => livesMs.flat().length,
+  killsOf: ({ lifetimesMs }) => lifetimesMs.flat().length,
 });

@@ -56,7 +56,7 @@ function changes(root: string): Map<string, string> {
 export const filesOutOfStep = (root = ROOT): string[] => [...changes(root).keys()];
 
 /** Writes only the files that {@link filesOutOfStep} names. */
-export function bringIntoStep(): string[] {
+export function updatePublicationFiles(): string[] {
   const behind = changes(ROOT);
   for (const [name, text] of behind) {
     mkdirSync(dirname(join(ROOT, name)), { recursive: true });

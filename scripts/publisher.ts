@@ -4,9 +4,9 @@
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { bringIntoStep, ROOT } from "./publication-files.ts";
+import { ROOT, updatePublicationFiles } from "./publication-files.ts";
 
-const written = bringIntoStep();
+const written = updatePublicationFiles();
 if (written.length > 0) {
   const biome = join(ROOT, "node_modules/@biomejs/biome/bin/biome");
   execFileSync(process.execPath, [biome, "format", "--write", "--no-errors-on-unmatched", ...written], {

@@ -22,7 +22,7 @@ const PROCESSING_MS = 2_500;
 class Skip extends Error {}
 
 /** Copies the program and all that it needs to the drive of Windows. */
-function furnish(windows: Windows): string {
+function installProgram(windows: Windows): string {
   const app = join(windows.drive, "app");
   rmSync(app, { recursive: true, force: true });
   mkdirSync(app, { recursive: true });
@@ -51,7 +51,7 @@ async function runToFile(
 }
 
 async function drive(windows: Windows): Promise<boolean> {
-  const app = furnish(windows);
+  const app = installProgram(windows);
   const version = await runToFile(windows, app, ["--version"], {}, VERSION_WITHIN_MS);
   if (!version.text.startsWith("v")) throw new Skip(`Windows' Node does not start under this Wine`);
   const service = await CountingService.start({ processingMs: PROCESSING_MS });

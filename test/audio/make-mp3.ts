@@ -8,7 +8,7 @@ const KBPS = {
   2: [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96],
 };
 
-export interface FrameWish {
+export interface FrameOptions {
   /** 3 is MPEG-1, 2 MPEG-2. */
   readonly versionBits?: 2 | 3;
   /** 1 is layer III. */
@@ -25,9 +25,9 @@ export interface FrameWish {
 }
 
 /** Builds one frame. Default: MPEG-2, 24 kHz, 64 kbit/s, mono. */
-export function frame(wish: FrameWish): Buffer {
-  const { versionBits = 2, layerBits = 1, rateBits = 1, bitrateIndex = 8, channels = 1 } = wish;
-  const { hasCrc = false, backBytes = 0, fill = 0, tag } = wish;
+export function frame(options: FrameOptions): Buffer {
+  const { versionBits = 2, layerBits = 1, rateBits = 1, bitrateIndex = 8, channels = 1 } = options;
+  const { hasCrc = false, backBytes = 0, fill = 0, tag } = options;
   const perFrame = versionBits === 3 ? 144 : 72;
   const kbps = KBPS[versionBits][bitrateIndex] ?? 0;
   // A frame of free format has no length of its own, so any length is valid.
@@ -46,8 +46,8 @@ export function frame(wish: FrameWish): Buffer {
 }
 
 /** Builds frames with different contents. */
-export const cbrFrames = (count: number, wish: FrameWish = {}): Buffer =>
-  Buffer.concat(Array.from({ length: count }, (_, index) => frame({ fill: index, ...wish })));
+export const cbrFrames = (count: number, options: FrameOptions = {}): Buffer =>
+  Buffer.concat(Array.from({ length: count }, (_, index) => frame({ fill: index, ...options })));
 
 /** An ID3v2.4 tag. */
 export function ID3(content: Buffer, { footer = false } = {}): Buffer {

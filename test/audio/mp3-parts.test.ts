@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.ts";
 import { joined } from "./join-in-memory.ts";
-import { cbrFrames, type FrameWish, frame, ID3 } from "./make-mp3.ts";
+import { cbrFrames, type FrameOptions, frame, ID3 } from "./make-mp3.ts";
 import { noise } from "./make-wav.ts";
 
 const FRAMES = 20;
@@ -40,7 +40,7 @@ const lyrics = Buffer.concat([
 /** Frames inside another structure, such as a picture, must not be read as sound. */
 const trap = cbrFrames(3, { bitrateIndex: 9 });
 
-const DRESSED: Record<string, Buffer> = {
+const WITH_METADATA: Record<string, Buffer> = {
   "an ID3v2 tag": Buffer.concat([ID3(noise(300)), sound]),
   "three ID3v2 tags with frames inside": Buffer.concat([ID3(trap), ID3(trap), ID3(trap), sound]),
   "an ID3v2 tag with a footer": Buffer.concat([ID3(noise(300), { footer: true }), sound]),
@@ -61,7 +61,7 @@ const DRESSED: Record<string, Buffer> = {
   "a VBRI frame": Buffer.concat([frame({ tag: "VBRI" }), sound]),
 };
 
-test.each(Object.entries(DRESSED))("takes only the sound from a file with %s", async (_, bytes) => {
+test.each(Object.entries(WITH_METADATA))("takes only the sound from a file with %s", async (_, bytes) => {
   expect(await joinedSound(bytes)).toEqual(sound);
 });
 
@@ -72,23 +72,23 @@ test("omits bytes between frames", async () => {
 });
 
 test("silences frames that need missing bytes, even after a gap", async () => {
-  const needy = frame({ backBytes: 200, fill: 0x55 });
-  const whole = [frame({ fill: 0x11 }), needy, needy];
+  const dependent = frame({ backBytes: 200, fill: 0x55 });
+  const whole = [frame({ fill: 0x11 }), dependent, dependent];
   const silenced = frame({ fill: 0x55 });
   const zeroed = (bytes: Buffer): Buffer => Buffer.from(bytes).fill(0, 4, 13);
   // A frame holds 179 bytes of data. The first one that needs 200 has too little before it; the next has enough.
   expect(await joinedSound(Buffer.concat(whole))).toEqual(
-    Buffer.concat([frame({ fill: 0x11 }), zeroed(silenced), needy]),
+    Buffer.concat([frame({ fill: 0x11 }), zeroed(silenced), dependent]),
   );
-  const torn = Buffer.concat([...whole, noise(50), needy, needy, needy]);
+  const torn = Buffer.concat([...whole, noise(50), dependent, dependent, dependent]);
   expect(await joinedSound(torn)).toEqual(
     Buffer.concat([
       frame({ fill: 0x11 }),
       zeroed(silenced),
-      needy,
+      dependent,
       zeroed(silenced),
       zeroed(silenced),
-      needy,
+      dependent,
     ]),
   );
 });
@@ -116,7 +116,7 @@ test.each(Object.entries(NO_MP3))("names the part that is %s", async (_, bytes) 
   await expect(joining).rejects.toMatchObject({ partIndex: 1 });
 });
 
-const DIFFERENT: [string, FrameWish][] = [
+const DIFFERENT: [string, FrameOptions][] = [
   ["channels", { channels: 2 }],
   ["sample rate", { rateBits: 0 }],
   ["MPEG version", { versionBits: 3 }],

@@ -134,7 +134,7 @@ const NEEDED: Record<Scene, ReadonlyArray<readonly [what: string, is: RegExp]>> 
   ],
 };
 
-export interface Sight {
+export interface ModelView {
   readonly text: boolean;
   readonly structured: boolean;
   readonly link: boolean;
@@ -151,7 +151,7 @@ export function wordsOf(shown: unknown): string {
   return text.replaceAll(/\\+n/g, "\n").replaceAll(/\\+"/g, '"');
 }
 
-export function sightOf(scene: Scene, shown: unknown): Sight {
+export function readModelView(scene: Scene, shown: unknown): ModelView {
   const words = wordsOf(shown);
   return {
     text: TEXT_FORM[scene].test(words),

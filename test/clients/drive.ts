@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
 import type { Client, ClientSetup, CommandClient, ModelClient } from "./client.ts";
 import { ClientEnvironment, type Ended } from "./client-environment.ts";
-import { type Scene, type Sight, STEPS, savedIn, sightOf, wordsOf } from "./conversation.ts";
+import { type ModelView, readModelView, type Scene, STEPS, savedIn, wordsOf } from "./conversation.ts";
 import { ScriptedModel } from "./model/scripted-model.ts";
 import { startSandbox } from "./sandbox.ts";
 
@@ -14,14 +14,14 @@ export interface Outcome {
   readonly dialect: string | null;
   /** The name under which the model is offered `generate_audio`; `null` without a model. */
   readonly toolName: string | null;
-  readonly sights: ReadonlyMap<Scene, Sight>;
+  readonly modelViews: ReadonlyMap<Scene, ModelView>;
   /** Whether the server got the client's own environment. */
   readonly handsOnEnvironment: boolean;
   readonly faults: readonly string[];
 }
 
 /** The results of one way of driving a client. */
-interface Talk {
+interface ClientRun {
   readonly shown: readonly unknown[];
   readonly dialect: string | null;
   readonly toolName: string | null;
@@ -39,7 +39,7 @@ function faultOf(what: string, ended: Ended): string[] {
   return [`${what} ${ended.isTimedOut ? "took too long" : `ended with ${ended.code}`}: ${lineOf(ended)}`];
 }
 
-async function talk(client: ModelClient, setup: ClientSetup, folder: string): Promise<Talk> {
+async function runWithModel(client: ModelClient, setup: ClientSetup, folder: string): Promise<ClientRun> {
   const model = await ScriptedModel.start({
     onStep: async ({ fault }) => {
       if (fault !== undefined) await setup.sandbox.cause(fault);
@@ -65,7 +65,7 @@ async function talk(client: ModelClient, setup: ClientSetup, folder: string): Pr
   }
 }
 
-async function command(client: CommandClient, setup: ClientSetup, folder: string): Promise<Talk> {
+async function command(client: CommandClient, setup: ClientSetup, folder: string): Promise<ClientRun> {
   const prepared = await client.prepare(setup);
   const faults = faultOf("the block", prepared);
   if (!prepared.stdout.includes(".mp3")) faults.push("the block did not make audio");
@@ -100,17 +100,19 @@ export async function driveClient(
   const setup: ClientSetup = { environment, sandbox, root, modules, block };
   try {
     const said =
-      client.kind === "model" ? await talk(client, setup, folder) : await command(client, setup, folder);
+      client.kind === "model"
+        ? await runWithModel(client, setup, folder)
+        : await command(client, setup, folder);
     const faults = [...said.faults];
-    const sights = new Map<Scene, Sight>();
+    const modelViews = new Map<Scene, ModelView>();
     for (const [index, { scene }] of STEPS.entries()) {
       if (said.shown[index] === undefined) continue;
-      const sight = sightOf(scene, said.shown[index]);
-      sights.set(scene, sight);
+      const modelView = readModelView(scene, said.shown[index]);
+      modelViews.set(scene, modelView);
       const isRefused = client.refusesItself?.includes(scene) === true;
-      if (isRefused && sight.missing.length === 0) faults.push(`it no longer refuses ${scene} itself`);
-      if (!isRefused && sight.missing.length > 0) {
-        faults.push(`of ${scene} is not seen: ${sight.missing.join(", ")}`);
+      if (isRefused && modelView.missing.length === 0) faults.push(`it no longer refuses ${scene} itself`);
+      if (!isRefused && modelView.missing.length > 0) {
+        faults.push(`of ${scene} is not seen: ${modelView.missing.join(", ")}`);
       }
     }
     const handsOnEnvironment = existsSync(savedIn(elsewhere));
@@ -119,7 +121,7 @@ export async function driveClient(
     }
     const left = await environment.endRest();
     if (left > 0) faults.push(`${left} servers outlived it`);
-    return { client, dialect: said.dialect, toolName: said.toolName, sights, handsOnEnvironment, faults };
+    return { client, dialect: said.dialect, toolName: said.toolName, modelViews, handsOnEnvironment, faults };
   } finally {
     await environment.endRest();
     await sandbox.stop();

@@ -1,7 +1,7 @@
 /** Writes the results of a run as a table between the markers in the README beside this file. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scene, Sight } from "./conversation.ts";
+import type { ModelView, Scene } from "./conversation.ts";
 import type { Outcome } from "./drive.ts";
 
 const README = join(import.meta.dirname, "README.md");
@@ -28,40 +28,40 @@ const HEADINGS = [
 
 const BAD_CALLS: readonly Scene[] = ["voice", "argument", "null", "failure"];
 
-function formsIn(sight: Sight | undefined): string {
-  if (sight === undefined) return "nothing";
-  if (sight.text && sight.structured) return "both";
-  return sight.text ? "text" : sight.structured ? "structured" : "nothing";
+function formsIn(modelView: ModelView | undefined): string {
+  if (modelView === undefined) return "nothing";
+  if (modelView.text && modelView.structured) return "both";
+  return modelView.text ? "text" : modelView.structured ? "structured" : "nothing";
 }
 
 /** The structured facts of an error are not a form of their own. */
-function errorIn(sight: Sight | undefined): string {
-  return sight?.text === true && sight.structured ? "text, facts" : formsIn(sight);
+function errorIn(modelView: ModelView | undefined): string {
+  return modelView?.text === true && modelView.structured ? "text, facts" : formsIn(modelView);
 }
 
-function audioIn(sight: Sight | undefined): string {
-  if (sight?.bytes === true) return "base64";
-  return sight?.ownFile === true ? "a file of its own" : "the path alone";
+function audioIn(modelView: ModelView | undefined): string {
+  if (modelView?.bytes === true) return "base64";
+  return modelView?.ownFile === true ? "a file of its own" : "the path alone";
 }
 
 function rowOf(outcome: Outcome): string[] {
-  const { client, dialect, toolName, sights, handsOnEnvironment } = outcome;
-  const sight = (scene: Scene): Sight | undefined => sights.get(scene);
+  const { client, dialect, toolName, modelViews, handsOnEnvironment } = outcome;
+  const modelView = (scene: Scene): ModelView | undefined => modelViews.get(scene);
   const variant = client.variant === undefined ? "" : ` (${client.variant})`;
   return [
     `${client.name}${variant}`,
     client.packages.map((spec) => `\`${spec}\``).join(", "),
     dialect ?? "none",
     toolName === null ? "" : `\`${toolName}\``,
-    formsIn(sight("success")),
-    errorIn(sight("error")),
-    formsIn(sight("waiting")),
-    formsIn(sight("list")),
-    sight("success")?.link === true ? "yes" : "no",
-    audioIn(sight("audio")),
+    formsIn(modelView("success")),
+    errorIn(modelView("error")),
+    formsIn(modelView("waiting")),
+    formsIn(modelView("list")),
+    modelView("success")?.link === true ? "yes" : "no",
+    audioIn(modelView("audio")),
     handsOnEnvironment ? "handed on" : "no",
     ...BAD_CALLS.map((scene) =>
-      client.refusesItself?.includes(scene) === true ? "its own words" : errorIn(sight(scene)),
+      client.refusesItself?.includes(scene) === true ? "its own words" : errorIn(modelView(scene)),
     ),
   ];
 }

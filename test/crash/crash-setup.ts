@@ -34,7 +34,7 @@ export class CrashSetup {
   readonly workplace: Workplace;
   readonly #drivers: ToolClient[] = [];
   readonly #more: Record<string, string>;
-  #peek: LedgerController | undefined;
+  #ledgerController: LedgerController | undefined;
 
   private constructor(service: CountingService, workplace: Workplace, more: Record<string, string>) {
     this.service = service;
@@ -54,17 +54,17 @@ export class CrashSetup {
     return client;
   }
 
-  async peek(): Promise<LedgerController> {
-    this.#peek ??= await LedgerController.open(this.workplace.stateDir, this.service.baseUrl);
-    return this.#peek;
+  async ledgerController(): Promise<LedgerController> {
+    this.#ledgerController ??= await LedgerController.open(this.workplace.stateDir, this.service.baseUrl);
+    return this.#ledgerController;
   }
 
   /** Kills the process as soon as `point` resolves, and reads what the folder contains then. */
   async killAt(client: ToolClient, point: Promise<unknown>): Promise<void> {
     await point;
     await killHard(client.pid);
-    this.#peek?.release();
-    this.#peek?.repair();
+    this.#ledgerController?.release();
+    this.#ledgerController?.repair();
     await this.expectOnlyWholeFiles();
   }
 
@@ -97,7 +97,7 @@ export class CrashSetup {
    * Checks the state after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no
    * concurrency slot, and exactly the charge counted.
    */
-  async judge(outcome: ToolOutcome): Promise<TaskOutput> {
+  async checkFinalState(outcome: ToolOutcome): Promise<TaskOutput> {
     const task = taskOf(outcome);
     const faults: string[] = [];
     const expectSame = (what: string, actual: unknown, expected: unknown): void => {
@@ -112,17 +112,17 @@ export class CrashSetup {
     expectSame("sha256 on disk", sha256(await readFile(path)), accepted && sha256(accepted.audio));
     expectSame("files", (await this.finalNames()).length, 1);
     expectSame("temporary files", (await this.temporaryNames()).length, 0);
-    const peek = await this.peek();
-    expectSame("records", (await peek.records()).length, 1);
-    expectSame("concurrency slots", await peek.concurrencySlots(), 0);
-    expectSame("counted credits", await peek.countedCredits(), task.billing?.charged_credits);
-    expectSame("ledger", peek.integrity(), '[{"integrity_check":"ok"}]');
+    const ledgerController = await this.ledgerController();
+    expectSame("records", (await ledgerController.records()).length, 1);
+    expectSame("concurrency slots", await ledgerController.concurrencySlots(), 0);
+    expectSame("counted credits", await ledgerController.countedCredits(), task.billing?.charged_credits);
+    expectSame("ledger", ledgerController.integrity(), '[{"integrity_check":"ok"}]');
     if (faults.length > 0) throw new Error(faults.join("; "));
     return task;
   }
 
-  async strike(): Promise<void> {
-    await this.#peek?.close();
+  async close(): Promise<void> {
+    await this.#ledgerController?.close();
     await Promise.all(this.#drivers.map((client) => client.close()));
     await this.service.stop();
     await this.workplace.remove();

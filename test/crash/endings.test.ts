@@ -17,7 +17,7 @@ let setup: CrashSetup;
 const children: ChildProcess[] = [];
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
-  await setup.strike();
+  await setup.close();
 });
 
 /** The bin with a stdin that the test controls, and one running call. */
@@ -76,8 +76,8 @@ describe("a process that ends", () => {
       }
       expect((await ended)[0]).toBe(0);
       await setup.expectOnlyWholeFiles();
-      const heir = await setup.start();
-      await setup.judge(await heir.call("generate_audio", CALL));
+      const successor = await setup.start();
+      await setup.checkFinalState(await successor.call("generate_audio", CALL));
     },
   );
 });
@@ -111,7 +111,7 @@ describe("a job that waits for a slot", () => {
     const client = await startHeldBack();
     const cancelled = new AbortController();
     const call = client.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
-    await (await setup.peek()).until((records) => records.length === 3);
+    await (await setup.ledgerController()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await call).toBe("cancelled");
     setup.service.processingMs = 0;
@@ -129,7 +129,7 @@ describe("a job that waits for a slot", () => {
       .call("generate_audio", CALL, { signal: cancelled.signal })
       .catch(() => "cancelled");
     const staying = client.call("generate_audio", CALL);
-    await (await setup.peek()).until((records) => records.length === 3);
+    await (await setup.ledgerController()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await leaving).toBe("cancelled");
     setup.service.processingMs = 0;
@@ -156,7 +156,7 @@ describe("a job whose submission was sent", () => {
       setup.service.intercept = undefined;
       setup.service.dropConnections();
       await expect.poll(() => setup.finalNames(), { timeout: 60_000 }).toHaveLength(1);
-      await setup.judge(await client.call("generate_audio", CALL));
+      await setup.checkFinalState(await client.call("generate_audio", CALL));
     },
   );
 });

@@ -9,27 +9,27 @@ import { KILL_POINTS } from "./kill-points.ts";
 const CALL = { prompt: "Killed and asked again" };
 
 let setup: CrashSetup;
-afterEach(() => setup.strike());
+afterEach(() => setup.close());
 
 describe("a process killed", () => {
   it.each(KILL_POINTS)(
     "$when: the same call ends with one task, one reservation, one whole file",
     async (point) => {
       setup = await CrashSetup.set({ audioBytes: 3 * AUDIO_BYTES });
-      const doomed = await setup.start();
+      const killTarget = await setup.start();
       // Creates the ledger, so that it can be watched.
-      await doomed.call("list_tasks", {});
+      await killTarget.call("list_tasks", {});
       const reached = point.reach(setup);
-      const lost = doomed.call("generate_audio", CALL).catch(() => undefined);
-      await setup.killAt(doomed, reached);
+      const lost = killTarget.call("generate_audio", CALL).catch(() => undefined);
+      await setup.killAt(killTarget, reached);
       await lost;
-      const [record] = await (await setup.peek()).records();
+      const [record] = await (await setup.ledgerController()).records();
       expect(point.leaves(record, setup), `${record?.status} ${record?.taskId}`).toBe(true);
 
       setup.service.intercept = undefined;
       await setup.ageLeftovers();
-      const heir = await setup.start();
-      await setup.judge(await heir.call("generate_audio", CALL));
+      const successor = await setup.start();
+      await setup.checkFinalState(await successor.call("generate_audio", CALL));
       expect(new Set(setup.service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
     },
   );

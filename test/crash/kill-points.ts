@@ -32,8 +32,8 @@ function unanswered(setup: CrashSetup, kind: ExchangeKind): Promise<Exchange> {
 }
 
 async function inLedger(setup: CrashSetup, reached: (record: RequestRecord) => boolean): Promise<void> {
-  const peek = await setup.peek();
-  await peek.freezeWhen((records) => records.some(reached));
+  const ledgerController = await setup.ledgerController();
+  await ledgerController.freezeWhen((records) => records.some(reached));
 }
 
 function folder(setup: CrashSetup): Array<{ name: string; bytes: number }> {
@@ -59,9 +59,9 @@ export const KILL_POINTS: readonly KillPoint[] = [
   {
     when: "after the claim, before anything was sent",
     reach: async (setup) => {
-      const peek = await setup.peek();
-      peek.slowDown("an admission");
-      await peek.until((records) => records.some(({ status }) => status === "waiting"));
+      const ledgerController = await setup.ledgerController();
+      ledgerController.slowDown("an admission");
+      await ledgerController.until((records) => records.some(({ status }) => status === "waiting"));
     },
     leaves: (record, setup) => record?.status === "waiting" && setup.service.tasks.size === 0,
   },
@@ -97,12 +97,12 @@ export const KILL_POINTS: readonly KillPoint[] = [
   {
     when: "after the 202, before it was recorded",
     reach: async (setup) => {
-      const peek = await setup.peek();
+      const ledgerController = await setup.ledgerController();
       await new Promise<void>((resolve) => {
         setup.service.intercept = (exchange, response) => {
           if (exchange.kind !== "create") return false;
           // The ledger is locked: the response can be read, but not recorded.
-          peek.hold();
+          ledgerController.hold();
           response.once("finish", () => resolve());
           return false;
         };
@@ -124,8 +124,8 @@ export const KILL_POINTS: readonly KillPoint[] = [
   {
     when: "after the end was seen, while it is recorded",
     reach: async (setup) => {
-      const peek = await setup.peek();
-      peek.slowDown("the end of a task");
+      const ledgerController = await setup.ledgerController();
+      ledgerController.slowDown("the end of a task");
       await new Promise<void>((resolve) => {
         setup.service.intercept = (exchange, response, service) => {
           const isLast = exchange.kind === "query" && service.runningTaskCount === 0;
@@ -179,7 +179,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
   {
     when: "when the file has its name, before it was recorded",
     reach: async (setup) => {
-      (await setup.peek()).slowDown("a saved file");
+      (await setup.ledgerController()).slowDown("a saved file");
       await inFolder(setup, (name, bytes) => name.endsWith(".mp3") && bytes === audioBytes(setup));
     },
     leaves: (record, setup) =>

@@ -28,7 +28,7 @@ export interface RoundPlan {
   /** When each process dies, counted from its call. */
   readonly deathsAtMs: readonly number[];
   /** Two processes make the call at the same time. Only one of them dies. */
-  readonly hasWitness: boolean;
+  readonly hasSecondCaller: boolean;
 }
 
 /** The approximate duration of a generation here. Processes die within a little more. */
@@ -43,14 +43,14 @@ export function drawPlan(round: number, random: () => number): RoundPlan {
     deathsAtMs: Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
       Math.floor(random() * MAX_DEATH_MS),
     ),
-    hasWitness: random() < 0.25,
+    hasSecondCaller: random() < 0.25,
   };
 }
 
 const CALL = { prompt: "Killed at some moment", speed: 1.5 };
 
 /** Responses arrive in two pieces, so that a process can die between them. */
-function dawdle(setup: CrashSetup, answerMs: number): void {
+function delayAnswers(setup: CrashSetup, answerMs: number): void {
   if (answerMs === 0) return;
   setup.service.intercept = async (_exchange, response) => {
     await sleep(answerMs);
@@ -77,28 +77,28 @@ export async function runRound(plan: RoundPlan, storeUrl: string | null): Promis
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
   const setup = await CrashSetup.set({ processingMs, audioBytes }, store);
   try {
-    dawdle(setup, plan.answerMs);
-    const witness = plan.hasWitness ? await setup.start() : undefined;
-    const seen = witness?.call("generate_audio", CALL);
+    delayAnswers(setup, plan.answerMs);
+    const secondCaller = plan.hasSecondCaller ? await setup.start() : undefined;
+    const seen = secondCaller?.call("generate_audio", CALL);
     for (const deathAtMs of plan.deathsAtMs) {
-      const doomed = await setup.start();
-      void doomed.call("generate_audio", CALL).catch(() => undefined);
+      const killTarget = await setup.start();
+      void killTarget.call("generate_audio", CALL).catch(() => undefined);
       await sleep(deathAtMs);
-      await killHard(doomed.pid);
+      await killHard(killTarget.pid);
       await setup.expectOnlyWholeFiles();
     }
     await seen;
     setup.service.intercept = undefined;
     await setup.ageLeftovers();
-    const heir = await setup.start();
-    const outcome = await heir.call("generate_audio", CALL);
+    const successor = await setup.start();
+    const outcome = await successor.call("generate_audio", CALL);
     const { stateDir } = setup.workplace;
     const { baseUrl, apiKey } = setup.service;
     const view = await LedgerView.open({ stateDir, storeUrl, baseUrl, apiKeys: [apiKey] });
     const faults = await faultsAfter(setup, outcome, view).finally(() => view.close());
     if (faults.length > 0) throw new Error(faults.join("; "));
   } finally {
-    await setup.strike();
+    await setup.close();
   }
 }
 

@@ -12,20 +12,20 @@ import { KILL_POINTS } from "./kill-points.ts";
 const CALL = { prompt: "Taken up by another call" };
 
 let setup: CrashSetup;
-afterEach(() => setup.strike());
+afterEach(() => setup.close());
 
 /** Several times as long as a task takes at this scale: enough time for something unwanted to happen. */
 const A_WHILE_MS = 250;
 
 async function killedWhen(when: RegExp): Promise<void> {
   setup = await CrashSetup.set();
-  const doomed = await setup.start();
-  await doomed.call("list_tasks", {});
+  const killTarget = await setup.start();
+  await killTarget.call("list_tasks", {});
   const point = KILL_POINTS.find((candidate) => when.test(candidate.when));
   if (point === undefined) throw new Error(`no kill point is called ${when}`);
   const reached = point.reach(setup);
-  void doomed.call("generate_audio", CALL).catch(() => undefined);
-  await setup.killAt(doomed, reached);
+  void killTarget.call("generate_audio", CALL).catch(() => undefined);
+  await setup.killAt(killTarget, reached);
   setup.service.intercept = undefined;
   await setup.ageLeftovers();
 }
@@ -35,20 +35,20 @@ describe.each([/^while watching/, /middle of the download/, /before it has its n
   (when) => {
     it("list_tasks has the audio saved in the background", async () => {
       await killedWhen(when);
-      const heir = await setup.start();
-      await heir.call("list_tasks", {});
-      const peek = await setup.peek();
-      await peek.until((records) => records.every(({ files }) => files.length === 1));
-      const outcome = await heir.call("get_task", { task_id: [...setup.service.tasks.keys()][0] });
-      await setup.judge(outcome);
+      const successor = await setup.start();
+      await successor.call("list_tasks", {});
+      const ledgerController = await setup.ledgerController();
+      await ledgerController.until((records) => records.every(({ files }) => files.length === 1));
+      const outcome = await successor.call("get_task", { task_id: [...setup.service.tasks.keys()][0] });
+      await setup.checkFinalState(outcome);
       expect(setup.service.count("create")).toBe(1);
     });
 
     it("get_task waits for the file to be saved", async () => {
       await killedWhen(when);
-      const heir = await setup.start();
+      const successor = await setup.start();
       const [taskId] = setup.service.tasks.keys();
-      await setup.judge(await heir.call("get_task", { task_id: taskId, wait_seconds: 10 }));
+      await setup.checkFinalState(await successor.call("get_task", { task_id: taskId, wait_seconds: 10 }));
       expect(setup.service.count("create")).toBe(1);
     });
   },
@@ -59,8 +59,8 @@ describe("after a crash in which the ledger was lost", () => {
     "the same call still finds the same task: %s",
     async (when) => {
       await killedWhen(when);
-      const heir = await setup.start({ AUDIO_STATE_DIR: join(setup.workplace.root, "new-state") });
-      const task = taskOf(await heir.call("generate_audio", CALL));
+      const successor = await setup.start({ AUDIO_STATE_DIR: join(setup.workplace.root, "new-state") });
+      const task = taskOf(await successor.call("generate_audio", CALL));
       expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
       await setup.expectOnlyWholeFiles();
       expect(await setup.finalNames()).toHaveLength(1);
@@ -71,8 +71,8 @@ describe("after a crash in which the ledger was lost", () => {
 describe("nothing is created without a call", () => {
   it("if a submission was sent and its response was lost", async () => {
     await killedWhen(/took without answering/);
-    const heir = await setup.start();
-    const listed = await heir.call("list_tasks", { status: "unresolved" });
+    const successor = await setup.start();
+    const listed = await successor.call("list_tasks", { status: "unresolved" });
     expect(listed.structuredContent).toMatchObject({
       count: 1,
       tasks: [
@@ -83,36 +83,36 @@ describe("nothing is created without a call", () => {
         },
       ],
     });
-    const facts = errorOf(await heir.call("get_task", { task_id: "task-of-nobody" }));
+    const facts = errorOf(await successor.call("get_task", { task_id: "task-of-nobody" }));
     expect(facts.code).toBe("not_found");
     await sleep(A_WHILE_MS);
     expect(setup.service.count("create")).toBe(1);
-    await setup.judge(await heir.call("generate_audio", CALL));
+    await setup.checkFinalState(await successor.call("generate_audio", CALL));
     expect(setup.service.count("create")).toBe(2);
   });
 
   it("if a job was killed while it waited for a slot, which ended tasks of killed processes release", async () => {
     setup = await CrashSetup.set({ processingMs: 4000, limitScale: 0.01 });
-    const doomed = await setup.start();
+    const killTarget = await setup.start();
     for (const prompt of ["First of two", "Second of two"]) {
-      await doomed.call("generate_audio", { prompt, wait_seconds: 0 });
+      await killTarget.call("generate_audio", { prompt, wait_seconds: 0 });
     }
-    const held = taskOf(await doomed.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
+    const held = taskOf(await killTarget.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
     expect(held).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/) });
-    await setup.killAt(doomed, Promise.resolve());
+    await setup.killAt(killTarget, Promise.resolve());
     expect(setup.service.count("create")).toBe(2);
 
-    const heir = await setup.start();
-    const rows = await heir.call("list_tasks", { status: "waiting" });
+    const successor = await setup.start();
+    const rows = await successor.call("list_tasks", { status: "waiting" });
     expect(rows.structuredContent).toMatchObject({ count: 1 });
-    const peek = await setup.peek();
-    await peek.until((records) => records.filter(({ files }) => files.length === 1).length === 2);
+    const ledgerController = await setup.ledgerController();
+    await ledgerController.until((records) => records.filter(({ files }) => files.length === 1).length === 2);
     await sleep(A_WHILE_MS);
     expect(setup.service.count("create")).toBe(2);
-    expect(taskOf(await heir.call("generate_audio", CALL)).status).toBe("succeeded");
+    expect(taskOf(await successor.call("generate_audio", CALL)).status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(3);
     expect(setup.service.rateLimitedCount).toBe(0);
-    expect(await peek.concurrencySlots()).toBe(0);
+    expect(await ledgerController.concurrencySlots()).toBe(0);
     expect(await setup.finalNames()).toHaveLength(3);
   });
 });

@@ -58,7 +58,7 @@ const cases = [
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 let setup: CrashSetup;
-afterEach(() => setup.strike());
+afterEach(() => setup.close());
 
 async function found(): Promise<Record<string, string>> {
   const entries = (await setup.finalNames()).map(async (name) => {
@@ -80,7 +80,7 @@ describe("a process killed while it replaces a file", () => {
     }
     await before.close();
 
-    const doomed = await driveCommand({
+    const killTarget = await driveCommand({
       command: NODE,
       args: [...preload("fs-faults"), ...preload("kill-at"), BIN],
       env: setup.workplace.env(setup.service, {
@@ -89,12 +89,12 @@ describe("a process killed while it replaces a file", () => {
         TEST_KILL_AT: JSON.stringify(kill),
       }),
     });
-    await doomed.call("generate_audio", SECOND).catch(() => undefined);
-    await waitForExit(doomed.pid);
+    await killTarget.call("generate_audio", SECOND).catch(() => undefined);
+    await waitForExit(killTarget.pid);
     expect(await found()).toEqual({ ...other, ...leaves });
 
-    const heir = await setup.start();
-    const task = taskOf(await heir.call("generate_audio", SECOND));
+    const successor = await setup.start();
+    const task = taskOf(await successor.call("generate_audio", SECOND));
     expect(task.audio?.path).toBe(join(setup.workplace.outputDir, NAME));
     expect(await found()).toEqual({ ...other, [NAME]: "new" });
     expect(setup.service.tasks.size).toBe(2);

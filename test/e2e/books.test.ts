@@ -24,7 +24,7 @@ import {
 
 const run = promisify(execFile);
 const SCALE = 0.01;
-const UNHURRIED = 120_000;
+const LONG_TIMEOUT_MS = 120_000;
 const CHAPTERS = 6;
 /** Nine paragraphs of Alice's first chapter for each chapter of the book. */
 const PARAGRAPHS = 9;
@@ -154,7 +154,7 @@ describeWithFfprobe("a book", () => {
       const last = narrationOf(await narrate({ chapters: "1-2", max_credits: 100_000 }));
       expect(last.credits.charged).toBe(0);
     },
-    UNHURRIED,
+    LONG_TIMEOUT_MS,
   );
 
   it(
@@ -176,6 +176,6 @@ describeWithFfprobe("a book", () => {
         track: `4/${CHAPTERS}`,
       });
     },
-    UNHURRIED,
+    LONG_TIMEOUT_MS,
   );
 });

@@ -93,16 +93,18 @@ describe("the handle of a delayed request", () => {
       .poll(async () => taskOf(await first.call("get_task", { task_id: held.task_id })).message)
       .toMatch(/about \d+ s to go/);
     process.kill(first.pid, "SIGKILL");
-    const heir = await start();
+    const successor = await start();
     service.intercept = undefined;
     const before = service.count("create");
     for (const wait_seconds of [0, 0.5]) {
-      const outcome = await heir.call("get_task", { task_id: held.task_id, wait_seconds });
+      const outcome = await successor.call("get_task", { task_id: held.task_id, wait_seconds });
       expect(taskOf(outcome)).toMatchObject({ status: "waiting", task_id: held.task_id });
       expect(textOf(outcome)).toMatch(/nothing is working on it now.*\nNext: Repeat the generate_audio call/);
     }
     expect(service.count("create")).toBe(before);
-    expect(taskOf(await heir.call("generate_audio", { ...CALL, wait_seconds: 20 })).status).toBe("succeeded");
+    expect(taskOf(await successor.call("generate_audio", { ...CALL, wait_seconds: 20 })).status).toBe(
+      "succeeded",
+    );
   });
 });
 

@@ -28,11 +28,11 @@ afterEach(async () => {
 
 async function start(
   env: Record<string, string> = {},
-  options: { isGreeted?: boolean; isConfigured?: boolean } = {},
+  options: { isInitialized?: boolean; isConfigured?: boolean } = {},
 ): Promise<RawServer> {
-  const { isGreeted = true, isConfigured = true } = options;
+  const { isInitialized = true, isConfigured = true } = options;
   const all = workplace.env(isConfigured ? service : null, { ...FAST, ...env });
-  const server = await RawServer.start(all, { isGreeted });
+  const server = await RawServer.start(all, { isInitialized });
   onTestFinished(async () => void (await server.end()));
   return server;
 }
@@ -60,7 +60,7 @@ async function complete(server: RawServer, name: string, value: string): Promise
 describe("resources/list", () => {
   it("lists and reads the files of narrations, but not those of parts", async () => {
     const speaking = await CountingService.start({ audioBytes: 4 * 24_000 * 2, audioSeconds: 4 });
-    const server = await RawServer.start(workplace.env(speaking, FAST), { isGreeted: true });
+    const server = await RawServer.start(workplace.env(speaking, FAST), { isInitialized: true });
     onTestFinished(async () => {
       await server.end();
       await speaking.stop();
@@ -102,8 +102,8 @@ describe("resources/list", () => {
     await server.call("generate_audio", { prompt: "Left running", wait_seconds: 0 });
     await server.end();
     const asked = service.exchanges.length;
-    const heir = await start();
-    expect(await listed(heir)).toEqual([]);
+    const successor = await start();
+    expect(await listed(successor)).toEqual([]);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(service.exchanges.length).toBe(asked);
   });
@@ -173,7 +173,7 @@ describe("prompts", () => {
 
 describe("cache hints", () => {
   it("make fixed lists public for an hour, and answers that name a folder private", async () => {
-    const server = await start({}, { isGreeted: false });
+    const server = await start({}, { isInitialized: false });
     const _meta = envelope();
     const hour = 3_600_000;
     for (const method of ["tools/list", "prompts/list", "resources/templates/list"]) {
@@ -196,10 +196,10 @@ describe("resource links", () => {
   it("go only to clients that are known to show them", async () => {
     const auto = { AUDIO_RESOURCE_LINKS: "auto" };
     expect(await typesOf(await start(auto))).toEqual(["text"]);
-    const modern = await start(auto, { isGreeted: false });
+    const modern = await start(auto, { isInitialized: false });
     expect(await typesOf(modern, envelope("@langchain/mcp-adapters"))).toEqual(["text"]);
     expect(await typesOf(modern, envelope("gemini-cli-mcp-client-audio"))).toEqual(["text", "resource_link"]);
-    const legacy = await start(auto, { isGreeted: false });
+    const legacy = await start(auto, { isInitialized: false });
     await legacy.request("initialize", {
       protocolVersion: "2025-06-18",
       capabilities: {},
@@ -210,7 +210,7 @@ describe("resource links", () => {
 
   it("go to all clients or to none if the setting says so", async () => {
     expect(await typesOf(await start({ AUDIO_RESOURCE_LINKS: "always" }))).toEqual(["text", "resource_link"]);
-    const modern = await start({ AUDIO_RESOURCE_LINKS: "never" }, { isGreeted: false });
+    const modern = await start({ AUDIO_RESOURCE_LINKS: "never" }, { isInitialized: false });
     expect(await typesOf(modern, envelope("claude-ai"))).toEqual(["text"]);
   });
 });
@@ -220,7 +220,7 @@ describe("audio inside a result", () => {
     const server = await start({ AUDIO_RESOURCE_LINKS: "auto" });
     const { structuredContent } = await server.call("generate_audio", { prompt: "Inside" });
     const { task_id } = z.looseObject({ task_id: z.string() }).parse(structuredContent);
-    const legacy = await start({ AUDIO_RESOURCE_LINKS: "auto" }, { isGreeted: false });
+    const legacy = await start({ AUDIO_RESOURCE_LINKS: "auto" }, { isInitialized: false });
     await legacy.request("initialize", {
       protocolVersion: "2025-11-25",
       capabilities: {},

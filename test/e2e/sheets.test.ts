@@ -20,7 +20,7 @@ import {
 /** Limit windows of 0.6 s instead of 60 s, on both sides. */
 const SCALE = 0.01;
 
-const UNHURRIED = 120_000;
+const LONG_TIMEOUT_MS = 120_000;
 
 const LINES = Array.from({ length: 40 }, (_, index) => ({
   text: `Line ${index + 1}, said ${index % 2 === 0 ? "by the guard at the gate" : "by the cook"}.`,
@@ -102,7 +102,7 @@ describeWithFfprobe("forty lines of a game", () => {
       expect(again.credits.charged).toBe(400);
       expect(again.message).toContain("nothing for this call");
     },
-    UNHURRIED,
+    LONG_TIMEOUT_MS,
   );
 
   it("are ten paths and a number in the list of tasks", async () => {

@@ -30,31 +30,31 @@ export interface FaultSetupOptions {
 }
 
 interface Opened {
-  readonly bench: FaultSetup;
+  readonly setup: FaultSetup;
   readonly servers: RawServer[];
 }
 
-const benches: Opened[] = [];
+const openSetups: Opened[] = [];
 
-/** A bench for one test; see {@link closeAfterEach}. */
+/** A setup for one test; see {@link closeAfterEach}. */
 export async function openFaultSetup(options: FaultSetupOptions = {}): Promise<FaultSetup> {
   const opened = await open(options);
-  benches.push(opened);
-  return opened.bench;
+  openSetups.push(opened);
+  return opened.setup;
 }
 
-/** One bench for all tests of a `describe`. Each test starts with a service without faults and without tasks. */
+/** One setup for all tests of a `describe`. Each test starts with a service without faults and without tasks. */
 export function shareFaultSetup(options: FaultSetupOptions = {}): () => FaultSetup {
   let opened: Opened | undefined;
-  const bench = (): FaultSetup => {
-    if (opened === undefined) throw new Error("the bench is open only while tests run");
-    return opened.bench;
+  const setup = (): FaultSetup => {
+    if (opened === undefined) throw new Error("the setup is open only while tests run");
+    return opened.setup;
   };
   beforeAll(async () => {
     opened = await open(options);
   });
   beforeEach(() => {
-    const { service } = bench();
+    const { service } = setup();
     service.intercept = undefined;
     service.processingMs = options.service?.processingMs ?? 0;
     service.exchanges.length = 0;
@@ -62,9 +62,9 @@ export function shareFaultSetup(options: FaultSetupOptions = {}): () => FaultSet
     service.byKey.clear();
   });
   afterAll(async () => {
-    if (opened !== undefined) await closeBench(opened);
+    if (opened !== undefined) await closeSetup(opened);
   });
-  return bench;
+  return setup;
 }
 
 async function open(options: FaultSetupOptions): Promise<Opened> {
@@ -78,7 +78,7 @@ async function open(options: FaultSetupOptions): Promise<Opened> {
     servers.push(server);
     return server;
   };
-  const bench: FaultSetup = {
+  const setup: FaultSetup = {
     service,
     workplace,
     server: await another({}, options.start),
@@ -87,19 +87,19 @@ async function open(options: FaultSetupOptions): Promise<Opened> {
       service.intercept = interceptor;
     },
   };
-  return { bench, servers };
+  return { setup, servers };
 }
 
 /** The API key is in no file, no file name and no line of any stream (docs/reference.md, Security). */
-export async function expectKeyNowhere(bench: FaultSetup, servers: readonly RawServer[]): Promise<void> {
-  const needles = spellingsOf(bench.service.apiKey);
+export async function expectKeyNowhere(setup: FaultSetup, servers: readonly RawServer[]): Promise<void> {
+  const needles = spellingsOf(setup.service.apiKey);
   for (const server of servers) {
     for (const needle of needles) {
       expect(server.stderr).not.toContain(needle);
       expect(server.lines.join("\n")).not.toContain(needle);
     }
   }
-  for (const path of await filesBelow(bench.workplace.root)) {
+  for (const path of await filesBelow(setup.workplace.root)) {
     const bytes = await readFile(path).catch(() => Buffer.alloc(0));
     for (const needle of needles) {
       expect(path).not.toContain(needle);
@@ -112,7 +112,7 @@ export async function expectKeyNowhere(bench: FaultSetup, servers: readonly RawS
  * Checks what holds after every fault: stdout contained only protocol, the server exited with 0, nothing is outside
  * the two folders, there is no partial file, and the key is nowhere.
  */
-async function closeBench({ bench, servers }: Opened): Promise<void> {
+async function closeSetup({ setup, servers }: Opened): Promise<void> {
   try {
     for (const server of servers) {
       const wasRunning = server.child.exitCode === null && server.child.signalCode === null;
@@ -120,24 +120,24 @@ async function closeBench({ bench, servers }: Opened): Promise<void> {
       expect(server.strays).toEqual([]);
       if (wasRunning) expect(exit).toMatchObject({ code: 0, signal: null });
     }
-    const names = await readdir(bench.workplace.root);
+    const names = await readdir(setup.workplace.root);
     expect(names.filter((name) => name !== "out" && name !== "state")).toEqual([]);
     const wasKilled = servers.some((server) => server.child.signalCode !== null);
     if (!wasKilled) {
-      const output = await bench.workplace.outputNames();
+      const output = await setup.workplace.outputNames();
       expect(output.filter((name) => name.startsWith("."))).toEqual([]);
     }
-    await expectKeyNowhere(bench, servers);
+    await expectKeyNowhere(setup, servers);
   } finally {
     for (const { child } of servers) child.kill("SIGKILL");
-    await bench.service.stop();
-    await bench.workplace.remove();
+    await setup.service.stop();
+    await setup.workplace.remove();
   }
 }
 
 /** Every file calls this once. It closes what its tests opened, and checks the promises. */
 export function closeAfterEach(): void {
   afterEach(async () => {
-    for (const entry of benches.splice(0)) await closeBench(entry);
+    for (const entry of openSetups.splice(0)) await closeSetup(entry);
   });
 }

@@ -23,7 +23,7 @@ const WORDS: Array<[string, string]> = [
 /** Whether a text contains invisible characters other than our own line breaks. */
 const UNSEEN = /[^\P{C}\n]|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-function expectTame(text: string, linesAtMost: number): void {
+function expectHarmless(text: string, linesAtMost: number): void {
   expect(text).not.toMatch(UNSEEN);
   expect(text.isWellFormed()).toBe(true);
   expect(text.split("\n").length).toBeLessThanOrEqual(linesAtMost);
@@ -42,7 +42,7 @@ describe("texts of the service that contain", () => {
     );
     const outcome = await setup.server.call("generate_audio", { prompt: `Refused: ${what}` });
     expect(errorOf(outcome).code).toBe("purchase_required");
-    expectTame(textOf(outcome), 2);
+    expectHarmless(textOf(outcome), 2);
     expect(textOf(outcome).match(/^What to do: /gm)?.length).toBe(1);
   });
 
@@ -84,9 +84,9 @@ describe("texts of the service that contain", () => {
       );
       const id = setup.server.begin("generate_audio", { prompt: `Failed: ${what}` }, { progressToken: what });
       const outcome = await setup.server.outcomeOf(id);
-      expectTame(textOf(outcome), 2);
+      expectHarmless(textOf(outcome), 2);
       const shown = await setup.server.call("get_task", { task_id: errorOf(outcome).task_id });
-      expectTame(textOf(shown), 2);
+      expectHarmless(textOf(shown), 2);
       const { error } = taskOf(shown);
       expect(error?.code).toBe("unknown");
       expect(error?.message ?? "").not.toMatch(UNSEEN);
@@ -94,7 +94,7 @@ describe("texts of the service that contain", () => {
       expect(JSON.stringify(shown)).not.toContain("Ignore all");
       const listed = await setup.server.call("list_tasks", { status: "failed" });
       expect(textOf(listed)).not.toContain("Ignore all");
-      for (const { params } of setup.server.notifications) expectTame(String(params?.["message"]), 1);
+      for (const { params } of setup.server.notifications) expectHarmless(String(params?.["message"]), 1);
     },
   );
 
@@ -118,7 +118,7 @@ describe("texts of the service that contain", () => {
       const isWithheld = words.includes("Ignore all");
       expect(reported.some((text) => text.includes("The service says"))).toBe(!isWithheld);
       expect(reported.some((text) => text.includes("The service gave no usable reason."))).toBe(isWithheld);
-      for (const text of reported) expectTame(text, 1);
+      for (const text of reported) expectHarmless(text, 1);
     },
   );
 });

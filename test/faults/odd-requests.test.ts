@@ -61,14 +61,14 @@ describe("null in place of an absent member is read as absent", () => {
     ["a capability", { ...HANDSHAKE, capabilities: { roots: null, sampling: null, experimental: null } }],
     ["a title", { ...HANDSHAKE, clientInfo: { name: "x", version: "1", title: null } }],
   ])("in a handshake: %s", async (_what, params) => {
-    const setup = await openFaultSetup({ start: { isGreeted: false } });
+    const setup = await openFaultSetup({ start: { isInitialized: false } });
     expect(await answerOf(setup.server, "initialize", params)).toMatchObject({ result: {} });
     setup.server.send({ jsonrpc: "2.0", method: "notifications/initialized", params: null });
     expect(await answerOf(setup.server, "tools/list", {})).toMatchObject({ result: {} });
   });
 
   it("a byte order mark before the first line is ignored", async () => {
-    const { server } = await openFaultSetup({ start: { isGreeted: false } });
+    const { server } = await openFaultSetup({ start: { isInitialized: false } });
     const id = server.nextId();
     const line = JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params: HANDSHAKE });
     server.send(`\uFEFF${line}`);
@@ -76,7 +76,7 @@ describe("null in place of an absent member is read as absent", () => {
   });
 
   it("in the era of 2026-07-28", async () => {
-    const { server } = await openFaultSetup({ start: { isGreeted: false } });
+    const { server } = await openFaultSetup({ start: { isInitialized: false } });
     const _meta = { ...ENVELOPE, progressToken: null, "io.modelcontextprotocol/logLevel": null };
     expect(await answerOf(server, "server/discover", { _meta })).toMatchObject({ result: {} });
     expect(await answerOf(server, "tools/list", { cursor: null, _meta })).toMatchObject({ result: {} });
@@ -174,7 +174,7 @@ describe("many lines that are not a request", () => {
 
   it("do not fill the memory while nobody reads the answers", skipBecause(NOT_LINUX), async () => {
     const setup = await openFaultSetup();
-    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" }, { isRead: false, isGreeted: false });
+    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" }, { isRead: false, isInitialized: false });
     const lines = "no JSON\n".repeat(300_000);
     await new Promise((resolve) => server.child.stdin.write(lines, resolve));
     await expect.poll(() => server.child.stdin.writableLength, { timeout: 60_000 }).toBe(0);

@@ -35,8 +35,8 @@ describe("a full disk", () => {
       expect(textOf(outcome)).toMatch(/free disk space/);
       expect(await readdir(folder)).toEqual([]);
       await setup.server.end();
-      const roomy = await setup.another({ AUDIO_OUTPUT_DIR: setup.workplace.outputDir });
-      expect(taskOf(await roomy.call("generate_audio", call)).audio?.size_bytes).toBe(400_000);
+      const unlimited = await setup.another({ AUDIO_OUTPUT_DIR: setup.workplace.outputDir });
+      expect(taskOf(await unlimited.call("generate_audio", call)).audio?.size_bytes).toBe(400_000);
       expect(setup.service.count("create")).toBe(1);
     },
   );

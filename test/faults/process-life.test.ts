@@ -112,7 +112,7 @@ describe("a client that exits", () => {
   it("without having read anything ends the process, too, however much is unread", async () => {
     const setup = await openFaultSetup();
     for (const way of ["stdin", "SIGTERM"] as const) {
-      const unread = await setup.another({}, { isRead: false, isGreeted: false });
+      const unread = await setup.another({}, { isRead: false, isInitialized: false });
       unread.send({
         jsonrpc: "2.0",
         id: 0,

@@ -54,7 +54,7 @@ export interface StartOptions {
   /** `false`: nobody reads stdout, as with a client that hangs. */
   readonly isRead?: boolean;
   /** `false`: skips the handshake. */
-  readonly isGreeted?: boolean;
+  readonly isInitialized?: boolean;
 }
 
 /**
@@ -94,7 +94,7 @@ export class RawServer {
     const argv = [...NODE_FLAGS, ...(options.nodeArgs ?? []), BIN, ...(options.args ?? [])];
     const child = spawn(process.execPath, argv, { env, cwd: options.cwd, stdio: "pipe" });
     const server = new RawServer(child, options.isRead ?? true);
-    if (options.isGreeted ?? true) {
+    if (options.isInitialized ?? true) {
       await server.request("initialize", {
         protocolVersion: "2025-06-18",
         capabilities: {},

@@ -218,13 +218,13 @@ describe("the spend of a record", () => {
   });
 
   it("has the date of the possible charge, even if we learn of it later", () => {
-    const learnt = (atMs: number): number | undefined =>
+    const spendDateWhenSeenAt = (atMs: number): number | undefined =>
       recordAfter([observed(task("succeeded", { billing: billing(10) }), 1, atMs)], RECORDS.queued).spend
         ?.atMs;
-    expect(learnt(SENT_AT_MS + 5 * MINUTE_MS)).toBe(SENT_AT_MS + 5 * MINUTE_MS);
-    expect(learnt(SENT_AT_MS + 10_000 * MINUTE_MS)).toBe(SENT_AT_MS + 65 * MINUTE_MS);
+    expect(spendDateWhenSeenAt(SENT_AT_MS + 5 * MINUTE_MS)).toBe(SENT_AT_MS + 5 * MINUTE_MS);
+    expect(spendDateWhenSeenAt(SENT_AT_MS + 10_000 * MINUTE_MS)).toBe(SENT_AT_MS + 65 * MINUTE_MS);
     // After the wall clock was set back, a charge must still not be dated before its reservation.
-    expect(learnt(SENT_AT_MS - 5 * MINUTE_MS)).toBe(SENT_AT_MS);
+    expect(spendDateWhenSeenAt(SENT_AT_MS - 5 * MINUTE_MS)).toBe(SENT_AT_MS);
   });
 
   it("is the whole reservation for a task whose send was believed to be refused", () => {

@@ -5,14 +5,14 @@ import { LedgerStore } from "../../src/ledger/store/ledger-store.ts";
 import { createLog } from "../../src/log.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { type StoreBench, storeSuite } from "./store-suite.ts";
+import { type StoreFixture, storeSuite } from "./store-suite.ts";
 
 const log = createLog("silent", (text) => text);
 
 /** The suite opens hundreds of stores, but a server accepts a hundred connections. */
 const CONNECTIONS = 8;
 
-async function openBench(): Promise<StoreBench> {
+async function openFixture(): Promise<StoreFixture> {
   const server = await PostgresServer.start();
   const clock = new ManualClock();
   const wallMs = (): number => clock.wallMs();
@@ -39,5 +39,5 @@ async function openBench(): Promise<StoreBench> {
 }
 
 describe.skipIf(whyNoPostgres() !== undefined)("with PostgreSQL", () => {
-  storeSuite("PostgreSQL", openBench);
+  storeSuite("PostgreSQL", openFixture);
 });

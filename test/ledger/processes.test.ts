@@ -92,18 +92,18 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     it("(twenty) keep each of five API keys within the service's limits, and use these limits", async () => {
       const place = await site.newPlace();
       const keys = ["sk-1", "sk-2", "sk-3", "sk-4", "sk-5"];
-      const teams = keys.map((apiKey) =>
+      const childrenByKey = keys.map((apiKey) =>
         four(place, { job: "create", count: 2, apiKey, timeScale: SLOWER.timeScale }),
       );
-      await Promise.all(teams.flat().map((child) => child.ended()));
+      await Promise.all(childrenByKey.flat().map((child) => child.ended()));
       expect(
-        teams
+        childrenByKey
           .flat()
           .map(({ noise }) => noise)
           .join(""),
       ).toBe("");
-      for (const team of teams) {
-        const tasks = team.flatMap(({ facts }) => facts);
+      for (const children of childrenByKey) {
+        const tasks = children.flatMap(({ facts }) => facts);
         expect(tasks.filter(({ created }) => created !== undefined)).toHaveLength(8);
         const arrivals = tasks.map(({ arrivedAtMs = 0 }) => arrivedAtMs).sort((a, b) => a - b);
         const spans = arrivals.slice(6).map((atMs, at) => atMs - (arrivals[at] ?? 0));
@@ -170,9 +170,9 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     /** Kills a process after a step, lets another one continue at once, and returns how it found the record. */
     async function leftAfter(place: Place, step: number): Promise<string | undefined> {
       const baseUrl = `https://step-${step}.example`;
-      const doomed = new Child({ ...place, job: "step", baseUrl, diesAfter: step });
-      await doomed.ended();
-      expect(doomed.facts).toEqual([]);
+      const killTarget = new Child({ ...place, job: "step", baseUrl, diesAfter: step });
+      await killTarget.ended();
+      expect(killTarget.facts).toEqual([]);
       const { ledger } = await openHere(place, baseUrl);
       const found = await ledger.get("a-0");
       const { apiKeyId } = ledger.identity;

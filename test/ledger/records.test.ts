@@ -30,7 +30,7 @@ const NO_LIMITS: AdmissionLimits = {
 type OpenStore = (identity: LedgerIdentity) => LedgerStore;
 
 /** One test's ledger, for a service of its own. */
-class Bench {
+class Fixture {
   readonly baseUrl = `https://${randomUUID()}`;
   readonly logged: string[] = [];
   readonly #open: OpenStore;
@@ -105,10 +105,10 @@ const textOf = (record: object): string => JSON.stringify(record);
 
 function recordsSuite(name: string, open: () => OpenStore): void {
   describe(`records over ${name}`, () => {
-    const newBench = (): Bench => new Bench(open());
+    const newFixture = (): Fixture => new Fixture(open());
 
     it("are read as they were written, singly and in every list", async () => {
-      const ledger = newBench().ledger();
+      const ledger = newFixture().ledger();
       const record = await claimed(ledger, { status: "processing", taskId: "task-1" });
       const saved = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
       const changed = await ledger.apply(record, { kind: "saved", file: saved });
@@ -123,7 +123,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
 
     it("are plain JSON in the store, without an expiry", async () => {
-      const ledger = newBench().ledger();
+      const ledger = newFixture().ledger();
       const record = await claimed(ledger);
       expect(JSON.parse((await rawText(ledger, record)) ?? "")).toEqual(record);
     });
@@ -134,8 +134,8 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       ["a record with a field lost", (record: RequestRecord) => textOf({ ...record, status: undefined })],
       ["another record", (record: RequestRecord) => textOf({ ...record, recordId: "record-9" })],
     ])("damaged to %s are set aside, reported, and never read as missing", async (_what, textFor) => {
-      const bench = newBench();
-      const ledger = bench.ledger();
+      const fixture = newFixture();
+      const ledger = fixture.ledger();
       const record = await claimed(ledger);
       const other = await claimed(ledger);
       const text = textFor(record);
@@ -145,7 +145,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(failure.message).toContain("set aside");
       expect(failure.remedy).toContain("same idempotency key");
       const asideKey = `set-aside:${record.recordId}:${WALL_MS}`;
-      expect(bench.logged.join()).toContain(asideKey);
+      expect(fixture.logged.join()).toContain(asideKey);
       // A person can still read all that is left of the record.
       expect(await ledger.store.documents.get(asideKey)).toBe(text);
       expect(await ledger.get(record.recordId)).toBeNull();
@@ -153,18 +153,18 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
 
     it("that are damaged are skipped by lists, and reported", async () => {
-      const bench = newBench();
-      const ledger = bench.ledger();
+      const fixture = newFixture();
+      const ledger = fixture.ledger();
       const odd = await claimed(ledger);
       const sound = await claimed(ledger);
       await damage(ledger, odd, "{}");
       expect(await ledger.list({ apiKeys: "all", limit: 9 })).toEqual([sound]);
-      expect(bench.logged.join()).toContain("passed over");
+      expect(fixture.logged.join()).toContain("passed over");
     });
 
     it("of another account that are damaged are skipped silently, and those of this account are reported", async () => {
-      const bench = newBench();
-      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
+      const fixture = newFixture();
+      const [mine, theirs] = [fixture.ledger("mine"), fixture.ledger("theirs")];
       const odd = await claimed(theirs, { requestFingerprint: "both" });
       await damage(theirs, odd, "{}");
       const own = await claimed(mine, { requestFingerprint: "both" });
@@ -173,7 +173,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
 
     it("that were deleted are written again from memory once they have a task, and not before", async () => {
-      const ledger = newBench().ledger();
+      const ledger = newFixture().ledger();
       const forget = (record: RequestRecord): Promise<void> => ledger.store.discard(record);
       const accepted = await ledger.apply(await sent(ledger, await claimed(ledger), "s"), seen("queued"));
       if (accepted === null) throw new Error("not accepted");
@@ -192,12 +192,12 @@ function recordsSuite(name: string, open: () => OpenStore): void {
   });
 
   describe(`changes of records over ${name}`, () => {
-    const newBench = (): Bench => new Bench(open());
+    const newFixture = (): Fixture => new Fixture(open());
 
     it("from several processes at once are all made", async () => {
-      const bench = newBench();
-      const claim = await claimed(bench.ledger(), { status: "succeeded", taskId: "task-1" });
-      const record = await bench
+      const fixture = newFixture();
+      const claim = await claimed(fixture.ledger(), { status: "succeeded", taskId: "task-1" });
+      const record = await fixture
         .ledger()
         .apply(claim, { kind: "file_named", fileName: "a", fileToReplace: null });
       if (record === null) throw new Error("not named");
@@ -205,16 +205,16 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       await Promise.all(
         paths.map((path) => {
           const file = { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
-          return bench.ledger().apply(record, { kind: "saved", file });
+          return fixture.ledger().apply(record, { kind: "saved", file });
         }),
       );
-      const stored = await bench.ledger().get(record.recordId);
+      const stored = await fixture.ledger().get(record.recordId);
       expect(stored?.files.map(({ path }) => path).sort()).toEqual(paths);
       expect(stored?.revision).toBe(record.revision + paths.length);
     });
 
     it("that change nothing write nothing, and still return the handles that ended with them", async () => {
-      const ledger = newBench().ledger();
+      const ledger = newFixture().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
       const sendOutcome = { sendId: "send-1", outcome: "unsent" } as const;
       const stale: RequestEvent = { kind: "gone", taskId: "task-9" };
@@ -226,8 +226,8 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
 
     it("that come late from a suspended process undo no changes of other processes", async () => {
-      const bench = newBench();
-      const [sleeper, other] = [bench.ledger(), bench.ledger()];
+      const fixture = newFixture();
+      const [sleeper, other] = [fixture.ledger(), fixture.ledger()];
       const first = await sent(sleeper, await claimed(sleeper), "send-1");
       await sleeper.store.releaseLease(first.recordId);
       const second = await sent(other, (await other.acquireLease(first)).record, "send-2");
@@ -242,8 +242,8 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
 
     it("that remove a record, repeated because their answer was lost, spare the record that was claimed again", async () => {
-      const bench = newBench();
-      const [first, other] = [bench.ledger(), bench.ledger()];
+      const fixture = newFixture();
+      const [first, other] = [fixture.ledger(), fixture.ledger()];
       const record = await sent(first, await claimed(first), "send-1");
       const { apiKeyId, recordId: id, revision: expectedRevision } = record;
       const removal = {
@@ -260,7 +260,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
 
     it("to a refused request cost nothing and are kept for 30 days, and an unused admission restores the earlier status", async () => {
-      const ledger = newBench().ledger();
+      const ledger = newFixture().ledger();
       const claim = await claimed(ledger);
       const unused = await sent(ledger, claim, "send-1");
       const back = await ledger.releaseAdmission(unused, "send-1");
@@ -285,31 +285,31 @@ function recordsSuite(name: string, open: () => OpenStore): void {
   });
 
   describe(`leases over ${name}`, () => {
-    const newBench = (): Bench => new Bench(open());
+    const newFixture = (): Fixture => new Fixture(open());
 
     it("belong to one process, and pass to another once that is certainly dead", async () => {
-      const bench = newBench();
+      const fixture = newFixture();
       const [place, , random] = createProcessId().split(".");
       // Larger than any process number of Linux, macOS or Windows in practice.
-      const dead = bench.ledger("account", `${place}.4194999.${random}`);
+      const dead = fixture.ledger("account", `${place}.4194999.${random}`);
       const record = await claimed(dead);
-      const first = bench.ledger();
+      const first = fixture.ledger();
       expect(await first.acquireLease(record)).toEqual({ record, isOurs: true });
-      expect(await bench.ledger().acquireLease(record)).toEqual({ record, isOurs: false });
-      const elsewhere = bench.ledger("account", `0123456789abcdef.4194999.${random}`);
+      expect(await fixture.ledger().acquireLease(record)).toEqual({ record, isOurs: false });
+      const elsewhere = fixture.ledger("account", `0123456789abcdef.4194999.${random}`);
       const theirs = await claimed(elsewhere);
       expect((await first.acquireLease(theirs)).isOurs).toBe(false);
     });
   });
 
   describe(`a task that two keys name, over ${name}`, () => {
-    const newBench = (): Bench => new Bench(open());
+    const newFixture = (): Fixture => new Fixture(open());
     const named = async (ledger: Ledger, createdAtMs: number): Promise<RequestRecord> =>
       await claimed(ledger, { requestFingerprint: "work", taskId: "task-1", status: "queued", createdAtMs });
 
     it("is listed once, by the record of the key that lists", async () => {
-      const bench = newBench();
-      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
+      const fixture = newFixture();
+      const [mine, theirs] = [fixture.ledger("mine"), fixture.ledger("theirs")];
       const old = await named(theirs, 2);
       const own = await named(mine, 2);
       const first = await claimed(theirs, { createdAtMs: 1 });

@@ -11,17 +11,17 @@ import {
   DAY_MS,
   HOUR_MS,
   reasonOf,
-  type StoreBench,
+  type StoreFixture,
   StoreSetup,
   savedAt,
 } from "./store-suite/store-setup.ts";
 import { storeSuite } from "./store-suite.ts";
 
-interface SqliteBench extends StoreBench {
+interface SqliteFixture extends StoreFixture {
   readonly clock: ManualClock;
 }
 
-function openBench(): SqliteBench {
+function openFixture(): SqliteFixture {
   const stateDir = mkdtempSync(join(tmpdir(), "agm-ledger-"));
   const clock = new ManualClock();
   const stores: LedgerStore[] = [];
@@ -42,41 +42,41 @@ function openBench(): SqliteBench {
   };
 }
 
-storeSuite("SQLite", async () => openBench());
+storeSuite("SQLite", async () => openFixture());
 
 describe("on one machine", () => {
-  let bench: SqliteBench;
+  let fixture: SqliteFixture;
   beforeAll(() => {
-    bench = openBench();
+    fixture = openFixture();
   });
-  afterAll(() => bench.close());
+  afterAll(() => fixture.close());
 
   it("a wall clock set by a day affects no limit window, and makes a budget count more, not less", async () => {
-    const setup = new StoreSetup(bench);
+    const setup = new StoreSetup(fixture);
     const limits = { maxSubmissions: 1, budget: { credits: 300, windowMs: DAY_MS } };
     await setup.create("accepted", limits);
-    bench.clock.moveWall(20 * HOUR_MS);
+    fixture.clock.moveWall(20 * HOUR_MS);
     expect(reasonOf(await setup.ask(limits))).toBe("rate");
-    bench.advance(60_001);
+    fixture.advance(60_001);
     await setup.create("accepted", limits);
-    bench.clock.moveWall(-48 * HOUR_MS);
-    bench.advance(60_001);
+    fixture.clock.moveWall(-48 * HOUR_MS);
+    fixture.advance(60_001);
     expect((await setup.ask(limits)).admission).toEqual({ kind: "over_budget", countedCredits: 300 });
   });
 
   it("a file is found whichever service made it", async () => {
-    const setup = new StoreSetup(bench);
+    const setup = new StoreSetup(fixture);
     const path = `/audio/${setup.apiKeyId}.mp3`;
     await setup.put(setup.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
     expect(
-      await new StoreSetup(bench).store().recordSearch.findByLookupKey(toPathLookupKey(path)),
+      await new StoreSetup(fixture).store().recordSearch.findByLookupKey(toPathLookupKey(path)),
     ).toHaveLength(1);
   });
 
   it("the cost of a record remains when the sums of two days ago are dropped", async () => {
-    const setup = new StoreSetup(bench);
+    const setup = new StoreSetup(fixture);
     const record = await setup.create("accepted");
-    bench.advance(3 * DAY_MS);
+    fixture.advance(3 * DAY_MS);
     await setup.create("accepted");
     // The sum that contained this spend has expired, so nothing is subtracted from another sum.
     await setup.end(record, 10);

@@ -5,21 +5,21 @@ import { concurrencySlotsSuite } from "./store-suite/concurrency-slots.ts";
 import { handlesSuite } from "./store-suite/mcp-tasks.ts";
 import { narrationsSuite } from "./store-suite/narrations.ts";
 import { recordsSuite } from "./store-suite/records.ts";
-import { type StoreBench, StoreSetup } from "./store-suite/store-setup.ts";
+import { type StoreFixture, StoreSetup } from "./store-suite/store-setup.ts";
 import { submissionsSuite } from "./store-suite/submissions.ts";
 
-export type { StoreBench } from "./store-suite/store-setup.ts";
+export type { StoreFixture } from "./store-suite/store-setup.ts";
 
 /** @param open called once for all tests; each test has its own service and accounts */
-export function storeSuite(name: string, open: () => Promise<StoreBench>): void {
+export function storeSuite(name: string, open: () => Promise<StoreFixture>): void {
   describe(`a ledger store over ${name}`, () => {
-    let bench: StoreBench;
+    let fixture: StoreFixture;
     beforeAll(async () => {
-      bench = await open();
+      fixture = await open();
     });
-    afterAll(() => bench.close());
-    const theBench = (): StoreBench => bench;
-    const newDesk = (): StoreSetup => new StoreSetup(bench);
+    afterAll(() => fixture.close());
+    const getFixture = (): StoreFixture => fixture;
+    const newSetup = (): StoreSetup => new StoreSetup(fixture);
     for (const suite of [
       recordsSuite,
       narrationsSuite,
@@ -28,7 +28,7 @@ export function storeSuite(name: string, open: () => Promise<StoreBench>): void 
       concurrencySlotsSuite,
       budgetSuite,
     ]) {
-      suite(theBench, newDesk);
+      suite(getFixture, newSetup);
     }
   });
 }

@@ -199,20 +199,20 @@ describe("the budget", () => {
     expect(failure.code).toBe("budget_exceeded");
     expect(failure.message).toContain("300");
     await subject.end(first, 12);
-    const poorer = subject.another({ creditBudget: 330 });
-    await poorer.limits.startCooldown("submissions", 40);
-    void poorer.ask("d").catch(() => {});
+    const withLowBudget = subject.another({ creditBudget: 330 });
+    await withLowBudget.limits.startCooldown("submissions", 40);
+    void withLowBudget.ask("d").catch(() => {});
     await drainEventLoop();
-    expect(poorer.waiting).toEqual(["d cooldown"]);
+    expect(withLowBudget.waiting).toEqual(["d cooldown"]);
     const fuller = await subject.another().claim("e", {
       status: "queued",
       taskId: "task of e",
       spend: { credits: 20, atMs: subject.clock.wallMs() },
     });
     expect(fuller.status).toBe("queued");
-    expect((await failureOf(poorer.ask("f"))).code).toBe("budget_exceeded");
+    expect((await failureOf(withLowBudget.ask("f"))).code).toBe("budget_exceeded");
     // The submission at the head of the queue is judged when its turn comes.
-    expect(poorer.admitted).toEqual([]);
+    expect(withLowBudget.admitted).toEqual([]);
   });
 
   it("and the concurrency slots are available for the next submission after a refusal", async () => {

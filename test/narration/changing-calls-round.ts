@@ -9,7 +9,7 @@ import { TaskClient } from "../support/task-client.ts";
 import { createWorkplace, FAST, type Workplace } from "../support/workplace.ts";
 import { type NarrationOutput, narrationOutput, PART_BYTES, textOf } from "./narrator.ts";
 
-type Wish =
+type Action =
   /** A call with a limit, possibly with another take of one part. */
   | {
       readonly kind: "allow";
@@ -19,7 +19,7 @@ type Wish =
   | { readonly kind: "stop" | "look" | "task" | "cancel-task" | "kill" | "suspend" | "other-key" };
 
 interface Step {
-  readonly wish: Wish;
+  readonly action: Action;
   readonly server: 0 | 1;
   /** The wait that the call requests. */
   readonly waitSeconds: number;
@@ -48,7 +48,7 @@ const ENDS_WITHIN_MS = 15_000;
 /** A lease lasts 0.3 s at this time scale. */
 const PAST_THE_LEASE_MS = 400;
 
-function drawWish(random: () => number, parts: number): Wish {
+function drawAction(random: () => number, parts: number): Action {
   const drawn = random();
   if (drawn < 0.5) {
     const credits = random() < 0.3 ? ENOUGH_CREDITS : 150 + Math.floor(random() * parts * 60);
@@ -80,7 +80,7 @@ export function roundPlans(rounds: number, random: () => number): RoundPlan[] {
     const steps = Array.from({ length: 4 + Math.floor(random() * 6) }, (): Step => {
       const isCutShort = random() < 0.2;
       return {
-        wish: drawWish(random, parts),
+        action: drawAction(random, parts),
         server: random() < 0.5 ? 0 : 1,
         waitSeconds: random() < 0.6 ? 0 : 1 + Math.floor(random() * 20),
         endsAfterMs: isCutShort ? Math.floor(random() * 60) : null,
@@ -92,7 +92,7 @@ export function roundPlans(rounds: number, random: () => number): RoundPlan[] {
   });
 }
 
-class WishRound {
+class ChangingCallsRound {
   readonly faults: string[] = [];
   readonly #plan: RoundPlan;
   readonly #service: CountingService;
@@ -172,24 +172,24 @@ class WishRound {
     this.#isPromised = false;
   }
 
-  #arguments({ wish, waitSeconds }: Step): Record<string, unknown> {
+  #arguments({ action, waitSeconds }: Step): Record<string, unknown> {
     const id = this.#narrationId;
     const what = id === null ? { text: this.#text, output_format: "pcm" } : { narration_id: id };
     const shared = { ...what, wait_seconds: waitSeconds };
-    if (wish.kind === "stop") return { ...shared, stop: true };
-    if (wish.kind !== "allow") return shared;
-    const { credits, retake } = wish;
+    if (action.kind === "stop") return { ...shared, stop: true };
+    if (action.kind !== "allow") return shared;
+    const { credits, retake } = action;
     const retakes = retake === null ? {} : { retakes: [{ quote: quoteOf(retake[0]), take: retake[1] }] };
     return { ...shared, max_credits: credits, ...retakes };
   }
 
   async step(step: Step): Promise<void> {
-    const { wish, server: at, pauseMs } = step;
-    if (wish.kind === "kill") await this.#kill(at);
-    else if (wish.kind === "suspend") await suspended(this.#server(at).pid);
-    else if (wish.kind === "other-key") await this.#changeKey(at);
-    else if (wish.kind === "task") await this.#askAsTask(at);
-    else if (wish.kind === "cancel-task") await this.#cancelTask(at);
+    const { action, server: at, pauseMs } = step;
+    if (action.kind === "kill") await this.#kill(at);
+    else if (action.kind === "suspend") await suspended(this.#server(at).pid);
+    else if (action.kind === "other-key") await this.#changeKey(at);
+    else if (action.kind === "task") await this.#askAsTask(at);
+    else if (action.kind === "cancel-task") await this.#cancelTask(at);
     else await this.#call(step);
     await sleep(pauseMs);
   }
@@ -211,18 +211,18 @@ class WishRound {
   }
 
   async #call(step: Step): Promise<void> {
-    const { wish, server: at, endsAfterMs, isKilled } = step;
+    const { action, server: at, endsAfterMs, isKilled } = step;
     const server = this.#server(at);
-    if (wish.kind === "allow") {
-      this.#unconfirmedCredits = Math.max(this.#unconfirmedCredits, wish.credits);
-      if (wish.retake !== null) this.#takes.set(...wish.retake);
+    if (action.kind === "allow") {
+      this.#unconfirmedCredits = Math.max(this.#unconfirmedCredits, action.credits);
+      if (action.retake !== null) this.#takes.set(...action.retake);
     }
     // A call without a limit continues only with the agreed one.
-    if (wish.kind !== "look") this.#isPromised = false;
+    if (action.kind !== "look") this.#isPromised = false;
     const answered = this.#narrate(at, this.#arguments(step));
     const id = server.lastId;
     if (endsAfterMs === null) {
-      this.#note(wish, await answered);
+      this.#note(action, await answered);
       return;
     }
     this.#isPromised = false;
@@ -233,17 +233,17 @@ class WishRound {
   }
 
   /** An answer states what applies from now on. */
-  #note(wish: Wish, seen: NarrationOutput): void {
+  #note(action: Action, seen: NarrationOutput): void {
     const { narration_id, credits, status } = seen;
     this.#narrationId = narration_id;
     const onTheirWay = credits.charged + credits.reserved;
-    if (wish.kind === "stop") {
+    if (action.kind === "stop") {
       if (status === "running") this.faults.push("a narration runs after it was stopped");
       this.#maxCredits = onTheirWay;
       this.#unconfirmedCredits = 0;
     }
-    if (wish.kind === "allow" && status !== "planned") {
-      this.#maxCredits = Math.max(wish.credits, onTheirWay);
+    if (action.kind === "allow" && status !== "planned") {
+      this.#maxCredits = Math.max(action.credits, onTheirWay);
       this.#unconfirmedCredits = 0;
     }
     this.#isPromised = status === "running";
@@ -341,7 +341,7 @@ export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | 
   });
   const workplace = await createWorkplace();
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
-  const round = new WishRound(plan, service, workplace, store);
+  const round = new ChangingCallsRound(plan, service, workplace, store);
   try {
     for (const step of plan.steps) await round.step(step);
     await round.finish();

@@ -22,7 +22,7 @@ export interface KillPlan {
   readonly parts: number;
   readonly processingMs: number;
   /** How long each life of each of the two processes lasts. */
-  readonly livesMs: readonly [readonly number[], readonly number[]];
+  readonly lifetimesMs: readonly [readonly number[], readonly number[]];
   /** Creates that are answered with a 503 although they took effect. */
   readonly lostAnswers: number;
 }
@@ -32,13 +32,13 @@ const PAUSE_BYTES = 0.6 * 24_000 * 2;
 const CREDITS_A_PART = 10;
 
 export function drawKillPlan(round: number, random: () => number): KillPlan {
-  const lives = (): number[] =>
+  const drawLifetimes = (): number[] =>
     Array.from({ length: 1 + Math.floor(random() * 3) }, () => Math.floor(random() * MAX_LIFE_MS));
   return {
     round,
     parts: 3 + Math.floor(random() * 5),
     processingMs: Math.floor(random() * 120),
-    livesMs: [lives(), lives()],
+    lifetimesMs: [drawLifetimes(), drawLifetimes()],
     lostAnswers: random() < 0.3 ? 1 : 0,
   };
 }
@@ -59,8 +59,8 @@ const call = (client: ToolClient, text: string, waitSeconds: number) =>
   });
 
 /** One client: its server starts, gets the call, and dies, again and again. */
-async function live({ start, text }: Scene, livesMs: readonly number[]): Promise<void> {
-  for (const lifeMs of livesMs) {
+async function live({ start, text }: Scene, lifetimesMs: readonly number[]): Promise<void> {
+  for (const lifeMs of lifetimesMs) {
     const client = await start();
     void call(client, text, 20).catch(() => undefined);
     await sleep(lifeMs);
@@ -130,7 +130,7 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
     return true;
   };
   try {
-    await Promise.all(plan.livesMs.map((livesMs) => live(setup, livesMs)));
+    await Promise.all(plan.lifetimesMs.map((lifetimesMs) => live(setup, lifetimesMs)));
     const faults = await failedChecks(setup, plan, await finish(setup));
     if (faults.length > 0) throw new Error(faults.join("; "));
   } finally {

@@ -82,12 +82,12 @@ describe("a narration", () => {
 
   it("whose process was killed is reported as stopped, spends nothing by itself, and is taken over by the next call", async () => {
     narrator.service.processingMs = 150;
-    const doomed = await startToolClient(narrator.workplace.env(narrator.service, FAST));
-    void doomed
+    const killTarget = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
     await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(2);
-    await killHard(doomed.pid);
+    await killHard(killTarget.pid);
     const stopped = await narrator.narrate({ text: EIGHT });
     expect(stopped.status).toBe("stopped");
     expect(stopped.message).toContain("The process that ran it has ended.");
@@ -252,12 +252,12 @@ describe("the limit", () => {
 
   it("applies to parts that a killed process had begun, and that failed", async () => {
     narrator.service.processingMs = 60_000;
-    const doomed = await startToolClient(narrator.workplace.env(narrator.service, FAST));
-    void doomed
+    const killTarget = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
     await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
-    await killHard(doomed.pid);
+    await killHard(killTarget.pid);
     failAll();
     const stopped = await narrator.narrate({ text: EIGHT, max_credits: 1 });
     expect(stopped).toMatchObject({ status: "stopped", credits: { charged: 0 } });
@@ -270,12 +270,12 @@ describe("the limit", () => {
       self.accept(exchange);
       return true;
     };
-    const doomed = await startToolClient(narrator.workplace.env(narrator.service, FAST));
-    void doomed
+    const killTarget = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
     await expect.poll(() => narrator.service.tasks.size, LONG).toBeGreaterThan(0);
-    await killHard(doomed.pid);
+    await killHard(killTarget.pid);
     // Wait for requests that the process sent just before its end.
     await new Promise((resolve) => setTimeout(resolve, 300));
     narrator.service.intercept = undefined;

@@ -121,13 +121,13 @@ describe("a narration that stopped with parts at the service", () => {
   it("is listed with the parts saved meanwhile, and joined without a further call once all parts are saved", async () => {
     narrator.service.processingMs = 1500;
     const text = textOf("One", "Two");
-    const doomed = await another();
+    const killTarget = await another();
     const { narration_id } = await narrator.narrate({ text });
-    void doomed.call("narrate", { narration_id, max_credits: 5000 }).catch(() => undefined);
+    void killTarget.call("narrate", { narration_id, max_credits: 5000 }).catch(() => undefined);
     await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    await doomed.call("narrate", { narration_id, stop: true });
-    await killHard(doomed.pid);
+    await killTarget.call("narrate", { narration_id, stop: true });
+    await killHard(killTarget.pid);
     await expect
       .poll(async () => wordsOf(await narrator.client.call("list_tasks", {})), LONG)
       .toMatch(/stopped, .*, 2 of 2 parts, 20 credits/);

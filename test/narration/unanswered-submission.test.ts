@@ -32,7 +32,7 @@ it("a limit is kept although a killed process has left a submission without a re
   };
   const workplace = await createWorkplace();
   const env = workplace.env(service, FAST);
-  const [doomed, next] = [await startToolClient(env), await startToolClient(env)];
+  const [killTarget, next] = [await startToolClient(env), await startToolClient(env)];
   onTestFinished(async () => {
     await next.close();
     await service.stop();
@@ -41,10 +41,10 @@ it("a limit is kept although a killed process has left a submission without a re
   const text = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
   const { narration_id } = narrationOf(await next.call("narrate", { text, output_format: "pcm" }));
   const call = { narration_id, max_credits: MAX_CREDITS };
-  void doomed.call("narrate", call).catch(() => undefined);
+  void killTarget.call("narrate", call).catch(() => undefined);
   await expect.poll(() => service.tasks.size, LONG).toBe(2);
   await new Promise((resolve) => setTimeout(resolve, 30));
-  await killHard(doomed.pid);
+  await killHard(killTarget.pid);
   service.intercept = undefined;
   const stopped = narrationOf(await next.call("narrate", call));
   expect(stopped.status).toBe("stopped");

@@ -7,9 +7,9 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   const service = await startService({ processingMs: 100, audioSeconds: 120, limitScale: 0.01 });
   const workplace = await makeWorkplace();
   const settings = { ...FAST, AUDIO_CREDIT_BUDGET: "450" };
-  const team = await startProcesses([workplace, workplace, workplace, workplace], service, settings);
+  const clients = await startProcesses([workplace, workplace, workplace, workplace], service, settings);
   const outcomes = await Promise.all(
-    team.map((client, index) => client.call("generate_audio", { prompt: `Two minutes, part ${index}` })),
+    clients.map((client, index) => client.call("generate_audio", { prompt: `Two minutes, part ${index}` })),
   );
   const refused = outcomes.filter(({ isError }) => isError === true);
   expect(refused).toHaveLength(1);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { killHard } from "../support/processes.ts";
 import { FAST, type ToolClient, taskOf, textOf, type Workplace } from "../support/workplace.ts";
-import { makeWorkplace, openPeek, startProcess, startService } from "./server-processes.ts";
+import { makeWorkplace, openLedgerController, startProcess, startService } from "./server-processes.ts";
 
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
 const CALL = { prompt: "Under one key, then another" };
@@ -22,7 +22,7 @@ async function killedWithFirstKey(
   workplace: Workplace,
   isAnswered: boolean,
 ): Promise<void> {
-  const doomed = await startWithKey(workplace, service, KEYS[0]);
+  const killTarget = await startWithKey(workplace, service, KEYS[0]);
   const reached = new Promise<void>((resolve) => {
     service.intercept = (exchange) => {
       if (exchange.kind !== (isAnswered ? "query" : "create")) return false;
@@ -31,9 +31,9 @@ async function killedWithFirstKey(
       return true;
     };
   });
-  void doomed.call("generate_audio", CALL).catch(() => undefined);
+  void killTarget.call("generate_audio", CALL).catch(() => undefined);
   await reached;
-  await killHard(doomed.pid);
+  await killHard(killTarget.pid);
   service.intercept = undefined;
 }
 
@@ -47,8 +47,8 @@ describe("a retry under the key of another account", () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
     const workplace = await makeWorkplace();
     await killedWithFirstKey(service, workplace, true);
-    const heir = await startWithKey(workplace, service, KEYS[1]);
-    const outcome = await heir.call("generate_audio", CALL);
+    const successor = await startWithKey(workplace, service, KEYS[1]);
+    const outcome = await successor.call("generate_audio", CALL);
     const task = taskOf(outcome);
     const asked = kinds(service, KEYS[1]);
     expect(asked.slice(0, 2)).toEqual(["query", "create"]);
@@ -63,13 +63,13 @@ describe("a retry under the key of another account", () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
     const workplace = await makeWorkplace();
     await killedWithFirstKey(service, workplace, false);
-    const heir = await startWithKey(workplace, service, KEYS[1]);
-    const listed = await heir.call("list_tasks", {});
+    const successor = await startWithKey(workplace, service, KEYS[1]);
+    const listed = await successor.call("list_tasks", {});
     expect(listed.structuredContent).toMatchObject({
       tasks: [{ status: "unresolved", task_id: expect.stringMatching(/^req-/) }],
     });
     expect(kinds(service, KEYS[1])).toEqual([]);
-    const outcome = await heir.call("generate_audio", CALL);
+    const outcome = await successor.call("generate_audio", CALL);
     expect(taskOf(outcome).replayed).toBe(false);
     expect(textOf(outcome)).toMatch(/another API key.*task of its own/);
   });
@@ -78,8 +78,8 @@ describe("a retry under the key of another account", () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
     const workplace = await makeWorkplace();
     await killedWithFirstKey(service, workplace, false);
-    const heir = await startWithKey(workplace, service, KEYS[1]);
-    const second = taskOf(await heir.call("generate_audio", { ...CALL, take: 2 }));
+    const successor = await startWithKey(workplace, service, KEYS[1]);
+    const second = taskOf(await successor.call("generate_audio", { ...CALL, take: 2 }));
     const owner = await startWithKey(workplace, service, KEYS[0]);
     const first = taskOf(await owner.call("generate_audio", CALL));
     expect(service.tasks.get(first.task_id ?? "")?.account).toContain(KEYS[0]);
@@ -93,15 +93,15 @@ describe("a retry under another key of the same account", () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS });
     const workplace = await makeWorkplace();
     await killedWithFirstKey(service, workplace, true);
-    const heir = await startWithKey(workplace, service, KEYS[1]);
-    const outcome = await heir.call("generate_audio", CALL);
+    const successor = await startWithKey(workplace, service, KEYS[1]);
+    const outcome = await successor.call("generate_audio", CALL);
     expect(taskOf(outcome)).toMatchObject({ status: "succeeded", replayed: true });
     expect(textOf(outcome)).not.toMatch(/another API key/);
     expect(service.count("create")).toBe(1);
     expect(service.tasks.size).toBe(1);
     // Two records name the task: it is listed once, and charged once toward the budget.
-    const peek = await openPeek(workplace, service);
-    expect((await peek.records()).map(({ taskId }) => taskId)).toEqual([taskOf(outcome).task_id]);
-    expect(await peek.countedCredits()).toBe(10);
+    const ledgerController = await openLedgerController(workplace, service);
+    expect((await ledgerController.records()).map(({ taskId }) => taskId)).toEqual([taskOf(outcome).task_id]);
+    expect(await ledgerController.countedCredits()).toBe(10);
   });
 });

@@ -12,7 +12,7 @@ import {
   hashAtService,
   hashOnDisk,
   makeWorkplace,
-  openPeek,
+  openLedgerController,
   startProcess,
   startService,
 } from "./server-processes.ts";
@@ -28,12 +28,12 @@ describe("a ledger that cannot be written", () => {
   it("stops the submission before it is sent, and the same call continues once it can be written", async () => {
     const { service, workplace, client } = await setUp();
     await client.call("list_tasks", {});
-    const peek = await openPeek(workplace, service);
-    peek.failWrites("any record");
+    const ledgerController = await openLedgerController(workplace, service);
+    ledgerController.failWrites("any record");
     const refused = await client.call("generate_audio", { prompt: "Nowhere to write" });
     expect(errorOf(refused).code).toBe("store_unavailable");
     expect(service.exchanges).toEqual([]);
-    peek.repair();
+    ledgerController.repair();
     expect(taskOf(await client.call("generate_audio", { prompt: "Nowhere to write" })).status).toBe(
       "succeeded",
     );
@@ -44,19 +44,19 @@ describe("a ledger that cannot be written", () => {
     const { service, workplace, client } = await setUp();
     // The code loaded by the first request must not use up the short window.
     await client.call("get_task", { task_id: "task-of-nobody" });
-    const peek = await openPeek(workplace, service);
-    peek.failWrites("a task id");
+    const ledgerController = await openLedgerController(workplace, service);
+    ledgerController.failWrites("a task id");
     const call = { prompt: "Full just now", wait_seconds: 0.5 };
     const unwritten = taskOf(await client.call("generate_audio", call));
     const [taskId] = service.tasks.keys();
     expect(unwritten.task_id).toBe(taskId);
-    expect(await peek.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
-    expect(await peek.concurrencySlots()).toBe(1);
-    peek.repair();
+    expect(await ledgerController.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
+    expect(await ledgerController.concurrencySlots()).toBe(1);
+    ledgerController.repair();
     // No further call.
-    await peek.until((records) => records.every(({ files }) => files.length === 1));
-    expect(await peek.concurrencySlots()).toBe(0);
-    expect(await peek.countedCredits()).toBe(10);
+    await ledgerController.until((records) => records.every(({ files }) => files.length === 1));
+    expect(await ledgerController.concurrencySlots()).toBe(0);
+    expect(await ledgerController.countedCredits()).toBe(10);
     const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
     expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
     expect(service.count("create")).toBe(1);
@@ -117,11 +117,11 @@ describe("an unreachable service", () => {
     });
     // Look while the process runs: on a busy machine it ends before it has released a submission that it was about to
     // send.
-    const peek = await openPeek(workplace, nowhere);
+    const ledgerController = await openLedgerController(workplace, nowhere);
     const counted = async (): Promise<number[]> => [
-      peek.createSlots(),
-      await peek.concurrencySlots(),
-      await peek.countedCredits(),
+      ledgerController.createSlots(),
+      await ledgerController.concurrencySlots(),
+      await ledgerController.countedCredits(),
     ];
     await expect.poll(counted).toEqual([0, 0, 0]);
   });

@@ -47,13 +47,13 @@ export function startProcesses(
 }
 
 /** Looks into the ledger of a workplace. */
-export async function openPeek(
+export async function openLedgerController(
   workplace: Workplace,
   service: { baseUrl: string },
 ): Promise<LedgerController> {
-  const peek = await LedgerController.open(workplace.stateDir, service.baseUrl);
-  onTestFinished(() => peek.close());
-  return peek;
+  const ledgerController = await LedgerController.open(workplace.stateDir, service.baseUrl);
+  onTestFinished(() => ledgerController.close());
+  return ledgerController;
 }
 
 /** The hash of the audio that the service made. */

@@ -51,9 +51,9 @@ for (const { where, set, machines, skip } of sites) {
     it("make one task of the same input requested at once, and all return it", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { workplaces, settings } = await set();
-      const team = await startProcesses(workplaces, service, settings);
+      const clients = await startProcesses(workplaces, service, settings);
       const call = { prompt: "The same in four windows", voice: "sophie_en_zh" };
-      const tasks = (await Promise.all(team.map((client) => client.call("generate_audio", call)))).map(
+      const tasks = (await Promise.all(clients.map((client) => client.call("generate_audio", call)))).map(
         taskOf,
       );
       expect(service.count("create")).toBe(1);
@@ -71,12 +71,12 @@ for (const { where, set, machines, skip } of sites) {
     it("complete 20 inputs without a single 429", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
       const { workplaces, settings } = await set();
-      const team = await startProcesses(workplaces, service, settings);
+      const clients = await startProcesses(workplaces, service, settings);
       const ask = (client: ToolClient, index: number) =>
         client.call("generate_audio", { prompt: `Input number ${index}` });
       const outcomes = await Promise.all(
         Array.from({ length: INPUTS }, (_, index) => {
-          const client = team[index % team.length];
+          const client = clients[index % clients.length];
           if (client === undefined) throw new Error("nobody to ask");
           return ask(client, index);
         }),

@@ -67,12 +67,12 @@ describe(
 
     it("continue a call that waits on one if the process that drives it on the other is killed", async () => {
       const { service, first, second, there } = await machines(400);
-      const doomed = first.call("narrate", CALL).catch(() => undefined);
+      const killTarget = first.call("narrate", CALL).catch(() => undefined);
       await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);
       const waiting = narrate(second, { wait_seconds: 50 });
       await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(1);
       await killHard(first.pid);
-      await doomed;
+      await killTarget;
       const theirs = await waiting;
       expect(theirs.status).toBe("finished");
       for (const { path } of theirs.files) expect(path.startsWith(join(there.outputDir, "/"))).toBe(true);

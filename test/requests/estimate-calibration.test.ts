@@ -8,20 +8,25 @@ import { sampleRecord } from "../ledger/sample-record.ts";
 
 const PROMPT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(3);
 
-interface Came {
+interface MeasuredTask {
   readonly ratio: number | null;
   readonly speed?: number;
   readonly voice?: string;
   readonly prompt?: string;
 }
 
-function came({ ratio, speed = 1, voice = "sophie_en_zh", prompt = PROMPT }: Came): RequestRecord {
+function measuredTask({
+  ratio,
+  speed = 1,
+  voice = "sophie_en_zh",
+  prompt = PROMPT,
+}: MeasuredTask): RequestRecord {
   const input = JSON.stringify({ prompt, speed, voice });
   const seconds = ratio === null ? null : (estimateSeconds(prompt) / speed) * ratio;
   return sampleRecord({ status: "succeeded", input, audioSeconds: seconds });
 }
 
-const all = (...ratios: number[]): RequestRecord[] => ratios.map((ratio) => came({ ratio }));
+const all = (...ratios: number[]): RequestRecord[] => ratios.map((ratio) => measuredTask({ ratio }));
 
 it.each([
   ["nothing is known", [], 1],
@@ -33,19 +38,23 @@ it.each([
   ["far less than estimated counts half at least", all(0.1, 0.1, 0.1, 0.1, 0.1), 0.5],
   [
     "a speed that was asked for is not a pace",
-    [0.5, 0.8, 1, 1.5, 2].map((speed) => came({ ratio: 1.3, speed })),
+    [0.5, 0.8, 1, 1.5, 2].map((speed) => measuredTask({ ratio: 1.3, speed })),
     1.3,
   ],
-  ["short texts do not count", Array.from({ length: 9 }, () => came({ ratio: 1.9, prompt: "Hello." })), 1],
-  ["what has no length does not count", Array.from({ length: 9 }, () => came({ ratio: null })), 1],
+  [
+    "short texts do not count",
+    Array.from({ length: 9 }, () => measuredTask({ ratio: 1.9, prompt: "Hello." })),
+    1,
+  ],
+  ["what has no length does not count", Array.from({ length: 9 }, () => measuredTask({ ratio: null })), 1],
   ["a task made elsewhere does not count", Array.from({ length: 9 }, () => sampleRecord({ input: null })), 1],
 ])("%s", (_what, records, expected) => {
   expect(computeCalibration(records, "sophie_en_zh")).toBeCloseTo(expected, 6);
 });
 
 it("the pace uses tasks of the same voice if there are enough, otherwise tasks of all voices", () => {
-  const slow = Array.from({ length: 5 }, () => came({ ratio: 1.6, voice: "magnus_en_zh" }));
-  const fast = Array.from({ length: 7 }, () => came({ ratio: 0.8 }));
+  const slow = Array.from({ length: 5 }, () => measuredTask({ ratio: 1.6, voice: "magnus_en_zh" }));
+  const fast = Array.from({ length: 7 }, () => measuredTask({ ratio: 0.8 }));
   expect(computeCalibration([...slow, ...fast], "magnus_en_zh")).toBeCloseTo(1.6, 6);
   expect(computeCalibration([...slow, ...fast], "sophie_en_zh")).toBeCloseTo(0.8, 6);
   expect(computeCalibration([...slow, ...fast], "felix_zh")).toBeCloseTo(0.8, 6);
@@ -57,7 +66,7 @@ it("the pace stays within its bounds for any records in any order", () => {
       ratio: fc.option(fc.double({ min: 1e-6, max: 1e6, noNaN: true })),
       speed: fc.double({ min: 0.5, max: 2, noNaN: true }),
     })
-    .map(came);
+    .map(measuredTask);
   fc.assert(
     fc.property(fc.array(anyRecord, { maxLength: 30 }), (records) => {
       const pace = computeCalibration(records, null);

@@ -18,7 +18,7 @@ const answers = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-const wishes = fc.record({
+const callFacts = fc.record({
   maySubmit: fc.boolean(),
   isOfNarration: fc.boolean(),
   mayReplaceFailedTask: fc.boolean(),
@@ -34,12 +34,12 @@ const bill = (charged: number): RequestRecord["billing"] => ({
 /** The rule that a run breaks, or `null`. */
 function brokenRule(
   next: Next,
-  wish: typeof wishes extends fc.Arbitrary<infer Wish> ? Wish : never,
-  course: typeof answers extends fc.Arbitrary<infer Course> ? Course : never,
+  call: typeof callFacts extends fc.Arbitrary<infer CallFacts> ? CallFacts : never,
+  responses: typeof answers extends fc.Arbitrary<infer Responses> ? Responses : never,
 ): string | null {
   let record: RequestRecord = sampleRecord({
-    status: wish.wasFailed ? "failed" : "waiting",
-    billing: wish.wasFailed ? bill(0) : null,
+    status: call.wasFailed ? "failed" : "waiting",
+    billing: call.wasFailed ? bill(0) : null,
   });
   const facts = {
     failureTiming: "before" as JobFacts["failureTiming"],
@@ -49,9 +49,9 @@ function brokenRule(
   let charged = 0;
   let isPaidFailureSeen = false;
   for (let steps = 0; steps < 60; steps += 1) {
-    const action: JobAction = next(record, { ...wish, ...facts, hadFailed: wish.wasFailed });
-    if ((action.kind === "send" || action.kind === "new_attempt") && !wish.maySubmit)
-      return "a submission without leave";
+    const action: JobAction = next(record, { ...call, ...facts, hadFailed: call.wasFailed });
+    if ((action.kind === "send" || action.kind === "new_attempt") && !call.maySubmit)
+      return "a submission without permission";
     if (action.kind === "new_attempt") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
       if (facts.failureTiming === "in_response") facts.replayedFailureCount += 1;
@@ -59,7 +59,11 @@ function brokenRule(
       continue;
     }
     if (action.kind === "save" || action.kind === "end") break;
-    const answer = course[steps % course.length] ?? { status: "succeeded", isRefunded: true, isOld: false };
+    const answer = responses[steps % responses.length] ?? {
+      status: "succeeded",
+      isRefunded: true,
+      isOld: false,
+    };
     if (action.kind === "send") {
       const isNew = !(answer.isOld && answer.status === "failed");
       if (isNew) facts.newTaskCount += 1;
@@ -81,15 +85,19 @@ function brokenRule(
 
 it("a job sends only with permission, creates at most two tasks, and never repeats a charged failure", () => {
   fc.assert(
-    fc.property(wishes, answers, (wish, course) => brokenRule(decideNextAction, wish, course) === null),
+    fc.property(
+      callFacts,
+      answers,
+      (call, responses) => brokenRule(decideNextAction, call, responses) === null,
+    ),
     { numRuns: 5000 },
   );
 });
 
 const planted: readonly (readonly [string, string, Next])[] = [
   [
-    "leave is not asked for",
-    "a submission without leave",
+    "permission is not checked",
+    "a submission without permission",
     (record, facts) => decideNextAction(record, { ...facts, maySubmit: true }),
   ],
   [
@@ -117,7 +125,7 @@ const planted: readonly (readonly [string, string, Next])[] = [
 
 it.each(planted)("a run finds the planted fault: %s", (_name, rule, next) => {
   const broken = fc
-    .sample(fc.tuple(wishes, answers), { numRuns: 5000, seed: 7 })
-    .map(([wish, course]) => brokenRule(next, wish, course));
+    .sample(fc.tuple(callFacts, answers), { numRuns: 5000, seed: 7 })
+    .map(([call, responses]) => brokenRule(next, call, responses));
   expect(broken.filter((found) => found?.includes(rule)).length).toBeGreaterThan(0);
 });

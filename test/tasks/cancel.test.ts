@@ -32,15 +32,15 @@ describe.each(stores)("on %s", (store) => {
     await pause(900);
     expect(service.tasks.size).toBe(0);
     await client.kill();
-    const { client: heir } = await start();
-    expect(await heir.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
-    expect((await heir.cancel(mcpTaskId)).error).toBeUndefined();
+    const { client: successor } = await start();
+    expect(await successor.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect((await successor.cancel(mcpTaskId)).error).toBeUndefined();
     await pause(300);
     expect(service.tasks.size).toBe(0);
-    const next = await heir.begin(CALL);
+    const next = await successor.begin(CALL);
     expect(next).not.toBe(mcpTaskId);
-    expect(resultOf(await heir.waitForEnd(next)).isError).toBeUndefined();
-    expect(await heir.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect(resultOf(await successor.waitForEnd(next)).isError).toBeUndefined();
+    expect(await successor.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
   });
 

@@ -98,12 +98,12 @@ describe.each(stores)("on %s", (store) => {
   it("stops, even if a killed process had requested it", async () => {
     const service = await startService({ ...SPOKEN, processingMs: 300 });
     const start = await machinesOn(store, service, newDatabase);
-    const { client: doomed } = await start();
-    void doomed.call("narrate", CALL, {});
+    const { client: killTarget } = await start();
+    void killTarget.call("narrate", CALL, {});
     await until(() => service.tasks.size > 0);
-    await doomed.kill();
-    const { client: heir } = await start();
-    await begunAndTakenBack(heir, service);
+    await killTarget.kill();
+    const { client: successor } = await start();
+    await begunAndTakenBack(successor, service);
     const reported = service.tasks.size;
     await pause(LOOKS_MS);
     expect(service.tasks.size).toBeLessThanOrEqual(reported + 1);
@@ -135,13 +135,13 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
   it("stops, even if a process there with an expired lease had requested it", async () => {
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ ...SPOKEN, processingMs: 300 });
-    const doomed = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
-    void doomed.call("narrate", CALL, {});
+    const killTarget = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
+    void killTarget.call("narrate", CALL, {});
     await until(() => service.tasks.size > 0);
-    await doomed.kill();
+    await killTarget.kill();
     await untilStill(service);
-    const heir = startClient(await makeWorkplace(), service, settings);
-    await begunAndTakenBack(heir, service);
+    const successor = startClient(await makeWorkplace(), service, settings);
+    await begunAndTakenBack(successor, service);
     const reported = service.tasks.size;
     await pause(LOOKS_MS);
     expect(service.tasks.size).toBeLessThanOrEqual(reported + 1);

@@ -48,12 +48,12 @@ describe.each(stores)("on %s", (store) => {
   it("continues within its limit in a new process after its own was killed", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
-    const { client: doomed } = await start();
-    const mcpTaskId = await doomed.begin(CALL, "narrate");
-    while (service.tasks.size === 0) await doomed.look(mcpTaskId);
-    await doomed.kill();
-    const { client: heir } = await start();
-    expect(narrationOf(await heir.waitForEnd(mcpTaskId))).toMatchObject({
+    const { client: killTarget } = await start();
+    const mcpTaskId = await killTarget.begin(CALL, "narrate");
+    while (service.tasks.size === 0) await killTarget.look(mcpTaskId);
+    await killTarget.kill();
+    const { client: successor } = await start();
+    expect(narrationOf(await successor.waitForEnd(mcpTaskId))).toMatchObject({
       status: "finished",
       credits: { max: 1000 },
     });
@@ -63,24 +63,24 @@ describe.each(stores)("on %s", (store) => {
   it("stops at its limit, also in a new process", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
-    const { client: doomed } = await start();
+    const { client: killTarget } = await start();
     const { max_credits: _, ...plan } = CALL;
-    const { narration_id } = plannedIn.parse(await doomed.call("narrate", plan, {})).structuredContent;
-    const mcpTaskId = await doomed.begin({ narration_id, max_credits: 155 }, "narrate");
-    while (service.tasks.size === 0) await doomed.look(mcpTaskId);
-    await doomed.kill();
-    const { client: heir } = await start();
-    const ended = await heir.waitForEnd(mcpTaskId);
+    const { narration_id } = plannedIn.parse(await killTarget.call("narrate", plan, {})).structuredContent;
+    const mcpTaskId = await killTarget.begin({ narration_id, max_credits: 155 }, "narrate");
+    while (service.tasks.size === 0) await killTarget.look(mcpTaskId);
+    await killTarget.kill();
+    const { client: successor } = await start();
+    const ended = await successor.waitForEnd(mcpTaskId);
     const stopped = narrationOf(ended);
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
     expect(service.tasks.size).toBe(1);
     // A higher limit is another task, and this one keeps its result.
-    const more = await heir.begin(CALL, "narrate");
+    const more = await successor.begin(CALL, "narrate");
     expect(more).not.toBe(mcpTaskId);
-    while (service.tasks.size < 2) await heir.look(more);
-    expect(await heir.look(mcpTaskId)).toEqual(ended);
-    expect(narrationOf(await heir.waitForEnd(more)).status).toBe("finished");
-    expect(await heir.look(mcpTaskId)).toEqual(ended);
+    while (service.tasks.size < 2) await successor.look(more);
+    expect(await successor.look(mcpTaskId)).toEqual(ended);
+    expect(narrationOf(await successor.waitForEnd(more)).status).toBe("finished");
+    expect(await successor.look(mcpTaskId)).toEqual(ended);
   });
 
   it("never continues after its cancellation", async () => {
@@ -95,14 +95,14 @@ describe.each(stores)("on %s", (store) => {
     release();
     await pause(900);
     await client.kill();
-    const { client: heir } = await start();
-    expect((await heir.look(mcpTaskId)).status).toBe("cancelled");
+    const { client: successor } = await start();
+    expect((await successor.look(mcpTaskId)).status).toBe("cancelled");
     await pause(300);
     expect(service.tasks.size).toBe(0);
-    const next = await heir.begin(CALL, "narrate");
+    const next = await successor.begin(CALL, "narrate");
     expect(next).not.toBe(mcpTaskId);
-    expect(narrationOf(await heir.waitForEnd(next)).status).toBe("finished");
-    expect((await heir.look(mcpTaskId)).status).toBe("cancelled");
+    expect(narrationOf(await successor.waitForEnd(next)).status).toBe("finished");
+    expect((await successor.look(mcpTaskId)).status).toBe("cancelled");
   });
 
   it("continues for a plain call if its task is cancelled", async () => {

@@ -26,12 +26,12 @@ describe.each(stores)("on %s", (store) => {
   it("a new process resumes the running task of a killed process by its MCP task", async () => {
     const service = await startService({ processingMs: 400 });
     const start = await machinesOn(store, service, newDatabase);
-    const { client: doomed } = await start();
-    const mcpTaskId = await doomed.begin(CALL);
-    while (service.count("query") === 0) await doomed.look(mcpTaskId);
-    await doomed.kill();
-    const { client: heir } = await start();
-    const result = await heir.result(mcpTaskId);
+    const { client: killTarget } = await start();
+    const mcpTaskId = await killTarget.begin(CALL);
+    while (service.count("query") === 0) await killTarget.look(mcpTaskId);
+    await killTarget.kill();
+    const { client: successor } = await start();
+    const result = await successor.result(mcpTaskId);
     const audio = audioOf(result.structuredContent);
     expect(existsSync(audio?.path ?? "")).toBe(true);
     expect(audio?.path).toMatch(/outlives\.mp3$/);
@@ -43,20 +43,20 @@ describe.each(stores)("on %s", (store) => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
-    const { client: doomed } = await start();
-    const mcpTaskId = await doomed.begin(CALL);
-    expect(await doomed.look(mcpTaskId)).toMatchObject({ status: "working" });
-    await doomed.kill();
+    const { client: killTarget } = await start();
+    const mcpTaskId = await killTarget.begin(CALL);
+    expect(await killTarget.look(mcpTaskId)).toMatchObject({ status: "working" });
+    await killTarget.kill();
     release();
-    const { client: heir } = await start();
-    expect(audioOf((await heir.result(mcpTaskId)).structuredContent)?.path).toMatch(/outlives\.mp3$/);
+    const { client: successor } = await start();
+    expect(audioOf((await successor.result(mcpTaskId)).structuredContent)?.path).toMatch(/outlives\.mp3$/);
     expect(service.tasks.size).toBe(1);
   });
 
   it("any process that polls resolves a submission without a response", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
-    const { client: doomed } = await start();
+    const { client: killTarget } = await start();
     const reached = new Promise<void>((resolve) => {
       service.intercept = (exchange) => {
         if (exchange.kind !== "create") return false;
@@ -65,12 +65,12 @@ describe.each(stores)("on %s", (store) => {
         return true;
       };
     });
-    const mcpTaskId = await doomed.begin(CALL);
+    const mcpTaskId = await killTarget.begin(CALL);
     await reached;
-    await doomed.kill();
+    await killTarget.kill();
     service.intercept = undefined;
-    const { client: heir } = await start();
-    expect((await heir.waitForEnd(mcpTaskId)).status).toBe("completed");
+    const { client: successor } = await start();
+    expect((await successor.waitForEnd(mcpTaskId)).status).toBe("completed");
     expect(service.tasks.size).toBe(1);
   });
 
@@ -133,13 +133,13 @@ describe.each(stores)("on %s", (store) => {
     async (_what, kind, maxSubmissions) => {
       const service = await startService({ processingMs: 300 });
       const start = await machinesOn(store, service, newDatabase);
-      const { client: doomed } = await start();
-      const mcpTaskId = await doomed.begin(CALL);
-      while (service.count(kind) === 0 || service.tasks.size === 0) await doomed.look(mcpTaskId);
-      await doomed.kill();
+      const { client: killTarget } = await start();
+      const mcpTaskId = await killTarget.begin(CALL);
+      while (service.count(kind) === 0 || service.tasks.size === 0) await killTarget.look(mcpTaskId);
+      await killTarget.kill();
       for (const task of service.tasks.values()) task.status = "failed";
-      const { client: heir } = await start();
-      const result = await heir.result(mcpTaskId);
+      const { client: successor } = await start();
+      const result = await successor.result(mcpTaskId);
       expect(result.isError).toBe(true);
       expect(result.content[0]?.text).toMatch(/^task_failed/);
       expect(service.tasks.size).toBe(1);
@@ -156,22 +156,22 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ processingMs: 300 });
     const release = kind === null ? holdSubmissions(service) : () => undefined;
-    const doomed = startClient(await makeWorkplace(), service, settings);
-    const mcpTaskId = await doomed.begin(CALL);
-    while (kind !== null && service.count(kind) === 0) await doomed.look(mcpTaskId);
-    await doomed.kill();
+    const killTarget = startClient(await makeWorkplace(), service, settings);
+    const mcpTaskId = await killTarget.begin(CALL);
+    while (kind !== null && service.count(kind) === 0) await killTarget.look(mcpTaskId);
+    await killTarget.kill();
     release();
     const place = await makeWorkplace();
-    const heir = startClient(place, service, settings, ELSEWHERE);
+    const successor = startClient(place, service, settings, ELSEWHERE);
     const message = async (): Promise<string> => {
-      const { status, statusMessage } = await heir.look(mcpTaskId);
+      const { status, statusMessage } = await successor.look(mcpTaskId);
       return statusMessage ?? status;
     };
     // On a busy machine the lease may have expired, and the task ended, before the first query.
     await expect
       .poll(message, { interval: 20 })
       .toMatch(/^Another client window is already working|^completed$/);
-    const audio = audioOf((await heir.result(mcpTaskId)).structuredContent);
+    const audio = audioOf((await successor.result(mcpTaskId)).structuredContent);
     expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
     expect(existsSync(audio?.path ?? "")).toBe(true);
     expect(service.tasks.size).toBe(1);
@@ -182,15 +182,15 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
 it("a new process replaces the file that the call of a killed process may replace", async () => {
   const service = await startService({ processingMs: 800 });
   const workplace = await makeWorkplace();
-  const doomed = startClient(workplace, service);
-  const replaced = audioOf((await doomed.result(await doomed.begin(CALL))).structuredContent);
+  const killTarget = startClient(workplace, service);
+  const replaced = audioOf((await killTarget.result(await killTarget.begin(CALL))).structuredContent);
   const other = { prompt: "The text that replaces it" };
-  const accepted = await doomed.begin({ ...other, file_name: "elsewhere" });
-  while (service.count("create") < 2) await doomed.look(accepted);
-  const mcpTaskId = await doomed.begin({ ...other, file_name: CALL.file_name, replace: true });
-  await doomed.kill();
-  const heir = startClient(workplace, service);
-  expect(audioOf((await heir.result(mcpTaskId)).structuredContent)?.path).toBe(replaced?.path);
+  const accepted = await killTarget.begin({ ...other, file_name: "elsewhere" });
+  while (service.count("create") < 2) await killTarget.look(accepted);
+  const mcpTaskId = await killTarget.begin({ ...other, file_name: CALL.file_name, replace: true });
+  await killTarget.kill();
+  const successor = startClient(workplace, service);
+  expect(audioOf((await successor.result(mcpTaskId)).structuredContent)?.path).toBe(replaced?.path);
   expect(service.count("create")).toBe(2);
 });
 

@@ -36,13 +36,13 @@ describe.each(stores)("on %s", (store) => {
     const service = await startService({ processingMs: 100 });
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
-    const { client: doomed } = await start();
-    const mcpTaskId = await doomed.begin(CALL);
-    await doomed.kill();
+    const { client: killTarget } = await start();
+    const mcpTaskId = await killTarget.begin(CALL);
+    await killTarget.kill();
     release();
-    const heirs = await Promise.all(times(3, () => start()));
-    await Promise.all(heirs.flatMap(({ client }) => times(3, () => client.look(mcpTaskId))));
-    const ends = await Promise.all(heirs.map(({ client }) => client.waitForEnd(mcpTaskId)));
+    const successors = await Promise.all(times(3, () => start()));
+    await Promise.all(successors.flatMap(({ client }) => times(3, () => client.look(mcpTaskId))));
+    const ends = await Promise.all(successors.map(({ client }) => client.waitForEnd(mcpTaskId)));
     for (const end of ends) expect(resultOf(end).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   });
@@ -95,19 +95,19 @@ describe.each(stores)("on %s", (store) => {
   it("a process killed at any time leaves one task with one end", async () => {
     const service = await startService({ processingMs: 150 });
     const start = await machinesOn(store, service, newDatabase);
-    let { client: doomed } = await start();
+    let { client: killTarget } = await start();
     for (let round = 0; round < 6; round += 1) {
       const tasks = service.tasks.size;
-      const mcpTaskId = await doomed.begin({ prompt: `Killed ${round}`, file_name: `killed-${round}` });
+      const mcpTaskId = await killTarget.begin({ prompt: `Killed ${round}`, file_name: `killed-${round}` });
       await pause(round * 50);
-      await doomed.kill();
-      const { client: heir } = await start();
-      expect(resultOf(await heir.waitForEnd(mcpTaskId)).structuredContent).toMatchObject({
+      await killTarget.kill();
+      const { client: successor } = await start();
+      expect(resultOf(await successor.waitForEnd(mcpTaskId)).structuredContent).toMatchObject({
         status: "succeeded",
         audio: { path: expect.stringMatching(new RegExp(`/killed-${round}\\.mp3$`)) },
       });
       expect(service.tasks.size - tasks).toBe(1);
-      doomed = heir;
+      killTarget = successor;
     }
   });
 });

@@ -8,7 +8,7 @@ import type { Outcome, RawServer } from "../raw-server.ts";
 import { compareAllSources, creditsOver, findKeysInOutput, findKeysOnDisk } from "./compare-sources.ts";
 import { type LedgerPlace, openLedgerPlace, type StoreKind } from "./ledger-place.ts";
 import { Random } from "./random.ts";
-import { type Asked, argumentsOf, chooseRequest, loseAFile, reportOf } from "./requests.ts";
+import { type Asked, argumentsOf, chooseRequest, removeRandomFile, reportOf } from "./requests.ts";
 import { Servers } from "./servers.ts";
 import { startTroubledService, type Trouble } from "./troubled-service.ts";
 
@@ -18,7 +18,7 @@ const SERVERS = 2;
 const SETTLE_SECONDS = 10;
 const MAX_REPEATS = 40;
 const REPEATS_AFTER_MS = 200;
-/** Most worlds have no budget. In the others, some requests wait for room, and the last ones find none. */
+/** Most runs have no budget. In the others, some requests wait for room, and the last ones find none. */
 const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
 /** A process writes delayed changes with its heartbeats, and a job continues when no call waits for it. */
 const ENDS_WITHIN_MS = 8000;
@@ -74,14 +74,14 @@ export class ChaosRun {
 
   static async open({ seed, store }: ChaosRunOptions): Promise<ChaosRun> {
     const random = new Random(seed);
-    const trouble = { faults: 0, failures: 0, count: 0, strayed: new Set<string>() };
+    const trouble = { faults: 0, failures: 0, count: 0, answeredNotFound: new Set<string>() };
     const workplace = await createWorkplace();
     const service = await startTroubledService(random, trouble, API_KEYS);
     service.processingMs = random.pick([10, 10, 200]);
     const place = await openLedgerPlace(store, workplace.stateDir);
-    const world = new ChaosRun(random, trouble, workplace, service, place, random.chance(0.3));
-    await world.#servers.start();
-    return world;
+    const run = new ChaosRun(random, trouble, workplace, service, place, random.chance(0.3));
+    await run.#servers.start();
+    return run;
   }
 
   async round(number: number): Promise<void> {
@@ -91,7 +91,7 @@ export class ChaosRun {
     const requests = Array.from({ length: random.int(1, 3) }, () =>
       chooseRequest(random, number, this.#asked),
     );
-    await loseAFile(random, requests);
+    await removeRandomFile(random, requests);
     const calls = requests.flatMap((asked) =>
       Array.from({ length: random.int(1, 2) }, () => this.#callOnce(asked)),
     );
@@ -101,7 +101,7 @@ export class ChaosRun {
     this.#trouble.faults = random.pick([0, 0.1]);
     this.#trouble.failures = 0;
     const settled = [...new Set(requests)].map((asked) => this.#settle(asked));
-    if (random.chance(0.1 * this.#roughness)) await this.#upsetLedger(random.int(0, 60));
+    if (random.chance(0.1 * this.#roughness)) await this.#disturbLedger(random.int(0, 60));
     await Promise.all(settled);
     // The other reservations have become charges by now. Only a task that still finds no room exceeds the budget.
     for (const asked of new Set(requests)) if (asked.isOverBudget) await this.#finishAlone(asked);
@@ -117,14 +117,14 @@ export class ChaosRun {
     if (random.chance(0.2 * this.#roughness)) all.push(this.#servers.kill(random.int(0, withinMs)));
     else if (random.chance(0.15 * this.#roughness)) all.push(this.#servers.suspend(random.int(0, withinMs)));
     else if (random.chance(0.1)) all.push(this.#servers.changeKey(random.int(0, withinMs)));
-    if (random.chance(0.25 * this.#roughness)) all.push(this.#upsetLedger(random.int(0, withinMs)));
+    if (random.chance(0.25 * this.#roughness)) all.push(this.#disturbLedger(random.int(0, withinMs)));
     await Promise.all(all);
   }
 
-  async #upsetLedger(afterMs: number): Promise<void> {
+  async #disturbLedger(afterMs: number): Promise<void> {
     this.#figures.ledgerFaults += 1;
     await sleep(afterMs);
-    await this.#place.upset(this.#random);
+    await this.#place.disturb(this.#random);
   }
 
   /** A call that submits nothing, but resumes open tasks. */

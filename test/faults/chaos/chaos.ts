@@ -1,17 +1,17 @@
-/** Runs rounds of chaos in worlds that are small enough to check completely, and counts what happened. */
+/** Performs chaos runs, each of few enough rounds to be checked completely, and counts what happened. */
 
 import { ChaosRun } from "./chaos-run.ts";
 import type { StoreKind } from "./ledger-place.ts";
 
-/** Every round compares the whole world, so a new world keeps the comparison quick. */
-const ROUNDS_A_WORLD = 40;
+/** Every round compares all that roundCount run has made, so a short run keeps the comparison quick. */
+const ROUNDS_PER_RUN = 40;
 
 export interface ChaosOptions {
   readonly rounds: number;
-  /** The seed of the first world. Later worlds use the next numbers. */
+  /** The seed of the first run. Later runs use the next numbers. */
   readonly seed: number;
   readonly store: StoreKind;
-  /** Number of simultaneous worlds. */
+  /** Number of simultaneous runs. */
   readonly atOnce?: number;
   readonly onRound?: (rounds: number) => void;
   readonly onWrong?: (seed: number, wrong: readonly string[]) => void;
@@ -24,7 +24,7 @@ export interface ChaosReport {
   readonly wrong: readonly string[];
 }
 
-/** Runs the rounds. A world with a disagreement ends with that round. */
+/** Performs the rounds. A run with a disagreement ends with that round. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { rounds, seed, store, atOnce = 1, onRound, onWrong } = options;
   const figures: Record<string, number> = {};
@@ -32,30 +32,30 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   let begun = 0;
   let done = 0;
   let nextSeed = seed;
-  const runWorlds = async (): Promise<void> => {
+  const runAll = async (): Promise<void> => {
     while (begun < rounds) {
-      const its = Math.min(ROUNDS_A_WORLD, rounds - begun);
-      begun += its;
-      const worldSeed = nextSeed;
+      const roundCount = Math.min(ROUNDS_PER_RUN, rounds - begun);
+      begun += roundCount;
+      const runSeed = nextSeed;
       nextSeed += 1;
-      const world = await ChaosRun.open({ seed: worldSeed, store });
+      const run = await ChaosRun.open({ seed: runSeed, store });
       try {
-        for (let round = 1; round <= its && !world.isWrong; round += 1) {
-          await world.round(round);
+        for (let round = 1; round <= roundCount && !run.isWrong; round += 1) {
+          await run.round(round);
           done += 1;
           onRound?.(done);
         }
       } finally {
-        await world.close();
-        for (const [name, figure] of Object.entries(world.figures)) {
+        await run.close();
+        for (const [name, figure] of Object.entries(run.figures)) {
           figures[name] = (figures[name] ?? 0) + figure;
         }
       }
-      if (!world.isWrong) continue;
-      wrong.push(...world.wrong.map((line) => `seed ${worldSeed}: ${line}`));
-      onWrong?.(worldSeed, world.wrong);
+      if (!run.isWrong) continue;
+      wrong.push(...run.wrong.map((line) => `seed ${runSeed}: ${line}`));
+      onWrong?.(runSeed, run.wrong);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, runWorlds));
+  await Promise.all(Array.from({ length: atOnce }, runAll));
   return { rounds: done, figures, wrong };
 }

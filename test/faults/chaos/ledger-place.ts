@@ -1,4 +1,4 @@
-/** The ledger of a chaos world, and the faults that can happen to it. Each fault ends by itself. */
+/** The ledger of a chaos run, and the faults that can happen to it. Each fault ends by itself. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -17,7 +17,7 @@ export interface LedgerPlace {
   /** The database's address without the fault that loses answers; `null` for a file. */
   readonly directUrl: string | null;
   /** Runs one fault from beginning to end. */
-  upset(random: Random): Promise<void>;
+  disturb(random: Random): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ class SqlitePlace implements LedgerPlace {
   }
 
   /** Another program holds the write lock. */
-  async upset(random: Random): Promise<void> {
+  async disturb(random: Random): Promise<void> {
     if (!existsSync(this.#file)) return;
     const db = new DatabaseSync(this.#file, { timeout: 2000 });
     try {
@@ -69,7 +69,7 @@ class PostgresPlace implements LedgerPlace {
     this.env = { AUDIO_STORE_URL: url.href };
   }
 
-  async upset(random: Random): Promise<void> {
+  async disturb(random: Random): Promise<void> {
     const ms = faultMs(random, 4500);
     switch (random.int(0, 3)) {
       case 0:

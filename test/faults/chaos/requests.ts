@@ -102,7 +102,7 @@ export function chooseRequest(random: Random, round: number, all: Asked[]): Aske
 /**
  * A person deletes audio that is about to be requested again. It comes back, free of charge and with the same name.
  */
-export async function loseAFile(random: Random, requests: readonly Asked[]): Promise<void> {
+export async function removeRandomFile(random: Random, requests: readonly Asked[]): Promise<void> {
   const path = requests.find(({ report }) => report !== undefined)?.report?.path;
   if (path !== undefined && random.chance(0.3)) await rm(path, { force: true });
 }

@@ -1,5 +1,5 @@
 /**
- * The processes of a chaos world. Each may be killed, suspended, or restarted with another key of the same account.
+ * The processes of a chaos run. Each may be killed, suspended, or restarted with another key of the same account.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -19,7 +19,7 @@ export interface Trouble {
   /**
    * Tasks of which a read was once answered with 404. A second 404 would be definitive, and not a lagging replica.
    */
-  readonly strayed: Set<string>;
+  readonly answeredNotFound: Set<string>;
 }
 
 type Fault = (response: ServerResponse, exchange: Exchange, service: CountingService, random: Random) => void;
@@ -147,8 +147,8 @@ function trouble(random: Random, now: Trouble): Interceptor {
       return true;
     }
     if (!isWrong || task === undefined) return false;
-    if (random.chance(0.05) && !now.strayed.has(task.id)) {
-      now.strayed.add(task.id);
+    if (random.chance(0.05) && !now.answeredNotFound.has(task.id)) {
+      now.answeredNotFound.add(task.id);
       service.refuse(response, 404, "not_found");
     } else if (random.chance(0.15)) random.pick(PAGES)(response, exchange, service, random);
     else if (random.chance(0.4)) random.pick(REFUSALS)(response, exchange, service, random);

@@ -11,8 +11,12 @@ closeAfterEach();
 const spoken = { audioBytes: PART_BYTES, audioSeconds: 4 };
 
 /** A server whose client gave this name in the handshake. */
-async function greetedBy(setup: FaultSetup, name: string, capabilities: unknown = {}): Promise<RawServer> {
-  const server = await setup.another({}, { isGreeted: false });
+async function initializedBy(
+  setup: FaultSetup,
+  name: string,
+  capabilities: unknown = {},
+): Promise<RawServer> {
+  const server = await setup.another({}, { isInitialized: false });
   const clientInfo = { name, version: "1.0.0" };
   await server.request("initialize", { protocolVersion: "2025-11-25", capabilities, clientInfo });
   server.send({ jsonrpc: "2.0", method: "notifications/initialized" });
@@ -25,7 +29,7 @@ describe("a client that declares that it can ask its user", () => {
 
   it("and never does, gets the plan at the end of the call's wait", async () => {
     const setup = await openFaultSetup({ service: spoken });
-    const server = await greetedBy(setup, "never-answers", forms);
+    const server = await initializedBy(setup, "never-answers", forms);
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 5 });
     expect(outcome.structuredContent).toMatchObject({ status: "planned" });
     expect(textOf(outcome)).toMatch(/a ceiling: about \d+ are charged, the rest is only held meanwhile/);
@@ -35,7 +39,7 @@ describe("a client that declares that it can ask its user", () => {
 
   it("is not asked by a call that does not wait", async () => {
     const setup = await openFaultSetup({ service: spoken });
-    const server = await greetedBy(setup, "never-answers", forms);
+    const server = await initializedBy(setup, "never-answers", forms);
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 0 });
     expect(outcome.structuredContent).toMatchObject({ status: "planned" });
     expect(server.lines.join("\n")).not.toContain("elicitation/create");
@@ -81,7 +85,7 @@ describe("audio that a call requests", () => {
     "is omitted, with the reason, for %s, which would put it into the context",
     async (name) => {
       const setup = await openFaultSetup({ service: { audioBytes: 600 } });
-      const outcome = await made(await greetedBy(setup, name));
+      const outcome = await made(await initializedBy(setup, name));
       expect(outcome.content.map(({ type }) => type)).not.toContain("audio");
       expect(textOf(outcome)).toMatch(/^Saved .*\/out\/.*because this client would put its bytes/s);
       expect(outcome.structuredContent).toMatchObject({ message: expect.stringContaining("this client") });
@@ -93,7 +97,7 @@ describe("audio that a call requests", () => {
     [256 * 1024 + 1, false],
   ])("of %d bytes is sent to other clients: %s", async (audioBytes, isThere) => {
     const setup = await openFaultSetup({ service: { audioBytes } });
-    const outcome = await made(await greetedBy(setup, "another"));
+    const outcome = await made(await initializedBy(setup, "another"));
     expect(outcome.content.some(({ type }) => type === "audio")).toBe(isThere);
     if (!isThere) expect(textOf(outcome)).toMatch(/it has 262145 bytes, and at most 262144 go into one/);
     expect(outcome.isError).not.toBe(true);

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { openPeek } from "../../processes/server-processes.ts";
+import { openLedgerController } from "../../processes/server-processes.ts";
 import { errorOf, taskOf, textOf } from "../../support/workplace.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import { sayAndHangUp } from "../wire.ts";
@@ -47,9 +47,9 @@ describe("a bill that breaks the contract", () => {
     });
     const outcome = await setup.server.call("generate_audio", { prompt: "Billed oddly" });
     expect(setup.service.tasks.size).toBe(1);
-    const peek = await openPeek(setup.workplace, setup.service);
+    const ledgerController = await openLedgerController(setup.workplace, setup.service);
     const listed = textOf(await setup.server.call("list_tasks", {}));
-    return { outcome, listed, counted: await peek.countedCredits() };
+    return { outcome, listed, counted: await ledgerController.countedCredits() };
   };
 
   it("counts as stated if it charges more than was reserved", async () => {

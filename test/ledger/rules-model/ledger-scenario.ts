@@ -27,7 +27,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const MAX_WALL_OFFSET_MS = 3 * DAY_MS;
-const BEAT_MS = 10_000;
+const HEARTBEAT_MS = 10_000;
 /** Three processes use the first key, two the second. */
 const KEY_OF_PROCESS = [0, 0, 0, 1, 1] as const;
 
@@ -563,16 +563,16 @@ class Run {
   async #tick(ms: number, awake: number): Promise<void> {
     const isShort = ms <= 2 * MINUTE_MS;
     for (let leftMs = ms; leftMs > 0; ) {
-      const partMs = isShort ? Math.min(leftMs, BEAT_MS) : leftMs;
+      const partMs = isShort ? Math.min(leftMs, HEARTBEAT_MS) : leftMs;
       leftMs -= partMs;
       this.#skip(partMs);
       for (const [at, process] of this.#processes.entries()) {
-        if ((awake & (1 << at)) !== 0) await this.#beat(process);
+        if ((awake & (1 << at)) !== 0) await this.#sendHeartbeats(process);
       }
     }
   }
 
-  async #beat(process: Process): Promise<void> {
+  async #sendHeartbeats(process: Process): Promise<void> {
     if (process.leased.size === 0 && process.pending.size === 0) return;
     const recordIds = [...process.leased];
     const lost = await this.#operate(

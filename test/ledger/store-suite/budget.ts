@@ -4,16 +4,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RequestRecord } from "../../../src/ledger/record.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup } from "./store-setup.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, reasonOf, type StoreFixture, type StoreSetup } from "./store-setup.ts";
 
-export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
+export function budgetSuite(fixture: () => StoreFixture, newSetup: () => StoreSetup): void {
   const budget = { credits: 450, windowMs: DAY_MS };
   const one = { budget: { credits: 150, windowMs: DAY_MS } };
   const spent = (setup: StoreSetup): Promise<number> => setup.store().admissions.sumSpentCredits(DAY_MS);
 
   describe("the budget", () => {
     it("counts reservations and charges, exactly", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const first = await setup.create("accepted", { budget });
       await setup.create("accepted", { budget });
       await setup.create("accepted", { budget });
@@ -25,7 +25,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
     });
 
     it("returns refused reservations and keeps unresolved ones for a day", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("refused", one);
       await setup.create("unsent", one);
       const record = await setup.create("unresolved", one);
@@ -33,46 +33,46 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
       // The reservation of a submission does not count against its own repeat.
       await setup.create("unresolved", one, { record });
       expect(await spent(setup)).toBe(150);
-      bench().advance(DAY_MS - MINUTE_MS);
+      fixture().advance(DAY_MS - MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("over_budget");
       // The sum of a quarter of an hour expires as a whole.
-      bench().advance(16 * MINUTE_MS);
+      fixture().advance(16 * MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("moves a spend with its date, and removes it with its record", async () => {
-      const setup = newDesk();
-      const atMs = bench().wallMs();
+      const setup = newSetup();
+      const atMs = fixture().wallMs();
       const record = await setup.put(setup.record({ spend: { credits: 40, atMs: atMs - 23 * HOUR_MS } }));
       await setup.put(setup.record({ spend: { credits: 5, atMs } }));
       expect(await spent(setup)).toBe(45);
       const moved = await setup.change(record, { spend: { credits: 30, atMs: atMs - HOUR_MS } });
       expect(await spent(setup)).toBe(35);
-      bench().advance(2 * HOUR_MS);
+      fixture().advance(2 * HOUR_MS);
       expect(await spent(setup)).toBe(35);
       await setup.remove(moved);
       expect(await spent(setup)).toBe(5);
     });
 
     it("counts future dates, and does not count those long past", async () => {
-      const setup = newDesk();
-      const atMs = bench().wallMs();
+      const setup = newSetup();
+      const atMs = fixture().wallMs();
       await setup.put(setup.record({ spend: { credits: 1, atMs: atMs + 3 * DAY_MS } }));
       await setup.put(setup.record({ spend: { credits: 2, atMs: atMs - 2 * DAY_MS } }));
       expect(await spent(setup)).toBe(1);
     });
 
     it("counts nothing twice when another write wins", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.create("accepted");
-      await setup.change(record, { spend: { credits: 20, atMs: bench().wallMs() } });
-      const late = await setup.write(record, { spend: { credits: 99, atMs: bench().wallMs() } });
+      await setup.change(record, { spend: { credits: 20, atMs: fixture().wallMs() } });
+      const late = await setup.write(record, { spend: { credits: 99, atMs: fixture().wallMs() } });
       expect(late.isWritten).toBe(false);
       expect(await spent(setup)).toBe(20);
     });
 
     it("is never exceeded by simultaneous requests", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const answers = await Promise.all(
         Array.from({ length: 12 }, (_, at) => setup.ask({ budget }, { processId: `holder ${at % 3}` })),
       );
@@ -81,14 +81,14 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
     });
 
     it("counts every API key of the service, and no other service", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("accepted", one);
-      expect(reasonOf(await setup.neighbour().ask(one))).toBe("over_budget");
-      expect(reasonOf(await newDesk().ask(one))).toBe("admitted");
+      expect(reasonOf(await setup.withOtherKey().ask(one))).toBe("over_budget");
+      expect(reasonOf(await newSetup().ask(one))).toBe("admitted");
     });
 
     it("remains after a damaged row is deleted, and after copies are set aside", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const { apiKeyId, recordId } = await setup.create("accepted", one);
       await setup.store().documents.set(`set-aside:${recordId}:1`, "what was left of it");
       await setup.store().discard({ apiKeyId, recordId });
@@ -102,44 +102,44 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
     const task = { status: "queued", taskId: "shared" } as const;
 
     it("counts once, by the record that knows its end", async () => {
-      const setup = newDesk();
-      const neighbour = setup.neighbour();
-      const reserved = { ...task, spend: { credits: 150, atMs: bench().wallMs() } };
-      const theirs = await neighbour.put(neighbour.record(reserved));
-      bench().advance(HOUR_MS);
+      const setup = newSetup();
+      const withOtherKey = setup.withOtherKey();
+      const reserved = { ...task, spend: { credits: 150, atMs: fixture().wallMs() } };
+      const theirs = await withOtherKey.put(withOtherKey.record(reserved));
+      fixture().advance(HOUR_MS);
       const ours = await setup.put(setup.record(reserved));
       expect(await spent(setup)).toBe(150);
       const ended = await setup.end(ours, 12);
       expect(await spent(setup)).toBe(12);
-      await neighbour.change(theirs, { status: "processing" });
+      await withOtherKey.change(theirs, { status: "processing" });
       expect(await spent(setup)).toBe(12);
       await setup.change(ended, { fileName: "story" });
       expect(reasonOf(await setup.ask({ budget: { credits: 162, windowMs: DAY_MS } }))).toBe("admitted");
     });
 
     it("counts 0 once one of them knows that it failed", async () => {
-      const setup = newDesk();
-      const neighbour = setup.neighbour();
-      const reserved = { ...task, spend: { credits: 150, atMs: bench().wallMs() } };
-      await neighbour.put(neighbour.record(reserved));
+      const setup = newSetup();
+      const withOtherKey = setup.withOtherKey();
+      const reserved = { ...task, spend: { credits: 150, atMs: fixture().wallMs() } };
+      await withOtherKey.put(withOtherKey.record(reserved));
       await setup.end(await setup.put(setup.record(reserved)), 0);
       expect(await spent(setup)).toBe(0);
     });
 
     it("counts once, also where both keys write at the same moment", async () => {
-      const setup = newDesk();
-      const neighbour = setup.neighbour();
+      const setup = newSetup();
+      const withOtherKey = setup.withOtherKey();
       for (let tasks = 1; tasks <= 40; tasks += 1) {
         const reserved = {
           status: "queued",
           taskId: `task-${tasks}`,
-          spend: { credits: 150, atMs: bench().wallMs() },
+          spend: { credits: 150, atMs: fixture().wallMs() },
         } as const;
         const [ours, theirs] = await Promise.all([
           setup.put(setup.record(reserved)),
-          neighbour.put(neighbour.record(reserved)),
+          withOtherKey.put(withOtherKey.record(reserved)),
         ]);
-        await Promise.all([setup.end(ours, 10), neighbour.end(theirs, 10)]);
+        await Promise.all([setup.end(ours, 10), withOtherKey.end(theirs, 10)]);
         expect(await spent(setup)).toBe(10 * tasks);
       }
     });
@@ -161,11 +161,11 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
       const changes = fc.array(change, { size: "max", maxLength: 30 });
       await fc.assert(
         fc.asyncProperty(changes, async (steps) => {
-          const first = newDesk();
-          const desks = [first, first.neighbour(), first.neighbour()];
+          const first = newSetup();
+          const setups = [first, first.withOtherKey(), first.withOtherKey()];
           const records = new Map<number, RequestRecord>();
           for (const step of steps) {
-            const setup = desks[step.key];
+            const setup = setups[step.key];
             const known = records.get(step.key);
             if (setup === undefined) continue;
             if ("isRemoved" in step) {
@@ -177,7 +177,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => StoreSetup):
               const spend =
                 step.spend === null
                   ? null
-                  : { credits: step.spend.credits, atMs: bench().wallMs() - step.spend.agoMs };
+                  : { credits: step.spend.credits, atMs: fixture().wallMs() - step.spend.agoMs };
               const changed = { status, taskId, spend };
               records.set(
                 step.key,

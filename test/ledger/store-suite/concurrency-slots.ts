@@ -1,17 +1,17 @@
 /** Tests of concurrency slots for every store: who takes one, for how long, and what never renews one. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, waitOf } from "./store-setup.ts";
+import { LAPSE_MS, MINUTE_MS, reasonOf, type StoreFixture, type StoreSetup, waitOf } from "./store-setup.ts";
 
-export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
+export function concurrencySlotsSuite(fixture: () => StoreFixture, newSetup: () => StoreSetup): void {
   const one = { maxConcurrentTasks: 1 };
 
   describe("tasks in flight", () => {
     it("keep their concurrency slot until their end is written", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const first = await setup.create("accepted", { maxConcurrentTasks: 2 });
       await setup.create("accepted", { maxConcurrentTasks: 2 });
-      bench().advance(10 * MINUTE_MS);
+      fixture().advance(10 * MINUTE_MS);
       expect(reasonOf(await setup.ask({ maxConcurrentTasks: 2 }))).toBe("concurrency");
       await setup.end(first, 12);
       expect(reasonOf(await setup.ask({ maxConcurrentTasks: 2 }))).toBe("admitted");
@@ -19,14 +19,14 @@ export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => St
     });
 
     it("release the concurrency slot when refused or unsent", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("refused", one);
       await setup.create("unsent", one);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("reuse the record's own concurrency slot", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.create("unresolved", one);
       expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       const accepted = await setup.create("accepted", one, { record });
@@ -36,71 +36,71 @@ export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => St
     });
 
     it("release the concurrency slot some time after the process of an unresolved submission has died", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const processId = randomUUID();
       await setup.ask(one, { processId });
-      bench().advance(20_000);
+      fixture().advance(20_000);
       await setup.store(processId).heartbeat([]);
-      bench().advance(20_000);
+      fixture().advance(20_000);
       const held = await setup.ask(one);
       expect(reasonOf(held)).toBe("concurrency");
       expect(waitOf(held)).toBeGreaterThan(0);
       expect(waitOf(held)).toBeLessThanOrEqual(10_000);
-      bench().advance(11_000);
+      fixture().advance(11_000);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("release the concurrency slot, too, if a living process never sends an unresolved submission again", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const processId = randomUUID();
       await setup.create("unresolved", one, { processId });
       for (let beat = 0; beat < 4; beat += 1) {
-        bench().advance(20_000);
+        fixture().advance(20_000);
         await setup.store(processId).heartbeat([]);
       }
       expect(reasonOf(await setup.ask(one))).toBe("concurrency");
-      bench().advance(11_000);
+      fixture().advance(11_000);
       await setup.store(processId).heartbeat([]);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("renew the concurrency slot with a new send, and with no other write", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.create("unresolved", one);
-      bench().advance(LAPSE_MS - 5_000);
+      fixture().advance(LAPSE_MS - 5_000);
       const again = await setup.create("unresolved", one, { record });
-      bench().advance(LAPSE_MS - 5_000);
+      fixture().advance(LAPSE_MS - 5_000);
       expect(reasonOf(await setup.ask(one))).toBe("concurrency");
       await setup.change(again, { fileName: "b.mp3" });
-      bench().advance(6_000);
+      fixture().advance(6_000);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("keep their date from queued to processing", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.create("accepted", one);
-      bench().advance(50 * MINUTE_MS);
+      fixture().advance(50 * MINUTE_MS);
       await setup.change(record, { status: "processing", polledAtMs: 1 });
-      bench().advance(14 * MINUTE_MS);
+      fixture().advance(14 * MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("concurrency");
-      bench().advance(2 * MINUTE_MS);
+      fixture().advance(2 * MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("take a concurrency slot when found running, and release the concurrency slot if their end is never reported", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.put(setup.record({ status: "processing", taskId: "found" }));
       expect(reasonOf(await setup.ask(one))).toBe("concurrency");
-      bench().advance(64 * MINUTE_MS);
+      fixture().advance(64 * MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("concurrency");
-      bench().advance(2 * MINUTE_MS);
+      fixture().advance(2 * MINUTE_MS);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("that ended long ago get no concurrency slot from a write that does not change them", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.create("unresolved", one);
-      bench().advance(3 * 60 * MINUTE_MS);
+      fixture().advance(3 * 60 * MINUTE_MS);
       // The first admission after that time deletes the slot.
       await setup.create("refused", one);
       await setup.change(record, { fileName: "c.mp3" });
@@ -108,7 +108,7 @@ export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => St
     });
 
     it("release the concurrency slot when the task is given up, and take it again when the task is known again", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.create("accepted", one);
       const gone = await setup.change(record, { isGone: true });
       await setup.create("refused", one);
@@ -117,24 +117,24 @@ export function concurrencySlotsSuite(bench: () => StoreBench, newDesk: () => St
     });
 
     it("release the concurrency slot with their record", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.remove(await setup.create("accepted", one));
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("from before a restart of the clock keep the concurrency slot for one full duration from now", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("unresolved", one);
-      bench().putBack();
+      fixture().putBack();
       expect(reasonOf(await setup.ask(one))).toBe("concurrency");
-      bench().advance(LAPSE_MS + 1000);
+      fixture().advance(LAPSE_MS + 1000);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });
 
     it("are separate for each account", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("accepted", one);
-      expect(reasonOf(await setup.neighbour().ask(one))).toBe("admitted");
+      expect(reasonOf(await setup.withOtherKey().ask(one))).toBe("admitted");
     });
   });
 }

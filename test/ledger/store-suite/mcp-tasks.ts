@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { RequestRecord } from "../../../src/ledger/record.ts";
 import type { McpTask } from "../../../src/ledger/rules/mcp-task.ts";
 import type { SaveOptions } from "../../../src/ledger/rules/save-options.ts";
-import { reasonOf, type StoreBench, type StoreSetup } from "./store-setup.ts";
+import { reasonOf, type StoreFixture, type StoreSetup } from "./store-setup.ts";
 
 const SAVE_OPTIONS: SaveOptions = { fileName: null, mayReplace: false };
 
@@ -28,27 +28,27 @@ async function opened(
   return mcpTask;
 }
 
-export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup): void {
+export function handlesSuite(_fixture: () => StoreFixture, newSetup: () => StoreSetup): void {
   describe("an MCP task of a record", () => {
     it("is shared, and known to its own key alone", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await waiting(setup);
       const mcpTask = await opened(setup, record);
       expect(await opened(setup, record)).toEqual(mcpTask);
       expect(await opened(setup, record, { ...SAVE_OPTIONS, fileName: "a" })).not.toEqual(mcpTask);
       expect(await setup.store("another").mcpTasks.find(mcpTask.mcpTaskId)).toEqual(mcpTask);
-      expect(await setup.neighbour().store().mcpTasks.find(mcpTask.mcpTaskId)).toBeNull();
+      expect(await setup.withOtherKey().store().mcpTasks.find(mcpTask.mcpTaskId)).toBeNull();
       expect(await setup.store().mcpTasks.find(randomUUID())).toBeNull();
     });
 
     it("is not opened for a missing record", async () => {
-      const { apiKeyId, ...setup } = newDesk().record();
+      const { apiKeyId, ...setup } = newSetup().record();
       const draft = { mcpTaskId: randomUUID(), apiKeyId, targetId: setup.recordId, openedAtMs: 10 };
-      expect(await newDesk().store().mcpTasks.open(draft, SAVE_OPTIONS)).toBeNull();
+      expect(await newSetup().store().mcpTasks.open(draft, SAVE_OPTIONS)).toBeNull();
     });
 
     it("prevents the send of a submission once it is cancelled, unless a call or another MCP task wants it", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await waiting(setup);
       const mcpTask = await opened(setup, record);
       expect(await setup.store("other").mcpTasks.cancel(mcpTask, 20)).toMatchObject({
@@ -66,7 +66,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
     });
 
     it("that is cancelled while its submission is sent ends if the submission was not accepted", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await waiting(setup);
       const mcpTask = await opened(setup, record);
       const sent = await setup.ask({ hasOnlyMcpTaskCallers: true }, { record });
@@ -84,7 +84,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
     });
 
     it("ends once, even if the end is written twice", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const mcpTask = await opened(setup, await waiting(setup));
       const done = await setup.store().mcpTasks.end(mcpTask, { kind: "done" }, 30);
       expect(done).toMatchObject({ end: { kind: "done" }, endedAtMs: 30 });
@@ -93,7 +93,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
     });
 
     it("ends with its failed attempt, in the transaction that begins the next one", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await waiting(setup);
       const mcpTask = await opened(setup, record);
       const failed = await setup.change(record, { status: "failed", taskId: "task-1" });
@@ -112,7 +112,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => StoreSetup
 
   describe("an MCP task of a narration", () => {
     it("is written with the narration's state, or not at all", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const { narrations } = setup.store();
       const narrationId = `nar_${randomUUID()}`;
       await narrations.insert({ narrationId, plan: "{}", state: "planned", createdAtMs: 1 });

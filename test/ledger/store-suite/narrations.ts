@@ -1,7 +1,7 @@
 /** Tests of narrations for every store: the plan is stored once; compare and set of the state, the lease, the list. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { LEASE_MS, type StoreBench, type StoreSetup } from "./store-setup.ts";
+import { LEASE_MS, type StoreFixture, type StoreSetup } from "./store-setup.ts";
 
 const newNarration = (createdAtMs = 1) => ({
   narrationId: `nar_${randomUUID()}`,
@@ -10,10 +10,10 @@ const newNarration = (createdAtMs = 1) => ({
   createdAtMs,
 });
 
-export function narrationsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
+export function narrationsSuite(fixture: () => StoreFixture, newSetup: () => StoreSetup): void {
   describe("a narration", () => {
     it("keeps its first plan, however often it is begun", async () => {
-      const { narrations } = newDesk().store();
+      const { narrations } = newSetup().store();
       const narration = newNarration();
       const { narrationId, plan } = narration;
       expect(await narrations.read(narrationId)).toBeUndefined();
@@ -31,7 +31,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => StoreSet
     });
 
     it("changes its state only over the revision that is expected", async () => {
-      const { narrations } = newDesk().store();
+      const { narrations } = newSetup().store();
       const { narrationId, ...rest } = newNarration();
       await narrations.insert({ narrationId, ...rest });
       expect(await narrations.write(narrationId, 1, "running")).toBe(true);
@@ -41,7 +41,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => StoreSet
     });
 
     it("has one driver at a time, until that releases its lease, dies or sends no heartbeat", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const one = setup.store("one").narrations;
       const other = setup.store("other").narrations;
       const narration = newNarration();
@@ -56,33 +56,33 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => StoreSet
       expect(await one.acquireLease(claim)).toBe("other");
       await other.releaseLease(claim.narrationId);
       expect(await one.acquireLease(claim)).toBe("one");
-      bench().advance(LEASE_MS - 1000);
+      fixture().advance(LEASE_MS - 1000);
       expect(await one.acquireLease(claim)).toBe("one");
-      bench().advance(LEASE_MS - 1000);
+      fixture().advance(LEASE_MS - 1000);
       expect(await other.acquireLease(claim)).toBe("one");
-      bench().advance(2000);
+      fixture().advance(2000);
       expect((await other.read(claim.narrationId))?.leaseOwner).toBeNull();
       expect(await other.acquireLease(claim)).toBe("other");
     });
 
     it("keeps a lease from before a restart of the clock for one more duration, not forever", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const narration = newNarration();
       const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
       await setup.store("one").narrations.insert(narration);
       await setup.store("one").narrations.acquireLease(claim);
-      bench().putBack();
+      fixture().putBack();
       expect(await setup.store("other").narrations.acquireLease(claim)).toBe("one");
-      bench().advance(LEASE_MS + 1000);
+      fixture().advance(LEASE_MS + 1000);
       expect(await setup.store("other").narrations.acquireLease(claim)).toBe("other");
     });
 
     it("is listed, newest first, only for its own service", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const { narrations } = setup.store();
       const all = [newNarration(10), newNarration(30), newNarration(20)];
       for (const narration of all) await narrations.insert(narration);
-      await newDesk().store().narrations.insert(newNarration(40));
+      await newSetup().store().narrations.insert(newNarration(40));
       const [first, second, third] = all.map(({ narrationId }) => narrationId);
       const newest = async (limit: number): Promise<string[]> =>
         (await narrations.listNewest(limit)).map(({ narrationId }) => narrationId);

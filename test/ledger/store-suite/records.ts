@@ -5,14 +5,14 @@ import { toPathLookupKey, toRequestLookupKey, toTaskLookupKey } from "../../../s
 import { toRow } from "../../../src/ledger/record.ts";
 import type { RecordJsonRow } from "../../../src/ledger/store/record-rows.ts";
 import type { ListQuery } from "../../../src/ledger/store/record-search.ts";
-import { LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, type StoreSetup, savedAt } from "./store-setup.ts";
+import { LEASE_MS, MINUTE_MS, reasonOf, type StoreFixture, type StoreSetup, savedAt } from "./store-setup.ts";
 
 const idsOf = (found: readonly RecordJsonRow[]): string[] => found.map(({ recordId }) => recordId);
 
-export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
+export function recordsSuite(fixture: () => StoreFixture, newSetup: () => StoreSetup): void {
   describe("a part of a narration", () => {
     it("is in no list of requests until it is requested separately", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const shown = await setup.put(setup.record({ createdAtMs: 1 }));
       const part = await setup.put(
         setup.record({ createdAtMs: 2, isListed: false, status: "queued", files: [] }),
@@ -40,7 +40,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
 
   describe("a write", () => {
     it("takes effect only on the revision that it expects", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.put(setup.record());
       const next = await setup.change(record, { fileName: "first.mp3" });
       const late = await setup.write(record, { fileName: "late.mp3" });
@@ -49,7 +49,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     });
 
     it("to create a record is refused if it exists, and to change one if it is gone", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.put(setup.record());
       const { apiKeyId, recordId } = record;
       const anew = {
@@ -72,11 +72,11 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     });
 
     it("releases a rate slot whether it takes effect or not", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const two = { maxSubmissions: 2 };
       const first = await setup.ask(two);
       const second = await setup.ask(two);
-      bench().advance(40_000);
+      fixture().advance(40_000);
       await setup.write(first.record, {}, { sendOutcome: { sendId: first.sendId, outcome: "sent" } });
       const stale = { ...second.record, revision: 1, fileName: "stale.mp3" };
       const lost = await setup.write(
@@ -86,14 +86,14 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       );
       expect(lost.isWritten).toBe(false);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
-      bench().advance(50_000);
+      fixture().advance(50_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
-      bench().advance(11_000);
+      fixture().advance(11_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("is read as it was written", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const first = await setup.put(setup.record({ input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}' }));
       const second = await setup.put({ ...setup.record(), tomorrow: { kept: [1] } });
       expect(await setup.stored(first)).toEqual(first);
@@ -104,7 +104,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
 
   describe("leases", () => {
     it("belong to one process until released", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       const recordJson = toRow(record).recordJson;
       expect(await setup.claim(record, "a")).toEqual({ leaseOwner: "a", recordJson });
@@ -119,32 +119,32 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     });
 
     it("lapse, unless they are renewed", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       await setup.claim(record, "a");
-      bench().advance(40_000);
+      fixture().advance(40_000);
       expect(await setup.store("a").heartbeat([record.recordId])).toEqual([]);
-      bench().advance(40_000);
+      fixture().advance(40_000);
       expect((await setup.claim(record, "b")).leaseOwner).toBe("a");
-      bench().advance(21_000);
+      fixture().advance(21_000);
       expect((await setup.claim(record, "b")).leaseOwner).toBe("b");
     });
 
     it("are renewed by a write of their owner, and by no other write", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       await setup.claim(record, "a");
-      bench().advance(50_000);
+      fixture().advance(50_000);
       const next = await setup.change(record, { fileName: "a.mp3" }, undefined, "a");
-      bench().advance(50_000);
+      fixture().advance(50_000);
       expect((await setup.claim(record, "b")).leaseOwner).toBe("a");
       await setup.write(next, {}, {}, "b");
-      bench().advance(11_000);
+      fixture().advance(11_000);
       expect((await setup.claim(record, "b")).leaseOwner).toBe("b");
     });
 
     it("can be released with a write, by each process only its own", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       await setup.claim(record, "a");
       const next = await setup.change(record, {});
@@ -155,10 +155,10 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     });
 
     it("that are lost are reported, and not acquired again by a heartbeat", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const [kept, lost, released] = [setup.record(), setup.record(), setup.record()];
       for (const record of [kept, lost, released]) await setup.claim(record, "a");
-      bench().advance(LEASE_MS + 1);
+      fixture().advance(LEASE_MS + 1);
       await setup.claim(lost, "b");
       await setup.store("a").releaseLease(released.recordId);
       const ids = [kept.recordId, lost.recordId, released.recordId, "none"];
@@ -168,7 +168,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     });
 
     it("can be taken over only from the process that is known to be dead", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       await setup.claim(record, "a");
       expect((await setup.claim(record, "b", "c")).leaseOwner).toBe("a");
@@ -177,20 +177,20 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     });
 
     it("from before a restart of the clock last one more duration, not forever", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       await setup.claim(record, "a");
-      bench().putBack();
+      fixture().putBack();
       expect((await setup.claim(record, "b")).leaseOwner).toBe("a");
-      bench().advance(MINUTE_MS + 1000);
+      fixture().advance(MINUTE_MS + 1000);
       expect((await setup.claim(record, "b")).leaseOwner).toBe("b");
     });
   });
 
   describe("lists", () => {
     it("contain the newest first, by account, status and open work, of one service", async () => {
-      const setup = newDesk();
-      const neighbour = setup.neighbour();
+      const setup = newSetup();
+      const withOtherKey = setup.withOtherKey();
       const at = (ms: number) => ({
         recordId: `${setup.apiKeyId} ${ms}`,
         createdAtMs: 1_800_000_000_000 + ms,
@@ -198,9 +198,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       await setup.put(setup.record({ ...at(1), status: "failed" }));
       await setup.put(setup.record({ ...at(4), status: "succeeded", taskId: "t4" }));
       await setup.put(setup.record({ ...at(3), status: "succeeded", taskId: "t3", files: [savedAt("/a")] }));
-      await neighbour.put(neighbour.record({ ...at(2), status: "queued", taskId: "t2" }));
-      await neighbour.put(neighbour.record({ ...at(5), status: "processing", taskId: "t5" }));
-      const stranger = newDesk();
+      await withOtherKey.put(withOtherKey.record({ ...at(2), status: "queued", taskId: "t2" }));
+      await withOtherKey.put(withOtherKey.record({ ...at(5), status: "processing", taskId: "t5" }));
+      const stranger = newSetup();
       await stranger.put(stranger.record());
 
       const ids = async (query: Partial<ListQuery>): Promise<string> =>
@@ -221,7 +221,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     });
 
     it("reflect each write, with the current value", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = await setup.put(setup.record({ status: "queued", taskId: "t" }));
       const ended = await setup.change(record, { status: "failed" });
       const { apiKeyId, recordId } = record;
@@ -242,8 +242,8 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
   });
 
   it("find records by work, task and file, this account's first, and none that are deleted", async () => {
-    const setup = newDesk();
-    const neighbour = setup.neighbour();
+    const setup = newSetup();
+    const withOtherKey = setup.withOtherKey();
     const requestFingerprint = randomUUID();
     const path = `/audio/${requestFingerprint}.mp3`;
     const about = {
@@ -252,7 +252,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       taskId: "t",
       files: [savedAt(path), savedAt(path)],
     };
-    const theirs = await neighbour.put(neighbour.record({ ...about, createdAtMs: 1 }));
+    const theirs = await withOtherKey.put(withOtherKey.record({ ...about, createdAtMs: 1 }));
     const ours = await setup.put(setup.record({ ...about, createdAtMs: 2 }));
     const both = [ours.recordId, theirs.recordId];
     const store = setup.store();
@@ -263,11 +263,11 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
       both,
     );
     expect(idsOf(await store.recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(both);
-    expect(idsOf(await neighbour.store().recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(
+    expect(idsOf(await withOtherKey.store().recordSearch.findByLookupKey(toPathLookupKey(path)))).toEqual(
       [...both].reverse(),
     );
     expect(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.baseUrl, "unknown"))).toEqual([]);
-    const stranger = newDesk();
+    const stranger = newSetup();
     expect(
       await stranger.store().recordSearch.findByLookupKey(toTaskLookupKey(stranger.baseUrl, "t")),
     ).toEqual([]);
@@ -280,7 +280,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
     expect(idsOf(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.baseUrl, "t")))).toEqual([
       theirs.recordId,
     ]);
-    await neighbour.remove(theirs);
+    await withOtherKey.remove(theirs);
     expect(await store.recordSearch.findByLookupKey(toPathLookupKey(path))).toEqual([]);
     expect(idsOf(await store.recordSearch.findByLookupKey(toRequestLookupKey(requestFingerprint)))).toEqual([
       ours.recordId,
@@ -288,7 +288,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => StoreSetup)
   });
 
   it("contain records whose write is not finished", async () => {
-    const store = newDesk().store();
+    const store = newSetup().store();
     expect(store.description).not.toBe("");
     expect(Array.isArray(await store.check())).toBe(true);
   });

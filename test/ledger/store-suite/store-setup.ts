@@ -21,7 +21,7 @@ export const LAPSE_MS = 30_000;
 export const LEASE_MS = 60_000;
 
 /** One store, which a test may open for any number of processes and accounts. */
-export interface StoreBench {
+export interface StoreFixture {
   open(identity: LedgerIdentity): LedgerStore;
   /** Lets every clock advance. */
   advance(ms: number): void;
@@ -56,20 +56,20 @@ export function savedAt(path: string): SavedFile {
 
 /** The service and account of one test, so that tests can share a store. */
 export class StoreSetup {
-  readonly bench: StoreBench;
+  readonly fixture: StoreFixture;
   readonly apiKeyId: string;
   readonly baseUrl: string;
   readonly #stores = new Map<string, LedgerStore>();
 
-  constructor(bench: StoreBench, baseUrl = `https://${randomUUID()}`) {
-    this.bench = bench;
+  constructor(fixture: StoreFixture, baseUrl = `https://${randomUUID()}`) {
+    this.fixture = fixture;
     this.baseUrl = baseUrl;
     this.apiKeyId = randomUUID();
   }
 
   /** The setup of another key at the same service. */
-  neighbour(): StoreSetup {
-    return new StoreSetup(this.bench, this.baseUrl);
+  withOtherKey(): StoreSetup {
+    return new StoreSetup(this.fixture, this.baseUrl);
   }
 
   /** The store as opened by the process `processId`. */
@@ -77,7 +77,7 @@ export class StoreSetup {
     const known = this.#stores.get(processId);
     if (known !== undefined) return known;
     const { baseUrl, apiKeyId } = this;
-    const store = this.bench.open({ baseUrl, apiKeyId, processId });
+    const store = this.fixture.open({ baseUrl, apiKeyId, processId });
     this.#stores.set(processId, store);
     return store;
   }
@@ -154,7 +154,7 @@ export class StoreSetup {
   ): Promise<Sent> {
     const before = record ?? this.record();
     if (record === undefined) await this.claim(before, processId);
-    const spend = { credits, atMs: this.bench.wallMs() };
+    const spend = { credits, atMs: this.fixture.wallMs() };
     const after: RequestRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
     const sendId = changes.sendId ?? randomUUID();
     const admission = await this.store(processId).admissions.admit({
@@ -210,7 +210,7 @@ export class StoreSetup {
 
   /** Ends the task with a charge. */
   end(record: RequestRecord, credits: number): Promise<RequestRecord> {
-    const spend = credits === 0 ? null : { credits, atMs: this.bench.wallMs() };
+    const spend = credits === 0 ? null : { credits, atMs: this.fixture.wallMs() };
     return this.change(record, { status: credits === 0 ? "failed" : "succeeded", spend });
   }
 }

@@ -8,36 +8,36 @@ import {
   LEASE_MS,
   MINUTE_MS,
   reasonOf,
-  type StoreBench,
+  type StoreFixture,
   type StoreSetup,
   waitOf,
 } from "./store-setup.ts";
 
-export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSetup): void {
+export function submissionsSuite(fixture: () => StoreFixture, newSetup: () => StoreSetup): void {
   describe("the rate of submissions", () => {
     it("slides: each rate slot is free one window after its answer", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const two = { maxSubmissions: 2 };
       await setup.create("accepted", two);
-      bench().advance(20_000);
+      fixture().advance(20_000);
       const slow = await setup.ask(two);
-      bench().advance(10_000);
+      fixture().advance(10_000);
       await setup.store().admissions.recordSendOutcome({ sendId: slow.sendId, outcome: "sent" });
       const refused = await setup.ask(two);
       expect(reasonOf(refused)).toBe("rate");
       // The first rate slot is 30 s old.
       expect(waitOf(refused)).toBeGreaterThan(29_000);
       expect(waitOf(refused)).toBeLessThanOrEqual(30_000);
-      bench().advance(30_001);
+      fixture().advance(30_001);
       expect(reasonOf(await setup.ask(two))).toBe("admitted");
       expect(reasonOf(await setup.ask(two))).toBe("rate");
       // The second one was answered 30 s after the first.
-      bench().advance(29_999);
+      fixture().advance(29_999);
       expect(reasonOf(await setup.ask(two))).toBe("admitted");
     });
 
     it("counts refused and unresolved sends, and releases unsent ones", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("refused", { maxSubmissions: 2 });
       await setup.create("unsent", { maxSubmissions: 2 });
       await setup.create("unresolved", { maxSubmissions: 2 });
@@ -45,7 +45,7 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
     });
 
     it("does not release an answered send", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const { sendId } = await setup.ask({ maxSubmissions: 1 });
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "unsent" });
@@ -55,57 +55,57 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
     });
 
     it("counts the end of a send once, from its first report", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const { sendId } = await setup.ask({ maxSubmissions: 1 });
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
-      bench().advance(50_000);
+      fixture().advance(50_000);
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "sent" });
-      bench().advance(11_000);
+      fixture().advance(11_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("keeps a pending rate slot while its process lives, and one window longer", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const processId = randomUUID();
       await setup.ask({ maxSubmissions: 1 }, { processId });
       for (let beat = 0; beat < 4; beat += 1) {
-        bench().advance(50_000);
+        fixture().advance(50_000);
         await setup.store(processId).heartbeat([]);
       }
-      bench().advance(59_000);
+      fixture().advance(59_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
-      bench().advance(2_000);
+      fixture().advance(2_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("does not keep an answered rate slot longer because its process lives", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("refused", { maxSubmissions: 1 });
-      bench().advance(40_000);
+      fixture().advance(40_000);
       await setup.store().heartbeat([]);
-      bench().advance(21_000);
+      fixture().advance(21_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("from before a restart of the clock counts one more window, not forever", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("refused", { maxSubmissions: 1 });
-      bench().putBack();
+      fixture().putBack();
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
-      bench().advance(30_000);
+      fixture().advance(30_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
-      bench().advance(31_000);
+      fixture().advance(31_000);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("is separate for each account", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.create("refused", { maxSubmissions: 1 });
-      expect(reasonOf(await setup.neighbour().ask({ maxSubmissions: 1 }))).toBe("admitted");
+      expect(reasonOf(await setup.withOtherKey().ask({ maxSubmissions: 1 }))).toBe("admitted");
     });
 
     it("is never exceeded by simultaneous requests", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, at) =>
           setup.ask({ maxSubmissions: 6 }, { processId: `holder ${at % 3}` }),
@@ -117,7 +117,7 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
 
   describe("an admission", () => {
     it("is refused if the record has changed, is gone, or has another lease owner", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       await setup.claim(record);
       const renamed = await setup.change(record, { fileName: "a.mp3" });
@@ -129,7 +129,7 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
         recordJson: undefined,
         isLeaseLost: false,
       });
-      bench().advance(LEASE_MS + 1);
+      fixture().advance(LEASE_MS + 1);
       await setup.claim(renamed, "another");
       const late = await setup.ask({}, { record: renamed });
       expect(late.admission).toEqual({ kind: "conflict", recordJson, isLeaseLost: true });
@@ -138,16 +138,16 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
     });
 
     it("stores the record, and keeps its lease", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const { record } = await setup.ask();
       expect(await setup.stored(record)).toEqual(record);
       expect(record.status).toBe("unresolved");
-      bench().advance(LEASE_MS - 1000);
+      fixture().advance(LEASE_MS - 1000);
       expect((await setup.claim(record, "another")).leaseOwner).toBe("holder");
     });
 
     it("that is refused changes nothing", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       await setup.claim(record);
       expect(reasonOf(await setup.ask({ maxSubmissions: 1, maxConcurrentTasks: 1 }))).toBe("admitted");
@@ -157,7 +157,7 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
     });
 
     it("whose answer was lost takes no second rate slot when it is repeated", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const record = setup.record();
       await setup.claim(record);
       const sendId = randomUUID();
@@ -171,7 +171,7 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
     });
 
     it("repeated in a newer revision keeps its slot", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       const sendId = randomUUID();
       const first = await setup.ask({ sendId, maxSubmissions: 1 });
       const again = await setup.ask({ sendId, maxSubmissions: 1 }, { record: first.record });
@@ -183,31 +183,31 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
 
   describe("pauses", () => {
     it("apply to every process of the account, the longest one counting", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.store("a").admissions.startCooldown(50_000);
       await setup.store("b").admissions.startCooldown(10_000);
       const held = await setup.ask();
       expect(reasonOf(held)).toBe("cooldown");
       expect(waitOf(held)).toBeGreaterThan(49_000);
-      expect(reasonOf(await setup.neighbour().ask())).toBe("admitted");
-      bench().advance(49_000);
+      expect(reasonOf(await setup.withOtherKey().ask())).toBe("admitted");
+      fixture().advance(49_000);
       expect(reasonOf(await setup.ask())).toBe("cooldown");
-      bench().advance(2_000);
+      fixture().advance(2_000);
       expect(reasonOf(await setup.ask())).toBe("admitted");
     });
 
     it("from before a restart of the clock apply once more, not forever", async () => {
-      const setup = newDesk();
+      const setup = newSetup();
       await setup.store().admissions.startCooldown(50_000);
-      bench().putBack();
+      fixture().putBack();
       expect(reasonOf(await setup.ask())).toBe("cooldown");
-      bench().advance(51_000);
+      fixture().advance(51_000);
       expect(reasonOf(await setup.ask())).toBe("admitted");
     });
   });
 
   it("is checked in one order: record, budget, pause, rate, concurrency slots", async () => {
-    const setup = newDesk();
+    const setup = newSetup();
     const budget = { credits: 150, windowMs: 24 * 60 * MINUTE_MS };
     const most = { budget, maxSubmissions: 1, maxConcurrentTasks: 1 };
     await setup.create("accepted", most);
@@ -217,10 +217,10 @@ export function submissionsSuite(bench: () => StoreBench, newDesk: () => StoreSe
     expect(reasonOf(await setup.ask(most, { record: { ...record, revision: 7 } }))).toBe("conflict");
     expect(reasonOf(await setup.ask(most, { record }))).toBe("over_budget");
     expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("cooldown");
-    bench().advance(11_000);
+    fixture().advance(11_000);
     expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("rate");
-    bench().advance(MINUTE_MS - LAPSE_MS);
-    bench().advance(LAPSE_MS);
+    fixture().advance(MINUTE_MS - LAPSE_MS);
+    fixture().advance(LAPSE_MS);
     expect(reasonOf(await setup.ask({ ...most, budget: null }, { record }))).toBe("concurrency");
   });
 }

@@ -109,8 +109,8 @@ describe("text that is not spoken", () => {
 
   it("may be everything, and the rest may be too long: both are refused", () => {
     expect(() => planOf(filmOf("[Music]", "♪ la ♪"))).toThrow(/nothing to speak/);
-    const quarrel = "ANNA: No.\nBEN: Yes.\n".repeat(11_000);
-    expect(() => planOf(filmOf(quarrel), { ANNA: "sophie_en_zh", BEN: "kian_en_zh" })).toThrow(
+    const dialogue = "ANNA: No.\nBEN: Yes.\n".repeat(11_000);
+    expect(() => planOf(filmOf(dialogue), { ANNA: "sophie_en_zh", BEN: "kian_en_zh" })).toThrow(
       /come to 22000 parts, and a narration has at most 20000/,
     );
     expect(() => planOf(filmOf("Half \ud800 of it."))).toThrow(/not well-formed/);

@@ -35,7 +35,7 @@ export class Assistant {
     this.#era = era;
   }
 
-  async greet(): Promise<void> {
+  async initialize(): Promise<void> {
     const era = this.#era;
     const isModern = era === "2026-07-28";
     const { result } = isModern
@@ -129,11 +129,11 @@ export class ConversationSetup {
   /** Another client: a separate process with the same folders. */
   async enter(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
     const all = this.workplace.env(this.#address, { ...FAST, ...this.#env, ...env });
-    const server = await RawServer.start(all, { isGreeted: false });
+    const server = await RawServer.start(all, { isInitialized: false });
     const assistant = new Assistant(server, this.#era);
     this.#assistants.push(assistant);
     this.#closers.push(async () => void (await server.end()));
-    await assistant.greet();
+    await assistant.initialize();
     return assistant;
   }
 

@@ -24,13 +24,13 @@ And everybody in the village who is old enough to walk waits for it on the bridg
 Listen.
 `;
 /** The paying call lasts until the file exists, also on a busy machine. */
-const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
+const LONG_TIMEOUT_MS = { AUDIO_TIME_SCALE: "0.1" };
 
 describeConversations("A text that is too long for one request", [
   {
     when: "2,100 characters: the instructions name the tool, which states the price first, and the call that pays it",
     fewestCalls: 2,
-    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: UNHURRIED }),
+    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
     play: async (setup) => {
       const assistant = await setup.enter();
       expect(assistant.instructions).toMatch(
@@ -44,7 +44,7 @@ describeConversations("A text that is too long for one request", [
   {
     when: "subtitles of a film: the wrong tool names the right one, what is late is reported with its remedy, and one part is paid again",
     fewestCalls: 4,
-    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: UNHURRIED }),
+    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
     play: async (setup) => {
       const assistant = await setup.enter();
       const wrong = await assistant.call("generate_audio", { prompt: FILM });
@@ -63,7 +63,7 @@ describeConversations("A text that is too long for one request", [
   {
     when: "chapters 2 to 3 of a book, please: the plan names the chapters, and the choice is priced before it is paid",
     fewestCalls: 3,
-    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: UNHURRIED }),
+    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
     play: async (setup) => {
       const assistant = await setup.enter();
       const whole = await assistant.call("narrate", { text: BOOK });
