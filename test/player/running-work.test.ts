@@ -77,9 +77,9 @@ describeWithBrowser("the player", () => {
   it.concurrent("shows the parts of a narration, and stops it", async (test) => {
     const paragraph =
       "It rained in the harbour, and nobody minded, for the ferry was late in any case. ".repeat(24);
-    // The limits make 60 parts last half a minute, so even a busy machine presses the button in time.
+    // The limits make 40 parts last 20 s, so even a busy machine presses the button in time.
     const chapter = (_: unknown, index: number) => `# Part ${index + 1}\n\n${paragraph}`;
-    const text = `${randomUUID()}\n\n${Array.from({ length: 60 }, chapter).join("\n\n")}`;
+    const text = `${randomUUID()}\n\n${Array.from({ length: 40 }, chapter).join("\n\n")}`;
     const begun = await stage.server.call("narrate", { text, max_credits: 15_000, wait_seconds: 0 });
     expect(begun.structuredContent).toMatchObject({ status: "running" });
     const { player, result } = await stage.chat(test);
