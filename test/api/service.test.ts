@@ -18,7 +18,7 @@ import {
 
 afterEach(closeAll);
 
-async function serviceThat(handler: Handler, prefix = ""): Promise<ServiceClient> {
+async function createService(handler: Handler, prefix = ""): Promise<ServiceClient> {
   const { url } = await httpServer(handler);
   return clientOf(`${url}${prefix}`);
 }
@@ -27,12 +27,12 @@ const answering = (
   status: number,
   body: unknown,
   headers: Record<string, string> = {},
-): Promise<ServiceClient> => serviceThat((_request, response) => answer(response, status, body, headers));
+): Promise<ServiceClient> => createService((_request, response) => answer(response, status, body, headers));
 
 describe("create", () => {
   it("sends the given bytes, the key and the bearer header, and requests no encoding", async () => {
     const seen: unknown[] = [];
-    const service = await serviceThat((request, response, body) => {
+    const service = await createService((request, response, body) => {
       const { authorization, "accept-encoding": encoding, "content-type": type } = request.headers;
       seen.push(request.method, request.url, authorization, encoding, type);
       seen.push(request.headers["idempotency-key"], body);
@@ -62,7 +62,7 @@ describe("create", () => {
 
   it("refuses a body over 32 KiB and a malformed key without sending anything", async () => {
     let requests = 0;
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       requests += 1;
       answer(response, 202, task());
     });
@@ -194,7 +194,7 @@ describe("create", () => {
   });
 
   it("refuses a compressed answer", async () => {
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       response.writeHead(202, { "content-encoding": "gzip" });
       response.end(gzipSync(JSON.stringify(task())));
     });
@@ -205,7 +205,7 @@ describe("create", () => {
 
   it("stops reading a JSON body at 1 MiB", async () => {
     let sentBytes = 0;
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       const piece = Buffer.alloc(64 * 1024, 0x20);
       const more = (): void => {
         if (response.destroyed || sentBytes > 64 * 1024 * 1024) return;
@@ -250,7 +250,7 @@ describe("query", () => {
     "sends nothing for the id %j",
     async (id) => {
       let requests = 0;
-      const service = await serviceThat((_request, response) => {
+      const service = await createService((_request, response) => {
         requests += 1;
         answer(response, 200, task());
       });
@@ -281,7 +281,7 @@ describe("content", () => {
 
   it("requests the whole without a Range and the rest with one", async () => {
     const ranges: unknown[] = [];
-    const service = await serviceThat((request, response) => {
+    const service = await createService((request, response) => {
       ranges.push(request.headers.range, request.headers.authorization);
       if (request.headers.range === undefined) {
         response
@@ -301,7 +301,7 @@ describe("content", () => {
   });
 
   it("says that a 200 to a Range begins at 0", async () => {
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       response
         .writeHead(200, { "content-type": "application/octet-stream", "content-length": "3" })
         .end("abc");
@@ -320,7 +320,7 @@ describe("content", () => {
     ["items 4-8/10", "another unit"],
     ["", "nothing"],
   ])("does not continue with a Content-Range of %j: %s", async (range) => {
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       response.writeHead(206, {
         ...AUDIO,
         ...(range === "" ? {} : { "content-range": range }),
@@ -334,7 +334,7 @@ describe("content", () => {
   });
 
   it("does not say where the audio ends when a range does not", async () => {
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       response
         .writeHead(206, { ...AUDIO, "content-range": "bytes 4-8/*", "content-length": "5" })
         .end("45678");
@@ -345,7 +345,7 @@ describe("content", () => {
   });
 
   it("drops surplus bytes of a chunked range", async () => {
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       response.writeHead(206, { ...AUDIO, "content-range": "bytes 4-9/20" });
       response.write("456789");
       setTimeout(() => response.end("surplus"), 20);
@@ -366,7 +366,7 @@ describe("content", () => {
     ["bytes */*", null],
     ["", null],
   ])("returns the size that a 416 states: %j", async (range, totalBytes) => {
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       response.writeHead(416, range === "" ? {} : { "content-range": range }).end();
     });
     const failure = await failureOf(service.openContent("task-1", 4, never()));
@@ -394,7 +394,7 @@ describe("content", () => {
     ["an encoding twice", { ...AUDIO, "content-encoding": ["gzip", "gzip"] }],
     ["an encoding hidden behind identity", { ...AUDIO, "content-encoding": ["identity", "br"] }],
   ])("does not accept a 200 or a 206 with %s as audio", async (_what, headers) => {
-    const service = await serviceThat((request, response) => {
+    const service = await createService((request, response) => {
       const range = request.headers.range === undefined ? {} : { "content-range": "bytes 4-11/12" };
       response.writeHead("content-range" in range ? 206 : 200, { ...headers, ...range }).end("whatever");
     });
@@ -412,7 +412,7 @@ describe("content", () => {
     "audio/vnd.wave",
     "audio/L16;rate=8000",
   ])("accepts %s as audio", async (type) => {
-    const service = await serviceThat((_request, response) => {
+    const service = await createService((_request, response) => {
       response.writeHead(200, { "content-type": type, "content-encoding": "identity" }).end("abc");
     });
     expect(await bytesOf((await service.openContent("task-1", 0, never())).body)).toBe("abc");
@@ -438,7 +438,7 @@ describe("content", () => {
       "/d/content": { "transfer-encoding": "identity" },
       "/e/content": { "transfer-encoding": "chunked, identity" },
     };
-    const service = await serviceThat((request, response) => {
+    const service = await createService((request, response) => {
       const path = request.url?.slice("/api/v1/audio/generations".length) ?? "";
       // Node's server would correct these, so raw sockets send them.
       const [[name, value] = []] = Object.entries(kinds[path] ?? {});
@@ -466,7 +466,7 @@ describe("content", () => {
   it.each(["gzip", "gzip, chunked", "xchunked"])(
     "refuses audio in the transfer coding %s",
     async (coding) => {
-      const service = await serviceThat((request) => {
+      const service = await createService((request) => {
         const type = "content-type: application/octet-stream";
         const head = `HTTP/1.1 200 OK\r\n${type}\r\ntransfer-encoding: ${coding}\r\n\r\n`;
         request.socket.end(`${head}1\r\nx\r\n0\r\n\r\n`);

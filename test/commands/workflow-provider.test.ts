@@ -10,14 +10,14 @@ const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY:
 
 /** A stand-in for a workflow. The tests only check its identity and that it is closed. */
 function workflow(onClose: () => void): Workflow {
-  const unasked = (): never => {
+  const failIfCalled = (): never => {
     throw new Error("not asked for");
   };
   const requests = { ...UNUSED_REQUESTS };
-  return { requests, narrations: unasked, close: async () => onClose() };
+  return { requests, narrations: failIfCalled, close: async () => onClose() };
 }
 
-function lazyThat(compose: Compose): WorkflowProvider {
+function createProvider(compose: Compose): WorkflowProvider {
   const provider = new WorkflowProvider(config, false, compose);
   provider.log = createLog("silent", (text) => text);
   return provider;
@@ -26,7 +26,7 @@ function lazyThat(compose: Compose): WorkflowProvider {
 it("calls that get the same failed start share one new start", async () => {
   let starts = 0;
   let closed = 0;
-  const provider = lazyThat(async () => {
+  const provider = createProvider(async () => {
     starts += 1;
     const isFirst = starts === 1;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -46,7 +46,7 @@ it("calls that get the same failed start share one new start", async () => {
 
 it("a failed start is reported to every waiting call, and the next call tries again", async () => {
   let starts = 0;
-  const provider = lazyThat(async () => {
+  const provider = createProvider(async () => {
     starts += 1;
     if (starts === 1) throw new Error("the store is away");
     return workflow(() => undefined);

@@ -32,7 +32,7 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 export class CrashSetup {
   readonly service: CountingService;
   readonly workplace: Workplace;
-  readonly #drivers: ToolClient[] = [];
+  readonly #clients: ToolClient[] = [];
   readonly #more: Record<string, string>;
   #ledgerController: LedgerController | undefined;
 
@@ -50,7 +50,7 @@ export class CrashSetup {
   /** Starts another process with the same ledger and folder. */
   async start(more: Record<string, string> = {}): Promise<ToolClient> {
     const client = await startToolClient(this.workplace.env(this.service, { ...this.#more, ...more }));
-    this.#drivers.push(client);
+    this.#clients.push(client);
     return client;
   }
 
@@ -123,7 +123,7 @@ export class CrashSetup {
 
   async close(): Promise<void> {
     await this.#ledgerController?.close();
-    await Promise.all(this.#drivers.map((client) => client.close()));
+    await Promise.all(this.#clients.map((client) => client.close()));
     await this.service.stop();
     await this.workplace.remove();
   }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { preload } from "../platforms/run-bin.ts";
 import { waitForExit } from "../support/processes.ts";
-import { BIN, driveCommand, FAST, NODE, taskOf } from "../support/workplace.ts";
+import { BIN, FAST, NODE, startCommandClient, taskOf } from "../support/workplace.ts";
 import { CrashSetup } from "./crash-setup.ts";
 
 const FIRST = { prompt: "The first bridge", file_name: "bridge" };
@@ -80,7 +80,7 @@ describe("a process killed while it replaces a file", () => {
     }
     await before.close();
 
-    const killTarget = await driveCommand({
+    const killTarget = await startCommandClient({
       command: NODE,
       args: [...preload("fs-faults"), ...preload("kill-at"), BIN],
       env: setup.workplace.env(setup.service, {

@@ -11,8 +11,8 @@ import { narrationOf, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
   createWorkplace,
-  driveCommand,
   FAST,
+  startCommandClient,
   type ToolClient,
   taskOf,
   type Workplace,
@@ -52,7 +52,7 @@ let client: ToolClient;
 let older: ToolClient;
 
 const start = (src: string): Promise<ToolClient> =>
-  driveCommand({
+  startCommandClient({
     command: process.execPath,
     args: [join(src, "main.ts")],
     env: workplace.env(service, FAST),

@@ -9,8 +9,8 @@ let workplace: Workplace;
 let client: ToolClient;
 
 setUpEach(
-  (stage) => {
-    ({ service, workplace, client } = stage);
+  (setup) => {
+    ({ service, workplace, client } = setup);
     return () => client;
   },
   { processingMs: 6000 },

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { cachedNode, cachedTool } from "../../scripts/cached-packages.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
-import { createWorkplace, driveCommand, taskOf, type Workplace } from "../support/workplace.ts";
+import { createWorkplace, startCommandClient, taskOf, type Workplace } from "../support/workplace.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "bundle");
 
@@ -58,7 +58,7 @@ describe("the bundle", () => {
         };
         return [name, Object.entries(given).find(([placeholder]) => placeholder === value)?.[1] ?? value];
       });
-      const client = await driveCommand(
+      const client = await startCommandClient(
         {
           command: cachedNode(major),
           args: args.map((arg) => arg.replace(/^\$\{__dirname\}/, unpacked)),

@@ -10,8 +10,8 @@ const TEXT = "It was a bright cold day in April, and the clocks were striking th
 let service: CountingService;
 let client: ToolClient;
 
-setUpEach((stage) => {
-  ({ service, client } = stage);
+setUpEach((setup) => {
+  ({ service, client } = setup);
   return () => client;
 });
 

@@ -6,8 +6,8 @@ import { type ToolClient, taskOf, textOf } from "../support/workplace.ts";
 
 let service: CountingService;
 let client: ToolClient;
-setUpEach((stage) => {
-  ({ service, client } = stage);
+setUpEach((setup) => {
+  ({ service, client } = setup);
   return () => client;
 });
 beforeEach(() => {

@@ -12,7 +12,7 @@ import { z } from "zod";
 import { fillIn, isPlaceholder } from "../../scripts/publication.ts";
 import { filesOutOfStep, readJson, readPublication, readPublisher } from "../../scripts/publication-files.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
-import { createWorkplace, driveCommand, NODE, startToolClient } from "../support/workplace.ts";
+import { createWorkplace, NODE, startCommandClient, startToolClient } from "../support/workplace.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -289,7 +289,7 @@ describe("the npm package", () => {
     }).stdout.trim();
     const bin = new URL(entry).pathname;
     expect(existsSync(bin)).toBe(true);
-    const client = await driveCommand({ command: NODE, args: [bin], env: place.env(null) }, "v1");
+    const client = await startCommandClient({ command: NODE, args: [bin], env: place.env(null) }, "v1");
     expect(await client.tools()).toHaveLength(TOOLS.length);
     await client.close();
     await place.remove();

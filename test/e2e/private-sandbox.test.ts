@@ -3,9 +3,9 @@ import { afterEach, expect, it } from "vitest";
 import {
   BIN,
   createWorkplace,
-  driveCommand,
   errorOf,
   NODE,
+  startCommandClient,
   type ToolClient,
   textOf,
   type Workplace,
@@ -29,7 +29,7 @@ afterEach(async () => {
 async function start(env: Record<string, string> = {}, args = ["--sandbox"]): Promise<ToolClient> {
   const place = await createWorkplace();
   places.push(place);
-  const client = await driveCommand({ command: NODE, args: [BIN, ...args], env: place.env(null, env) });
+  const client = await startCommandClient({ command: NODE, args: [BIN, ...args], env: place.env(null, env) });
   open.push(client);
   return client;
 }

@@ -10,7 +10,14 @@ import { z } from "zod";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
 import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, driveCommand, FAST, NODE, taskOf, type Workplace } from "../support/workplace.ts";
+import {
+  createWorkplace,
+  FAST,
+  NODE,
+  startCommandClient,
+  taskOf,
+  type Workplace,
+} from "../support/workplace.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -103,7 +110,7 @@ const CLIENTS: ReadonlyArray<[string, () => Promise<Entry> | Entry]> = [
 describe("the block for", () => {
   it.each(CLIENTS)("%s starts a server that saves audio", async (name, read) => {
     const { command, args, env } = await read();
-    const toolClient = await driveCommand({ command, args, env: { ...surroundings(), ...env } });
+    const toolClient = await startCommandClient({ command, args, env: { ...surroundings(), ...env } });
     expect(await toolClient.tools()).toHaveLength(TOOLS.length);
     const task = taskOf(await toolClient.call("generate_audio", { prompt: `As ${name} would ask` }));
     expect(existsSync(task.audio?.path ?? "")).toBe(true);
@@ -112,7 +119,11 @@ describe("the block for", () => {
 
   it.each(CLIENTS)("%s works with --sandbox after the path and without env", async (_name, read) => {
     const { command, args } = await read();
-    const toolClient = await driveCommand({ command, args: [...args, "--sandbox"], env: surroundings() });
+    const toolClient = await startCommandClient({
+      command,
+      args: [...args, "--sandbox"],
+      env: surroundings(),
+    });
     expect(
       taskOf(await toolClient.call("generate_audio", { prompt: "Hi", wait_seconds: 0 })).task_id,
     ).not.toBeNull();

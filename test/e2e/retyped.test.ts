@@ -6,8 +6,8 @@ import { type ToolClient, type ToolOutcome, taskOf, textOf } from "../support/wo
 
 let service: CountingService;
 let client: ToolClient;
-setUpEach((stage) => {
-  ({ service, client } = stage);
+setUpEach((setup) => {
+  ({ service, client } = setup);
   return () => client;
 });
 beforeEach(() => {

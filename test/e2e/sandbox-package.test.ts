@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type LoopbackRegistry, startRegistry } from "../support/loopback-registry.ts";
-import { createWorkplace, driveCommand, NODE } from "../support/workplace.ts";
+import { createWorkplace, NODE, startCommandClient } from "../support/workplace.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -37,7 +37,7 @@ it("npx -y audio-generation-mcp-sandbox makes a file, without an account", async
   const place = await createWorkplace();
   const { AUDIO_BASE_URL: _, AUDIO_API_KEY: __, ...settings } = place.env(null);
   const command = npx("audio-generation-mcp-sandbox", settings);
-  const client = await driveCommand(command, "v1");
+  const client = await startCommandClient(command, "v1");
   const answer = await client.call("generate_audio", { prompt: "Heard without an account." });
   expect(JSON.stringify(answer)).toMatch(/Saved .*\.mp3/);
   await client.close();
@@ -47,7 +47,7 @@ it("npx -y audio-generation-mcp-sandbox makes a file, without an account", async
 it("npx -y audio-generation-mcp --sandbox names the package that brings the missing parts", async () => {
   const place = await createWorkplace();
   const command = npx("audio-generation-mcp --sandbox", place.env(null));
-  const client = await driveCommand(command, "v1");
+  const client = await startCommandClient(command, "v1");
   const answer = await client.call("generate_audio", { prompt: "Heard by nobody." });
   expect(JSON.stringify(answer)).toMatch(
     /Settings, Developer, Edit Config.*npx -y audio-generation-mcp-sandbox/,

@@ -18,8 +18,8 @@ let service: CountingService;
 let workplace: Workplace;
 let client: ToolClient;
 
-setUpEach((stage) => {
-  ({ service, workplace, client } = stage);
+setUpEach((setup) => {
+  ({ service, workplace, client } = setup);
   return () => client;
 });
 

@@ -10,7 +10,7 @@ import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault
 import type { RawServer, StartOptions } from "../faults/raw-server.ts";
 import { killHard } from "../support/processes.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { BIN, driveCommand, NODE, taskOf } from "../support/workplace.ts";
+import { BIN, NODE, startCommandClient, taskOf } from "../support/workplace.ts";
 import { preload, works } from "./run-bin.ts";
 
 closeAfterEach();
@@ -84,7 +84,7 @@ describe("on Linux under another host name", () => {
     const saved = { prompt: "Saved before", file_name: "before" };
     expect(taskOf(await setup.server.call("generate_audio", saved)).replayed).toBe(false);
     await setup.server.end();
-    const client = await driveCommand({
+    const client = await startCommandClient({
       command: "unshare",
       args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
       env: setup.workplace.env(setup.service),
@@ -100,7 +100,7 @@ describe("on Linux under another host name", () => {
     async () => {
       const setup = await openFaultSetup();
       await killInDownload(setup, setup.server);
-      const client = await driveCommand({
+      const client = await startCommandClient({
         command: "unshare",
         args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
         env: setup.workplace.env(setup.service, { AUDIO_TIME_SCALE: "0.001" }),

@@ -6,7 +6,15 @@ import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
-import { BIN, driveCommand, errorOf, NODE, type ToolClient, taskOf, textOf } from "../support/workplace.ts";
+import {
+  BIN,
+  errorOf,
+  NODE,
+  startCommandClient,
+  type ToolClient,
+  taskOf,
+  textOf,
+} from "../support/workplace.ts";
 import { doctor, preload, works } from "./run-bin.ts";
 
 closeAfterEach();
@@ -23,7 +31,7 @@ const permission = (root: string, writable: readonly string[]): string[] => [
 ];
 
 const start = ({ workplace, service }: FaultSetup, nodeArgs: readonly string[]): Promise<ToolClient> =>
-  driveCommand({ command: NODE, args: [...nodeArgs, BIN], env: workplace.env(service) });
+  startCommandClient({ command: NODE, args: [...nodeArgs, BIN], env: workplace.env(service) });
 
 describe("under node --permission", () => {
   it("generates, saves, repeats and reads, whether or not flushing is forbidden there", async () => {

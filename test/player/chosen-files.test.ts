@@ -9,7 +9,7 @@ import { expect, it, type TestContext } from "vitest";
 import { z } from "zod";
 import { type Answerer, type Chat, describeWithBrowser } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
-import { playerStage } from "./player-setup.ts";
+import { openPlayerSetup } from "./player-setup.ts";
 import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
 
 const pathOf = (made: CallToolResult): string =>
@@ -24,8 +24,8 @@ function gate(): { readonly held: Promise<void>; open(): void } {
 }
 
 describeWithBrowser("the player", () => {
-  const stage = playerStage();
-  const chat = (test: TestContext, answer: Answerer): Promise<Chat> => stage.chat(test, { answer });
+  const setup = openPlayerSetup();
+  const chat = (test: TestContext, answer: Answerer): Promise<Chat> => setup.chat(test, { answer });
 
   const calls = ({ asked }: Chat): number => asked.filter(({ method }) => method === "tools/call").length;
 
@@ -159,9 +159,9 @@ describeWithBrowser("the player", () => {
   });
 
   it.concurrent("says that a file is gone, and offers to have it fetched", async (test) => {
-    const made = await stage.server.call("generate_audio", { prompt: "To be removed by its owner." });
+    const made = await setup.server.call("generate_audio", { prompt: "To be removed by its owner." });
     unlinkSync(pathOf(made));
-    const opened = await chat(test, stage.server.answer);
+    const opened = await chat(test, setup.server.answer);
     await opened.result(made);
     await said(opened.player)
       .getByText(/^The file was moved, deleted or changed\.$/)
@@ -176,13 +176,13 @@ describeWithBrowser("the player", () => {
   it.concurrent("does not list a request as a take because its text begins alike", async (test) => {
     const beginning =
       "In a calm, warm voice, slowly, as if reading to a child at bedtime, please read this: ";
-    const first = await stage.server.call("generate_audio", { prompt: `${beginning}The wolf.` });
-    await stage.server.call("generate_audio", { prompt: `${beginning}The wolf.`, take: 2 });
-    await stage.server.call("generate_audio", {
+    const first = await setup.server.call("generate_audio", { prompt: `${beginning}The wolf.` });
+    await setup.server.call("generate_audio", { prompt: `${beginning}The wolf.`, take: 2 });
+    await setup.server.call("generate_audio", {
       prompt: `${beginning}An invoice of the tax office.`,
       take: 3,
     });
-    const opened = await chat(test, stage.server.answer);
+    const opened = await chat(test, setup.server.answer);
     await opened.result(first);
     const takes = opened.player.getByRole("group", { name: "Takes" }).getByRole("button");
     await takes.first().waitFor();

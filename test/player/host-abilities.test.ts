@@ -3,7 +3,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { type Chat, type ChatSettings, describeWithBrowser, InvalidMessageReply } from "./chat-host.ts";
 import { PATH, saved, serving, tone } from "./made-up-sound.ts";
-import { playerStage } from "./player-setup.ts";
+import { openPlayerSetup } from "./player-setup.ts";
 import { isRead, playButton, said } from "./player-view.ts";
 
 const asked = (chat: Chat, method: string): unknown[] => chat.asked.filter((one) => one.method === method);
@@ -11,11 +11,11 @@ const asked = (chat: Chat, method: string): unknown[] => chat.asked.filter((one)
 const WITHOUT_TOOLS: ChatSettings["capabilities"] = { serverResources: {}, message: { text: {} } };
 
 describeWithBrowser("a host", () => {
-  const stage = playerStage();
+  const setup = openPlayerSetup();
   const sound = tone(4);
 
   it.concurrent("without server tools: a running task is not queried", async (test) => {
-    const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
+    const chat = await setup.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
     const structuredContent = { task_id: "aud_1", status: "processing", message: "Being made." };
     await chat.result({ content: [], structuredContent });
     await said(chat.player)
@@ -25,7 +25,7 @@ describeWithBrowser("a host", () => {
   });
 
   it.concurrent("without server tools: a text that names a task is shown unchanged", async (test) => {
-    const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
+    const chat = await setup.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
     await chat.result({
       content: [{ type: "text", text: `Saved ${PATH} task_id aud_1\nNext: Tell the user.` }],
     });
@@ -36,7 +36,7 @@ describeWithBrowser("a host", () => {
   it.concurrent("without server tools: a narration shows its table, and cannot be stopped here", async (test) => {
     const id = `nar_${"2".repeat(32)}`;
     let looks = 0;
-    const chat = await stage.chat(test, {
+    const chat = await setup.chat(test, {
       capabilities: WITHOUT_TOOLS,
       answer: async () => {
         looks += 1;
@@ -65,7 +65,7 @@ describeWithBrowser("a host", () => {
   });
 
   it.concurrent("without server tools: missing audio is requested by a message", async (test) => {
-    const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: async () => ({}) });
+    const chat = await setup.chat(test, { capabilities: WITHOUT_TOOLS, answer: async () => ({}) });
     await chat.result(saved(sound.length, 4, { audio: null }));
     await chat.player.getByRole("button", { name: "Fetch the file" }).click();
     await said(chat.player).getByText("Asked in the chat.").waitFor();
@@ -75,7 +75,7 @@ describeWithBrowser("a host", () => {
 
   it.concurrent("without server tools and messages: no unavailable action is offered", async (test) => {
     const capabilities = { serverResources: {} };
-    const chat = await stage.chat(test, { capabilities, answer: serving(sound) });
+    const chat = await setup.chat(test, { capabilities, answer: serving(sound) });
     await chat.result(saved(sound.length, 4, { audio: null, message: "Its file is elsewhere." }));
     await said(chat.player).getByText("Its file is elsewhere.").waitFor();
     expect(await chat.player.getByRole("button").filter({ visible: true }).count()).toBe(0);
@@ -88,7 +88,7 @@ describeWithBrowser("a host", () => {
   });
 
   it.concurrent("without server resources: no file is read, and the path is shown", async (test) => {
-    const chat = await stage.chat(test, {
+    const chat = await setup.chat(test, {
       capabilities: { serverTools: {} },
       answer: async () => {
         throw new InvalidMessageReply(-32601, "Method not found");

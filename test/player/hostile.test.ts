@@ -3,7 +3,7 @@ import { expect, it, type TestContext } from "vitest";
 import { z } from "zod";
 import { type Chat, type ChatSettings, describeWithBrowser, InvalidMessageReply } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
-import { playerStage } from "./player-setup.ts";
+import { openPlayerSetup } from "./player-setup.ts";
 import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -14,13 +14,13 @@ const SECONDS = 20;
 const FEW_HERTZ = 8000;
 
 describeWithBrowser("a host", () => {
-  const stage = playerStage();
+  const setup = openPlayerSetup();
   const sound = tone(SECONDS, FEW_HERTZ);
   /** Played in segments. */
   const long = tone(200, FEW_HERTZ);
 
   const chat = (test: TestContext, settings: Partial<ChatSettings>): Promise<Chat> =>
-    stage.chat(test, { answer: never, ...settings });
+    setup.chat(test, { answer: never, ...settings });
 
   const tellsThePath = async ({ player, faults }: Chat, sentence: RegExp): Promise<void> => {
     await said(player).getByText(sentence).waitFor();

@@ -4,7 +4,7 @@ import type { Browser } from "playwright-core";
 import { expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
-import { playerStage } from "./player-setup.ts";
+import { openPlayerSetup } from "./player-setup.ts";
 import { playButton, startsSounding } from "./player-view.ts";
 
 const HOUR_SECONDS = 3600;
@@ -31,15 +31,15 @@ async function drawers(browser: Browser): Promise<number[]> {
 }
 
 describeWithBrowser("an hour of narration", () => {
-  const stage = playerStage();
+  const setup = openPlayerSetup();
 
   it("begins to play, plays after jumps, and stays under 150 MB", async (test) => {
-    const { browser, server } = stage;
+    const { browser, server } = setup;
     const joined = await joinLong(server, "mp3", HOUR_SECONDS);
     const narrationId = await asNarration(server, joined);
     const result = await server.call("narrate", { narration_id: narrationId });
     const begin = async () => {
-      const chat = await stage.chat(test);
+      const chat = await setup.chat(test);
       await chat.result(result);
       const play = playButton(chat.player);
       await play.waitFor();
@@ -70,12 +70,12 @@ describeWithBrowser("an hour of narration", () => {
   }, 300_000);
 
   it("needs as little for a file of some minutes, even if samples are decoded", async (test) => {
-    const { browser, server } = stage;
+    const { browser, server } = setup;
     const joined = await joinLong(server, "mp3", MINUTES_SECONDS, "minutes.mp3");
     const narrationId = await asNarration(server, joined);
     const result = await server.call("narrate", { narration_id: narrationId });
     for (const policy of [DEFAULT_POLICY, NO_MEDIA]) {
-      const chat = await stage.chat(test, { policy });
+      const chat = await setup.chat(test, { policy });
       await chat.result(result);
       await playButton(chat.player).click();
       await startsSounding(chat.player);

@@ -15,7 +15,7 @@ import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { BIN, createWorkplace, FAST, NODE, startToolClient } from "../support/workplace.ts";
 import { type Chat, describeWithBrowser, launch } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
-import { playerStage } from "./player-setup.ts";
+import { openPlayerSetup } from "./player-setup.ts";
 import { isRead, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const ASSETS = join(import.meta.dirname, "..", "..", "assets");
@@ -59,13 +59,13 @@ const ofPlayer = async ({ page }: Chat): Promise<Buffer> =>
   await page.locator("iframe").screenshot({ animations: "disabled", scale: "device" });
 
 describeWithBrowser("the player", () => {
-  const stage = playerStage();
+  const setup = openPlayerSetup();
   let narrationId: string;
   const prompt =
     "The harbour lay quiet before the first ferry. Somebody whistled, far out, where the nets were drying.";
 
   beforeAll(async () => {
-    const { server } = stage;
+    const { server } = setup;
     narrationId = await asNarration(server, await joinLong(server, "mp3", 300, "harbour-stories.mp3"));
     await server.call("generate_audio", { prompt, voice: "sophie_en_zh", file_name: "harbour" });
     await server.call("generate_audio", { prompt, voice: "sophie_en_zh", take: 2, file_name: "harbour-2" });
@@ -76,9 +76,9 @@ describeWithBrowser("the player", () => {
   it.concurrent.for(THEMES)(
     "is accessible, %s, with a narration, its chapters and its text",
     async (theme, test) => {
-      const chat = await stage.chat(test, { context: { theme }, deviceScaleFactor: 2 });
+      const chat = await setup.chat(test, { context: { theme }, deviceScaleFactor: 2 });
       const { player } = chat;
-      await chat.result(atHome(await stage.server.call("narrate", { narration_id: narrationId })));
+      await chat.result(atHome(await setup.server.call("narrate", { narration_id: narrationId })));
       await isRead(player);
       await player.getByText("Chapters").click();
       await player.getByRole("button", { name: /Chapter 2/ }).click();
@@ -94,10 +94,10 @@ describeWithBrowser("the player", () => {
 
   it.concurrent("is accessible, on 320 pixels, dark, with two takes", async (test) => {
     const context = { theme: "dark" } as const;
-    const chat = await stage.chat(test, { context, width: 320, deviceScaleFactor: 4 });
+    const chat = await setup.chat(test, { context, width: 320, deviceScaleFactor: 4 });
     const { player } = chat;
     await chat.result(
-      atHome(await stage.server.call("generate_audio", { prompt, voice: "sophie_en_zh", take: 2 })),
+      atHome(await setup.server.call("generate_audio", { prompt, voice: "sophie_en_zh", take: 2 })),
     );
     await player.getByRole("button", { name: /Take 1/ }).waitFor();
     await playButton(player).click();

@@ -5,7 +5,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
-import { playerStage } from "./player-setup.ts";
+import { openPlayerSetup } from "./player-setup.ts";
 import { drawnColours, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const FORMATS = ["mp3", "wav", "ogg_opus", "pcm"] as const;
@@ -20,12 +20,12 @@ const PROMPT =
   );
 
 describeWithBrowser("the player", () => {
-  const stage = playerStage();
+  const setup = openPlayerSetup();
   const made = new Map<string, CallToolResult>();
 
   beforeAll(async () => {
     const results = FORMATS.map(async (output_format) => {
-      made.set(output_format, await stage.server.call("generate_audio", { prompt: PROMPT, output_format }));
+      made.set(output_format, await setup.server.call("generate_audio", { prompt: PROMPT, output_format }));
     });
     await Promise.all(results);
   });
@@ -34,7 +34,7 @@ describeWithBrowser("the player", () => {
     it.concurrent.for(FORMATS)(
       "plays %s, draws, seeks, and is silent after teardown",
       async (format, test) => {
-        const chat = await stage.chat(test, { policy, context: { theme } });
+        const chat = await setup.chat(test, { policy, context: { theme } });
         const { player } = chat;
         const result = made.get(format);
         if (result === undefined) throw new Error("nothing was made");

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, type TestContext } from "vitest";
 import { type Chat, type ChatSettings, launch, openChat } from "./chat-host.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 
-export interface PlayerStage {
+export interface PlayerSetup {
   readonly browser: Browser;
   readonly server: ServerUnderTest;
   /**
@@ -16,11 +16,11 @@ export interface PlayerStage {
 }
 
 /**
- * Sets up one stage for all tests of the surrounding `describe`, and closes it after them.
+ * Opens one setup for all tests of the surrounding `describe`, and closes it after them.
  *
  * @param more settings of the server
  */
-export function playerStage(more: Record<string, string> = {}): PlayerStage {
+export function openPlayerSetup(more: Record<string, string> = {}): PlayerSetup {
   let browser: Browser | undefined;
   let server: ServerUnderTest | undefined;
   // Each is stored as soon as it runs, so that it is closed if the other one does not start.
@@ -39,7 +39,7 @@ export function playerStage(more: Record<string, string> = {}): PlayerStage {
   });
 
   const there = <T>(thing: T | undefined): T => {
-    if (thing === undefined) throw new Error("the stage is set only when the first test begins");
+    if (thing === undefined) throw new Error("the setup is set only when the first test begins");
     return thing;
   };
   return {

@@ -6,7 +6,7 @@ import type { Frame } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
 import { saved, serving, tone } from "./made-up-sound.ts";
-import { playerStage } from "./player-setup.ts";
+import { openPlayerSetup } from "./player-setup.ts";
 import { isRead, playButton, startsSounding } from "./player-view.ts";
 
 const POLICIES = [
@@ -66,12 +66,12 @@ const pressAtSeam = (player: Frame, waitMs: number, key: string, expectedElement
   );
 
 describeWithBrowser("the player", () => {
-  const stage = playerStage();
+  const setup = openPlayerSetup();
 
   describe.each(POLICIES)("with %s", (_name, policy) => {
     it.concurrent("plays after jumps that overtake each other", async (test) => {
       const sound = tone(40);
-      const { player, result, faults } = await stage.chat(test, { policy, answer: serving(sound) });
+      const { player, result, faults } = await setup.chat(test, { policy, answer: serving(sound) });
       await result(saved(sound.length, 40));
       await playButton(player).click();
       await startsSounding(player);
@@ -93,7 +93,7 @@ describeWithBrowser("the player", () => {
 
     it.concurrent("is silent after a pause, and at one position after a jump, during the change of segments", async (test) => {
       const sound = tone(SECONDS);
-      const { player, result, faults } = await stage.chat(test, { policy, answer: serving(sound) });
+      const { player, result, faults } = await setup.chat(test, { policy, answer: serving(sound) });
       await result(saved(sound.length, SECONDS));
       await isRead(player);
       await playButton(player).click();
@@ -113,7 +113,7 @@ describeWithBrowser("the player", () => {
 
   it("leaves no gap between two segments of decoded samples", async (test) => {
     const sound = tone(SECONDS);
-    const { player, result } = await stage.chat(test, { policy: NO_MEDIA, answer: serving(sound) });
+    const { player, result } = await setup.chat(test, { policy: NO_MEDIA, answer: serving(sound) });
     await result(saved(sound.length, SECONDS));
     await isRead(player);
     // A busy machine needs seconds to decode the second segment.

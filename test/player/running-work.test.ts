@@ -7,21 +7,21 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { describeWithBrowser } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
-import { playerStage } from "./player-setup.ts";
+import { openPlayerSetup } from "./player-setup.ts";
 import { isRead, playButton, positionOf, said, startsSounding } from "./player-view.ts";
 
 const saved = z.object({ task_id: z.string(), audio: z.object({ path: z.string(), size_bytes: z.int() }) });
 
 describeWithBrowser("the player", () => {
-  const stage = playerStage({ AUDIO_TIME_SCALE: "0.05" });
+  const setup = openPlayerSetup({ AUDIO_TIME_SCALE: "0.05" });
 
   it.concurrent("shows the request, waits for its audio, and plays it once it is available", async (test) => {
     // Long enough to be heard when a busy machine listens.
     const prompt = "Soon to be heard. ".repeat(20).trim();
-    const { player, input, result, asked } = await stage.chat(test);
+    const { player, input, result, asked } = await setup.chat(test);
     await input({ prompt });
     await player.getByRole("heading", { name: /^Soon to be heard\. / }).waitFor();
-    const pending = await stage.server.call("generate_audio", { prompt, wait_seconds: 0 });
+    const pending = await setup.server.call("generate_audio", { prompt, wait_seconds: 0 });
     expect(pending.structuredContent).not.toHaveProperty("audio");
     await result(pending);
     await playButton(player).click();
@@ -35,9 +35,9 @@ describeWithBrowser("the player", () => {
       "Two takes of these words, which go on for long enough to be compared, and then a little longer. ".repeat(
         4,
       );
-    const first = await stage.server.call("generate_audio", { prompt });
-    await stage.server.call("generate_audio", { prompt, take: 2 });
-    const { player, result, asked } = await stage.chat(test);
+    const first = await setup.server.call("generate_audio", { prompt });
+    await setup.server.call("generate_audio", { prompt, take: 2 });
+    const { player, result, asked } = await setup.chat(test);
     await result(first);
     const takes = player.getByRole("group", { name: "Takes" });
     await takes.getByRole("button", { name: /Take 2/ }).waitFor();
@@ -56,9 +56,9 @@ describeWithBrowser("the player", () => {
   });
 
   it.concurrent("offers the whole file for saving", async (test) => {
-    const made = await stage.server.call("generate_audio", { prompt: "To be saved." });
+    const made = await setup.server.call("generate_audio", { prompt: "To be saved." });
     const { audio } = saved.parse(made.structuredContent);
-    const { player, result, asked } = await stage.chat(test);
+    const { player, result, asked } = await setup.chat(test);
     await result(made);
     await player.getByRole("button", { name: "Save as" }).click();
     await test.expect.poll(() => asked.some(({ method }) => method === "ui/download-file")).toBe(true);
@@ -80,9 +80,9 @@ describeWithBrowser("the player", () => {
     // The limits make 40 parts last 20 s, so even a busy machine presses the button in time.
     const chapter = (_: unknown, index: number) => `# Part ${index + 1}\n\n${paragraph}`;
     const text = `${randomUUID()}\n\n${Array.from({ length: 40 }, chapter).join("\n\n")}`;
-    const begun = await stage.server.call("narrate", { text, max_credits: 15_000, wait_seconds: 0 });
+    const begun = await setup.server.call("narrate", { text, max_credits: 15_000, wait_seconds: 0 });
     expect(begun.structuredContent).toMatchObject({ status: "running" });
-    const { player, result } = await stage.chat(test);
+    const { player, result } = await setup.chat(test);
     await result(begun);
     await player.getByRole("list", { name: "Parts" }).getByText("running").first().waitFor();
     expect(await player.locator("#count").textContent()).toMatch(/^\d+ of \d+ parts$/);
@@ -94,10 +94,10 @@ describeWithBrowser("the player", () => {
   });
 
   it.concurrent("jumps to a sentence and a chapter of a narration, and plays across a segment boundary without a gap", async (test) => {
-    const joined = await joinLong(stage.server, "mp3", 860, "story.mp3");
-    const narrationId = await asNarration(stage.server, joined);
-    const { player, result, faults } = await stage.chat(test);
-    await result(await stage.server.call("narrate", { narration_id: narrationId }));
+    const joined = await joinLong(setup.server, "mp3", 860, "story.mp3");
+    const narrationId = await asNarration(setup.server, joined);
+    const { player, result, faults } = await setup.chat(test);
+    await result(await setup.server.call("narrate", { narration_id: narrationId }));
     await isRead(player);
     await player.getByText("Chapters").click();
     await player.getByRole("button", { name: /Chapter 3/ }).click();

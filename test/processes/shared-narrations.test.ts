@@ -8,10 +8,10 @@ import { killHard } from "../support/processes.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import {
   BIN,
-  driveCommand,
   errorOf,
   FAST,
   NODE,
+  startCommandClient,
   type ToolClient,
   type Workplace,
 } from "../support/workplace.ts";
@@ -41,7 +41,7 @@ describe(
       const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
       const [here, there]: [Workplace, Workplace] = [await makeWorkplace(), await makeWorkplace()];
       const [command = "", ...args] = [...ELSEWHERE, NODE, BIN];
-      const other = await driveCommand({ command, args, env: there.env(service, settings) });
+      const other = await startCommandClient({ command, args, env: there.env(service, settings) });
       onTestFinished(() => other.close());
       return { service, first: await startProcess(here, service, settings), here, second: other, there };
     }

@@ -16,13 +16,13 @@ import { scratchFolder } from "../support/scratch.ts";
 
 /** A service that fails on every request. */
 export function createFailingService(): ServiceClient {
-  const unasked = (): never => {
+  const failIfCalled = (): never => {
     throw new Error("nobody should ask this service");
   };
   return {
-    submit: unasked,
-    query: unasked,
-    openContent: unasked,
+    submit: failIfCalled,
+    query: failIfCalled,
+    openContent: failIfCalled,
     close: async () => {},
   };
 }

@@ -9,7 +9,7 @@ import { defineTool, type Tool } from "../../src/tools/tool.ts";
 const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 /** A tool with one argument and the given handler. */
-const toolThat = (act: () => void): Tool =>
+const createTool = (act: () => void): Tool =>
   defineTool({
     name: "a_tool",
     title: "A tool",
@@ -70,7 +70,7 @@ async function call(
 
 describe("a ZodError", () => {
   const stored = z.object({ voice: z.string("is required") });
-  const failing = toolThat(() => void stored.parse({}));
+  const failing = createTool(() => void stored.parse({}));
 
   it("from inside, such as from a ledger record, is never the caller's fault", async () => {
     const { text, code, log } = await call(failing, {});
@@ -94,7 +94,7 @@ describe("a ZodError", () => {
 });
 
 it("an unexpected error is reported without its message, and logged with it", async () => {
-  const broken = toolThat(() => {
+  const broken = createTool(() => {
     throw new TypeError("undefined is not a function");
   });
   const { text, code, log } = await call(broken, {});

@@ -10,13 +10,13 @@ export interface E2eSetup {
 }
 
 /**
- * Sets up a new stage before each test of a file, and closes it afterwards.
+ * Opens a new setup before each test of a file, and closes it afterwards.
  *
- * @param receive receives the stage; returns a function that finds the driver that is open at the end, because a test
+ * @param receive receives the setup; returns a function for the client that is open at the end, because a test
  *   may replace it
  */
 export function setUpEach(
-  receive: (stage: E2eSetup) => () => ToolClient,
+  receive: (setup: E2eSetup) => () => ToolClient,
   options: CountingOptions = {},
 ): void {
   let tearDown: () => Promise<void> = async () => undefined;
@@ -24,9 +24,9 @@ export function setUpEach(
     const service = await CountingService.start(options);
     const workplace = await createWorkplace();
     const client = await startToolClient(workplace.env(service, FAST));
-    const openDriver = receive({ service, workplace, client });
+    const getOpenClient = receive({ service, workplace, client });
     tearDown = async () => {
-      await openDriver().close();
+      await getOpenClient().close();
       await service.stop();
       await workplace.remove();
     };

@@ -175,14 +175,14 @@ export function startToolClient(
   kind: ClientKind = "v2",
   args: readonly string[] = [],
 ): Promise<ToolClient> {
-  return driveCommand({ command: NODE, args: [...NODE_FLAGS, BIN, ...args], env }, kind);
+  return startCommandClient({ command: NODE, args: [...NODE_FLAGS, BIN, ...args], env }, kind);
 }
 
 /** `npx` installs a package before it answers, which takes minutes on a busy machine. */
 const CONNECT_TIMEOUT_MS = 300_000;
 
 /** Starts any command under an official client. */
-export async function driveCommand(
+export async function startCommandClient(
   how: { command: string; args: string[]; env: Record<string, string>; cwd?: string },
   kind: ClientKind = "v2",
 ): Promise<ToolClient> {

@@ -61,8 +61,8 @@ const ROWS: readonly ListedRequest[] = [
   listed({ audioPath: null, isGone: true }),
 ];
 
-function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}): ToolDeps {
-  const unasked = (): never => {
+function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}): ToolDeps {
+  const failIfCalled = (): never => {
     throw new Error("not asked for");
   };
   return {
@@ -75,16 +75,16 @@ function depsThat(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}):
     }),
     openExistingRequests: async () => null,
     narrations: async () => ({
-      narrate: unasked,
-      narrateAsMcpTask: unasked,
-      mcpTaskOperations: { resumeAndGetStatus: unasked, cancel: unasked },
+      narrate: failIfCalled,
+      narrateAsMcpTask: failIfCalled,
+      mcpTaskOperations: { resumeAndGetStatus: failIfCalled, cancel: failIfCalled },
       list: async () => [],
-      listParts: unasked,
-      findFileByPath: unasked,
-      findFileByNumber: unasked,
+      listParts: failIfCalled,
+      findFileByPath: failIfCalled,
+      findFileByNumber: failIfCalled,
       close: async () => undefined,
     }),
-    readInput: unasked,
+    readInput: failIfCalled,
     claimFirstSuccess: () => false,
     defaultVoice: null,
     pronunciations: [],
@@ -174,7 +174,7 @@ async function errors(): Promise<string[]> {
     ["generate_audio", { prompt: "x", image_url: "https://example.com/a.png", voice: "felix_zh" }],
     ["list_voices", { language: "fr" }],
   ];
-  const faults = await Promise.all(bad.map(async ([name, args]) => call(name, args, depsThat([]))));
+  const faults = await Promise.all(bad.map(async ([name, args]) => call(name, args, createDeps([]))));
   const reported = faults.map((fault) => (fault instanceof AudioError ? errorText(fault) : "no error"));
   return [
     "### The usual remedy of each code",
@@ -189,14 +189,14 @@ async function errors(): Promise<string[]> {
 async function lists(): Promise<string[]> {
   const notes = new Map([["sophie_en_zh", "warm, calm"]] as const);
   const calls: ReadonlyArray<readonly [string, unknown, ToolDeps]> = [
-    ["list_tasks", {}, depsThat(ROWS)],
-    ["list_tasks", {}, depsThat([])],
-    ["list_tasks", { query: "harbour" }, depsThat([])],
-    ["list_voices", {}, depsThat([])],
-    ["list_voices", { language: "pt" }, depsThat([], { defaultVoice: "felix_zh" })],
-    ["list_voices", { query: "sophie" }, depsThat([], { voiceNotes: notes })],
-    ["list_voices", { query: "sofia" }, depsThat([])],
-    ["list_voices", { query: "narrator" }, depsThat([])],
+    ["list_tasks", {}, createDeps(ROWS)],
+    ["list_tasks", {}, createDeps([])],
+    ["list_tasks", { query: "harbour" }, createDeps([])],
+    ["list_voices", {}, createDeps([])],
+    ["list_voices", { language: "pt" }, createDeps([], { defaultVoice: "felix_zh" })],
+    ["list_voices", { query: "sophie" }, createDeps([], { voiceNotes: notes })],
+    ["list_voices", { query: "sofia" }, createDeps([])],
+    ["list_voices", { query: "narrator" }, createDeps([])],
   ];
   const parts = await Promise.all(
     calls.map(async ([name, args, deps]) => {

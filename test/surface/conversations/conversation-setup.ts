@@ -127,7 +127,7 @@ export class ConversationSetup {
   }
 
   /** Another client: a separate process with the same folders. */
-  async enter(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
+  async startAssistant(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
     const all = this.workplace.env(this.#address, { ...FAST, ...this.#env, ...env });
     const server = await RawServer.start(all, { isInitialized: false });
     const assistant = new Assistant(server, this.#era);
@@ -159,7 +159,7 @@ export class ConversationSetup {
 export type CountedConversation = ConversationSetup & { readonly service: CountingService };
 
 /** Creates a setup with the counting service, which can be made to misbehave. */
-export async function stageWithFaults(
+export async function setupWithFaults(
   era: Era,
   { env = {}, ...service }: ConversationOptions & CountingOptions = {},
 ): Promise<CountedConversation> {
@@ -180,7 +180,7 @@ const spoken: SpeechEngine = { speak: voices.speak.bind(voices), close: () => Pr
  *
  * @param speech replaces the real one if there is too much text
  */
-export async function stageWithSandbox(
+export async function setupWithSandbox(
   era: Era,
   { speech = spoken, ...more }: ConversationOptions & { readonly speech?: SpeechEngine } = {},
 ): Promise<ConversationSetup> {
@@ -192,6 +192,6 @@ export async function stageWithSandbox(
 }
 
 /** Creates a setup without any settings. */
-export async function stageWithoutSettings(era: Era): Promise<ConversationSetup> {
+export async function setupWithoutSettings(era: Era): Promise<ConversationSetup> {
   return new ConversationSetup(await createWorkplace(), era, null, {});
 }

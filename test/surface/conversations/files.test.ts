@@ -2,7 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { stageWithSandbox } from "./conversation-setup.ts";
+import { setupWithSandbox } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const BRIDGE = { prompt: "Over the bridge", file_name: "bridge" };
@@ -12,9 +12,9 @@ describeConversations("Files", [
   {
     when: "a file name that another request has: a number is added, and the owner is named",
     fewestCalls: 1,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       await assistant.generate(BRIDGE);
       setup.forget();
       const saved = await assistant.generate(OTHER);
@@ -24,9 +24,9 @@ describeConversations("Files", [
   {
     when: "save it as bridge again: one call, and the old file is removed once the new one is saved",
     fewestCalls: 1,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       await assistant.generate(BRIDGE);
       setup.forget();
       const replaced = await assistant.generate({ ...OTHER, replace: true });
@@ -37,9 +37,9 @@ describeConversations("Files", [
   {
     when: "save it as bridge again, which the person has edited since: it stays, and this is reported",
     fewestCalls: 1,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const { path } = await assistant.generate(BRIDGE);
       await writeFile(path, "edited");
       setup.forget();
@@ -54,13 +54,13 @@ describeConversations("Files", [
   {
     when: "I cannot find the file any more: the list says that it is gone, and which call fetches it free of charge",
     fewestCalls: 2,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const earlier = await setup.enter();
+      const earlier = await setup.startAssistant();
       const { path } = await earlier.generate(BRIDGE);
       await rm(path);
       setup.forget();
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const listed = await assistant.call("list_tasks", { query: "bridge" });
       listed.says(
         /Over the bridge/,

@@ -1,7 +1,7 @@
 /** Conversations about texts that are too long for one request: the price is stated before it is paid. */
 import { expect } from "vitest";
 import { noiseSpeech } from "../../support/noise-speech.ts";
-import { stageWithSandbox } from "./conversation-setup.ts";
+import { setupWithSandbox } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const LONG = "It was a bright cold day in April, and the clocks were striking thirteen. "
@@ -30,9 +30,9 @@ describeConversations("A text that is too long for one request", [
   {
     when: "2,100 characters: the instructions name the tool, which states the price first, and the call that pays it",
     fewestCalls: 2,
-    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
+    setup: (era) => setupWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       expect(assistant.instructions).toMatch(
         /Texts over 2,048 characters, .*: narrate, first without max_credits/,
       );
@@ -44,9 +44,9 @@ describeConversations("A text that is too long for one request", [
   {
     when: "subtitles of a film: the wrong tool names the right one, what is late is reported with its remedy, and one part is paid again",
     fewestCalls: 4,
-    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
+    setup: (era) => setupWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const wrong = await assistant.call("generate_audio", { prompt: FILM });
       expect(wrong.isError).toBe(true);
       wrong.says(/prompt holds subtitles.*narrate.*give it the same as text/, /Nothing was sent or charged/);
@@ -63,9 +63,9 @@ describeConversations("A text that is too long for one request", [
   {
     when: "chapters 2 to 3 of a book, please: the plan names the chapters, and the choice is priced before it is paid",
     fewestCalls: 3,
-    setup: (era) => stageWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
+    setup: (era) => setupWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const whole = await assistant.call("narrate", { text: BOOK });
       whole.says(/4 chapters, from "One" to "Four"/);
       const plan = await assistant.call("narrate", { text: BOOK, chapters: "2-3" });

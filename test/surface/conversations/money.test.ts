@@ -1,7 +1,7 @@
 /** Conversations about credits: too few, reserved by other tasks, and a task that fails. */
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
-import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
+import { type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const TEXT = {
@@ -17,7 +17,7 @@ function refuseSubmissions(service: CountingService, isRefused: () => boolean): 
 }
 
 /** No task ends before it is queried, because otherwise a repeated submission would reveal the end. */
-const asked = (era: Era): Promise<CountedConversation> => stageWithFaults(era, { processingMs: 60_000 });
+const asked = (era: Era): Promise<CountedConversation> => setupWithFaults(era, { processingMs: 60_000 });
 
 /** The next tasks fail at their first query, and those after them succeed. */
 function failTasks(service: CountingService, most: number): void {
@@ -39,9 +39,9 @@ describeConversations("Money", [
   {
     when: "402: what is held, what this text would cost, and what does not help; after the top-up the same call",
     fewestCalls: 2,
-    setup: stageWithFaults,
+    setup: setupWithFaults,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       let isEmpty = true;
       refuseSubmissions(setup.service, () => isEmpty);
       const refused = await assistant.generate(TEXT);
@@ -61,9 +61,9 @@ describeConversations("Money", [
   {
     when: "402 while a task runs: the second waits for its credits by itself",
     fewestCalls: 2,
-    setup: (era) => stageWithFaults(era, { processingMs: 400 }),
+    setup: (era) => setupWithFaults(era, { processingMs: 400 }),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       refuseSubmissions(setup.service, () => setup.service.runningTaskCount > 0);
       const both = [TEXT, { prompt: "The second text" }].map((args) =>
         assistant.begin("generate_audio", args),
@@ -77,7 +77,7 @@ describeConversations("Money", [
     setup: asked,
     play: async (setup) => {
       failTasks(setup.service, 1);
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       (await assistant.generate(TEXT)).says(/Cost 10 credits/).hides(/fail/);
       expect(setup.service.tasks.size).toBe(2);
     },
@@ -88,7 +88,7 @@ describeConversations("Money", [
     setup: asked,
     play: async (setup) => {
       failTasks(setup.service, 2);
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const failed = await assistant.generate(TEXT);
       failed.says(
         /^task_failed/,

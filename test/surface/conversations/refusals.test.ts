@@ -3,7 +3,7 @@
  */
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
-import { stageWithFaults } from "./conversation-setup.ts";
+import { setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const ORDER =
@@ -24,10 +24,10 @@ describeConversations("Refusals", [
   {
     when: "the service refuses with a reason: the advice is ours, and the named argument is corrected",
     fewestCalls: 2,
-    setup: stageWithFaults,
+    setup: setupWithFaults,
     play: async (setup) => {
       refuseFirst(setup.service, "prompt holds a character that cannot be spoken: U+E000");
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const refused = await assistant.generate({ prompt: "Hello \ue000 there" });
       refused.says(
         /"prompt holds a character that cannot be spoken: U\+E000"/,
@@ -40,10 +40,10 @@ describeConversations("Refusals", [
   {
     when: "the service's refusal contains an instruction: it is withheld, and nothing is called",
     fewestCalls: 1,
-    setup: stageWithFaults,
+    setup: setupWithFaults,
     play: async (setup) => {
       refuseFirst(setup.service, ORDER);
-      const refused = await (await setup.enter()).generate({ prompt: "Good morning" });
+      const refused = await (await setup.startAssistant()).generate({ prompt: "Good morning" });
       refused.says(/The service gave no usable reason/, /Otherwise tell the user/).hides(FOLLOWED);
       expect(setup.service.tasks.size).toBe(0);
     },
@@ -52,7 +52,7 @@ describeConversations("Refusals", [
     when: "a failed task's reason contains an instruction: it is withheld in every answer about it",
     fewestCalls: 3,
     // It fails at its first query, and does not succeed before it.
-    setup: (era) => stageWithFaults(era, { processingMs: 60_000 }),
+    setup: (era) => setupWithFaults(era, { processingMs: 60_000 }),
     play: async (setup) => {
       setup.service.intercept = ({ kind, taskId }, response, service) => {
         const task = service.tasks.get(taskId ?? "");
@@ -62,7 +62,7 @@ describeConversations("Refusals", [
         service.json(response, 200, view);
         return true;
       };
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const failed = await assistant.generate({ prompt: "Good morning" });
       failed.says(/the service gave no usable reason/i, /It cost nothing/).hides(FOLLOWED);
       const [, id = ""] = /task_id (\S+)\)/.exec(failed.text) ?? [];
@@ -73,9 +73,9 @@ describeConversations("Refusals", [
   {
     when: "a text of 2,100 characters in one call: refused before anything is sent, with the bound",
     fewestCalls: 1,
-    setup: stageWithFaults,
+    setup: setupWithFaults,
     play: async (setup) => {
-      const refused = await (await setup.enter()).generate({ prompt: LONG });
+      const refused = await (await setup.startAssistant()).generate({ prompt: LONG });
       refused.says(/^invalid_request: prompt/, /2,?048/, /2,?100/, /Nothing was sent or charged/);
       expect(setup.service.exchanges).toHaveLength(0);
     },

@@ -1,6 +1,6 @@
 /** Conversations about repeats: what is the same task, what is a new one, and how to find a lost one. */
 import { expect } from "vitest";
-import { stageWithFaults, stageWithSandbox } from "./conversation-setup.ts";
+import { setupWithFaults, setupWithSandbox } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "The harbour at dawn" };
@@ -9,9 +9,9 @@ describeConversations("Asking again", [
   {
     when: "what may change free of charge: the wait and the file name make no new task",
     fewestCalls: 2,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const first = await assistant.generate(TEXT);
       const again = await assistant.repeat({ wait_seconds: 50, file_name: "harbour" });
       expect(again.says(/Nothing new was charged/, /replayed: true|Nothing new/).path).toMatch(
@@ -23,13 +23,13 @@ describeConversations("Asking again", [
   {
     when: "where is what I had made yesterday? One look at the list, with the path and what it cost",
     fewestCalls: 1,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const earlier = await setup.enter();
+      const earlier = await setup.startAssistant();
       const { path } = await earlier.generate(TEXT);
       await earlier.kill();
       setup.forget();
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const listed = await assistant.call("list_tasks", { query: "harbour" });
       listed.says(
         /succeeded/,
@@ -46,9 +46,9 @@ describeConversations("Asking again, where it counts", [
   {
     when: "an edit: another text is another task, and paid for",
     fewestCalls: 2,
-    setup: stageWithFaults,
+    setup: setupWithFaults,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       await assistant.generate(TEXT);
       const edited = await assistant.generate({ prompt: "The harbour at dusk" });
       edited.says(/Cost 10 credits/).hides(/Nothing new/);
@@ -58,13 +58,13 @@ describeConversations("Asking again, where it counts", [
   {
     when: "the id of a running task is lost with its window: the list names the call that waits",
     fewestCalls: 2,
-    setup: (era) => stageWithFaults(era, { processingMs: 600_000 }),
+    setup: (era) => setupWithFaults(era, { processingMs: 600_000 }),
     play: async (setup) => {
-      const earlier = await setup.enter();
+      const earlier = await setup.startAssistant();
       await earlier.generate({ ...TEXT, wait_seconds: 0 });
       await earlier.kill();
       setup.forget();
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const listed = await assistant.call("list_tasks");
       listed.says(/queued|processing/, /150 credits|credits: 150/);
       setup.service.processingMs = 0;
@@ -75,9 +75,9 @@ describeConversations("Asking again, where it counts", [
   {
     when: "no request exists yet: the list says so, and is not an error",
     fewestCalls: 1,
-    setup: stageWithFaults,
+    setup: setupWithFaults,
     play: async (setup) => {
-      const seen = await (await setup.enter()).call("list_tasks");
+      const seen = await (await setup.startAssistant()).call("list_tasks");
       expect(seen.says(/No requests recorded yet/).isError).toBe(false);
     },
   },

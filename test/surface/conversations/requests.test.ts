@@ -3,14 +3,14 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { PART_BYTES, paragraph, textOf } from "../../narration/narrator.ts";
-import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
+import { type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const SOUNDING = { audioBytes: PART_BYTES, audioSeconds: 4, hasDistinctSounds: true } as const;
 const sounding =
-  (more: Parameters<typeof stageWithFaults>[1] = {}) =>
+  (more: Parameters<typeof setupWithFaults>[1] = {}) =>
   (era: Era): Promise<CountedConversation> =>
-    stageWithFaults(era, { ...SOUNDING, ...more });
+    setupWithFaults(era, { ...SOUNDING, ...more });
 
 /** Raw sound, because the service of these conversations has no encoder. */
 const RAW = { output_format: "pcm" };
@@ -25,7 +25,7 @@ describeConversations("A longer wish", [
     fewestCalls: 2,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       expect(assistant.instructions).toMatch(
         /narrate, first without max_credits .*also if a budget is named/,
       );
@@ -42,7 +42,7 @@ describeConversations("A longer wish", [
     fewestCalls: 1,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       expect((await assistant.generate({ ...RAW, prompt: JUST_FITS })).path).toContain(".pcm");
     },
   },
@@ -51,7 +51,7 @@ describeConversations("A longer wish", [
     fewestCalls: 1,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const plan = await assistant.call("narrate", { ...ARTICLE, max_credits: 900, ...PATIENT });
       plan.says(/Cost 30 credits/);
       const id = /nar_[0-9a-f]{32}/.exec(plan.text)?.[0];
@@ -72,7 +72,7 @@ describeConversations("A longer wish", [
     fewestCalls: 3,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const text = "ANNA: Where were you?\n\nBEN: At the mill.\n\nANNA: And?\n\nBEN: It burned.";
       const first = await assistant.call("narrate", { ...RAW, text, voices: ["ANNA: sophie_en_zh"] });
       first.says(/BEN begins 2 lines and has no voice/);
@@ -87,7 +87,7 @@ describeConversations("A longer wish", [
     fewestCalls: 2,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const plan = await assistant.call("narrate", ARTICLE);
       (await assistant.call("narrate", { ...plan.nextCall.args, ...PATIENT })).says(/\.vtt/);
     },
@@ -100,7 +100,7 @@ describeConversations("A longer wish", [
       const inputDir = join(setup.workplace.root, "texts");
       await mkdir(inputDir);
       await writeFile(join(inputDir, "chapter.md"), `# A chapter\n\n${paragraph("It")}`);
-      const assistant = await setup.enter({ AUDIO_INPUT_DIR: inputDir });
+      const assistant = await setup.startAssistant({ AUDIO_INPUT_DIR: inputDir });
       expect(assistant.instructions).toContain(
         `narrate reads files of ${inputDir} (setting AUDIO_INPUT_DIR)`,
       );
@@ -113,7 +113,7 @@ describeConversations("A longer wish", [
     fewestCalls: 1,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const refused = await assistant.call("narrate", { file: "chapter.md" });
       refused.says(/AUDIO_INPUT_DIR/, /text/);
       expect(setup.service.exchanges).toEqual([]);
@@ -124,10 +124,10 @@ describeConversations("A longer wish", [
     fewestCalls: 2,
     setup: sounding({ processingMs: 600_000 }),
     play: async (setup) => {
-      const first = await setup.enter();
+      const first = await setup.startAssistant();
       await first.call("narrate", { ...ARTICLE, max_credits: 900, wait_seconds: 0 });
       setup.forget();
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const listed = await assistant.call("list_tasks");
       listed.says(/running/, /of 3/);
       setup.service.processingMs = 0;
@@ -140,7 +140,7 @@ describeConversations("A longer wish", [
     fewestCalls: 2,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const first = await assistant.generate({ ...RAW, prompt: "Twice.", file_name: "twice" });
       const second = await assistant.repeat({ take: 2 });
       expect(second.path).not.toBe(first.path);
@@ -153,7 +153,7 @@ describeConversations("A longer wish", [
     fewestCalls: 1,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       expect(assistant.instructions).toMatch(/Take a voice that speaks the text's language/);
       const text =
         "El viejo molino de la ribera no tenía ya nada que moler, y los niños lo sabían muy bien. ";
@@ -173,7 +173,7 @@ describeConversations("A longer wish", [
         service.refuse(response, 402, "insufficient_credits");
         return true;
       };
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const stopped = await assistant.call("narrate", { ...ARTICLE, max_credits: 900, ...PATIENT });
       stopped.says(/150 credits must be available/, /incomplete/);
       isEmpty = false;
@@ -186,10 +186,10 @@ describeConversations("A longer wish", [
     fewestCalls: 2,
     setup: sounding(),
     play: async (setup) => {
-      const wrong = await setup.enter({ AUDIO_API_KEY: "sk-wrong-0123456789abcdef" });
+      const wrong = await setup.startAssistant({ AUDIO_API_KEY: "sk-wrong-0123456789abcdef" });
       const refused = await wrong.generate({ ...RAW, prompt: "Keyed." });
       refused.says(/AUDIO_API_KEY/, /restart/i);
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       expect((await assistant.generate({ ...RAW, prompt: "Keyed." })).path).toContain(".pcm");
     },
   },
@@ -198,7 +198,7 @@ describeConversations("A longer wish", [
     fewestCalls: 2,
     setup: sounding({ processingMs: 300 }),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const begun = await assistant.call("narrate", { ...ARTICLE, max_credits: 900, wait_seconds: 0 });
       await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);
       const id = /nar_[0-9a-f]{32}/.exec(begun.text)?.[0];
@@ -214,7 +214,7 @@ describeConversations("A longer wish", [
     fewestCalls: 1,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const first = await assistant.generate({ ...RAW, prompt: "Softly." });
       setup.forget();
       const louder = await assistant.repeat({ volume: 1.5, speed: 1.2 });
@@ -227,7 +227,7 @@ describeConversations("A longer wish", [
     fewestCalls: 1,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const said = await assistant.generate({ ...RAW, prompt: "Ask Nguyen.", pronounce: ["Nguyen=Win"] });
       said.says(/Respelled: Nguyen/);
       expect(said.path).toContain("Nguyen");
@@ -238,7 +238,7 @@ describeConversations("A longer wish", [
     fewestCalls: 1,
     setup: sounding(),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       await assistant.generate({ ...RAW, prompt: "One." });
       setup.forget();
       (await assistant.call("list_tasks")).says(/10 credits today/);

@@ -1,15 +1,15 @@
 /** Conversations before the setup is complete: no key yet, and a folder that no call can choose. */
 import { expect } from "vitest";
-import { stageWithoutSettings, stageWithSandbox } from "./conversation-setup.ts";
+import { setupWithoutSettings, setupWithSandbox } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 describeConversations("Setting up", [
   {
     when: "no key is set: the instructions say so before anything is called",
     fewestCalls: 0,
-    setup: stageWithoutSettings,
+    setup: setupWithoutSettings,
     play: async (setup) => {
-      const { instructions } = await setup.enter();
+      const { instructions } = await setup.startAssistant();
       expect(instructions).toMatch(
         /^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in this server's env/,
       );
@@ -18,9 +18,9 @@ describeConversations("Setting up", [
   {
     when: "no key is set, and a call is made nevertheless: what to set, and where; voices can be listed meanwhile",
     fewestCalls: 2,
-    setup: stageWithoutSettings,
+    setup: setupWithoutSettings,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const refused = await assistant.generate({ prompt: "Good morning" });
       expect(refused.isError).toBe(true);
       refused.says(
@@ -36,9 +36,9 @@ describeConversations("Setting up", [
   {
     when: "save it on my desktop: the instructions name the folder, and the setting that changes it",
     fewestCalls: 0,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const { instructions } = await setup.enter();
+      const { instructions } = await setup.startAssistant();
       expect(instructions).toContain(
         `Files go to ${setup.workplace.outputDir} (setting AUDIO_OUTPUT_DIR); no call can choose another folder.`,
       );
@@ -47,9 +47,9 @@ describeConversations("Setting up", [
   {
     when: "a file name with a folder in it is refused, with the setting that names the folder",
     fewestCalls: 2,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const refused = await assistant.generate({ prompt: "Good morning", file_name: "Desktop/morning" });
       refused.says(/^invalid_file_name/, /the folder is AUDIO_OUTPUT_DIR/);
       expect((await assistant.repeat({ file_name: "morning" })).path).toMatch(/\/morning\.mp3$/);

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { noiseSpeech } from "../../support/noise-speech.ts";
-import { type ConversationSetup, type Era, stageWithSandbox } from "./conversation-setup.ts";
+import { type ConversationSetup, type Era, setupWithSandbox } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const LONG = { timeout: 25_000 };
@@ -13,24 +13,24 @@ const FORTY = Array.from(
   (_, index) => `line_${index + 1},"Line ${index + 1}, of the guard.",opal_en_zh`,
 );
 
-async function stageWithSheet(era: Era, rows: readonly string[]): Promise<ConversationSetup> {
-  const setup = await stageWithSandbox(era, { speech: noiseSpeech });
+async function setupWithSheet(era: Era, rows: readonly string[]): Promise<ConversationSetup> {
+  const setup = await setupWithSandbox(era, { speech: noiseSpeech });
   const texts = join(setup.workplace.root, "texts");
   await mkdir(texts);
   await writeFile(join(texts, "lines.csv"), ["file,text,voice", ...rows].join("\n"));
   return setup;
 }
 
-const enter = (setup: ConversationSetup) =>
-  setup.enter({ AUDIO_INPUT_DIR: join(setup.workplace.root, "texts") });
+const startAssistant = (setup: ConversationSetup) =>
+  setup.startAssistant({ AUDIO_INPUT_DIR: join(setup.workplace.root, "texts") });
 
 describeConversations("The lines of a game", [
   {
     when: "make a file of each of these 40 lines: a plan with their price, and the call that pays for all",
     fewestCalls: 2,
-    setup: (era) => stageWithSheet(era, FORTY),
+    setup: (era) => setupWithSheet(era, FORTY),
     play: async (setup) => {
-      const assistant = await enter(setup);
+      const assistant = await startAssistant(setup);
       const plan = await assistant.call("narrate", { file: "lines.csv" });
       plan.says(
         /40 files, one for each row/,
@@ -50,9 +50,9 @@ describeConversations("The lines of a game", [
   {
     when: "one row names an unknown voice: the row is refused by its number, and the corrected sheet is planned",
     fewestCalls: 2,
-    setup: (era) => stageWithSheet(era, FORTY.with(16, "line_17,Halt!,opel")),
+    setup: (era) => setupWithSheet(era, FORTY.with(16, "line_17,Halt!,opel")),
     play: async (setup) => {
-      const assistant = await enter(setup);
+      const assistant = await startAssistant(setup);
       const refused = await assistant.call("narrate", { file: "lines.csv" });
       refused.says(/Row 18: voice "opel" must be the id or the name of a voice; nearest: opal_en_zh/);
       const rows = FORTY.with(16, "line_17,Halt!,opal_en_zh");

@@ -3,7 +3,7 @@
  * is identical.
  */
 import { expect } from "vitest";
-import { stageWithFaults, stageWithSandbox } from "./conversation-setup.ts";
+import { setupWithFaults, setupWithSandbox } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const BRIDGE = { prompt: "Over the bridge, and a little further.", file_name: "bridge" };
@@ -12,9 +12,9 @@ describeConversations("Takes", [
   {
     when: "once more, please, with more life: another take, beside the first, and its price",
     fewestCalls: 1,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       await assistant.generate(BRIDGE);
       setup.forget();
       const second = await assistant.repeat({ take: 2 });
@@ -26,9 +26,9 @@ describeConversations("Takes", [
   {
     when: "two takes are the same bytes: this is reported at once, so that nobody pays for a third",
     fewestCalls: 1,
-    setup: stageWithFaults,
+    setup: setupWithFaults,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       await assistant.generate(BRIDGE);
       setup.forget();
       const second = await assistant.repeat({ take: 2 });

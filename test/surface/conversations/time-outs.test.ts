@@ -1,7 +1,7 @@
 /** Conversations with a client that gives up before its server does: with a cancellation, or without notice. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { type Assistant, type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
+import { type Assistant, type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "Longer than the client waits" };
@@ -10,7 +10,7 @@ const TEXT = { prompt: "Longer than the client waits" };
 const SILENCE_MS = 2100;
 
 /** The task runs for as long as the conversation needs it to. */
-const lasting = (era: Era): Promise<CountedConversation> => stageWithFaults(era, { processingMs: 600_000 });
+const lasting = (era: Era): Promise<CountedConversation> => setupWithFaults(era, { processingMs: 600_000 });
 
 /** The repeat is answered while the task runs; how soon is measured in test/e2e/asked-again.test.ts. */
 async function repeats(setup: CountedConversation, first: Assistant): Promise<void> {
@@ -28,7 +28,7 @@ describeConversations(
       fewestCalls: 3,
       setup: lasting,
       play: async (setup) => {
-        const assistant = await setup.enter();
+        const assistant = await setup.startAssistant();
         expect(assistant.instructions).toMatch(
           /After a time-out or a cancelled call, send the very same arguments again .*or ask list_tasks/,
         );
@@ -44,7 +44,7 @@ describeConversations(
       fewestCalls: 3,
       setup: lasting,
       play: async (setup) => {
-        const assistant = await setup.enter();
+        const assistant = await setup.startAssistant();
         assistant.begin("generate_audio", TEXT);
         await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(1);
         await sleep(SILENCE_MS);
@@ -57,7 +57,7 @@ describeConversations(
       fewestCalls: 4,
       setup: lasting,
       play: async (setup) => {
-        const assistant = await setup.enter();
+        const assistant = await setup.startAssistant();
         for (let tries = 1; tries <= 2; tries += 1) {
           const id = assistant.begin("generate_audio", TEXT);
           await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(1);

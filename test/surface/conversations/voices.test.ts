@@ -1,16 +1,16 @@
 /** Conversations about voices: an unknown one, one without a description, one that was omitted. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stageWithSandbox } from "./conversation-setup.ts";
+import { setupWithSandbox } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 describeConversations("Voices", [
   {
     when: "use Sofia: there is none, and the refusal names the nearest",
     fewestCalls: 2,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const refused = await assistant.generate({ prompt: "Good morning", voice: "sofia" });
       refused.says(
         /^invalid_request: voice must be the id or the name of a voice; nearest: sophie_en_zh \(got "sofia"\)\./,
@@ -22,9 +22,9 @@ describeConversations("Voices", [
   {
     when: "a warm voice, please: the answer says at once that no such property is published",
     fewestCalls: 2,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       const voices = await assistant.call("list_voices", { language: "en" });
       voices.says(/No tone, gender or age is published/, /nadia_en_zh/);
       (await assistant.generate({ prompt: "Good morning", voice: "nadia_en_zh" })).says(/voice: nadia_en_zh/);
@@ -33,11 +33,11 @@ describeConversations("Voices", [
   {
     when: "a warm voice, please: the person's own notes are found by their words",
     fewestCalls: 1,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
       const notes = join(setup.workplace.root, "voices.json");
       await writeFile(notes, JSON.stringify({ mabel_en_zh: "warm, slow, like a grandmother" }));
-      const assistant = await setup.enter({ AUDIO_VOICE_NOTES: notes });
+      const assistant = await setup.startAssistant({ AUDIO_VOICE_NOTES: notes });
       const voices = await assistant.call("list_voices", { query: "warm" });
       voices.says(/mabel_en_zh/, /like a grandmother/).hides(/sophie_en_zh/);
     },
@@ -45,9 +45,9 @@ describeConversations("Voices", [
   {
     when: "whose voice was that? Every result says it, even if none was requested",
     fewestCalls: 1,
-    setup: stageWithSandbox,
+    setup: setupWithSandbox,
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       (await assistant.generate({ prompt: "Good morning" })).says(/voice: the service's default/);
     },
   },

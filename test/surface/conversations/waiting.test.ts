@@ -1,7 +1,7 @@
 /** Conversations in which the service makes users wait: a pause, a restart before acceptance, many texts at once. */
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
-import { type CountedConversation, type Era, stageWithFaults } from "./conversation-setup.ts";
+import { type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "Put off for a while" };
@@ -10,7 +10,7 @@ const TEXT = { prompt: "Put off for a while" };
  * busy machine.
  */
 const patient = (era: Era): Promise<CountedConversation> =>
-  stageWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
+  setupWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
 const SHORT = { wait_seconds: 1 };
 const PATIENT = { wait_seconds: 15 };
 
@@ -40,7 +40,7 @@ describeConversations(
       setup: patient,
       play: async (setup) => {
         const release = putOff(setup.service);
-        const assistant = await setup.enter();
+        const assistant = await setup.startAssistant();
         await warm(assistant);
         setup.forget();
         const waiting = await assistant.generate({ ...TEXT, ...PATIENT });
@@ -60,10 +60,10 @@ describeConversations(
     {
       when: "the window is closed before the service has accepted: the handle is known, and says what starts it again",
       fewestCalls: 3,
-      setup: stageWithFaults,
+      setup: setupWithFaults,
       play: async (setup) => {
         setup.service.processingMs = 60_000;
-        const earlier = await setup.enter();
+        const earlier = await setup.startAssistant();
         for (const prompt of ["The first that runs", "The second that runs"]) {
           await earlier.generate({ prompt, wait_seconds: 0 });
         }
@@ -72,7 +72,7 @@ describeConversations(
         waiting.says(/Waiting for one of the account's two running tasks to end/, /Nothing is reserved yet/);
         await earlier.kill();
         setup.service.processingMs = 0;
-        const assistant = await setup.enter();
+        const assistant = await setup.startAssistant();
         const looked = await assistant.call("get_task", { task_id: waiting.nextCall.args["task_id"] });
         looked.says(/Never sent; nothing is working on it now/, /Nothing is reserved yet/);
         expect(looked.nextCall.name).toBe("generate_audio");
@@ -88,23 +88,23 @@ describeConversations("Taking turns", [
   {
     when: "503 within the window of a call: no report",
     fewestCalls: 1,
-    setup: stageWithFaults,
+    setup: setupWithFaults,
     play: async (setup) => {
       setup.service.intercept = ({ kind, ordinal }, response, service) => {
         if (kind !== "create" || ordinal > 2) return false;
         service.refuse(response, 503, "temporarily_unavailable");
         return true;
       };
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       expect((await assistant.generate(TEXT)).path).toMatch(/Put-off/);
     },
   },
   {
     when: "many texts at once: as many calls as texts, and the server takes turns",
     fewestCalls: 8,
-    setup: (era) => stageWithFaults(era, { processingMs: 20, limitScale: 0.01 }),
+    setup: (era) => setupWithFaults(era, { processingMs: 20, limitScale: 0.01 }),
     play: async (setup) => {
-      const assistant = await setup.enter();
+      const assistant = await setup.startAssistant();
       expect(assistant.instructions).toMatch(/takes turns: send any number of calls/);
       const ids = Array.from({ length: 8 }, (_, index) =>
         assistant.begin("generate_audio", { prompt: `Text number ${index + 1}` }),
