@@ -1,5 +1,5 @@
 /**
- * Downloads one audio into a sink. Resumes after breaks, restarts if the partial bytes are useless, and gives up if
+ * Downloads one audio file into a sink. Resumes after breaks, restarts if the partial bytes are useless, and gives up if
  * there is no progress.
  */
 import type { Clock } from "../clock.ts";
@@ -28,7 +28,7 @@ interface MinimumProgress {
 }
 
 /**
- * Requires 1 KiB a second, measured over 64 s. Every real link is faster (2G is four times as fast). A slower peer,
+ * Requires 1 KiB a second, measured over 64 s. Even a 2G link is four times as fast. A slower peer,
  * such as one that sends single bytes, is cut off.
  */
 const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };

@@ -32,10 +32,11 @@ function findRequestBug({ parts, chapters }: JoinRequest): string | undefined {
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
   if (!parts.every(({ pauseAfterSeconds }) => isPause(pauseAfterSeconds)))
     return "a pause is not a number of seconds";
-  if (!parts.every(({ startSeconds = 0 }) => isPause(startSeconds))) return "a start is no time";
-  const firsts = chapters.map(({ firstPart }) => firstPart);
-  const isRising = firsts.every((first, index) => first > (firsts[index - 1] ?? -1));
-  if (!isRising || !firsts.every((first) => Number.isInteger(first) && first < parts.length)) {
+  if (!parts.every(({ startSeconds = 0 }) => isPause(startSeconds)))
+    return "a start is not a number of seconds";
+  const firstParts = chapters.map(({ firstPart }) => firstPart);
+  const isRising = firstParts.every((first, index) => first > (firstParts[index - 1] ?? -1));
+  if (!isRising || !firstParts.every((first) => Number.isInteger(first) && first < parts.length)) {
     return "the chapters do not begin with parts in rising order";
   }
   return undefined;

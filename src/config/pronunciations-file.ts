@@ -45,7 +45,7 @@ export function readPronunciations(path: string): LoadedPronunciations | string 
       writtenWord === undefined
         ? ""
         : `: the rule of ${JSON.stringify(String(writtenWord).slice(0, 40))} cannot be read`;
-    return `is not a list of rules ${EXAMPLE_FILE}${location}`;
+    return `is not an object of rules ${EXAMPLE_FILE}${location}`;
   }
   const rules = Object.entries(parsed.data).map(([ruleWord, rule]): Pronunciation => {
     const { say, language = null } = typeof rule === "string" ? { say: rule } : rule;

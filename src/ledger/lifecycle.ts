@@ -58,8 +58,8 @@ export type RequestEvent =
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
 
-/** The fields of an attempt before anything is sent. */
-export const NO_TASK_YET = {
+/** The fields of a record whose attempt was not sent yet. */
+export const UNSENT_ATTEMPT = {
   status: "waiting",
   refusal: null,
   sendId: null,
@@ -80,7 +80,7 @@ export const NO_TASK_YET = {
 /** Returns the record as if its attempt had never been sent. */
 export function withoutSend(record: RequestRecord): RequestRecord {
   const spend = deriveEarlierSpend(record, record.spend?.atMs ?? record.createdAtMs);
-  return { ...record, ...NO_TASK_YET, spend };
+  return { ...record, ...UNSENT_ATTEMPT, spend };
 }
 
 const STATUS_RANK = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
@@ -234,7 +234,7 @@ function applyAttemptBegun(
     return record;
   return {
     ...record,
-    ...NO_TASK_YET,
+    ...UNSENT_ATTEMPT,
     attempt: attempt + 1,
     idempotencyKey: deriveIdempotencyKey(input, take, attempt + 1),
     earlierTaskIds: taskId === null ? earlierTaskIds : [...earlierTaskIds, taskId],

@@ -77,7 +77,7 @@ export class Heartbeats {
         onLost?.();
       }
     } catch (error) {
-      this.#options.log.debug(`the store is still away: ${describeCause(error)}`);
+      this.#options.log.debug(`the store cannot be reached yet: ${describeCause(error)}`);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Queues the reads of this process: one queue for queries and downloads, and one for polls. */
+/** Queues the reads of this process: one queue for downloads and single queries, and one for polls. */
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalCooldowns } from "./local-cooldowns.ts";

@@ -88,6 +88,7 @@ export class SubmissionQueue {
    *   been made is released
    */
   async waitForAdmission(submission: QueuedSubmission, signal: AbortSignal): Promise<AdmissionWaitResult> {
+    // The head of an empty queue asks the ledger at once, which checks the budget itself.
     if (this.#queue.length > 0) await this.#refuseOverBudget(submission);
     return await this.#queue.enqueue(submission, signal);
   }
@@ -170,7 +171,7 @@ export class SubmissionQueue {
         throw overLimitError(admission.maxCredits, admission.billedCredits);
       case "over_budget":
         // The cost of this record's earlier attempts counts towards the budget, too.
-        throw overBudgetError(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
+        throw overBudgetError(creditBudget ?? 0, admission.spentInWindowCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;
         // While no concurrency slot is free, ask again at intervals, because nothing tells this process when the task
@@ -192,9 +193,9 @@ const overLimitError = (maxCredits: number, billed: number): AudioError =>
     `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(billed)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
   );
 
-function overBudgetError(budget: number, countedCredits: number): AudioError {
+function overBudgetError(budget: number, spentInWindowCredits: number): AudioError {
   return new AudioError(
     "budget_exceeded",
-    `The credit budget of ${budget} for any 24 hours leaves no room for another task: ${countedCredits} credits are reserved or charged, and each new task reserves ${RESERVED_CREDITS}. Nothing was sent.`,
+    `The credit budget of ${budget} for any 24 hours leaves no room for another task: ${spentInWindowCredits} credits are reserved or charged, and each new task reserves ${RESERVED_CREDITS}. Nothing was sent.`,
   );
 }

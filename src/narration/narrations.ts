@@ -1,4 +1,5 @@
 /** The interface of narrations: plans a text before anything is spent, then makes its parts and joins them to files. */
+
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { isCancelledByCaller } from "../call-cancellation.ts";
@@ -7,6 +8,7 @@ import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { McpTaskDraft } from "../ledger/rules/mcp-task.ts";
+import { MAX_NARRATIONS_SEARCHED, MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT } from "../ledger/search-limits.ts";
 import type { Log } from "../log.ts";
 import type { Call } from "../requests/call.ts";
 import { findNameOwner } from "../requests/file-names/name-owner.ts";
@@ -47,7 +49,7 @@ import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
 import { toRemarks } from "./state/remark.ts";
 import { isQuoteOnlyRetake } from "./state/retakes.ts";
 import { estimateLateRemarks } from "./timeline/late-cues.ts";
-import { type ListedNarration, listNarrations, MAX_NARRATIONS_SEARCHED } from "./views/listed-narrations.ts";
+import { type ListedNarration, listNarrations } from "./views/listed-narrations.ts";
 import {
   buildNarrationView,
   deriveNarrationStatus,
@@ -105,9 +107,6 @@ export interface NarrationsDeps {
   /** Whether a text contains the API key or a password of the settings. */
   readonly containsSecret: (text: string) => boolean;
 }
-
-/** How many narrations, counted from the newest, are searched for files that a new narration may replace. */
-const MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT = 50;
 
 export const createNarrations = (deps: NarrationsDeps): Narrations => new NarrationOperations(deps);
 

@@ -15,8 +15,8 @@ import type { ToolCall } from "../tools/tool.ts";
  * @param messageIndex n, from 1
  */
 function computeProgress(messageIndex: number, { done, total }: ProgressCount): number {
-  const part = 0.5 / messageIndex;
-  return done < total ? done + 0.5 - part : total - part;
+  const remainder = 0.5 / messageIndex;
+  return done < total ? done + 0.5 - remainder : total - remainder;
 }
 
 /** Returns a function that sends progress if the client gave a token, and does nothing otherwise. */

@@ -1,11 +1,13 @@
 /** The tool `list_tasks`: requests and narrations of the ledger, and what was spent. */
+
 import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { formatThousands } from "../contract/thousands.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
+import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
 import type { Spending } from "../limits/limits.ts";
-import { type ListedNarration, MAX_NARRATIONS_SEARCHED } from "../narration/views/listed-narrations.ts";
+import type { ListedNarration } from "../narration/views/listed-narrations.ts";
 import type { ListedRequest, RequestListQuery } from "../requests/use-cases/list-recorded-requests.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";

@@ -115,7 +115,11 @@ export class CrashSetup {
     const ledgerController = await this.ledgerController();
     expectSame("records", (await ledgerController.records()).length, 1);
     expectSame("concurrency slots", await ledgerController.concurrencySlots(), 0);
-    expectSame("counted credits", await ledgerController.countedCredits(), task.billing?.charged_credits);
+    expectSame(
+      "counted credits",
+      await ledgerController.spentInWindowCredits(),
+      task.billing?.charged_credits,
+    );
     expectSame("ledger", ledgerController.integrity(), '[{"integrity_check":"ok"}]');
     if (faults.length > 0) throw new Error(faults.join("; "));
     return task;

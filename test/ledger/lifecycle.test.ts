@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 import { deriveIdempotencyKey } from "../../src/ledger/identity.ts";
-import { applyEvent, NO_TASK_YET, type RequestEvent } from "../../src/ledger/lifecycle.ts";
+import { applyEvent, type RequestEvent, UNSENT_ATTEMPT } from "../../src/ledger/lifecycle.ts";
 import {
   deriveConcurrencySlotState,
   isResumable,
@@ -42,7 +42,7 @@ const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): RequestEvent 
 const file = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: NOW_MS, matchesFormat: true };
 const fileToReplace = { sizeBytes: 1, sha256: "1", name: "b.mp3", movedTo: "b (previous).mp3" };
 const reservedSpend = { credits: 150, atMs: SENT_AT_MS };
-const newRecord = sampleRecord({ ...NO_TASK_YET });
+const newRecord = sampleRecord({ ...UNSENT_ATTEMPT });
 const sentOnce = {
   ...newRecord,
   status: "unresolved",
@@ -190,7 +190,12 @@ describe("an attempt", () => {
     const charged = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
     expect(charged.spend).toMatchObject({ credits: 40 });
     const second = recordAfter([{ kind: "attempt_begun", failedAttempt: 1 }], charged);
-    expect(second).toMatchObject({ ...NO_TASK_YET, attempt: 2, earlierCredits: 40, spend: { credits: 40 } });
+    expect(second).toMatchObject({
+      ...UNSENT_ATTEMPT,
+      attempt: 2,
+      earlierCredits: 40,
+      spend: { credits: 40 },
+    });
     expect(second.idempotencyKey).toBe(deriveIdempotencyKey(newRecord.input ?? "", 1, 2));
     const sent = recordAfter([{ kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
@@ -243,7 +248,7 @@ describe("the spend of a record", () => {
   });
 
   it("is 0 for a task that another machine made, however it ends", () => {
-    const foreign = sampleRecord({ ...NO_TASK_YET, input: null, take: null });
+    const foreign = sampleRecord({ ...UNSENT_ATTEMPT, input: null, take: null });
     for (const status of ["queued", "succeeded", "failed"] as const) {
       expect(recordAfter([observed(task(status, { billing: billing(10) }))], foreign).spend).toBeNull();
     }

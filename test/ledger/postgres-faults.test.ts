@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -49,8 +49,13 @@ async function proxyTo(server: PostgresServer) {
   return { proxy, url: url.href };
 }
 
-async function silentPort(): Promise<number> {
-  const server = createServer(() => undefined).listen(0, "127.0.0.1");
+/** Returns the port of a program that is not PostgreSQL. */
+async function foreignPort(onConnection: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    // The store closes its connection with a reset, which would otherwise be an uncaught error.
+    socket.on("error", () => undefined);
+    onConnection(socket);
+  }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const address = server.address();
@@ -73,20 +78,13 @@ describe("a missing server", () => {
   });
 
   it("is reported in time if a program listens there that never answers", async () => {
-    const store = openShared(`postgres://127.0.0.1:${await silentPort()}`);
+    const store = openShared(`postgres://127.0.0.1:${await foreignPort(() => undefined)}`);
     await expectAway(store.check(), /does not answer/);
   });
 
   it("is reported in time if another program answers there", async () => {
-    const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(
-      0,
-      "127.0.0.1",
-    );
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port was given");
-    await expect(openShared(`postgres://127.0.0.1:${address.port}`).check()).rejects.toMatchObject({
+    const port = await foreignPort((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    await expect(openShared(`postgres://127.0.0.1:${port}`).check()).rejects.toMatchObject({
       code: "store_unavailable",
     });
   });

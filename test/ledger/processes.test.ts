@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
+import { UNSENT_ATTEMPT } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
@@ -177,7 +177,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const found = await ledger.get("a-0");
       const { apiKeyId } = ledger.identity;
       const names = { recordId: "next", requestFingerprint: "next work", baseUrl, apiKeyId };
-      const next = (await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 })))
+      const next = (await ledger.acquireLease(sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0 })))
         .record;
       const budget = { credits: 150, windowMs: DAY_MS };
       const one = {
@@ -212,7 +212,9 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const { ledger, limits } = await openHere(place);
       const { baseUrl, apiKeyId } = ledger.identity;
       const names = { recordId: "mine", requestFingerprint: "my work", baseUrl, apiKeyId };
-      const { record } = await ledger.acquireLease(sampleRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
+      const { record } = await ledger.acquireLease(
+        sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0 }),
+      );
       // Living processes have both concurrency slots, for longer than a dead process would.
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];

@@ -5,7 +5,7 @@ import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { deriveApiKeyId, deriveRecordId, toRequestLookupKey } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { NO_TASK_YET, type RequestEvent } from "../../src/ledger/lifecycle.ts";
+import { type RequestEvent, UNSENT_ATTEMPT } from "../../src/ledger/lifecycle.ts";
 import { type RequestRecord, toRow } from "../../src/ledger/record.ts";
 import type { AdmissionLimits } from "../../src/ledger/rules/admission.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/store/ledger-store.ts";
@@ -62,7 +62,7 @@ function draft(ledger: Ledger, changes: Partial<RequestRecord> = {}): RequestRec
     baseUrl,
     apiKeyId,
   };
-  return sampleRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
+  return sampleRecord({ ...UNSENT_ATTEMPT, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
 }
 
 async function claimed(ledger: Ledger, changes: Partial<RequestRecord> = {}): Promise<RequestRecord> {

@@ -61,7 +61,7 @@ describe("on one machine", () => {
     await setup.create("accepted", limits);
     fixture.clock.moveWall(-48 * HOUR_MS);
     fixture.advance(60_001);
-    expect((await setup.ask(limits)).admission).toEqual({ kind: "over_budget", countedCredits: 300 });
+    expect((await setup.ask(limits)).admission).toEqual({ kind: "over_budget", spentInWindowCredits: 300 });
   });
 
   it("a file is found whichever service made it", async () => {

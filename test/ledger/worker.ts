@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
-import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
+import { UNSENT_ATTEMPT } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import type { RequestRecord } from "../../src/ledger/record.ts";
 import { Limits } from "../../src/limits/limits.ts";
@@ -53,7 +53,7 @@ async function claim(at: number): Promise<RequestRecord> {
   const { baseUrl, apiKeyId } = ledger.identity;
   const recordId = `${job.name}-${at}`;
   const names = { recordId, requestFingerprint: `work of ${recordId}`, baseUrl, apiKeyId };
-  const draft = sampleRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
+  const draft = sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
   return (await ledger.acquireLease(draft)).record;
 }
 

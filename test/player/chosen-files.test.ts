@@ -134,7 +134,7 @@ describeWithBrowser("the player", () => {
       if (method === "tools/call") return of("stopped", "Stopped: 1 of 3 parts saved.");
       looks += 1;
       const state = looks < 2 ? `running. Running: ${looks} of 3 parts saved.` : "stopped. Stopped.";
-      const row = "| 1 | saved | 1 | a | 1 | 1 |  | hello |\n| 2 | open | 1 |  |  |  |  | world |";
+      const row = "| 1 | saved | 1 | a | 1 | 1 |  | hello |\n| 2 | not started | 1 |  |  |  |  | world |";
       return {
         contents: [
           { uri: "audio://x", text: `How I kept running. A memoir: running. x\n\n${state}\n\n${row}\n` },

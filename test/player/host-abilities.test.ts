@@ -41,7 +41,7 @@ describeWithBrowser("a host", () => {
       answer: async () => {
         looks += 1;
         const state = looks < 2 ? "running. Running: 1 of 2 parts saved." : "finished. Saved.";
-        const rows = "| 1 | saved | 1 | a | 1 | 1 |  | hello |\n| 2 | open | 1 |  |  |  |  | world |";
+        const rows = "| 1 | saved | 1 | a | 1 | 1 |  | hello |\n| 2 | not started | 1 |  |  |  |  | world |";
         return { contents: [{ uri: "audio://x", text: `Title\n\n${state}\n\n${rows}\n` }] };
       },
     });

@@ -102,6 +102,6 @@ describe("a retry under another key of the same account", () => {
     // Two records name the task: it is listed once, and charged once toward the budget.
     const ledgerController = await openLedgerController(workplace, service);
     expect((await ledgerController.records()).map(({ taskId }) => taskId)).toEqual([taskOf(outcome).task_id]);
-    expect(await ledgerController.countedCredits()).toBe(10);
+    expect(await ledgerController.spentInWindowCredits()).toBe(10);
   });
 });

@@ -56,7 +56,7 @@ describe("a ledger that cannot be written", () => {
     // No further call.
     await ledgerController.until((records) => records.every(({ files }) => files.length === 1));
     expect(await ledgerController.concurrencySlots()).toBe(0);
-    expect(await ledgerController.countedCredits()).toBe(10);
+    expect(await ledgerController.spentInWindowCredits()).toBe(10);
     const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
     expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
     expect(service.count("create")).toBe(1);
@@ -121,7 +121,7 @@ describe("an unreachable service", () => {
     const counted = async (): Promise<number[]> => [
       ledgerController.createSlots(),
       await ledgerController.concurrencySlots(),
-      await ledgerController.countedCredits(),
+      await ledgerController.spentInWindowCredits(),
     ];
     await expect.poll(counted).toEqual([0, 0, 0]);
   });

@@ -42,14 +42,14 @@ function brokenRule(
     billing: call.wasFailed ? bill(0) : null,
   });
   const facts = {
-    failureTiming: "before" as JobFacts["failureTiming"],
+    failureTiming: "before_job" as JobFacts["failureTiming"],
     newTaskCount: 0,
     replayedFailureCount: 0,
   };
   let charged = 0;
   let isPaidFailureSeen = false;
   for (let steps = 0; steps < 60; steps += 1) {
-    const action: JobAction = next(record, { ...call, ...facts, hadFailed: call.wasFailed });
+    const action: JobAction = next(record, { ...call, ...facts, hadFailedAttempt: call.wasFailed });
     if ((action.kind === "send" || action.kind === "new_attempt") && !call.maySubmit)
       return "a submission without permission";
     if (action.kind === "new_attempt") {
@@ -71,7 +71,7 @@ function brokenRule(
       facts.failureTiming = "in_response";
       record = { ...record, status: answer.status, billing: bill(answer.isRefunded ? 0 : 100) };
     } else {
-      facts.failureTiming = "meanwhile";
+      facts.failureTiming = "during_job";
       const status = answer.status === "queued" ? "succeeded" : answer.status;
       record = { ...record, status, billing: bill(answer.isRefunded ? 0 : 100) };
     }
@@ -114,7 +114,7 @@ const planted: readonly (readonly [string, string, Next])[] = [
   [
     "each failure counts as an earlier call's",
     "charged",
-    (record, facts) => decideNextAction(record, { ...facts, failureTiming: "before" }),
+    (record, facts) => decideNextAction(record, { ...facts, failureTiming: "before_job" }),
   ],
   [
     "failed attempts that are passed are not counted",

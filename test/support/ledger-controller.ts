@@ -84,7 +84,7 @@ export class LedgerController {
   }
 
   /** Credits that the budget counts. */
-  async countedCredits(): Promise<number> {
+  async spentInWindowCredits(): Promise<number> {
     return await this.#ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
 

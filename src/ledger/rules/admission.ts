@@ -23,7 +23,7 @@ export interface AdmissionLimits {
 /** The facts about the narration that a submission is sent for. */
 export interface NarrationFacts {
   /** Whether a caller wants the narration, and nothing has ended it. */
-  readonly isWanted: boolean;
+  readonly isNarrationWanted: boolean;
   /** The most credits that the narration may cost. */
   readonly maxCredits: number;
   readonly lease: Lease | null;
@@ -50,9 +50,9 @@ export interface AdmissionFacts {
   /** The concurrency slots that the API key's other records have taken. */
   readonly otherConcurrencySlots: readonly ConcurrencySlot[];
   /** The spend of the service within the budget's window, without the spend of this record. */
-  readonly countedCredits: number;
+  readonly spentInWindowCredits: number;
   /** Whether a call or an MCP task still wants the submission. */
-  readonly isWanted: boolean;
+  readonly isSubmissionWanted: boolean;
   /** `null` for a direct request, which belongs to no narration. */
   readonly narration: NarrationFacts | null;
 }
@@ -66,7 +66,7 @@ export type AdmissionDecision =
   /** Every MCP task was cancelled, or the narration was stopped, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
   | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
-  | { readonly kind: "over_budget"; readonly countedCredits: number }
+  | { readonly kind: "over_budget"; readonly spentInWindowCredits: number }
   /**
    * `waitMs`: milliseconds until the next request for admission. For `concurrency` this is a maximum, because a task
    * may end earlier.
@@ -93,27 +93,28 @@ export function decideAdmission(
 ): AdmissionDecision {
   if (isRepeatedAdmission(request, facts)) return { kind: "admitted" };
   const { owner, expectedRevision, admittedRecord, limits, sendId } = request;
-  const { record, state, otherConcurrencySlots, countedCredits, isWanted, narration } = facts;
+  const { record, state, otherConcurrencySlots, spentInWindowCredits, isSubmissionWanted, narration } = facts;
 
   const leasedBy = findLeaseOwner(record?.lease ?? null, nowSteadyMs);
   const isLeaseLost = leasedBy !== null && leasedBy !== owner;
   if (record?.revision !== expectedRevision || isLeaseLost) {
     return { kind: "conflict", recordJson: record?.recordJson, isLeaseLost };
   }
-  if (!isWanted) return { kind: "not_wanted" };
+  if (!isSubmissionWanted) return { kind: "not_wanted" };
   const refusal =
     narration === null
       ? null
       : findNarrationRefusal(narration, admittedRecord.spendCredits, owner, nowSteadyMs);
   if (refusal !== null) return refusal;
-  if (limits.budget !== null && countedCredits + admittedRecord.spendCredits > limits.budget.credits) {
-    return { kind: "over_budget", countedCredits };
+  if (limits.budget !== null && spentInWindowCredits + admittedRecord.spendCredits > limits.budget.credits) {
+    return { kind: "over_budget", spentInWindowCredits };
   }
   const cooldownMs = computeCooldownLeftMs(state, nowSteadyMs);
   if (cooldownMs > 0) return { kind: "held", reason: "cooldown", waitMs: cooldownMs };
   const rateMs = computeRateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
   const slotExpiriesMs = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
+  // The expiries come in order. Once this one has passed, fewer than the maximum are left.
   const concurrencySlotFreeAtMs = slotExpiriesMs[slotExpiriesMs.length - limits.maxConcurrentTasks];
   if (concurrencySlotFreeAtMs !== undefined) {
     return { kind: "held", reason: "concurrency", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };
@@ -122,13 +123,13 @@ export function decideAdmission(
 }
 
 function findNarrationRefusal(
-  { isWanted, maxCredits, lease, billedCredits }: NarrationFacts,
+  { isNarrationWanted, maxCredits, lease, billedCredits }: NarrationFacts,
   spendCredits: number,
   owner: ProcessId,
   nowSteadyMs: number,
 ): AdmissionDecision | null {
   const drivenBy = findLeaseOwner(lease, nowSteadyMs);
-  if (!isWanted || (drivenBy !== null && drivenBy !== owner)) return { kind: "not_wanted" };
+  if (!isNarrationWanted || (drivenBy !== null && drivenBy !== owner)) return { kind: "not_wanted" };
   if (billedCredits + spendCredits > maxCredits) return { kind: "over_limit", maxCredits, billedCredits };
   return null;
 }

@@ -30,7 +30,7 @@ function computeConcurrencySlotExpiryMs(
   { unresolvedSlotTtlMs, limitWindowMs }: ConcurrencySlotDurations,
   nowSteadyMs: number,
 ): number {
-  // A date in the future was written before the steady clock restarted. Count from the present time instead.
+  // A time later than now was written before the steady clock restarted. Count from the present time instead.
   const startMs = Math.min(sinceSteadyMs ?? nowSteadyMs, nowSteadyMs);
   if (concurrencySlotState === "accepted") return startMs + RECOVERY_TIMEOUT_MS;
   const seenAtMs = Math.max(
@@ -69,7 +69,7 @@ export function hasLongExpired(
 }
 
 /**
- * Returns the concurrency slot of a record after a write. The date of the concurrency slot changes only if the
+ * Returns the concurrency slot of a record after a write. `sinceSteadyMs` changes only if the
  * state changes.
  */
 export function deriveConcurrencySlotAfterWrite(

@@ -32,7 +32,7 @@ export function computeLastBucketBefore(wallMs: number, windowMs: number): numbe
 }
 
 /**
- * Returns how the sums change if the spend in `out` is removed and the spend in `into` is added. Sorts the changes by
+ * Returns how the sums change if `removedSpends` are removed and `addedSpends` are added. Sorts the changes by
  * quarter, so that all transactions take locks in the same order.
  */
 export function computeSpendChanges(

@@ -21,7 +21,7 @@ export interface LoadedAdmission {
   /** The concurrency slots that the API key's other records have taken. */
   readonly otherConcurrencySlots: readonly OtherConcurrencySlot[];
   /** The spend of the service within the budget's window, without the spend of this record. */
-  readonly countedCredits: number;
+  readonly spentInWindowCredits: number;
   readonly openMcpTasks: readonly McpTask[];
   /** The bill of the narration; empty for a direct request. */
   readonly bill: readonly BillLine[];
@@ -61,7 +61,7 @@ export function parseLoadedAdmission(
     otherConcurrencySlots: parseOtherConcurrencySlots(concurrencySlots).filter(
       (other) => other.recordId !== recordId,
     ),
-    countedCredits: withoutOwnSpend(parseSpentCredits(sums), loaded, lastBucket),
+    spentInWindowCredits: withoutOwnSpend(parseSpentCredits(sums), loaded, lastBucket),
     openMcpTasks: parseMcpTaskRows(mcpTasks),
     bill: parseBillLines(bill),
   };

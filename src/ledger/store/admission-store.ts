@@ -102,20 +102,17 @@ export class AdmissionStore {
       narrationId,
       loadStatements: selectAdmissionStatements(scope, admittedRow, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
-        const { loaded, otherConcurrencySlots, countedCredits, openMcpTasks, bill } = parseLoadedAdmission(
-          rows,
-          recordId,
-          lastBucket,
-        );
+        const { loaded, otherConcurrencySlots, spentInWindowCredits, openMcpTasks, bill } =
+          parseLoadedAdmission(rows, recordId, lastBucket);
         const { stored } = loaded;
         const state = withoutOldRateSlots(before, limitWindowMs, nowSteadyMs);
         const facts = {
           record: stored,
           state,
           otherConcurrencySlots: otherConcurrencySlots.map(({ concurrencySlot }) => concurrencySlot),
-          countedCredits,
+          spentInWindowCredits,
           // A submission that may have reached the service stays wanted, even if every caller cancels.
-          isWanted:
+          isSubmissionWanted:
             !hasOnlyMcpTaskCallers || stored?.status !== "waiting" || openMcpTasks.some(isMcpTaskWanted),
           narration:
             narrationId === null

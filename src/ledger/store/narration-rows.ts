@@ -37,14 +37,14 @@ const admissionFieldsSchema = z.looseObject({ status: z.string(), maxCredits: z.
  * state counts as not wanted.
  */
 export function parseAdmissionFields(state: string): {
-  readonly isWanted: boolean;
+  readonly isNarrationWanted: boolean;
   readonly maxCredits: number;
 } {
   try {
     const { status, maxCredits } = admissionFieldsSchema.parse(JSON.parse(state));
-    return { isWanted: status === "running", maxCredits: maxCredits ?? 0 };
+    return { isNarrationWanted: status === "running", maxCredits: maxCredits ?? 0 };
   } catch {
-    return { isWanted: false, maxCredits: 0 };
+    return { isNarrationWanted: false, maxCredits: 0 };
   }
 }
 

@@ -65,24 +65,27 @@ const MAX_PARTS_IN_PROGRESS = 3;
  */
 export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
-  const workingParts = partStates.filter((state) => state === "working").length;
-  const part = workingParts < MAX_PARTS_IN_PROGRESS ? findNextPart(progress) : -1;
-  if (part !== -1) return { kind: "run_part", partIndex: part };
-  const completeFile = files.findIndex(
+  const workingCount = partStates.filter((state) => state === "working").length;
+  const partIndex = workingCount < MAX_PARTS_IN_PROGRESS ? findNextPartIndex(progress) : -1;
+  if (partIndex !== -1) return { kind: "run_part", partIndex };
+  const completeFileIndex = files.findIndex(
     ({ joinResult, ...file }) =>
       (joinResult === null || joinResult === "incomplete") && hasAllParts(file, partStates),
   );
-  if (completeFile !== -1) return joinStep(progress, completeFile, true);
-  if (workingParts > 0) return { kind: "wait" };
-  const incomplete = files.findIndex((file) => file.joinResult === null && hasSaved(file, partStates));
-  if (incomplete !== -1) return joinStep(progress, incomplete, false);
+  if (completeFileIndex !== -1) return joinStep(progress, completeFileIndex, true);
+  if (workingCount > 0) return { kind: "wait" };
+  const incompleteFileIndex = files.findIndex(
+    (file) => file.joinResult === null && hasSaved(file, partStates),
+  );
+  if (incompleteFileIndex !== -1) return joinStep(progress, incompleteFileIndex, false);
   return {
     kind: "end",
     isComplete: files.every((file) => file.joinResult === "complete" || isLeftOut(file, partStates)),
   };
 }
 
-function findNextPart({
+/** Returns the index of the part that starts next; -1 if none can start now. */
+function findNextPartIndex({
   partStates,
   firstEqualParts,
   isHalted,
@@ -92,11 +95,11 @@ function findNextPart({
   const workingTasks = new Set(
     partStates.flatMap((state, index) => (state === "working" ? [firstEqualParts[index]] : [])),
   );
-  const findFirstInState = (wanted: PartState): number =>
+  const findFirstIndex = (wanted: PartState): number =>
     partStates.findIndex((state, index) => state === wanted && !workingTasks.has(firstEqualParts[index]));
-  const sentPart = findFirstInState("sent");
+  const sentPartIndex = findFirstIndex("sent");
   const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
-  return sentPart !== -1 || !mayBeginNew ? sentPart : findFirstInState("to_do");
+  return sentPartIndex !== -1 || !mayBeginNew ? sentPartIndex : findFirstIndex("to_do");
 }
 
 const hasSaved = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
@@ -111,11 +114,11 @@ const hasAllParts = (file: Pick<FileProgress, "partIndexes">, partStates: readon
 
 const joinStep = (
   { files, partStates }: NarrationProgress,
-  file: number,
+  fileIndex: number,
   isComplete: boolean,
 ): DriverStep => ({
   kind: "join",
-  fileIndex: file,
-  partIndexes: files[file]?.partIndexes.filter((part) => partStates[part] === "saved") ?? [],
+  fileIndex,
+  partIndexes: files[fileIndex]?.partIndexes.filter((part) => partStates[part] === "saved") ?? [],
   isComplete,
 });

@@ -183,7 +183,7 @@ async function joinParts(
     mayBeNamed: async (tried) =>
       !isNameOfOtherRow(fileRequest, tried) &&
       (!hasCompanions || (await isFreeInOtherFormats(folder, tried))),
-    keepsOtherFormat: false,
+    keepsWrongFormat: false,
     format,
     clock,
     writeAudio: async (sink) => {

@@ -66,8 +66,11 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
   const pattern = buildQuotePattern(quote);
   const count = texts.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
   if (count === 0) {
-    const isOverAnEnd = pattern.test(texts.join(PARAGRAPH_JOINT));
-    refuse(quote, isOverAnEnd ? "extends beyond the end of a part" : "does not occur in this narration");
+    const crossesPartBoundary = pattern.test(texts.join(PARAGRAPH_JOINT));
+    refuse(
+      quote,
+      crossesPartBoundary ? "extends beyond the end of a part" : "does not occur in this narration",
+    );
   }
   if (count > 1) refuse(quote, `occurs ${count} times in this narration, and must occur once`);
   return texts.map((text) => text.replace(pattern, () => replacement));
@@ -103,8 +106,8 @@ function toSpokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): st
  */
 function updateTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["chapters"] {
   return plan.chapters.map((chapter, index) => {
-    const first = plan.parts.findIndex((part) => part.chapterIndex === index);
-    const [before, after] = [plan.parts[first]?.text, texts[first]];
+    const firstPartIndex = plan.parts.findIndex((part) => part.chapterIndex === index);
+    const [before, after] = [plan.parts[firstPartIndex]?.text, texts[firstPartIndex]];
     const [heading = ""] = after?.split(PARAGRAPH_JOINT) ?? [];
     const wasHeading = chapter.title !== null && before?.split(PARAGRAPH_JOINT)[0] === chapter.title;
     return wasHeading && hasWords(heading) ? { ...chapter, title: heading.replaceAll("\n", " ") } : chapter;

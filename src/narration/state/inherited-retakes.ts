@@ -1,14 +1,9 @@
 /** Keeps chosen retakes when a text is edited, for the parts that the edit does not change. */
+import { MAX_NARRATIONS_SEARCHED_FOR_RETAKES } from "../../ledger/search-limits.ts";
 import { canonicalizeInput } from "../../requests/canonical-input.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 import { buildPartInput } from "./part-input.ts";
-
-/**
- * Number of newest narrations that are searched. A small number suffices, because a text is usually edited soon after
- * its narration.
- */
-const MAX_NARRATIONS_SEARCHED_FOR_RETAKES = 20;
 
 /** Returns two keys of a part: its input, and its input with its start time. Equal parts have equal keys. */
 function deriveKeys(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {

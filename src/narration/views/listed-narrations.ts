@@ -1,6 +1,8 @@
 /** Describes narrations as rows of the list of tasks. */
+
 import { basename } from "node:path";
 import { findNewestExisting } from "../../files/newest-existing.ts";
+import { MAX_NARRATIONS_SEARCHED } from "../../ledger/search-limits.ts";
 import { containsWords } from "../../search-words.ts";
 import type {
   NarrationEntry,
@@ -64,9 +66,6 @@ export async function buildListedNarration(
     audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,
   };
 }
-
-/** Maximum number of narrations that a list or a search reads. */
-export const MAX_NARRATIONS_SEARCHED = 500;
 
 /** Lists narrations that contain every word of the query, newest first. */
 export async function listNarrations(

@@ -19,7 +19,7 @@ const EXCERPT_CODE_POINTS = 60;
 
 /** The words of the column `status`. The player counts the parts with the word `saved`. */
 const STATUS_WORDS: Readonly<Record<PartRecordStatus, string>> = {
-  not_started: "open",
+  not_started: "not started",
   running: "running",
   saved: "saved",
   failed: "failed",

@@ -1,9 +1,11 @@
 /** Finds the record or narration that owns a file name in the output folder. */
+
 import { join } from "node:path";
 import { findOtherSpellings } from "../../files/real-path.ts";
 import { isIntact } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
+import { MAX_NARRATIONS_SEARCHED } from "../../ledger/search-limits.ts";
 import type { RequestDeps } from "../deps.ts";
 
 type OwnerDeps = Pick<RequestDeps, "folder" | "ledger">;
@@ -45,15 +47,12 @@ export async function isNameFreeOfOtherRecords(
   return owner === null || owner.record.requestFingerprint === requestFingerprint;
 }
 
-/** Maximum number of narrations that are searched. The newest come first. */
-const MAX_NARRATIONS = 500;
-
 /** Finds the narration that saved a file of the given name; `null` if there is none. */
 export async function findNarrationWithFile(
   { ledger, folder }: OwnerDeps,
   name: string,
 ): Promise<string | null> {
   const path = JSON.stringify(join(folder.root, name));
-  const newestNarrations = await ledger.store.narrations.listNewest(MAX_NARRATIONS);
+  const newestNarrations = await ledger.store.narrations.listNewest(MAX_NARRATIONS_SEARCHED);
   return newestNarrations.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;
 }

@@ -12,9 +12,9 @@ import type { Job, JobOutcome } from "./job.ts";
  */
 const OWNER_SAVE_TIMEOUT_MS = 3000;
 
-export type FollowOutcome =
-  /** This process has the lease. `hadFailed`: a task of the record failed before this process acquired the lease. */
-  | { readonly kind: "acquired"; readonly hadFailed: boolean }
+export type LeaseOutcome =
+  /** This process has the lease. `hadFailedAttempt`: a task of the record failed before this process acquired the lease. */
+  | { readonly kind: "acquired"; readonly hadFailedAttempt: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
   | { readonly kind: "downloadable" }
   | { readonly kind: "ended"; readonly outcome: JobOutcome };
@@ -23,7 +23,7 @@ export type FollowOutcome =
  * Acquires the lease of the record. While another process holds the lease, follows the record until its task has ended
  * or the lease is free. A `resume` job follows only while somebody waits for the job.
  */
-export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<FollowOutcome> {
+export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<LeaseOutcome> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, apiKeyId } = job.record;
   // Drive only records of this API key. The record of another API key reaches this line, for example, if its audio file
@@ -40,7 +40,7 @@ export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<Foll
       if (isNewFailure(record, attempt, status))
         return { kind: "ended", outcome: { kind: "failed", record } };
       await applyFileName(job, previousRecord, deps);
-      return { kind: "acquired", hadFailed: record.status === "failed" || record.attempt > 1 };
+      return { kind: "acquired", hadFailedAttempt: record.status === "failed" || record.attempt > 1 };
     }
     if (!job.hasCallers && job.purpose === "resume") return { kind: "ended", outcome: { kind: "no_result" } };
     if (isNewFailure(record, attempt, status)) return { kind: "ended", outcome: { kind: "failed", record } };

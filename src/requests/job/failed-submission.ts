@@ -34,8 +34,8 @@ const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioE
 /**
  * Classifies a failed submission, records it in the ledger, and waits until the next send is due.
  *
- * @param tries number of submissions that this job has sent
- * @param hadUnresolvedSubmission whether the service may have received an earlier send of this job
+ * @param failureCount number of sends of this job that have failed so far, at least 1
+ * @param mayHaveEarlierTask whether the service may have received an earlier send of this job
  * @returns the error that the caller throws if no time is left for another send; `null` after a 429 or a 503
  * @throws AudioError if another send would give the same result
  */
@@ -44,23 +44,23 @@ export async function recordFailureAndAwaitResend(
   deps: RequestDeps,
   { sendId, record }: AdmittedSubmission,
   error: AudioError,
-  tries: number,
-  hadUnresolvedSubmission: boolean,
+  failureCount: number,
+  mayHaveEarlierTask: boolean,
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
   const holders = error.code === "insufficient_credits" ? await findCreditHolders(record, deps) : null;
   const decision =
     holders === null
-      ? decideAfterFailedSubmission(errorWithKey, tries, random)
+      ? decideAfterFailedSubmission(errorWithKey, failureCount, random)
       : ({ kind: "credits" } as const);
   const isUnresolved = mayHaveCreatedTask(error);
   const sendOutcome: SendOutcome = { sendId, outcome: wasNeverSent(error) ? "unsent" : "sent" };
   if (isUnresolved) {
-    job.unresolvedAttempt = record.attempt;
+    job.attemptWithLostResponse = record.attempt;
     // The service responded (503) without accepting the submission, so a cancelled job may stop instead of sending
     // again.
-    if (decision.kind === "unavailable" && !hadUnresolvedSubmission) job.clearUnresolvedSubmission();
+    if (decision.kind === "unavailable" && !mayHaveEarlierTask) job.markAsUnsent();
     await limits.pendingWrites.writeNowOrLater("the end of a submission", () =>
       ledger.store.admissions.recordSendOutcome(sendOutcome),
     );
@@ -68,7 +68,7 @@ export async function recordFailureAndAwaitResend(
     job.record =
       (await recordNotAccepted(job, deps, { kind: "not_accepted", sendId }, sendOutcome)) ?? job.record;
     limits.submissions.wake();
-    if (!hadUnresolvedSubmission) job.clearUnresolvedSubmission();
+    if (!mayHaveEarlierTask) job.markAsUnsent();
   }
   if (decision.kind === "stop") {
     log.info(`the service refused a submission: ${error.code}`);

@@ -96,20 +96,23 @@ export class JobRunner {
     job.mustDownload = mustDownload;
     const entry: RunningJob = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
-    entry.done = this.#drive(job).then((end) => {
+    entry.done = this.#acquireAndRun(job).then((end) => {
       this.#running.delete(record.recordId);
       job.resolve(end);
     });
     return { job, isNew: true };
   }
 
-  async #drive(job: Job): Promise<JobOutcome> {
+  async #acquireAndRun(job: Job): Promise<JobOutcome> {
     const { limits, ledger, log } = this.#deps;
     try {
-      const followOutcome = await acquireOrFollow(job, this.#deps);
-      if (followOutcome.kind === "ended") return followOutcome.outcome;
-      job.ownsLease = followOutcome.kind === "acquired";
-      return await this.#run(job, followOutcome.kind === "acquired" ? followOutcome.hadFailed : false);
+      const leaseOutcome = await acquireOrFollow(job, this.#deps);
+      if (leaseOutcome.kind === "ended") return leaseOutcome.outcome;
+      job.ownsLease = leaseOutcome.kind === "acquired";
+      return await this.#runActions(
+        job,
+        leaseOutcome.kind === "acquired" ? leaseOutcome.hadFailedAttempt : false,
+      );
     } catch (error) {
       if (job.signal.aborted) return { kind: "no_result" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
@@ -142,35 +145,35 @@ export class JobRunner {
   }
 
   /**
-   * Runs the actions of a record until the job ends. This process has the lease of the record, unless only the audio of
-   * the record is left to download.
+   * Runs the actions of a record until the job ends. This process has the lease of the record, or the task has
+   * succeeded and its audio is to be downloaded without the lease.
    *
-   * @param hadFailed whether an earlier attempt had failed; if so, the job creates at most one new task
+   * @param hadFailedAttempt whether an earlier attempt had failed; if so, the job creates at most one new task
    */
-  async #run(job: Job, hadFailed: boolean): Promise<JobOutcome> {
+  async #runActions(job: Job, hadFailedAttempt: boolean): Promise<JobOutcome> {
     const { clock, timing, limits } = this.#deps;
-    let failureTiming: FailureTiming = "before";
+    let failureTiming: FailureTiming = "before_job";
     let replayedFailureCount = 0;
     for (;;) {
       const { purpose, mayReplaceFailedTask, newTaskCount } = job;
       const action = decideNextAction(job.record, {
         maySubmit:
-          purpose === "submit" && (failureTiming !== "meanwhile" || (await this.#isRepeatWanted(job))),
+          purpose === "submit" && (failureTiming !== "during_job" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
         mayReplaceFailedTask,
         failureTiming,
-        hadFailed,
+        hadFailedAttempt,
         newTaskCount,
         replayedFailureCount,
       });
       switch (action.kind) {
         case "send":
-          // If another process created the task, any failure of the task happened while this job waited for admission,
-          // so the failure counts as `meanwhile`.
+          // `elsewhere`: another process created the task while this job waited for admission. If the task has failed,
+          // it failed during this job.
           failureTiming =
             (await sendUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
               ? "in_response"
-              : "meanwhile";
+              : "during_job";
           break;
         case "new_attempt": {
           if (action.wasSeenByThisJob) job.announce("The task failed and was refunded; trying once more.");
@@ -186,7 +189,7 @@ export class JobRunner {
         }
         case "watch":
           await watchTask(job, this.#deps);
-          failureTiming = "meanwhile";
+          failureTiming = "during_job";
           limits.submissions.wake();
           break;
         case "save": {

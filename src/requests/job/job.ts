@@ -49,13 +49,13 @@ export class Job {
    * The number of an attempt with a send that may have created a task, although no task id arrived; `null` if there is
    * none. A later response does not clear this number.
    */
-  unresolvedAttempt: number | null = null;
+  attemptWithLostResponse: number | null = null;
   /**
-   * Whether a send is in progress or may have created an unknown task. While this is true, the job must not end early.
-   * A response with a task id sets it to false. After a refusal or a 503, it stays true only if an earlier send is
-   * unresolved.
+   * Whether the service may have a task of this job whose id is unknown: a send is in progress, or a response was lost.
+   * While this is true, the job must not end early. A response with a task id sets it to false. After a refusal or a
+   * 503, it stays true only if the response to an earlier send was lost.
    */
-  hasUnresolvedSubmission = false;
+  mayHaveUnknownTask = false;
   /** Whether this process has the lease of the record. */
   ownsLease = false;
   readonly outcome: Promise<JobOutcome>;
@@ -117,9 +117,10 @@ export class Job {
 
   /**
    * Whether a new caller probably repeats a call that the client gave up: the earlier call was cancelled, or has been
-   * open for at least {@link LIKELY_ABANDONED_AFTER_MS}. A cancellation counts for the next caller only.
+   * open for at least {@link LIKELY_ABANDONED_AFTER_MS}. Forgets the cancellation, so the next call of this method
+   * returns `false` unless another caller has cancelled.
    */
-  consumeLikelyRetry(): boolean {
+  takeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
     return wasCancelled || this.#clock.steadyMs() - this.#longestWaitSinceMs >= LIKELY_ABANDONED_AFTER_MS;
@@ -166,15 +167,15 @@ export class Job {
     this.#isCancelledByAll = true;
     // No further submissions are wanted, but an accepted task is still watched and saved.
     this.purpose = "resume";
-    if (!this.hasUnresolvedSubmission && this.record.taskId === null) this.stop();
+    if (!this.mayHaveUnknownTask && this.record.taskId === null) this.stop();
   }
 
   /**
    * Sets the job back to unsent, because the service responded without accepting the submission. Stops the job if all
    * callers have cancelled.
    */
-  clearUnresolvedSubmission(): void {
-    this.hasUnresolvedSubmission = false;
+  markAsUnsent(): void {
+    this.mayHaveUnknownTask = false;
     if (this.#isCancelledByAll) this.stop();
   }
 
@@ -185,7 +186,7 @@ export class Job {
   /** Stops the job and aborts a submission in progress. */
   abortSend(): void {
     this.stop();
-    this.#sendAbort.abort(new Error("the job was broken off"));
+    this.#sendAbort.abort(new Error("the send was aborted"));
   }
 
   resolve(end: JobOutcome): void {

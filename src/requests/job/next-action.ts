@@ -18,14 +18,14 @@ export type JobAction =
 /** The point at which the task failed. Ignored unless the task has failed. */
 export type FailureTiming =
   /** The task had failed before the job started. */
-  | "before"
+  | "before_job"
   /**
    * The response to a submission contains a task that has already failed. An earlier send under the same idempotency
    * key created the task.
    */
   | "in_response"
   /** The task failed while this job ran. */
-  | "meanwhile";
+  | "during_job";
 
 export interface JobFacts {
   /** Whether the job may send submissions and a caller still wants the task. */
@@ -38,8 +38,8 @@ export interface JobFacts {
    */
   readonly mayReplaceFailedTask: boolean;
   readonly failureTiming: FailureTiming;
-  /** Whether the record already had a failed attempt when this process acquired the lease. */
-  readonly hadFailed: boolean;
+  /** Whether an attempt of the record had failed before this process acquired the lease. */
+  readonly hadFailedAttempt: boolean;
   /** Number of tasks that this job has created. */
   readonly newTaskCount: number;
   /** Number of submissions of this job whose response was an already failed task. */
@@ -67,7 +67,7 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
       return { kind: "save" };
     case "failed":
       return mayStartNewAttempt(record, facts)
-        ? { kind: "new_attempt", wasSeenByThisJob: facts.failureTiming !== "before" }
+        ? { kind: "new_attempt", wasSeenByThisJob: facts.failureTiming !== "before_job" }
         : { kind: "end", outcome: "failed" };
   }
 }
@@ -80,7 +80,7 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
 function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
   if (!facts.maySubmit) return false;
   switch (facts.failureTiming) {
-    case "before":
+    case "before_job":
       return true;
     case "in_response":
       return (
@@ -88,7 +88,7 @@ function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
         facts.replayedFailureCount < MAX_REPLAYED_FAILURES &&
         (facts.newTaskCount === 0 ? mayReplaceEarlierTask(facts) : mayRepeatOwnTask(facts))
       );
-    case "meanwhile":
+    case "during_job":
       return isRefunded(record) && mayRepeatOwnTask(facts);
   }
 }
@@ -100,5 +100,5 @@ function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
 const mayReplaceEarlierTask = ({ mayReplaceFailedTask, isOfNarration }: JobFacts): boolean =>
   mayReplaceFailedTask && !isOfNarration;
 
-const mayRepeatOwnTask = ({ hadFailed, newTaskCount }: JobFacts): boolean =>
-  !hadFailed && newTaskCount > 0 && newTaskCount < MAX_NEW_TASKS;
+const mayRepeatOwnTask = ({ hadFailedAttempt, newTaskCount }: JobFacts): boolean =>
+  !hadFailedAttempt && newTaskCount > 0 && newTaskCount < MAX_NEW_TASKS;

@@ -31,8 +31,8 @@ const NOT_RETRIED = new Set([
 ]);
 
 /**
- * Saves the job's audio unless it is already saved here. Broken transfers and unexpected responses are retried
- * until the recovery timeout passes.
+ * Saves the job's audio unless it is already saved here. Starts a failed download again until the recovery timeout
+ * passes. Within one download, api/download.ts resumes broken transfers.
  *
  * @returns `null` if the service revokes `succeeded`, so the task must be watched again
  * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last
@@ -45,15 +45,17 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
   if (existing?.matchesFormat === true && !job.mustDownload) return existing;
   let notFoundCount = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let lastError: AudioError | null = null;
-  for (let failures = 1; ; failures += 1) {
+  let failureCount = 0;
+  for (;;) {
     try {
       job.setPhase({ kind: "saving", lastError });
       // Bytes that are not audio may come from a proxy, and the next try may get the audio. So the first try saves such
       // bytes only if this machine already has a copy.
-      return await saveOnce(job, deps, failures > 1 || existing !== null);
+      return await saveOnce(job, deps, { keepsWrongFormat: failureCount > 0 || existing !== null });
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       lastError = error;
+      failureCount += 1;
       if (error.code === "too_large") throw await recordTooLargeAndBuildError(job, deps, error);
       if (error.code === "not_ready") {
         await applyEventWithRetry(job, deps, {
@@ -66,7 +68,7 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
       if (error.code === "not_found") notFoundCount += 1;
       if (notFoundCount >= MISSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
-      const decision = decideAfterFailedRead(error, failures, random);
+      const decision = decideAfterFailedRead(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
       job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
       await clock.sleep(delayMs, job.signal);
@@ -74,10 +76,14 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
   }
 }
 
-async function saveOnce(job: Job, deps: RequestDeps, keepsOtherFormat: boolean): Promise<SavedFile> {
+async function saveOnce(
+  job: Job,
+  deps: RequestDeps,
+  { keepsWrongFormat }: { readonly keepsWrongFormat: boolean },
+): Promise<SavedFile> {
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
-  const file = await downloadAndPublish(job, deps, taskId, keepsOtherFormat, async (published) => {
+  const file = await downloadAndPublish(job, deps, taskId, keepsWrongFormat, async (published) => {
     // This is the last write of the record, so it also releases the lease.
     const options: ChangeOptions = job.ownsLease ? { lease: "release" } : {};
     await applyEventWithRetry(job, deps, { kind: "saved", file: published }, options);
@@ -91,7 +97,7 @@ async function downloadAndPublish(
   job: Job,
   deps: RequestDeps,
   taskId: string,
-  keepsOtherFormat: boolean,
+  keepsWrongFormat: boolean,
   whenPublished: (file: SavedFile) => Promise<void>,
 ): Promise<SavedFile> {
   const { record } = job;
@@ -101,7 +107,7 @@ async function downloadAndPublish(
     fileName: chooseFileName(record, record.fileName),
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),
     fileToReplace: record.fileToReplace,
-    keepsOtherFormat,
+    keepsWrongFormat,
     format: parseStoredFormat(record).format,
     clock: deps.clock,
     writeAudio: (sink) =>

@@ -28,7 +28,8 @@ export async function sendUntilAnswered(
 ): Promise<"answered" | "elsewhere"> {
   const recovery = new Deadline(deps.clock, deps.timing.recoveryTimeoutMs);
   let lastError: AudioError | null = null;
-  for (let tries = 1; !recovery.isOver; ) {
+  let failureCount = 0;
+  while (!recovery.isOver) {
     job.signal.throwIfAborted();
     const outcome = await waitForAdmissionUntilRecoveryTimeout(job, deps, recovery, onConcurrencySlotsFull);
     if (outcome === null) break;
@@ -37,10 +38,10 @@ export async function sendUntilAnswered(
       if (job.record.taskId !== null) return "elsewhere";
       continue;
     }
-    const error = await send(job, deps, outcome, tries);
+    const error = await send(job, deps, outcome, failureCount);
     if (job.record.taskId !== null) return "answered";
     lastError = error;
-    tries += 1;
+    failureCount += 1;
   }
   throw (
     lastError ??
@@ -71,7 +72,7 @@ async function waitForAdmissionUntilRecoveryTimeout(
       record: job.record,
       // Skip the narration's checks for a submission that may have arrived. Such a submission is always sent again,
       // because its credits may already be reserved.
-      narrationId: () => (job.hasUnresolvedSubmission ? null : job.narrationId),
+      narrationId: () => (job.mayHaveUnknownTask ? null : job.narrationId),
       hasOnlyMcpTaskCallers: () => job.hasOnlyMcpTaskCallers,
       onWaiting: (reason, waitMs) => {
         job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
@@ -120,7 +121,7 @@ async function send(
   job: Job,
   deps: RequestDeps,
   admitted: AdmittedSubmission,
-  tries: number,
+  earlierFailureCount: number,
 ): Promise<AudioError | null> {
   const { service, limits, clock } = deps;
   job.record = admitted.record;
@@ -129,8 +130,8 @@ async function send(
     await limits.submissions.releaseUnused(admitted);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
-  const hadUnresolvedSubmission = job.hasUnresolvedSubmission;
-  job.hasUnresolvedSubmission = true;
+  const mayHaveEarlierTask = job.mayHaveUnknownTask;
+  job.mayHaveUnknownTask = true;
   // Do not await anything between here and the request, so that a cancellation comes either before the send or after
   // it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), previousPhase: job.phase });
@@ -146,13 +147,20 @@ async function send(
       );
       throw error;
     }
-    return await recordFailureAndAwaitResend(job, deps, admitted, error, tries, hadUnresolvedSubmission);
+    return await recordFailureAndAwaitResend(
+      job,
+      deps,
+      admitted,
+      error,
+      earlierFailureCount + 1,
+      mayHaveEarlierTask,
+    );
   }
   limits.heartbeats.clearPending(admitted.sendId);
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
   // Count the tasks that this job created. A failed task counts only if an earlier send of this job may have created
   // it. Otherwise an earlier call created the failed task under the same key.
-  if (task.status !== "failed" || job.unresolvedAttempt === attempt) job.newTaskCount += 1;
+  if (task.status !== "failed" || job.attemptWithLostResponse === attempt) job.newTaskCount += 1;
   // Store the task id before anything else.
   await applyEventWithRetry(
     job,
@@ -160,7 +168,7 @@ async function send(
     { kind: "observed", attempt, task, atMs: clock.wallMs() },
     { sendOutcome },
   );
-  job.hasUnresolvedSubmission = false;
+  job.mayHaveUnknownTask = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }

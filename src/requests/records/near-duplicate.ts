@@ -13,8 +13,9 @@ import type { PreparedRequest } from "./resolve-record.ts";
  * Maximum age of the open request. If the open request is older, a call with the same words is probably meant as a new
  * request.
  */
-const WITHIN_MS = 10 * 60 * 1000;
-const MAX_COMPARED = 20;
+const MAX_AGE_MS = 10 * 60 * 1000;
+/** Number of newest records that are compared. So many are rarely made within {@link MAX_AGE_MS}. */
+const MAX_COMPARED_RECORDS = 20;
 
 const QUOTATION_MARKS = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
 
@@ -54,14 +55,14 @@ export async function findNearDuplicate(
   )
     return null;
   const wantedInput = normalizeForComparison(input);
-  const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED })).find(
+  const record = (await ledger.list({ apiKeys: "own", limit: MAX_COMPARED_RECORDS })).find(
     (other) =>
       other.take === take &&
       (other.status === "unresolved" || isRunningStatus(other.status)) &&
-      clock.wallMs() - other.createdAtMs < WITHIN_MS &&
+      clock.wallMs() - other.createdAtMs < MAX_AGE_MS &&
       normalizeForComparison(other.input) === wantedInput,
   );
   if (record === undefined) return null;
-  const note = `This is the task of a request of the last minutes that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;
+  const note = `This task was made a few minutes ago for a text that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;
   return { record, note };
 }

@@ -4,7 +4,7 @@ import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveIdempotencyKey, deriveRecordId, deriveRequestFingerprint } from "../../ledger/identity.ts";
-import { applyEvent, NO_TASK_YET } from "../../ledger/lifecycle.ts";
+import { applyEvent, UNSENT_ATTEMPT } from "../../ledger/lifecycle.ts";
 import { deriveConcurrencySlotState, type RequestRecord } from "../../ledger/record.ts";
 import type { RequestDeps } from "../deps.ts";
 import { fetchTask } from "../job/fetch-task.ts";
@@ -47,7 +47,7 @@ export function buildEmptyRecord(
     apiKeyId,
     baseUrl,
     attempt: 1,
-    ...NO_TASK_YET,
+    ...UNSENT_ATTEMPT,
     ...facts,
     fileToReplace: null,
     spend: null,

@@ -5,7 +5,7 @@ import { AudioError } from "../../errors.ts";
 import { findNewestExisting } from "../../files/newest-existing.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { deriveRequestFingerprint } from "../../ledger/identity.ts";
-import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
+import { UNSENT_ATTEMPT } from "../../ledger/lifecycle.ts";
 import { isResumable, type RequestRecord } from "../../ledger/record.ts";
 import type { CallWithDeadline } from "../call.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
@@ -129,7 +129,7 @@ export async function selectPartRecord(
   if (newest === undefined) return ownRecord ?? null;
   // The task succeeded, but its audio is not here and may have to be made again. So return the record as one without
   // a task. The record still states what the task cost.
-  return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
+  return newest.status === "succeeded" ? { ...newest, ...UNSENT_ATTEMPT } : newest;
 }
 
 /** Finds the audio of a part on this machine; `null` if it is not here. */

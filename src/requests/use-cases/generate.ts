@@ -199,7 +199,7 @@ async function waitForOutcome(
   const mayReturnEarly = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
   // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
   // again after the same time.
-  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
+  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.takeLikelyRetry();
   const waitingCall = isLikelyClientRetry ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   return (await waitForJob(job, waitingCall, mayReturnEarly)) ?? (await waitUntilStored(job, call, deps));
 }

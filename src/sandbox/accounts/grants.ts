@@ -8,7 +8,7 @@ export interface Grant extends GrantTerms {
 }
 
 /** The part of a task's reservation that is taken from one grant of credits. */
-export interface Draw {
+export interface GrantReservation {
   readonly grant: Grant;
   readonly credits: number;
 }
@@ -17,59 +17,63 @@ const computeExpiryMs = (grant: GrantTerms): number =>
   grant.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(grant.expires_at);
 
 /** Returns false for an expired, refunded or disputed grant, which gives neither credits nor access. */
-const isAlive = (grant: GrantTerms, wallMs: number): boolean =>
+const isUsable = (grant: GrantTerms, wallMs: number): boolean =>
   grant.state === "paid" && wallMs < computeExpiryMs(grant);
 
 /** Returns whether an account may create tasks: it needs a paid pack or an active paid subscription, not only gifts. */
 export function hasUnlockingGrant(grants: readonly GrantTerms[], wallMs: number): boolean {
-  return grants.some((grant) => grant.kind !== "gift" && isAlive(grant, wallMs));
+  return grants.some((grant) => grant.kind !== "gift" && isUsable(grant, wallMs));
 }
 
-const countLeftCredits = (grant: Grant): number =>
+const countAvailableCredits = (grant: Grant): number =>
   Math.max(0, grant.credits - grant.reserved - grant.charged);
 
 /** Counts the credits that a new task could reserve now. */
 export function sumAvailableCredits(grants: readonly Grant[], wallMs: number): number {
-  return grants.reduce((sum, grant) => sum + (isAlive(grant, wallMs) ? countLeftCredits(grant) : 0), 0);
+  return grants.reduce((sum, grant) => sum + (isUsable(grant, wallMs) ? countAvailableCredits(grant) : 0), 0);
 }
 
 /**
- * Chooses the grants that a reservation draws on. Grants that expire first are used first, so that fewer credits expire
+ * Chooses the grants that a reservation grantReservations on. Grants that expire first are used first, so that fewer credits expire
  * unused.
  *
  * @returns how many credits to reserve in each grant, in the order in which the grants are used; `undefined` when fewer
  *   than `credits` are available
  */
-export function planDraws(grants: readonly Grant[], credits: number, wallMs: number): Draw[] | undefined {
+export function planReservation(
+  grants: readonly Grant[],
+  credits: number,
+  wallMs: number,
+): GrantReservation[] | undefined {
   const byExpiry = grants
-    .filter((grant) => isAlive(grant, wallMs) && countLeftCredits(grant) > 0)
+    .filter((grant) => isUsable(grant, wallMs) && countAvailableCredits(grant) > 0)
     // Check for equality first. For two grants without an expiry date, the difference would be Infinity minus Infinity,
     // which is NaN.
     .sort((a, b) =>
       computeExpiryMs(a) === computeExpiryMs(b) ? 0 : computeExpiryMs(a) - computeExpiryMs(b),
     );
-  const draws: Draw[] = [];
+  const grantReservations: GrantReservation[] = [];
   let missingCredits = credits;
   for (const grant of byExpiry) {
     if (missingCredits === 0) break;
-    const takenCredits = Math.min(missingCredits, countLeftCredits(grant));
-    draws.push({ grant, credits: takenCredits });
+    const takenCredits = Math.min(missingCredits, countAvailableCredits(grant));
+    grantReservations.push({ grant, credits: takenCredits });
     missingCredits -= takenCredits;
   }
-  return missingCredits === 0 ? draws : undefined;
+  return missingCredits === 0 ? grantReservations : undefined;
 }
 
-export function reserve(draws: readonly Draw[]): void {
-  for (const { grant, credits } of draws) grant.reserved += credits;
+export function reserve(grantReservations: readonly GrantReservation[]): void {
+  for (const { grant, credits } of grantReservations) grant.reserved += credits;
 }
 
 /**
- * Ends a reservation. Takes the charge from the reserved credits, grant by grant in the order of `draws`. The other
+ * Ends a reservation. Takes the charge from the reserved credits, grant by grant in the order of `grantReservations`. The other
  * reserved credits return to their grants, whose expiry dates do not change (docs/contract.md, Billing).
  */
-export function endReservation(draws: readonly Draw[], chargeCredits: number): void {
+export function endReservation(grantReservations: readonly GrantReservation[], chargeCredits: number): void {
   let owed = chargeCredits;
-  for (const { grant, credits } of draws) {
+  for (const { grant, credits } of grantReservations) {
     const charged = Math.min(owed, credits);
     grant.reserved -= credits;
     grant.charged += charged;

@@ -3,7 +3,13 @@ import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { MAX_CONCURRENT_TASKS } from "../../contract/service-limits.ts";
 import type { Account } from "../accounts/directory.ts";
-import { type Draw, endReservation, hasUnlockingGrant, planDraws, reserve } from "../accounts/grants.ts";
+import {
+  endReservation,
+  type GrantReservation,
+  hasUnlockingGrant,
+  planReservation,
+  reserve,
+} from "../accounts/grants.ts";
 import type { SandboxClock } from "../clock.ts";
 import type { Faults } from "../faults.ts";
 import { ServiceError } from "../service-error.ts";
@@ -60,7 +66,7 @@ export class TaskRegistry {
       );
     }
     const createdMs = this.#options.clock.wallMs();
-    const draws = planDrawsOf(account, createdMs);
+    const grantReservations = planReservationOf(account, createdMs);
     this.#requireRoom(account);
     const mustFail = this.#options.faults.takeFailure();
     const id = createTaskId();
@@ -68,12 +74,12 @@ export class TaskRegistry {
       id,
       account,
       input,
-      draws,
+      grantReservations,
       mustFail,
       createdAtMs: createdMs,
       state: { status: "queued" },
     };
-    reserve(draws);
+    reserve(grantReservations);
     this.#byId.set(id, task);
     this.#byKey.set(accountKey, task);
     this.#open.add(task);
@@ -84,7 +90,7 @@ export class TaskRegistry {
   end(task: Task, ending: TaskEnding): void {
     if (!this.#open.delete(task)) return;
     task.state = ending;
-    endReservation(task.draws, ending.status === "succeeded" ? ending.chargedCredits : 0);
+    endReservation(task.grantReservations, ending.status === "succeeded" ? ending.chargedCredits : 0);
   }
 
   #requireRoom(account: Account): void {
@@ -112,19 +118,19 @@ export class TaskRegistry {
 const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-function planDrawsOf({ grants }: Account, wallMs: number): Draw[] {
+function planReservationOf({ grants }: Account, wallMs: number): GrantReservation[] {
   if (!hasUnlockingGrant(grants, wallMs)) {
     throw new ServiceError(
       "purchase_required",
       "A paid credit pack or an active paid subscription is needed to create tasks.",
     );
   }
-  const draws = planDraws(grants, RESERVED_CREDITS, wallMs);
-  if (draws === undefined) {
+  const grantReservations = planReservation(grants, RESERVED_CREDITS, wallMs);
+  if (grantReservations === undefined) {
     throw new ServiceError(
       "insufficient_credits",
       `A task needs ${RESERVED_CREDITS} available credits; this account has fewer.`,
     );
   }
-  return draws;
+  return grantReservations;
 }

@@ -6,7 +6,7 @@ import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { MODEL } from "../../contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import type { Account } from "../accounts/directory.ts";
-import type { Draw } from "../accounts/grants.ts";
+import type { GrantReservation } from "../accounts/grants.ts";
 
 /** The final state of a task: succeeded with audio and a charge, or failed with an error and no charge. */
 export type TaskEnding =
@@ -23,7 +23,7 @@ export interface Task {
   readonly account: Account;
   readonly input: NormalizedAudioInput;
   /** The credits that were reserved when the task was created, listed for each grant. */
-  readonly draws: readonly Draw[];
+  readonly grantReservations: readonly GrantReservation[];
   /** True if the fault `fail_next_tasks` makes this task fail. */
   readonly mustFail: boolean;
   readonly createdAtMs: number;

@@ -49,7 +49,7 @@ describe("a bill that breaks the contract", () => {
     expect(setup.service.tasks.size).toBe(1);
     const ledgerController = await openLedgerController(setup.workplace, setup.service);
     const listed = textOf(await setup.server.call("list_tasks", {}));
-    return { outcome, listed, counted: await ledgerController.countedCredits() };
+    return { outcome, listed, counted: await ledgerController.spentInWindowCredits() };
   };
 
   it("counts as stated if it charges more than was reserved", async () => {

@@ -245,7 +245,7 @@ export class LedgerOracle {
         throw new Violation("wait", "there was no conflict");
       case "over_budget":
         this.#checkMayAsk(actor, held, isCurrent);
-        this.#checkOverBudget(asked, answer.countedCredits);
+        this.#checkOverBudget(asked, answer.spentInWindowCredits);
         return;
       case "held":
         this.#checkMayAsk(actor, held, isCurrent);
@@ -256,7 +256,7 @@ export class LedgerOracle {
   }
 
   /** The sum that the ledger must count, in whole quarters of an hour. */
-  countedCredits(exceptRecordId?: string): number {
+  spentInWindowCredits(exceptRecordId?: string): number {
     const first = Math.floor((this.wallMs - BUDGET_WINDOW_MS) / SPEND_BUCKET_MS);
     return this.#spends(exceptRecordId)
       .filter(({ atMs }) => Math.floor(atMs / SPEND_BUCKET_MS) >= first)
@@ -264,7 +264,7 @@ export class LedgerOracle {
   }
 
   checkSum(counted: number): void {
-    const expected = this.countedCredits();
+    const expected = this.spentInWindowCredits();
     if (counted !== expected)
       throw new Violation("sums", `${counted} credits are counted instead of ${expected}`);
   }
@@ -322,7 +322,7 @@ export class LedgerOracle {
   }
 
   #checkOverBudget({ known, after, budget }: Asked, counted: number): void {
-    const expected = this.countedCredits(known.recordId);
+    const expected = this.spentInWindowCredits(known.recordId);
     if (counted !== expected)
       throw new Violation("sums", `${counted} credits are counted instead of ${expected}`);
     if (budget === null || counted + (after.spend?.credits ?? 0) <= budget) {

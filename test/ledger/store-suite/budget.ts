@@ -17,7 +17,10 @@ export function budgetSuite(fixture: () => StoreFixture, newSetup: () => StoreSe
       const first = await setup.create("accepted", { budget });
       await setup.create("accepted", { budget });
       await setup.create("accepted", { budget });
-      expect((await setup.ask({ budget })).admission).toEqual({ kind: "over_budget", countedCredits: 450 });
+      expect((await setup.ask({ budget })).admission).toEqual({
+        kind: "over_budget",
+        spentInWindowCredits: 450,
+      });
       await setup.end(first, 12);
       expect(await spent(setup)).toBe(312);
       await setup.create("accepted", { budget: { ...budget, credits: 462 } });

@@ -5,7 +5,7 @@ import {
   endReservation,
   type Grant,
   hasUnlockingGrant,
-  planDraws,
+  planReservation,
   reserve,
   sumAvailableCredits,
 } from "../../../src/sandbox/accounts/grants.ts";
@@ -59,8 +59,8 @@ describe("grants", () => {
     const late = grant({ credits: 60, expires_at: LATER });
     const soon = grant({ credits: 50, expires_at: SOON });
     const grants = [endless, late, soon, grant({ credits: 500, expires_at: PAST }), grant({ credits: 100 })];
-    const draws = planDraws(grants, 150, NOW);
-    expect(draws?.map(({ grant: drawn, credits }) => [grants.indexOf(drawn), credits])).toEqual([
+    const grantReservations = planReservation(grants, 150, NOW);
+    expect(grantReservations?.map(({ grant: drawn, credits }) => [grants.indexOf(drawn), credits])).toEqual([
       [2, 50],
       [1, 60],
       [0, 40],
@@ -68,14 +68,14 @@ describe("grants", () => {
   });
 
   it("draws nothing when one credit is missing", () => {
-    expect(planDraws([grant({ credits: 149 })], 150, NOW)).toBeUndefined();
-    expect(planDraws([grant({ credits: 150 })], 150, NOW)).toHaveLength(1);
+    expect(planReservation([grant({ credits: 149 })], 150, NOW)).toBeUndefined();
+    expect(planReservation([grant({ credits: 150 })], 150, NOW)).toHaveLength(1);
   });
 
   it("compares expiry dates as instants, whatever their offsets", () => {
     const later = grant({ credits: 150, expires_at: "2026-06-02T01:00:00+00:00" });
     const earlier = grant({ credits: 150, expires_at: "2026-06-02T02:00:00+02:00" });
-    expect(planDraws([later, earlier], 150, NOW)?.[0]?.grant).toBe(earlier);
+    expect(planReservation([later, earlier], 150, NOW)?.[0]?.grant).toBe(earlier);
   });
 
   it("conserves every credit of any draw and any charge", () => {
@@ -95,16 +95,17 @@ describe("grants", () => {
         const sum = (field: "reserved" | "charged"): number =>
           grants.reduce((total, one) => total + one[field], 0);
         const available = sumAvailableCredits(grants, NOW);
-        const draws = planDraws(grants, 150, NOW);
-        expect(draws === undefined).toBe(available < 150);
-        if (draws === undefined) return;
-        reserve(draws);
+        const grantReservations = planReservation(grants, 150, NOW);
+        expect(grantReservations === undefined).toBe(available < 150);
+        if (grantReservations === undefined) return;
+        reserve(grantReservations);
         expect([sum("reserved"), sumAvailableCredits(grants, NOW)]).toEqual([150, available - 150]);
         for (const one of grants) expect(one.reserved).toBeLessThanOrEqual(one.credits);
-        endReservation(draws, charge);
+        endReservation(grantReservations, charge);
         expect([sum("reserved"), sum("charged")]).toEqual([0, charge]);
         expect(sumAvailableCredits(grants, NOW)).toBe(available - charge);
-        for (const { grant: drawn, credits } of draws) expect(drawn.charged).toBeLessThanOrEqual(credits);
+        for (const { grant: drawn, credits } of grantReservations)
+          expect(drawn.charged).toBeLessThanOrEqual(credits);
       }),
     );
   });

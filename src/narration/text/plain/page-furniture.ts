@@ -12,10 +12,12 @@ const NAMED_PAGE =
 const BARE_PAGE = /^\s*(\d{1,4})\s*$/;
 const MIN_NAMED_PAGES = 2;
 const MIN_BARE_PAGES = 3;
-const INTERRUPTED_SHARE = 0.3;
-const MIN_HEADS = 3;
+const MIN_INTERRUPTED_SHARE = 0.3;
+const MIN_RUNNING_HEADS = 3;
 const MAX_HEAD_CODE_UNITS = 80;
-const HEAD_DISTANCE = 4;
+/** A running head, and the page number on its line. */
+const MAX_MARK_CODE_UNITS = MAX_HEAD_CODE_UNITS + 20;
+const MAX_HEAD_DISTANCE_LINES = 4;
 const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;
 
 const MANUAL_HEAD = /^(\S{1,40}\(\d\w{0,5}\))\s{2,}\S.{0,100}?\s{2,}\1\s*$/;
@@ -64,9 +66,13 @@ class PrintedText {
     this.#dropped.add(lineIndex);
   }
 
-  /** Finds the nearest line above or below that is not blank, at most `HEAD_DISTANCE` lines away. */
+  /** Finds the nearest line above or below that is not blank, at most `MAX_HEAD_DISTANCE_LINES` lines away. */
   #neighbour(lineIndex: number, step: 1 | -1): number | null {
-    for (let index = lineIndex + step; Math.abs(index - lineIndex) <= HEAD_DISTANCE; index += step) {
+    for (
+      let index = lineIndex + step;
+      Math.abs(index - lineIndex) <= MAX_HEAD_DISTANCE_LINES;
+      index += step
+    ) {
       if (!isBlank(this.#lines[index])) return index;
     }
     return null;
@@ -91,7 +97,7 @@ class PrintedText {
     const footers: number[] = [];
     const titled = new Map<string, number[]>();
     for (const [lineIndex, line] of this.#lines.entries()) {
-      if (line.length > MAX_HEAD_CODE_UNITS + 20 || !/\d/.test(line)) continue;
+      if (line.length > MAX_MARK_CODE_UNITS || !/\d/.test(line)) continue;
       const page = NAMED_PAGE.exec(line)
         ?.slice(1)
         .find((number) => number !== undefined);
@@ -114,7 +120,11 @@ class PrintedText {
     if (namedPages.length >= MIN_NAMED_PAGES && isRising(namedPages))
       for (const { lineIndex } of namedPages) this.#drop(lineIndex);
     const interrupting = bare.filter(({ lineIndex }) => this.#interrupts(lineIndex)).length;
-    if (bare.length >= MIN_BARE_PAGES && isRising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
+    if (
+      bare.length >= MIN_BARE_PAGES &&
+      isRising(bare) &&
+      interrupting >= MIN_INTERRUPTED_SHARE * bare.length
+    ) {
       for (const { lineIndex } of bare) this.#drop(lineIndex);
     }
     for (const lines of titled.values()) {
@@ -126,7 +136,7 @@ class PrintedText {
       // Numbers that count up from 1 and interrupt no sentence are not page numbers. They belong to headings, such as
       // `SUMMARY OF LESSON 1`.
       const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
-      if (lines.length >= MIN_HEADS && isRising(pages) && !isCount)
+      if (lines.length >= MIN_RUNNING_HEADS && isRising(pages) && !isCount)
         for (const lineIndex of lines) this.#drop(lineIndex);
     }
   }
@@ -145,7 +155,7 @@ class PrintedText {
       }
     }
     for (const lines of heads.values())
-      if (lines.length >= MIN_HEADS) for (const lineIndex of lines) this.#drop(lineIndex);
+      if (lines.length >= MIN_RUNNING_HEADS) for (const lineIndex of lines) this.#drop(lineIndex);
   }
 
   /**

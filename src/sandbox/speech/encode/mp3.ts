@@ -5,7 +5,7 @@
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
-import { joinBytes } from "./join-bytes.ts";
+import { concatBytes } from "./concat-bytes.ts";
 import { buildInfoFrame, getSamplesPerFrame } from "./mp3-info-frame.ts";
 
 /** Bitrates in kbit/s by sample rate in Hz. Each makes frames that are long enough for the data of the Info frame. */
@@ -72,7 +72,7 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
     parts.push(encoder.encode([block]).slice());
   }
   parts.push(encoder.finalize().slice());
-  return joinBytes(parts);
+  return concatBytes(parts);
 }
 
 /**
@@ -95,5 +95,5 @@ export async function encodeMp3(
     frames,
     sampleRate,
   });
-  return { bytes: joinBytes([info, audio]), playedSamples: frames * getSamplesPerFrame(sampleRate) };
+  return { bytes: concatBytes([info, audio]), playedSamples: frames * getSamplesPerFrame(sampleRate) };
 }

@@ -1,5 +1,5 @@
 /** Writes pages of the Ogg container (RFC 3533) for one logical stream. */
-import { joinBytes } from "./join-bytes.ts";
+import { concatBytes } from "./concat-bytes.ts";
 
 const CRC_POLYNOMIAL = 0x04c11db7;
 const HEADER_BYTES = 27;
@@ -58,7 +58,7 @@ export function buildOggPage(page: OggPage): Uint8Array {
   view.setUint32(18, page.sequence, true);
   header[26] = segments.length;
   header.set(segments, HEADER_BYTES);
-  const bytes = joinBytes([header, ...page.packets]);
+  const bytes = concatBytes([header, ...page.packets]);
   new DataView(bytes.buffer).setUint32(CHECKSUM_OFFSET, computeChecksum(bytes), true);
   return bytes;
 }

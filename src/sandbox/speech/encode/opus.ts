@@ -1,6 +1,6 @@
 /** Encodes Opus in Ogg (RFC 7845): header packets, audio packets, pre-skip and end trimming. */
 import type { SampleRate } from "../../../contract/audio-format.ts";
-import { joinBytes } from "./join-bytes.ts";
+import { concatBytes } from "./concat-bytes.ts";
 import {
   buildOggPage,
   countSegments,
@@ -119,5 +119,5 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
       }),
     );
   }
-  return joinBytes(pages);
+  return concatBytes(pages);
 }

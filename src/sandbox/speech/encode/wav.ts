@@ -1,5 +1,5 @@
 /** Writes WAV files of 16-bit mono samples. */
-import { joinBytes } from "./join-bytes.ts";
+import { concatBytes } from "./concat-bytes.ts";
 import { toPcm16Bytes } from "./pcm16.ts";
 
 const HEADER_BYTES = 44;
@@ -33,5 +33,5 @@ export function buildWavHeader(sampleRateHz: number, dataBytes: number): Uint8Ar
 /** Encodes mono samples from -1 to 1 as a WAV file. */
 export function encodeWav(samples: Float32Array, sampleRateHz: number): Uint8Array {
   const data = toPcm16Bytes(samples);
-  return joinBytes([buildWavHeader(sampleRateHz, data.length), data]);
+  return concatBytes([buildWavHeader(sampleRateHz, data.length), data]);
 }
