@@ -8,17 +8,17 @@ const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_SECONDS = 600;
 
 /**
- * The decision after a failed submission. `limited` (a limit of the service was reached): wait, then take a slot again.
+ * The decision after a failed request. `limited` (the service answered 429): wait as long as it says, then queue again.
  * `unavailable` (the service answered 503): wait, then send again.
  */
-export type FailedSubmissionDecision =
+export type RetryDecision =
   | { readonly kind: "stop" }
   | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
 /** The decision after a failed query or download. `not_ready`: watch the task again. */
-export type FailedReadDecision = FailedSubmissionDecision | { readonly kind: "not_ready" };
+export type FailedReadDecision = RetryDecision | { readonly kind: "not_ready" };
 
 /**
  * Whether the request was never sent, because there was no connection: the host was not found, the connection was
@@ -57,23 +57,26 @@ export function mayHaveCreatedTask(error: AudioError): boolean {
 /**
  * Jittered exponential backoff from 1 s to 30 s.
  *
- * @param failures how often the request has failed so far, at least 1
+ * @param failureCount number of times that the request has failed so far, at least 1
  * @param random in [0, 1)
  */
-export function computeBackoffMs(failures: number, random: () => number): number {
-  const ceiling = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.max(0, Math.min(failures, 16)));
+export function computeBackoffMs(failureCount: number, random: () => number): number {
+  const ceiling = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.max(0, Math.min(failureCount, 16)));
   return MIN_BACKOFF_MS + random() * (ceiling - MIN_BACKOFF_MS);
 }
 
 /**
- * Decides whether to repeat a failed submission, and when. A submission is repeated after a temporary failure, such as
- * a 429, a 503 or a time-out. It keeps its idempotency key and body (docs/contract.md, Idempotency).
+ * Decides whether to repeat a failed request, and when. A request is repeated after a temporary failure, such as a 429,
+ * a 503 or a time-out. A repeated submission keeps its idempotency key and body (docs/contract.md, Idempotency).
+ *
+ * @param failureCount number of times that the request has failed so far, at least 1
+ * @param random in [0, 1)
  */
-export function decideAfterFailedSubmission(
+export function decideAfterFailure(
   error: AudioError,
-  failures: number,
+  failureCount: number,
   random: () => number,
-): FailedSubmissionDecision {
+): RetryDecision {
   switch (error.code) {
     case "rate_limit":
     case "concurrency_limit":
@@ -84,14 +87,14 @@ export function decideAfterFailedSubmission(
       return {
         kind: "unavailable",
         delayMs:
-          retryAfterSeconds === undefined ? computeBackoffMs(failures, random) : retryAfterSeconds * 1000,
+          retryAfterSeconds === undefined ? computeBackoffMs(failureCount, random) : retryAfterSeconds * 1000,
       };
     }
     case "network_error":
     case "timeout":
     case "unexpected_response":
       if (!error.retryable) return { kind: "stop" };
-      return { kind: "retry", delayMs: computeBackoffMs(failures, random) };
+      return { kind: "retry", delayMs: computeBackoffMs(failureCount, random) };
     default:
       return { kind: "stop" };
   }
@@ -103,23 +106,25 @@ export function decideAfterFailedSubmission(
  */
 export function decideAfterFailedRead(
   error: AudioError,
-  failures: number,
+  failureCount: number,
   random: () => number,
 ): FailedReadDecision {
-  return error.code === "not_ready"
-    ? { kind: "not_ready" }
-    : decideAfterFailedSubmission(error, failures, random);
+  return error.code === "not_ready" ? { kind: "not_ready" } : decideAfterFailure(error, failureCount, random);
 }
 
 /**
  * Returns how long a download pauses after a break: the time that a 503 states, or the backoff if no time is stated.
  *
- * @param failures number of breaks in a row without a new byte, at least 1
+ * @param failureCount number of breaks in a row without a new byte, at least 1
  * @param random in [0, 1)
  */
-export function computeDelayAfterBreakMs(error: AudioError, failures: number, random: () => number): number {
-  const decision = decideAfterFailedRead(error, failures, random);
-  return "delayMs" in decision ? decision.delayMs : computeBackoffMs(failures, random);
+export function computeDelayAfterBreakMs(
+  error: AudioError,
+  failureCount: number,
+  random: () => number,
+): number {
+  const decision = decideAfterFailedRead(error, failureCount, random);
+  return "delayMs" in decision ? decision.delayMs : computeBackoffMs(failureCount, random);
 }
 
 /**

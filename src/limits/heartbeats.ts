@@ -77,7 +77,7 @@ export class Heartbeats {
         onLost?.();
       }
     } catch (error) {
-      this.#options.log.debug(`the store cannot be reached yet: ${describeCause(error)}`);
+      this.#options.log.debug(`the store cannot be reached: ${describeCause(error)}`);
     }
   }
 }

@@ -8,6 +8,6 @@ export interface Client {
   readonly capabilities?: ClientCapabilities | undefined;
   /** Estimates how long the client waits for responses. */
   readonly timeout?: ClientTimeout;
-  /** Whether the client uses protocol version 2026-07-28. */
+  /** Whether the client's era is `modern`, that is, protocol version 2026-07-28. */
   readonly isModern?: boolean;
 }

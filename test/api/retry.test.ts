@@ -6,7 +6,7 @@ import {
   computeBackoffMs,
   computeDelayAfterBreakMs,
   decideAfterFailedRead,
-  decideAfterFailedSubmission,
+  decideAfterFailure,
   mayHaveCreatedTask,
   parseRetryAfterSeconds,
   wasNeverSent,
@@ -30,7 +30,7 @@ describe("after a failed create", () => {
     "not_ready",
     "disk_full",
   ])("%s is never repeated", (code) => {
-    expect(decideAfterFailedSubmission(failure(code, { retryable: true }), 1, half)).toEqual({
+    expect(decideAfterFailure(failure(code, { retryable: true }), 1, half)).toEqual({
       kind: "stop",
     });
   });
@@ -38,11 +38,11 @@ describe("after a failed create", () => {
   it.each<ErrorCode>(["network_error", "timeout", "unexpected_response"])(
     "%s is repeated if that can help",
     (code) => {
-      expect(decideAfterFailedSubmission(failure(code, { retryable: true }), 1, half)).toEqual({
+      expect(decideAfterFailure(failure(code, { retryable: true }), 1, half)).toEqual({
         kind: "retry",
         delayMs: 1500,
       });
-      expect(decideAfterFailedSubmission(failure(code, { retryable: false }), 1, half)).toEqual({
+      expect(decideAfterFailure(failure(code, { retryable: false }), 1, half)).toEqual({
         kind: "stop",
       });
     },
@@ -50,7 +50,7 @@ describe("after a failed create", () => {
 
   it("reports whether the request was never sent", () => {
     const unsent = failure("network_error", { retryable: true, cause: new UnsentRequestError("x") });
-    expect(decideAfterFailedSubmission(unsent, 1, half)).toMatchObject({ kind: "retry" });
+    expect(decideAfterFailure(unsent, 1, half)).toMatchObject({ kind: "retry" });
     expect(wasNeverSent(unsent.withIds({ taskId: "t" }))).toBe(true);
     expect(wasNeverSent(Object.assign(new Error("x"), { code: "ECONNRESET" }))).toBe(false);
     expect(wasNeverSent(undefined)).toBe(false);
@@ -60,11 +60,11 @@ describe("after a failed create", () => {
     "%s waits as long as the service states, or 60 s",
     (code) => {
       const reported = failure(code, { retryAfterSeconds: 7 });
-      expect(decideAfterFailedSubmission(reported, 1, half)).toEqual({
+      expect(decideAfterFailure(reported, 1, half)).toEqual({
         kind: "limited",
         retryAfterSeconds: 7,
       });
-      expect(decideAfterFailedSubmission(failure(code), 1, half)).toEqual({
+      expect(decideAfterFailure(failure(code), 1, half)).toEqual({
         kind: "limited",
         retryAfterSeconds: 60,
       });
@@ -72,16 +72,16 @@ describe("after a failed create", () => {
   );
 
   it.each<ErrorCode>(["api_unavailable", "temporarily_unavailable"])("%s waits, longer each time", (code) => {
-    expect(decideAfterFailedSubmission(failure(code), 1, half)).toEqual({
+    expect(decideAfterFailure(failure(code), 1, half)).toEqual({
       kind: "unavailable",
       delayMs: 1500,
     });
-    expect(decideAfterFailedSubmission(failure(code), 3, half)).toEqual({
+    expect(decideAfterFailure(failure(code), 3, half)).toEqual({
       kind: "unavailable",
       delayMs: 4500,
     });
     const reported = failure(code, { retryAfterSeconds: 20 });
-    expect(decideAfterFailedSubmission(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
+    expect(decideAfterFailure(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
   });
 });
 

@@ -126,7 +126,7 @@ describe("the documents", () => {
     expect(read("README.md").split(/\s+/).length).toBeLessThanOrEqual(3000);
   });
 
-  it("keep the map on one screen", () => {
+  it("keep AGENTS.md on one screen", () => {
     expect(read("AGENTS.md").split("\n").length).toBeLessThanOrEqual(70);
   });
 });

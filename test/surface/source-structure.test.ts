@@ -136,7 +136,7 @@ describe("the structure of the sources", () => {
     expect([...layers].filter((layer) => ![...LAYERS, ...BESIDE].includes(layer))).toEqual([]);
   });
 
-  it("has the same layers as the map, in the same order", () => {
+  it("has the same layers as AGENTS.md, in the same order", () => {
     const map = readFileSync(join(SRC, "..", "AGENTS.md"), "utf8");
     const rows = [...map.matchAll(/^\| `src\/([\w*]+)(?:\/|\.ts)` \|/gm)].map((match) => match[1] ?? "");
     expect(rows.map((row) => (row === "*" ? "shared files" : row))).toEqual(LAYERS);

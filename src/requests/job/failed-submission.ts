@@ -1,5 +1,5 @@
 /** Handles a submission that was not accepted: throws, or waits until it may be sent again. */
-import { decideAfterFailedSubmission, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
+import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
@@ -52,7 +52,7 @@ export async function recordFailureAndAwaitResend(
   const holders = error.code === "insufficient_credits" ? await findCreditHolders(record, deps) : null;
   const decision =
     holders === null
-      ? decideAfterFailedSubmission(errorWithKey, failureCount, random)
+      ? decideAfterFailure(errorWithKey, failureCount, random)
       : ({ kind: "credits" } as const);
   const isUnresolved = mayHaveCreatedTask(error);
   const sendOutcome: SendOutcome = { sendId, outcome: wasNeverSent(error) ? "unsent" : "sent" };

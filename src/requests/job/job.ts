@@ -65,7 +65,7 @@ export class Job {
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #resolve: (end: JobOutcome) => void = () => undefined;
-  /** Number of callers that wait until a deadline, and number of callers with an MCP task. */
+  /** Number of callers that made a plain call and wait, and number of callers with an MCP task. */
   readonly #callers = { plain: 0, withMcpTask: 0 };
   /** Whether a call has told its caller that the job continues. */
   #keepsRunning = false;

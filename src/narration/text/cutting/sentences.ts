@@ -19,7 +19,7 @@ const HIRAGANA = /[\u3041-\u309f]/;
 
 /** Consecutive terminators, and the closing marks after them. */
 interface SentenceEnd {
-  readonly run: string;
+  readonly terminators: string;
   readonly closers: string;
   /** Index of the first terminator. */
   readonly startIndex: number;
@@ -31,13 +31,13 @@ interface SentenceEnd {
 const continuesAfterQuotation = (closers: string, next: string): boolean =>
   closers !== "" && HIRAGANA.test(next);
 
-function endsSentence(text: string, { run, closers, startIndex, endIndex }: SentenceEnd): boolean {
+function endsSentence(text: string, { terminators, closers, startIndex, endIndex }: SentenceEnd): boolean {
   const next = getCharacterAt(text, endIndex);
-  if (CJK_TERMINATOR.test(run)) return !continuesAfterQuotation(closers, next);
+  if (CJK_TERMINATOR.test(terminators)) return !continuesAfterQuotation(closers, next);
   const isAmongCjk = isCjk(next) || isCjk(getCharacterBefore(text, startIndex));
   // In Chinese and Japanese, an ellipsis alone is usually a pause inside a sentence. It ends the sentence in two
   // places: before an opening quotation mark, and at the end of a quotation after which the sentence does not continue.
-  if (/^…+$/.test(run) && isAmongCjk) {
+  if (/^…+$/.test(terminators) && isAmongCjk) {
     return closers === "" ? CJK_OPENER.test(next) : !continuesAfterQuotation(closers, next);
   }
   const hasSpace = /\s/.test(next);
@@ -46,7 +46,7 @@ function endsSentence(text: string, { run, closers, startIndex, endIndex }: Sent
   SPACE_AND_OPENERS.test(text);
   const first = getCharacterAt(text, SPACE_AND_OPENERS.lastIndex);
   if (/\p{Ll}/u.test(first) || continuesAfterQuotation(closers, next)) return false;
-  if (run === "." && !/[”’"'»]/.test(closers)) return !isAbbreviation(text, startIndex, first);
+  if (terminators === "." && !/[”’"'»]/.test(closers)) return !isAbbreviation(text, startIndex, first);
   return true;
 }
 
@@ -63,10 +63,10 @@ export function findSentenceStarts(text: string): number[] {
     if (offset > 0 && line !== "") starts.push(offset);
     const first = starts.length;
     for (const match of line.matchAll(SENTENCE_END)) {
-      const [all, run = "", closers = ""] = match;
+      const [all, terminators = "", closers = ""] = match;
       const endIndex = match.index + all.length;
       if (endIndex >= line.trimEnd().length) break;
-      if (!endsSentence(line, { run, closers, startIndex: match.index, endIndex })) continue;
+      if (!endsSentence(line, { terminators, closers, startIndex: match.index, endIndex })) continue;
       const start = endIndex + (/^\s*/.exec(line.slice(endIndex))?.[0].length ?? 0);
       const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
       // Join text without words to the sentence after it.
