@@ -84,7 +84,7 @@ function epub(): Uint8Array {
 }
 
 function planEpub(bytes: Uint8Array): void {
-  planBlocks((skipped) => parseEpub(bytes, skipped), { speed: 1, pauseSeconds: 0.6, speakers: {} });
+  planBlocks((unspoken) => parseEpub(bytes, unspoken), { speed: 1, pauseSeconds: 0.6, speakers: {} });
 }
 
 function elapsedMs(): number {

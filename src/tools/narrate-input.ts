@@ -274,7 +274,7 @@ export const toNarrateChanges = (args: NarrateArgs): NarrateChanges => ({
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,
   retakes: args.retakes ?? [],
-  shouldLeaveOutFailed: args.skip_failed ?? null,
+  shouldSkipFailed: args.skip_failed ?? null,
   mayReplace: args.replace ?? false,
   fileName: args.file_name ?? null,
 });

@@ -27,7 +27,7 @@ it("the first answer never says that the process has ended, however slow the led
     maxCredits: 1000,
     stop: false,
     retakes: [],
-    shouldLeaveOutFailed: null,
+    shouldSkipFailed: null,
     mayReplace: false,
     fileName: null,
   };

@@ -4,7 +4,7 @@ import { Narrator } from "./narrator.ts";
 
 const WORDS = "# Setup\n\nIt takes a minute.";
 const WITH_CODE = `${WORDS}\n\n\`\`\`sh\nnpm ci\n\`\`\``;
-const LEFT_OUT = 'Not spoken: a block of code ("npm ci").';
+const UNSPOKEN_CODE = 'Not spoken: a block of code ("npm ci").';
 
 let narrator: Narrator;
 beforeAll(async () => {
@@ -16,14 +16,14 @@ it("the plan says for each of two texts with the same parts what it omits", asyn
   const without = await narrator.narrate({ text: WORDS });
   const withCode = await narrator.narrate({ text: WITH_CODE });
   expect(withCode.narration_id).toBe(without.narration_id);
-  expect(without.message).not.toContain(LEFT_OUT);
-  expect(withCode.message).toContain(LEFT_OUT);
-  expect((await narrator.narrate({ narration_id: withCode.narration_id })).message).toContain(LEFT_OUT);
-  expect((await narrator.narrate({ text: WORDS })).message).not.toContain(LEFT_OUT);
+  expect(without.message).not.toContain(UNSPOKEN_CODE);
+  expect(withCode.message).toContain(UNSPOKEN_CODE);
+  expect((await narrator.narrate({ narration_id: withCode.narration_id })).message).toContain(UNSPOKEN_CODE);
+  expect((await narrator.narrate({ text: WORDS })).message).not.toContain(UNSPOKEN_CODE);
 });
 
 it("the result says with the finished file what it omits", async () => {
   const done = await narrator.narrate({ text: WITH_CODE, max_credits: 1000 });
   expect(done).toMatchObject({ status: "finished" });
-  expect(done.message).toContain(LEFT_OUT);
+  expect(done.message).toContain(UNSPOKEN_CODE);
 });

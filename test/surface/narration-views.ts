@@ -134,8 +134,8 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     problems: [
       {
         partIndex: 6,
-        code: "left_out",
-        message: "It is left out.",
+        code: "skipped",
+        message: "It is skipped.",
         excerpt: "The gulls were gone by morning, and nobody had seen them",
       },
     ],

@@ -184,7 +184,7 @@ export function parsePackage(archive: BookArchive): BookPackage {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
         // Ignore a reference to a position inside a page, such as `book.xhtml#cover`. The rest of that page may be text
-        // of the book, and must not be skipped.
+        // of the book, and must be spoken.
         const { file, id } = splitHref(href ?? "");
         if (id === null) matter.add(file);
       }

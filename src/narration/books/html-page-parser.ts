@@ -1,17 +1,17 @@
 /**
- * Reads what a listener should hear of an HTML page, in order, and lists what is skipped. The kind of an element
+ * Reads what a listener should hear of an HTML page, in order, and lists what is not spoken. The kind of an element
  * decides how it is read: headings, paragraphs, lists and tables are read as in Markdown; menus, notes and hidden
  * elements are not spoken.
  */
 import { Parser } from "htmlparser2";
 import { AudioError } from "../../errors.ts";
-import type { SkippedList, SourceBlock } from "../text/blocks.ts";
+import type { SourceBlock, UnspokenList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { isTextNotCode } from "../text/markdown/indented-text.ts";
 import { spellOutSuperscripts } from "../text/markdown/superscripts.ts";
 import { dropUnspoken, HARD_BREAK } from "../text/normalize.ts";
 import { shortenAddresses } from "../text/plain/web-addresses.ts";
-import type { SkippedKind } from "../text/plan-types.ts";
+import type { UnspokenKind } from "../text/plan-types.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -41,12 +41,12 @@ const INLINE_ELEMENTS = setOf(
   "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
 );
 /** Elements whose content is not text of the page. */
-const SKIPPED_ELEMENTS = setOf(
+const UNSPOKEN_ELEMENTS = setOf(
   "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
 );
 const HIDDEN_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 
-const EPUB_TYPES: ReadonlyArray<readonly [kind: SkippedKind, types: ReadonlySet<string>]> = [
+const EPUB_TYPES: ReadonlyArray<readonly [kind: UnspokenKind, types: ReadonlySet<string>]> = [
   [
     "footnote",
     setOf(
@@ -74,11 +74,11 @@ const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): b
   `${attributes["epub:type"] ?? ""}`.toLowerCase().split(/\s+/).includes(`z3998:${term}`);
 
 /**
- * Returns why an element is skipped; `null` if the element is read. `silent` means that the content of the element is
- * not text of the page. Such an element is skipped without a report.
+ * Returns why an element is not spoken; `null` if it is spoken. `silent` means that the content of the element is
+ * not text of the page. Such an element is ignored without a report.
  */
-function findSkipReason(name: string, attributes: Attributes): SkippedKind | "silent" | null {
-  if (SKIPPED_ELEMENTS.has(name)) return "silent";
+function findUnspokenReason(name: string, attributes: Attributes): UnspokenKind | "silent" | null {
+  if (UNSPOKEN_ELEMENTS.has(name)) return "silent";
   const types = `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
   for (const [kind, known] of EPUB_TYPES) if (types.some((type) => known.has(type))) return kind;
   const classes = attributes["class"] ?? "";
@@ -98,9 +98,9 @@ function findSkipReason(name: string, attributes: Attributes): SkippedKind | "si
   return isHidden ? "hidden" : null;
 }
 
-interface SkippedElement {
-  readonly kind: SkippedKind | "silent";
-  /** Nesting depth of the skipped element: the number of open elements, including the skipped one. */
+interface UnspokenElement {
+  readonly kind: UnspokenKind | "silent";
+  /** Nesting depth of the unspoken element: the number of open elements, including the unspoken one. */
   readonly depth: number;
   text: string;
 }
@@ -127,7 +127,7 @@ const MAX_DEPTH = 10_000;
 const getHeadingLevel = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
 
 class HtmlPageParser {
-  readonly #skipped: SkippedList;
+  readonly #unspoken: UnspokenList;
   readonly #openElements: string[] = [];
   readonly #tables: Table[] = [];
   readonly #lists: List[] = [];
@@ -141,7 +141,7 @@ class HtmlPageParser {
   #ids: string[] = [];
   #headingLevel: number | null = null;
   #itemNumber = "";
-  #skippedElement: SkippedElement | null = null;
+  #unspokenElement: UnspokenElement | null = null;
   #preformattedDepth = 0;
   #openMainCount = 0;
   #openArticleCount = 0;
@@ -157,8 +157,8 @@ class HtmlPageParser {
   author: string | null = null;
 
   /** @param isBook whether the page is part of a book, which has no site header and footer */
-  constructor(skipped: SkippedList, isBook: boolean) {
-    this.#skipped = skipped;
+  constructor(unspoken: UnspokenList, isBook: boolean) {
+    this.#unspoken = unspoken;
     this.#isBook = isBook;
   }
 
@@ -185,15 +185,15 @@ class HtmlPageParser {
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
-    if (this.#skippedElement !== null) {
-      this.#skippedElement.text += INLINE_ELEMENTS.has(name) ? "" : " ";
+    if (this.#unspokenElement !== null) {
+      this.#unspokenElement.text += INLINE_ELEMENTS.has(name) ? "" : " ";
       return;
     }
     if (name === "head") return;
-    const kind = this.#isSiteFooter(name) ? "navigation" : findSkipReason(name, attributes);
+    const kind = this.#isSiteFooter(name) ? "navigation" : findUnspokenReason(name, attributes);
     if (kind !== null) {
       if (!INLINE_ELEMENTS.has(name)) this.#flush();
-      this.#skippedElement = { kind, depth: this.#openElements.length, text: "" };
+      this.#unspokenElement = { kind, depth: this.#openElements.length, text: "" };
       return;
     }
     if (!INLINE_ELEMENTS.has(name)) this.#flush();
@@ -279,7 +279,7 @@ class HtmlPageParser {
 
   text(text: string): void {
     if (this.#isInTitle) this.title += text;
-    else if (this.#skippedElement !== null) this.#skippedElement.text += text;
+    else if (this.#unspokenElement !== null) this.#unspokenElement.text += text;
     else if (!this.#openElements.includes("head")) {
       this.#text += text;
       const units = text.trim().length;
@@ -295,8 +295,8 @@ class HtmlPageParser {
       this.#isInTitle = false;
       this.#isTitleRead = true;
     }
-    if (this.#skippedElement !== null) {
-      if (depth === this.#skippedElement.depth) this.#endSkipped(this.#skippedElement);
+    if (this.#unspokenElement !== null) {
+      if (depth === this.#unspokenElement.depth) this.#endUnspoken(this.#unspokenElement);
       return;
     }
     if (name === "head") return;
@@ -357,9 +357,9 @@ class HtmlPageParser {
     this.#flush();
   }
 
-  #endSkipped({ kind, text }: SkippedElement): void {
-    this.#skippedElement = null;
-    if (kind !== "silent" && hasWords(text)) this.#skipped.add(kind, text);
+  #endUnspoken({ kind, text }: UnspokenElement): void {
+    this.#unspokenElement = null;
+    if (kind !== "silent" && hasWords(text)) this.#unspoken.add(kind, text);
   }
 
   #addImage(attributes: Attributes): void {
@@ -369,8 +369,8 @@ class HtmlPageParser {
     if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
     else if (hasWords(alternative) && !this.#isBook && !this.#openElements.includes("figure")) {
       this.#text += ` ${alternative} `;
-    } else if (hasWords(alternative)) this.#skipped.add("illustration", alternative);
-    else this.#skipped.add("image", attributes["src"]?.slice(0, 200) ?? "");
+    } else if (hasWords(alternative)) this.#unspoken.add("illustration", alternative);
+    else this.#unspoken.add("image", attributes["src"]?.slice(0, 200) ?? "");
   }
 
   #startListItem(attributes: Attributes): void {
@@ -382,7 +382,7 @@ class HtmlPageParser {
     this.#itemNumber = `${number}. `;
   }
 
-  /** Ends preformatted text, which is a poem, a letter, or code. Code is skipped. */
+  /** Ends preformatted text, which is a poem, a letter, or code. Code is not spoken. */
   #endPreformatted(): void {
     this.#preformattedDepth = Math.max(0, this.#preformattedDepth - 1);
     if (this.#preformattedDepth > 0) return;
@@ -390,7 +390,7 @@ class HtmlPageParser {
     this.#text = "";
     if (!hasWords(text)) return;
     if (!isTextNotCode(text.trim())) {
-      this.#skipped.add("code", text);
+      this.#unspoken.add("code", text);
       return;
     }
     for (const paragraph of text.split(/\n\s*\n/)) {
@@ -470,7 +470,7 @@ class HtmlPageParser {
 
   #addBlock(block: SourceBlock): void {
     if (this.#siteHeaderDepth !== null && block.kind === "paragraph") {
-      this.#skipped.add("navigation", block.text);
+      this.#unspoken.add("navigation", block.text);
       return;
     }
     const [isInMain, isInArticle] = [this.#openMainCount > 0, this.#openArticleCount > 0];
@@ -488,8 +488,8 @@ const withoutSubAndSupTags = (text: string): string =>
  * @param isBook whether the page is part of a book. Such a page has no site header, and may have self-closing elements
  *   such as `<p/>`
  */
-export function parseHtmlPage(html: string, isBook: boolean, skipped: SkippedList): HtmlPage {
-  const reader = new HtmlPageParser(skipped, isBook);
+export function parseHtmlPage(html: string, isBook: boolean, unspoken: UnspokenList): HtmlPage {
+  const reader = new HtmlPageParser(unspoken, isBook);
   const parser = new Parser(
     {
       onopentag: (name, attributes) => reader.open(name, attributes),

@@ -1,5 +1,5 @@
 /** Reads an EPUB as one text: its pages in order. Pages without headings get headings from the table of contents. */
-import type { ParsedText, SkippedList, SourceBlock } from "../text/blocks.ts";
+import type { ParsedText, SourceBlock, UnspokenList } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
@@ -53,10 +53,10 @@ function hasProse({ blocks }: HtmlPage): boolean {
   return prose.reduce((sum, units) => sum + units, 0) >= MIN_PROSE_CODE_UNITS;
 }
 
-/** Leaves out a whole page. Adds its text to `skipped`, so that a remark quotes its first words. */
-function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: SkippedList): void {
+/** Reports a whole page as not spoken. Adds its text to `unspoken`, so that a remark quotes its first words. */
+function addUnspokenPage(kind: "book_matter" | "aside", { blocks }: HtmlPage, unspoken: UnspokenList): void {
   const text = blocks.map(({ block }) => getSpokenText(block)).join(" ");
-  if (hasWords(text)) skipped.add(kind, text);
+  if (hasWords(text)) unspoken.add(kind, text);
 }
 
 /**
@@ -64,7 +64,7 @@ function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: 
  *
  * @throws AudioError `invalid_request` for a file that is protected, damaged, too large or not an EPUB
  */
-export function parseEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
+export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText {
   const archive = new BookArchive(bytes);
   const { title, author, pages, contents } = parsePackage(archive);
   const blocks: SourceBlock[] = [];
@@ -76,9 +76,9 @@ export function parseEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
     const html = readArchiveText(archive, path);
     if (html === null) continue;
     assertSpeakable(html);
-    const page = parseHtmlPage(normalizeLines(html), true, skipped);
-    if ((isBookMatter && !hasProse(page)) || isContents(page)) leaveOut("book_matter", page, skipped);
-    else if (!isLinear) leaveOut("aside", page, skipped);
+    const page = parseHtmlPage(normalizeLines(html), true, unspoken);
+    if ((isBookMatter && !hasProse(page)) || isContents(page)) addUnspokenPage("book_matter", page, unspoken);
+    else if (!isLinear) addUnspokenPage("aside", page, unspoken);
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });
       const entries = contents.filter((entry) => entry.path === path);
@@ -86,7 +86,7 @@ export function parseEpub(bytes: Uint8Array, skipped: SkippedList): ParsedText {
       for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
     }
   }
-  const spokenBlocks = withoutPageMarks(withoutFrame(blocks, skipped), skipped);
+  const spokenBlocks = withoutPageMarks(withoutFrame(blocks, unspoken), unspoken);
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
 }

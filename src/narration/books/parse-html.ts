@@ -1,5 +1,5 @@
 /** Reads an HTML page as a text. If the page has a main element or articles, reads only these. */
-import type { ParsedText, SkippedList, SourceBlock } from "../text/blocks.ts";
+import type { ParsedText, SourceBlock, UnspokenList } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
@@ -14,14 +14,14 @@ const getSpokenText = (block: SourceBlock): string =>
  * Selects the text inside `main`. Without `main`, selects the text inside articles, and without articles, all text.
  * Reports the text that is not selected. Such text belongs to the site and not to the page.
  */
-function selectMainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
+function selectMainBlocks(blocks: readonly PageBlock[], unspoken: UnspokenList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
     (isIn) => blocks.some((each) => isIn(each) && getSpokenText(each.block) !== ""),
   );
   if (isMain === undefined) return blocks.map(({ block }) => block);
   for (const each of blocks) {
     const text = getSpokenText(each.block);
-    if (!isMain(each) && text !== "") skipped.add("navigation", text);
+    if (!isMain(each) && text !== "") unspoken.add("navigation", text);
   }
   return blocks.filter(isMain).map(({ block }) => block);
 }
@@ -30,21 +30,21 @@ function selectMainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): S
  * Removes a publisher's header and licence around the book, recognised by the lines that mark the beginning and end of
  * the book.
  */
-export function withoutFrame(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
+export function withoutFrame(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
   const start = blocks.findIndex((block) => isFrameStart(getSpokenText(block)));
   const end = blocks.findIndex((block, index) => index > start && isFrameEnd(getSpokenText(block)));
   if (start === -1 && end === -1) return [...blocks];
   const book = blocks.slice(start + 1, end === -1 ? undefined : end);
   const [first] = start === -1 ? blocks.slice(end) : blocks;
-  if (first !== undefined) skipped.add("ebook_frame", getSpokenText(first));
+  if (first !== undefined) unspoken.add("ebook_frame", getSpokenText(first));
   return book;
 }
 
 /** Removes marks such as note numbers, page numbers and `[Illustration]` from the paragraphs. */
-export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
+export function withoutPageMarks(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
   const texts = withoutMarks(
     blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
-    skipped,
+    unspoken,
   );
   return blocks.flatMap((block, index): SourceBlock[] => {
     if (block.kind !== "paragraph") return [block];
@@ -58,10 +58,10 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
  *
  * @throws AudioError `invalid_request` if the text is damaged: half of a surrogate pair, or a replacement character
  */
-export function parseHtml(html: string, skipped: SkippedList): ParsedText {
+export function parseHtml(html: string, unspoken: UnspokenList): ParsedText {
   assertSpeakable(html);
-  const { blocks, title, author } = parseHtmlPage(normalizeLines(html), false, skipped);
-  const spokenBlocks = withoutPageMarks(withoutFrame(selectMainBlocks(blocks, skipped), skipped), skipped);
+  const { blocks, title, author } = parseHtmlPage(normalizeLines(html), false, unspoken);
+  const spokenBlocks = withoutPageMarks(withoutFrame(selectMainBlocks(blocks, unspoken), unspoken), unspoken);
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
 }

@@ -11,7 +11,7 @@ export type PartState =
   /** The part failed for good. Its file cannot be complete without it. */
   | "failed"
   /** The part failed, and the caller asked to leave it out. */
-  | "left_out";
+  | "skipped";
 
 /** The progress of one file, which contains the whole narration or one chapter. */
 export interface FileProgress {
@@ -61,7 +61,7 @@ const MAX_PARTS_IN_PROGRESS = 3;
 /**
  * Decides what the driver does next. Parts whose submissions were sent come first, because their credits are reserved.
  * The other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
- * start now, a file whose parts are all saved or left out is joined.
+ * start now, a file whose parts are all saved or skipped is joined.
  */
 export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
@@ -80,7 +80,7 @@ export function decideDriverStep(progress: NarrationProgress): DriverStep {
   if (incompleteFileIndex !== -1) return joinStep(progress, incompleteFileIndex, false);
   return {
     kind: "end",
-    isComplete: files.every((file) => file.joinResult === "complete" || isLeftOut(file, partStates)),
+    isComplete: files.every((file) => file.joinResult === "complete" || isSkipped(file, partStates)),
   };
 }
 
@@ -105,12 +105,12 @@ function findNextPartIndex({
 const hasSaved = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
   file.partIndexes.some((part) => partStates[part] === "saved");
 
-const isLeftOut = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
-  file.partIndexes.every((part) => partStates[part] === "left_out");
+const isSkipped = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
+  file.partIndexes.every((part) => partStates[part] === "skipped");
 
 const hasAllParts = (file: Pick<FileProgress, "partIndexes">, partStates: readonly PartState[]): boolean =>
   hasSaved(file, partStates) &&
-  file.partIndexes.every((part) => partStates[part] === "saved" || partStates[part] === "left_out");
+  file.partIndexes.every((part) => partStates[part] === "saved" || partStates[part] === "skipped");
 
 const joinStep = (
   { files, partStates }: NarrationProgress,

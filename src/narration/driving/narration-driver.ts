@@ -155,7 +155,7 @@ export class NarrationDriver {
       statuses,
       requests,
       runningParts,
-      shouldLeaveOutFailed: state.shouldLeaveOutFailed,
+      shouldSkipFailed: state.shouldSkipFailed,
     });
     this.#joiner.reset(plan);
     if (state.status === "running")

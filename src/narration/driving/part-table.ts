@@ -19,14 +19,14 @@ interface InspectedParts {
   readonly requests: readonly string[];
   /** Indexes of the parts on which this process works. */
   readonly runningParts: ReadonlySet<number>;
-  /** Whether failed parts are left out. */
-  readonly shouldLeaveOutFailed: boolean;
+  /** Whether failed parts are skipped. */
+  readonly shouldSkipFailed: boolean;
 }
 
 export class PartTable {
   #states: PartState[] = [];
   #firstEqualParts: readonly number[] = [];
-  #shouldLeaveOutFailed = false;
+  #shouldSkipFailed = false;
   readonly #problems = new Map<number, NarrationProblem>();
   /** For each part, how many of its jobs failed and cost nothing. */
   readonly #refundedJobs = new Map<number, number>();
@@ -46,12 +46,12 @@ export class PartTable {
     return this.#states.filter((state) => state === "saved").length;
   }
 
-  /** The problems of single parts in reading order, including one problem for each part that was left out. */
+  /** The problems of single parts in reading order, including one problem for each part that was skipped. */
   get problems(): NarrationProblem[] {
     return this.#states.flatMap((state, part) => {
-      const leftOut = state === "left_out" ? [buildLeftOutProblem(part)] : [];
+      const skippedProblems = state === "skipped" ? [buildSkippedProblem(part)] : [];
       const problem = this.#problems.get(part);
-      return problem === undefined ? leftOut : [problem];
+      return problem === undefined ? skippedProblems : [problem];
     });
   }
 
@@ -66,8 +66,8 @@ export class PartTable {
   }
 
   /** Adopts the states that an inspection found. */
-  setInspected({ statuses, requests, runningParts, shouldLeaveOutFailed }: InspectedParts): void {
-    this.#shouldLeaveOutFailed = shouldLeaveOutFailed;
+  setInspected({ statuses, requests, runningParts, shouldSkipFailed }: InspectedParts): void {
+    this.#shouldSkipFailed = shouldSkipFailed;
     const firsts = new Map<string, number>();
     this.#firstEqualParts = requests.map((request, part) => {
       const first = firsts.get(request) ?? part;
@@ -76,7 +76,7 @@ export class PartTable {
     });
     this.#states = statuses.map((status, part) => {
       if (runningParts.has(part)) return "working";
-      return status === "failed" && shouldLeaveOutFailed ? "left_out" : STATES_BY_STATUS[status];
+      return status === "failed" && shouldSkipFailed ? "skipped" : STATES_BY_STATUS[status];
     });
   }
 
@@ -97,11 +97,11 @@ export class PartTable {
     });
   }
 
-  /** Stores the problem of a part, which then has failed for good or is left out. */
+  /** Stores the problem of a part, which then has failed for good or is skipped. */
   fail(problem: NarrationProblem): void {
     if (problem.partIndex === null) return;
     this.#problems.set(problem.partIndex, problem);
-    this.setState(problem.partIndex, this.#shouldLeaveOutFailed ? "left_out" : "failed");
+    this.setState(problem.partIndex, this.#shouldSkipFailed ? "skipped" : "failed");
   }
 
   /**
@@ -129,9 +129,9 @@ export class PartTable {
   }
 }
 
-/** Builds the problem of a part that was left out. Every result about the narration lists this problem. */
-const buildLeftOutProblem = (partIndex: number): NarrationProblem => ({
+/** Builds the problem of a part that was skipped. Every result about the narration lists this problem. */
+const buildSkippedProblem = (partIndex: number): NarrationProblem => ({
   partIndex,
-  code: "left_out",
-  message: "It is left out.",
+  code: "skipped",
+  message: "It is skipped.",
 });

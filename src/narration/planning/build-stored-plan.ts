@@ -7,7 +7,7 @@ import type { TextFormat } from "../../files/input-format.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "../state/narration-state.ts";
 import { type Remark, toRemarks } from "../state/remark.ts";
-import type { ParsedText, SkippedList } from "../text/blocks.ts";
+import type { ParsedText, UnspokenList } from "../text/blocks.ts";
 import { selectChapters } from "../text/chapters/chosen-chapters.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
 import { isSubtitles } from "../text/plain/time-codes.ts";
@@ -22,7 +22,7 @@ import {
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { buildChosenRemarks, buildChosenTitle, buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
-import { buildSkippedRemark, toRemarkOnWholeText } from "./skipped-remarks.ts";
+import { buildUnspokenRemark, toRemarkOnWholeText } from "./unspoken-remarks.ts";
 import { buildUnusedSettingsRemarks } from "./unused-settings.ts";
 
 export interface PlanOptions {
@@ -38,12 +38,12 @@ export interface PlanOptions {
 }
 
 /**
- * A text, or a function that reads another kind of file into blocks. The function adds the text that it leaves out to
- * `skipped`.
+ * A text, or a function that reads another kind of file into blocks. The function adds the text that is not spoken to
+ * `unspoken`.
  */
 export type PlanSource =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
-  | { readonly parse: (skipped: SkippedList) => ParsedText };
+  | { readonly parse: (unspoken: UnspokenList) => ParsedText };
 
 /**
  * Refuses a Markdown text with more headings than a narration may have parts. This check comes first, because planning
@@ -235,8 +235,8 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
       ...toRemarks("text", [...silent, ...voiceless]),
       ...buildShortPartsRemarks(plan),
     ],
-    unspoken: plan.skipped
-      .map(buildSkippedRemark)
+    unspoken: plan.unspoken
+      .map(buildUnspokenRemark)
       .map((sentence) => (plan.chosen === undefined ? sentence : toRemarkOnWholeText(sentence))),
   };
 }

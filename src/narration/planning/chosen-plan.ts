@@ -9,7 +9,7 @@ import {
 import type { PlannedChapter } from "../text/plan-types.ts";
 import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildChosenRemarks, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
-import { toRemarkOnWholeText } from "./skipped-remarks.ts";
+import { toRemarkOnWholeText } from "./unspoken-remarks.ts";
 
 /**
  * Returns the plan of the chosen chapters. Planning the same text with the same `chapters` gives an equal plan.

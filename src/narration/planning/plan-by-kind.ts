@@ -26,11 +26,11 @@ export async function planByKind(input: NarrationInput, options: PlanOptions): P
 async function toPlanSource(input: Exclude<NarrationInput, { format: "sheet" }>): Promise<PlanSource> {
   if (input.format === "html") {
     const { parseHtml } = await import("../books/parse-html.ts");
-    return { parse: (skipped) => parseHtml(input.text, skipped) };
+    return { parse: (unspoken) => parseHtml(input.text, unspoken) };
   }
   if (input.format === "epub") {
     const { parseEpub } = await import("../books/parse-epub.ts");
-    return { parse: (skipped) => parseEpub(input.bytes, skipped) };
+    return { parse: (unspoken) => parseEpub(input.bytes, unspoken) };
   }
   return input;
 }

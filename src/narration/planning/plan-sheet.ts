@@ -274,7 +274,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     parts: parts.map(
       ({ voice, settings: _, ...part }): PlannedPart => (voice === null ? part : { ...part, voice }),
     ),
-    skipped: [],
+    unspoken: [],
     silentSpeakers: [],
   };
   const voices = new Set(parts.map(({ voice }) => voice ?? settings.voice ?? "the service’s own voice"));

@@ -9,8 +9,8 @@ export interface NarrateChanges {
   /** Whether to stop creating tasks. */
   readonly stop: boolean;
   readonly retakes: readonly Retake[];
-  /** Whether failed parts are left out; `null` keeps the earlier choice. */
-  readonly shouldLeaveOutFailed: boolean | null;
+  /** Whether failed parts are skipped; `null` keeps the earlier choice. */
+  readonly shouldSkipFailed: boolean | null;
   /**
    * Whether the narration's files may replace files that have the same names and were saved by this server. The choice
    * applies to this call only.
@@ -33,7 +33,7 @@ export function withNarrateCall(
 ): NarrationState {
   return withResume({
     ...applyRetakes(before, plan, changes.retakes),
-    shouldLeaveOutFailed: changes.shouldLeaveOutFailed ?? before.shouldLeaveOutFailed,
+    shouldSkipFailed: changes.shouldSkipFailed ?? before.shouldSkipFailed,
     mayReplace: changes.mayReplace,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits ?? before.maxCredits,
@@ -80,7 +80,7 @@ export function wouldChangeFiles(state: NarrationState, changes: NarrateChanges,
  * another file name, decide otherwise about failed parts, or start the narration again.
  */
 export function hasChangedChoice(before: NarrationState, after: NarrationState): boolean {
-  const choice = ({ retakes, shouldLeaveOutFailed, fileName, startCount }: NarrationState): string =>
-    JSON.stringify([retakes, shouldLeaveOutFailed, fileName, startCount]);
+  const choice = ({ retakes, shouldSkipFailed, fileName, startCount }: NarrationState): string =>
+    JSON.stringify([retakes, shouldSkipFailed, fileName, startCount]);
   return choice(before) !== choice(after);
 }

@@ -212,7 +212,7 @@ export const narrationStateSchema = z.object({
    * While one of these processes lives, the narration continues, even if all MCP tasks are cancelled.
    */
   callerProcesses: z.array(z.string()).default([]),
-  shouldLeaveOutFailed: z.boolean(),
+  shouldSkipFailed: z.boolean(),
   /**
    * Whether the latest call allows the narration's files to replace files that have the same names. A file is replaced
    * only if this server saved it and nobody has changed it since.
@@ -252,7 +252,7 @@ export const buildNewState = (
   retakes: [],
   startCount: 0,
   callerProcesses: [],
-  shouldLeaveOutFailed: false,
+  shouldSkipFailed: false,
   mayReplace: false,
   fileName: null,
   problems: [],

@@ -1,7 +1,7 @@
 /** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
 
 import { shortenExcerpt } from "./excerpt.ts";
-import type { SkippedKind, SkippedText } from "./plan-types.ts";
+import type { UnspokenKind, UnspokenText } from "./plan-types.ts";
 
 /** In a text, `\n` is a soft line break. {@link HARD_BREAK} is a line break that is kept. */
 export type SourceBlock =
@@ -27,16 +27,16 @@ export interface ParsedText {
 }
 
 /** Counts what is not spoken, by kind. The kinds are in the order of their first occurrence. */
-export class SkippedList {
-  readonly #rows = new Map<SkippedKind, SkippedText>();
+export class UnspokenList {
+  readonly #rows = new Map<UnspokenKind, UnspokenText>();
 
-  add(kind: SkippedKind, text: string): void {
+  add(kind: UnspokenKind, text: string): void {
     const row = this.#rows.get(kind);
     const excerpt = row?.excerpt ?? shortenExcerpt(text);
     this.#rows.set(kind, { kind, count: (row?.count ?? 0) + 1, excerpt });
   }
 
-  rows(): readonly SkippedText[] {
+  rows(): readonly UnspokenText[] {
     return [...this.#rows.values()];
   }
 }

@@ -1,6 +1,6 @@
 /** Builds the document. Its chapters begin with headings and contain runs of paragraphs that may share parts. */
 import { AudioError } from "../../errors.ts";
-import type { SkippedList, SourceBlock } from "./blocks.ts";
+import type { SourceBlock, UnspokenList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalize.ts";
 import { MAX_PARTS, type PlannedChapter, type Speaker } from "./plan-types.ts";
@@ -116,12 +116,12 @@ class DocumentBuilder {
 /**
  * Builds the document of a text from its blocks.
  *
- * @param skipped collects what is not spoken: blocks without words, and directions
+ * @param unspoken collects what is not spoken: blocks without words, and directions
  */
 export function buildDocument(
   blocks: readonly SourceBlock[],
   speakers: SpeakerLabels,
-  skipped: SkippedList,
+  unspoken: UnspokenList,
 ): NarrationDocument {
   const builder = new DocumentBuilder();
   /** The speaker of a label without text, who speaks the next paragraph. */
@@ -143,7 +143,7 @@ export function buildDocument(
     const isHeading = block.kind === "heading";
     const turns = isHeading
       ? [{ speaker: null, text: block.text, isLabelled: true }]
-      : speakers.splitIntoTurns(block.text, skipped);
+      : speakers.splitIntoTurns(block.text, unspoken);
     for (const { speaker, text, isLabelled } of turns) {
       const spokenText = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
       if (isLabelled) currentSpeaker = speaker;
@@ -152,7 +152,7 @@ export function buildDocument(
         continue;
       }
       if (!hasWords(spokenText)) {
-        skipped.add("no_words", spokenText);
+        unspoken.add("no_words", spokenText);
         builder.addRule();
       } else if (block.kind === "heading") builder.addHeading(block.level, spokenText);
       else {

@@ -4,7 +4,7 @@
  */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
-import { type ParsedText, SkippedList } from "./blocks.ts";
+import { type ParsedText, UnspokenList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { splitIntoParts } from "./cutting/split.ts";
 import { PARAGRAPH_JOINT } from "./cutting/units.ts";
@@ -46,31 +46,31 @@ function choosePauseBeforeRun(cutReason: CutReason, pauseSeconds: number): numbe
 export function planText(request: PlanRequest): NarrationPlan {
   assertSpeakable(request.text);
   const text = markBreakTags(request.text);
-  return planBlocks((skipped) => parseText({ ...request, text }, skipped), request);
+  return planBlocks((unspoken) => parseText({ ...request, text }, unspoken), request);
 }
 
 /**
  * Plans a text in any file format from the blocks that `parse` returns.
  *
- * @param parse returns the blocks, and adds what it leaves out to `skipped`
+ * @param parse returns the blocks, and adds the text that is not spoken to `unspoken`
  * @throws AudioError as {@link planText} does
  */
 export function planBlocks(
-  parse: (skipped: SkippedList) => ParsedText,
+  parse: (unspoken: UnspokenList) => ParsedText,
   request: Omit<PlanRequest, "text" | "format">,
 ): NarrationPlan {
-  const skipped = new SkippedList();
+  const unspoken = new UnspokenList();
   const speakers = new SpeakerLabels(request.speakers ?? {});
-  const { blocks, title, author } = parse(skipped);
+  const { blocks, title, author } = parse(unspoken);
   const divided = withPauses(blocks);
   const hasWrittenPauses = divided.some(({ kind }) => kind === "pause");
-  const document = buildDocument(divided, speakers, skipped);
-  const parts = cutRunsIntoParts(document, request, skipped);
+  const document = buildDocument(divided, speakers, unspoken);
+  const parts = cutRunsIntoParts(document, request, unspoken);
   if (parts.length === 0) {
-    const skippedRows = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
+    const unspokenRows = unspoken.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
     throw new AudioError(
       "invalid_request",
-      `The text holds nothing to speak: no letter and no digit${skippedRows.length === 0 ? "" : ` outside of what is skipped (${skippedRows.join(", ")})`}.`,
+      `The text holds nothing to speak: no letter and no digit${unspokenRows.length === 0 ? "" : ` outside of what is not spoken (${unspokenRows.join(", ")})`}.`,
     );
   }
   const voicelessNames = speakers.listVoicelessNames();
@@ -80,7 +80,7 @@ export function planBlocks(
     ...(author === null ? {} : { author }),
     chapters: document.chapters,
     parts,
-    skipped: skipped.rows(),
+    unspoken: unspoken.rows(),
     ...(hasWrittenPauses ? { hasWrittenPauses } : {}),
     silentSpeakers: speakers.listSilentSpeakers(),
     ...(voicelessNames.length === 0 ? {} : { voicelessNames }),
@@ -111,10 +111,13 @@ export function assertSpeakable(text: string): void {
  * Reads a text as Markdown only if it is labelled as Markdown and has signs of Markdown. The label alone is not enough,
  * because chats label every text as Markdown.
  */
-function parseText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ParsedText {
+function parseText(
+  { text, format }: Pick<PlanRequest, "text" | "format">,
+  unspoken: UnspokenList,
+): ParsedText {
   return format === "markdown" && hasMarkdown(normalizeLines(text))
-    ? parseMarkdown(text, skipped)
-    : parsePlainText(text, skipped);
+    ? parseMarkdown(text, unspoken)
+    : parsePlainText(text, unspoken);
 }
 
 /**
@@ -123,12 +126,12 @@ function parseText({ text, format }: Pick<PlanRequest, "text" | "format">, skipp
  * @returns the paragraphs with blank lines between them; `null` if the text has a heading, a pause or code
  */
 export function parseReplacement(text: string): string | null {
-  const skipped = new SkippedList();
-  const { blocks } = parseText({ text: markBreakTags(text), format: "markdown" }, skipped);
+  const unspoken = new UnspokenList();
+  const { blocks } = parseText({ text: markBreakTags(text), format: "markdown" }, unspoken);
   const paragraphs = withPauses(blocks).map((block) =>
     block.kind === "paragraph" ? flowParagraph(block.text) : null,
   );
-  if (paragraphs.includes(null) || skipped.rows().length > 0) return null;
+  if (paragraphs.includes(null) || unspoken.rows().length > 0) return null;
   return paragraphs.join(PARAGRAPH_JOINT);
 }
 
@@ -150,7 +153,7 @@ function cutRunsIntoParts(
     pauseSeconds,
     pausesAfterParagraphs = false,
   }: Omit<PlanRequest, "text" | "format">,
-  skipped: SkippedList,
+  unspoken: UnspokenList,
 ): PlannedPart[] {
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
@@ -170,7 +173,7 @@ function cutRunsIntoParts(
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
       // Skip text without letters or digits, such as a part of a long row of symbols.
       if (!hasWords(text)) {
-        skipped.add("no_words", text);
+        unspoken.add("no_words", text);
         continue;
       }
       const estimatedSeconds = speechMs / 1000 / speed;

@@ -74,7 +74,7 @@ export interface PlannedPart {
 }
 
 /** A kind of text that is not spoken. `no_words` is text without any letter or digit. */
-export type SkippedKind =
+export type UnspokenKind =
   | "front_matter"
   | "html"
   | "code"
@@ -109,8 +109,8 @@ export type SkippedKind =
   | "no_words";
 
 /** The omitted content, one row for each kind. */
-export interface SkippedText {
-  readonly kind: SkippedKind;
+export interface UnspokenText {
+  readonly kind: UnspokenKind;
   readonly count: number;
   /** The first words of the first occurrence. */
   readonly excerpt: string;
@@ -125,7 +125,7 @@ export interface NarrationPlan {
   /** Indexes of the chosen chapters, ascending; absent if all are chosen. */
   readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
-  readonly skipped: readonly SkippedText[];
+  readonly unspoken: readonly UnspokenText[];
   /** True if the text has marks such as `[pause 2s]`, which become silence; otherwise absent. */
   readonly hasWrittenPauses?: true;
   /** Names in `voices` that do not begin any line of the text. They may be misspelt. */

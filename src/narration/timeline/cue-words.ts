@@ -2,7 +2,7 @@
  * Removes tags, sounds, songs and dashes from a cue, because they are not spoken. Finds the speaker by the tags of the
  * cue.
  */
-import type { SkippedList } from "../text/blocks.ts";
+import type { UnspokenList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { decodeEntities } from "../text/markdown/entities.ts";
 import { HARD_BREAK } from "../text/normalize.ts";
@@ -35,40 +35,40 @@ const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])�
 const DIALOGUE_DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
 
 /** Returns the spoken words of one line; `null` for none. */
-function toSpokenLine(line: string, skipped: SkippedList): string | null {
+function toSpokenLine(line: string, unspoken: UnspokenList): string | null {
   if (MUSIC_SIGN.test(line)) {
-    skipped.add("song", line.trim());
+    unspoken.add("song", line.trim());
     return null;
   }
   const withoutBrackets = line.replace(BRACKETED_WORDS, (sound) => {
-    skipped.add("sound", sound);
+    unspoken.add("sound", sound);
     return "";
   });
   if (ALL_IN_PARENTHESES.test(withoutBrackets)) {
-    skipped.add("sound", withoutBrackets.trim());
+    unspoken.add("sound", withoutBrackets.trim());
     return null;
   }
   const words = withoutBrackets.replace(PARENTHESES_FIRST, (_, dash: string, sound: string) => {
-    skipped.add("sound", sound);
+    unspoken.add("sound", sound);
     return dash;
   });
   return hasWords(words) ? words : null;
 }
 
-function joinSpokenLines(text: string, skipped: SkippedList): string {
+function joinSpokenLines(text: string, unspoken: UnspokenList): string {
   const trimmed = text.trim();
   // Check the whole text before its lines, because a song or a sound may span several lines.
   const isSong = MUSIC_SIGN.test(trimmed.slice(0, 2)) && MUSIC_SIGN.test(trimmed.slice(-2));
   const isSoundNote = ALL_IN_PARENTHESES.test(trimmed);
   if (isSong || isSoundNote) {
-    skipped.add(isSong ? "song" : "sound", trimmed);
+    unspoken.add(isSong ? "song" : "sound", trimmed);
     return "";
   }
   const heard = trimmed
     .replace(BRACKETED_WORDS, (sound) => sound.replaceAll("\n", " "))
     .split("\n")
     .flatMap((line) => {
-      const words = toSpokenLine(line, skipped);
+      const words = toSpokenLine(line, unspoken);
       return words === null ? [] : [words];
     });
   return heard.reduce((all, line) => {
@@ -86,7 +86,7 @@ function joinSpokenLines(text: string, skipped: SkippedList): string {
 export function cleanCueWords(
   lines: readonly string[],
   isKnownSpeaker: (name: string) => boolean,
-  skipped: SkippedList,
+  unspoken: UnspokenList,
 ): CueWords[] {
   const text = lines.join("\n").replace(LINE_BREAKS, "\n").replace(RUBY_READING, "");
   const chunks = text.split(VOICE_TAG);
@@ -98,7 +98,7 @@ export function cleanCueWords(
       const [, dash = "", inBrackets = ""] = NAME_FIRST.exec(plain) ?? [];
       const speaker = isKnownSpeaker(inBrackets.trim()) ? inBrackets.trim() : null;
       const words = speaker === null ? plain : `${dash}${plain.replace(NAME_FIRST, "")}`;
-      const heard = joinSpokenLines(words, skipped);
+      const heard = joinSpokenLines(words, unspoken);
       const tag = names[index] ?? null;
       const name = speaker ?? (tag === null ? null : decodeEntities(tag).trim());
       return heard === "" ? [] : [{ name, text: heard }];

@@ -1,6 +1,6 @@
 /** Reads subtitles (SubRip, WebVTT) into cues in the order of their times, with unchanged text. */
 import { AudioError } from "../../errors.ts";
-import type { SkippedList } from "../text/blocks.ts";
+import type { UnspokenList } from "../text/blocks.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { type CueTimes, parseCueTimes } from "../text/plain/time-codes.ts";
@@ -66,16 +66,16 @@ function parseTimes(line: string, number: number): CueTimes | null {
 
 /**
  * Reads the cues in the order of the file. Text below a blank line still belongs to the cue above, because people who
- * edit files by hand put blank lines into cues. Text before the first cue is skipped.
+ * edit files by hand put blank lines into cues. Text before the first cue is not spoken.
  */
-function parseBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedList): OpenCue[] {
+function parseBlocks(lines: readonly string[], isVtt: boolean, unspoken: UnspokenList): OpenCue[] {
   const cues: OpenCue[] = [];
   let isFirst = true;
-  let isSkipped = false;
+  let isUnspoken = false;
   for (const [index, line] of lines.entries()) {
     if (line.trim() === "") {
       isFirst = true;
-      isSkipped = false;
+      isUnspoken = false;
       continue;
     }
     const begins = isFirst;
@@ -90,15 +90,15 @@ function parseBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedL
       if (isId && CUE_NUMBER_LINE.test(lineAbove) && last?.lines.at(-1) === lineAbove) last.lines.pop();
       const isOwn = isId && (CUE_NUMBER_LINE.test(lineAbove) || (lines[index - 2] ?? "").trim() === "");
       cues.push({ ...times, id: isOwn ? lineAbove.trim() : null, lines: [] });
-      isSkipped = false;
+      isUnspoken = false;
       continue;
     }
-    if (isSkipped || CODE_FENCE.test(line)) continue;
+    if (isUnspoken || CODE_FENCE.test(line)) continue;
     if (begins && parseCueTimes(lines[index + 1] ?? "") !== null) continue;
     if (begins && isVtt && (NO_CUE.test(line) || (last === undefined && VTT_HEADER.test(line))))
-      isSkipped = true;
+      isUnspoken = true;
     else if (last !== undefined) last.lines.push(line);
-    else skipped.add("no_time", line);
+    else unspoken.add("no_time", line);
   }
   return cues;
 }
@@ -116,12 +116,12 @@ function buildCueNames(cues: readonly OpenCue[]): string[] {
  * @throws AudioError `invalid_request` if there are no cues, too many cues, or a cue with missing or impossible times.
  *   If times are wrong, the message names their line
  */
-export function parseCues(text: string, skipped: SkippedList): Subtitles {
+export function parseCues(text: string, unspoken: UnspokenList): Subtitles {
   const lines = normalizeLines(text).split("\n");
   const isVtt = lines.some(
     (line) => VTT_HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),
   );
-  const openCues = parseBlocks(lines, isVtt, skipped);
+  const openCues = parseBlocks(lines, isVtt, unspoken);
   if (openCues.length === 0) {
     refuse(
       "The subtitles hold no cue",

@@ -4,7 +4,7 @@
  */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
-import { SkippedList } from "../text/blocks.ts";
+import { UnspokenList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { findSentenceStarts } from "../text/cutting/sentences.ts";
 import { splitIntoParts } from "../text/cutting/split.ts";
@@ -75,11 +75,11 @@ interface Sentence {
  */
 export function planTimeline({ text, kind, speed, voices }: TimelineRequest): TimelinePlan {
   assertSpeakable(text);
-  const skipped = new SkippedList();
-  const cuesFile = parseCues(text, skipped);
+  const unspoken = new UnspokenList();
+  const cuesFile = parseCues(text, unspoken);
   const speakers = new SpeakerLabels(voices);
   const unknown = new Map<string, number>();
-  const utterances = buildUtterances(cuesFile.cues, { voices, speakers, unknown, skipped });
+  const utterances = buildUtterances(cuesFile.cues, { voices, speakers, unknown, unspoken });
   const hasMarks =
     utterances.filter((utterance) => SENTENCE_END.test(utterance.text)).length >=
     MARKS_SHARE * utterances.length;
@@ -99,7 +99,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
     version: CUTTING_RULES_VERSION,
     chapters: [{ title: null, level: null }],
     parts,
-    skipped: skipped.rows(),
+    unspoken: unspoken.rows(),
     silentSpeakers: speakers.listSilentSpeakers(),
     ...(voiceless.length === 0 ? {} : { voicelessNames: voiceless }),
   } as const;
@@ -157,22 +157,22 @@ interface UtteranceContext {
   readonly speakers: SpeakerLabels;
   /** Speaker names that `voices` does not contain, each with its number of cues. */
   readonly unknown: Map<string, number>;
-  readonly skipped: SkippedList;
+  readonly unspoken: UnspokenList;
 }
 
 function buildUtterances(
   cues: readonly Cue[],
-  { voices, speakers, unknown, skipped }: UtteranceContext,
+  { voices, speakers, unknown, unspoken }: UtteranceContext,
 ): Utterance[] {
   const names = new Set(Object.keys(voices).map((name) => name.toLowerCase()));
   const isKnown = (name: string): boolean => names.has(name.toLowerCase());
   const words = withoutRepeats(
     cues.map((cue) => {
-      const words = cleanCueWords(cue.lines, isKnown, skipped);
-      if (cue.lines.length === 0) skipped.add("empty_cue", `cue ${cue.name}`);
+      const words = cleanCueWords(cue.lines, isKnown, unspoken);
+      if (cue.lines.length === 0) unspoken.add("empty_cue", `cue ${cue.name}`);
       return words;
     }),
-    skipped,
+    unspoken,
   );
   speakers.collectLabels(words.flatMap((said) => said.map(({ text }) => text)));
   const utterances: Utterance[] = [];
@@ -185,7 +185,7 @@ function buildUtterances(
       for (const [lineIndex, line] of text.split(HARD_BREAK).entries()) {
         const turns = speakers.splitIntoTurns(
           hasVoice && lineIndex === 0 ? `${name}: ${line}` : line,
-          skipped,
+          unspoken,
         );
         for (const turn of turns) {
           const heard = flowParagraph(turn.text);
@@ -208,7 +208,7 @@ const REPEATS_SHARE = 0.3;
  * Removes lines that repeat the last line of the cue above, as roll-up captions do. If only few cues repeat a line,
  * changes nothing, because the repetition is intended. Evidence: share.
  */
-function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): readonly CueWords[][] {
+function withoutRepeats(words: readonly CueWords[][], unspoken: UnspokenList): readonly CueWords[][] {
   const splitCueLines = (said: readonly CueWords[] | undefined): string[] =>
     (said ?? []).flatMap(({ text }) => text.split("\n"));
   const repeated = words.map((said, index) => {
@@ -229,7 +229,7 @@ function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): rea
     const [first, ...others] = said;
     if (repeated[index] !== true || first === undefined) return said;
     const [line = "", ...rest] = first.text.split("\n");
-    skipped.add("repeat", line);
+    unspoken.add("repeat", line);
     return rest.length === 0 ? others : [{ ...first, text: rest.join("\n") }, ...others];
   });
 }

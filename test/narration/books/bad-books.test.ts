@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";
 import { parseEpub } from "../../../src/narration/books/parse-epub.ts";
-import { SkippedList } from "../../../src/narration/text/blocks.ts";
+import { UnspokenList } from "../../../src/narration/text/blocks.ts";
 import { packageOf, packBook, pageOf } from "./packed-book.ts";
 
 const ONE = { id: "one", body: "<h1>One</h1><p>It is late.</p>" };
@@ -14,7 +14,7 @@ const withFiles = (files: Record<string, string>): Uint8Array => packBook({ page
 
 function refusalOf(bytes: Uint8Array): string {
   try {
-    parseEpub(bytes, new SkippedList());
+    parseEpub(bytes, new UnspokenList());
   } catch (error) {
     if (error instanceof AudioError) return `${error.code}: ${error.message}`;
     throw error;
@@ -189,7 +189,7 @@ describe("a book", () => {
         "OPS/book.opf": packageOf({ pages }).replace("application/xhtml+xml", "text/x-oeb1-document"),
       },
     });
-    const { blocks } = parseEpub(bytes, new SkippedList());
+    const { blocks } = parseEpub(bytes, new UnspokenList());
     expect(blocks.flatMap((block) => ("text" in block ? [block.text] : []))).toEqual([
       "One is late.",
       "Two is late.",
@@ -203,7 +203,7 @@ describe("a book", () => {
     const prose =
       "<p>It is late, and the river runs past the old mill and on to the sea, as it always has.</p>";
     const body = `<p id="toc">Contents</p><h1>One</h1>${prose.repeat(20)}`;
-    const { blocks } = parseEpub(packBook({ pages: [{ id: "one", body }], more }), new SkippedList());
+    const { blocks } = parseEpub(packBook({ pages: [{ id: "one", body }], more }), new UnspokenList());
     expect(blocks.some((block) => block.kind === "heading" && block.text === "One")).toBe(true);
   });
 

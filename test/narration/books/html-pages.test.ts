@@ -1,7 +1,7 @@
 /** The parts of an HTML page that are spoken, and the parts that are reported as not spoken. */
 import { describe, expect, it } from "vitest";
 import { parseHtml } from "../../../src/narration/books/parse-html.ts";
-import { SkippedList, type SourceBlock } from "../../../src/narration/text/blocks.ts";
+import { type SourceBlock, UnspokenList } from "../../../src/narration/text/blocks.ts";
 import { HARD_BREAK } from "../../../src/narration/text/normalize.ts";
 
 const wordsOf = (block: SourceBlock): string => {
@@ -16,9 +16,9 @@ const wordsOf = (block: SourceBlock): string => {
 };
 
 function heard(html: string) {
-  const skipped = new SkippedList();
-  const { blocks, title, author } = parseHtml(html, skipped);
-  const left = skipped.rows().map(({ kind, count }) => `${kind} ${count}`);
+  const unspoken = new UnspokenList();
+  const { blocks, title, author } = parseHtml(html, unspoken);
+  const left = unspoken.rows().map(({ kind, count }) => `${kind} ${count}`);
   return { words: blocks.map(wordsOf), title, author, left };
 }
 

@@ -20,7 +20,7 @@ function demand(isKept: boolean, promise: string): void {
 const statesOf = ({ partStates }: NarrationProgress, file: FileProgress): PartState[] =>
   file.partIndexes.map((part) => partStates[part] ?? "to_do");
 
-const isDone = (state: PartState): boolean => state === "saved" || state === "left_out";
+const isDone = (state: PartState): boolean => state === "saved" || state === "skipped";
 
 const isComplete = (progress: NarrationProgress, file: FileProgress): boolean => {
   const states = statesOf(progress, file);
@@ -105,7 +105,7 @@ function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
   demand(files.every(isMade), "it does not end before what is saved is in a file");
   const isAll = files.every(
     (file) =>
-      file.joinResult === "complete" || statesOf(progress, file).every((state) => state === "left_out"),
+      file.joinResult === "complete" || statesOf(progress, file).every((state) => state === "skipped"),
   );
   demand(isWhole === isAll, "it is finished when all its files are whole");
 }

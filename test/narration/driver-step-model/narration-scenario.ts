@@ -136,7 +136,7 @@ class Narration {
     this.#isHalted = false;
     this.#isFull = false;
     this.#tries.clear();
-    this.#parts = this.#parts.map((state) => (state === "failed" || state === "left_out" ? "to_do" : state));
+    this.#parts = this.#parts.map((state) => (state === "failed" || state === "skipped" ? "to_do" : state));
     const { chapters } = this.#scenario;
     const starts = [0, ...chapters.filter((start) => start < this.#parts.length).sort((a, b) => a - b)];
     const indexes = this.#parts.map((_, index) => index);
@@ -182,7 +182,7 @@ class Narration {
     }
     const tries = (this.#tries.get(part) ?? 0) + 1;
     this.#tries.set(part, tries);
-    const failed = this.#scenario.skipsFailed ? "left_out" : "failed";
+    const failed = this.#scenario.skipsFailed ? "skipped" : "failed";
     if (how === "saved") this.#settle(part, "saved");
     else if (how === "failed" || (how === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
     else this.#settle(part, "to_do");
@@ -230,7 +230,7 @@ class Narration {
     const fails = this.#events[0]?.kind === "join fails" ? this.#events.shift() : undefined;
     const [damaged] = parts;
     if (fails?.kind === "join fails" && fails.isDamaged && damaged !== undefined) {
-      this.#settle(damaged, this.#scenario.skipsFailed ? "left_out" : "failed");
+      this.#settle(damaged, this.#scenario.skipsFailed ? "skipped" : "failed");
       return;
     }
     const made = isWhole ? "complete" : "incomplete";

@@ -42,16 +42,16 @@ describe("a text", () => {
 
   it("may contain a grapheme that is longer than a part, which is cut", () => {
     const grapheme = `a${"\u0301".repeat(3_000)}`;
-    const { parts, skipped } = plan(`Before ${grapheme} after.`);
+    const { parts, unspoken } = plan(`Before ${grapheme} after.`);
     for (const { text } of parts) expect(countCodePoints(text)).toBeLessThanOrEqual(2048);
     expect(parts.map(({ text }) => text.replaceAll("\u0301", ""))).toEqual(["Before", "á", " after."]);
-    expect(skipped).toEqual([]);
+    expect(unspoken).toEqual([]);
   });
 
   it("may contain a word of symbols that is longer than a part, which is not sent, and reported", () => {
-    const { parts, skipped } = plan(`Before ${"🎉".repeat(5_000)} after.`);
+    const { parts, unspoken } = plan(`Before ${"🎉".repeat(5_000)} after.`);
     expect(parts.map(({ text }) => text.replaceAll("🎉", "").trim())).toEqual(["Before", "after."]);
-    expect(skipped).toMatchObject([{ kind: "no_words" }]);
+    expect(unspoken).toMatchObject([{ kind: "no_words" }]);
   });
 
   it("is cut between graphemes if there is no better place", () => {

@@ -58,13 +58,13 @@ describe("headings without a blank line above", () => {
 
 describe("lines between two texts", () => {
   it("are not spoken, and make a pause", () => {
-    const { parts, skipped } = plan("A stitch in time saves nine.\n%\nHaste makes waste.\n%\nLook first.\n");
+    const { parts, unspoken } = plan("A stitch in time saves nine.\n%\nHaste makes waste.\n%\nLook first.\n");
     expect(parts.map(({ text }) => text)).toEqual([
       "A stitch in time saves nine.",
       "Haste makes waste.",
       "Look first.",
     ]);
-    expect(skipped).toEqual([{ kind: "no_words", count: 2, excerpt: "%" }]);
+    expect(unspoken).toEqual([{ kind: "no_words", count: 2, excerpt: "%" }]);
   });
 
   it("are not found if they contain a word, or two dashes", () => {

@@ -110,15 +110,15 @@ describe("Markdown", () => {
     ["images without words", "Text. ![](a/b.png)", { kind: "image", count: 1, excerpt: "a/b.png" }],
     ["what holds no words", "Text.\n\n🎉 🎉\n\n…\n", { kind: "no_words", count: 2, excerpt: "🎉 🎉" }],
   ])("reports omitted text: %s", (_, markdown, row) => {
-    const { parts, skipped } = plan(markdown);
+    const { parts, unspoken } = plan(markdown);
     expect(parts.map(({ text }) => text)).toEqual(["Text."]);
-    expect(skipped).toEqual([row]);
+    expect(unspoken).toEqual([row]);
   });
 
   it("omits bare tags without a report, because listeners miss nothing", () => {
-    const { parts, skipped } = plan("<div align=center>\n\nText.\n\n</div>\n\n<a name=x></a>\n");
+    const { parts, unspoken } = plan("<div align=center>\n\nText.\n\n</div>\n\n<a name=x></a>\n");
     expect(parts.map(({ text }) => text)).toEqual(["Text."]);
-    expect(skipped).toEqual([]);
+    expect(unspoken).toEqual([]);
   });
 
   it("has pauses at rules and at blocks without words, and longer ones before headings, unless longer ones are requested", () => {

@@ -57,12 +57,12 @@ describe("a text of verse", () => {
 describe("two ellipses", () => {
   it("are kept in Chinese", () => {
     const text = "“后来呢……后来这么长。”\n\n他说……好的。";
-    expect(plan(text).skipped).toEqual([]);
+    expect(plan(text).unspoken).toEqual([]);
     expect(spoken(text)).toContain("后来呢……后来这么长");
   });
 
   it("before a number are a reference to a page", () => {
-    expect(plan("第一章……12\n第二章……34\n第三章……56").skipped).toMatchObject([{ kind: "leader", count: 3 }]);
+    expect(plan("第一章……12\n第二章……34\n第三章……56").unspoken).toMatchObject([{ kind: "leader", count: 3 }]);
   });
 });
 
@@ -74,7 +74,7 @@ describe("notes of a transcriber", () => {
   ])("%s are omitted", (_, note, kind) => {
     const text = `It rained.\n\n${note}\n\nThe sun came.`;
     expect(spoken(text)).toBe("It rained.\n\nThe sun came.");
-    expect(plan(text).skipped).toMatchObject([{ kind, count: 1 }]);
+    expect(plan(text).unspoken).toMatchObject([{ kind, count: 1 }]);
   });
 
   it("are kept inside a sentence", () => {
@@ -184,7 +184,7 @@ describe("the header of a mail", () => {
     expect(spoken(text)).toBe(
       "From: Gary Lawrence <gary@example.com>\n\nSubject: Re: Where do the socks go?\n\nDepends on the socks. And on the machine, it says.\n\nThey are gone.",
     );
-    expect(plan(text).skipped).toMatchObject([{ kind: "mail_header", count: 5 }]);
+    expect(plan(text).unspoken).toMatchObject([{ kind: "mail_header", count: 5 }]);
   });
 
   it("is not found in a text about mails", () => {
@@ -232,7 +232,7 @@ describe("the notice of a Chinese site", () => {
     const notice = "声明:本书由万书网(www.txt2017.com)自网络收集整理制作,仅供交流学习使用,版权归原作者所有.";
     const read = plan(`${notice}\n\n《荒原狼》\n\n这本书的内容是一个人留下的自述。`);
     expect(read.title).toBe("荒原狼");
-    expect(read.skipped).toMatchObject([{ kind: "ebook_frame", count: 1 }]);
+    expect(read.unspoken).toMatchObject([{ kind: "ebook_frame", count: 1 }]);
     expect(read.parts[0]?.text).toBe("《荒原狼》\n\n这本书的内容是一个人留下的自述。");
   });
 
@@ -250,7 +250,7 @@ it("a direction below a label that stands alone is omitted", () => {
     turn("ROPER", "[Taking off his gloves.] Yes."),
     turn("FARNCOMBE", "Good."),
   ].join("\n\n");
-  const { parts, skipped } = plan(play, { ROPER: "felix_zh", FARNCOMBE: "kian_en_zh" });
+  const { parts, unspoken } = plan(play, { ROPER: "felix_zh", FARNCOMBE: "kian_en_zh" });
   expect(parts.map(({ text }) => text)).toEqual(["I hope so.", "Do you?", "Yes.", "Good."]);
-  expect(skipped).toMatchObject([{ kind: "direction", count: 2 }]);
+  expect(unspoken).toMatchObject([{ kind: "direction", count: 2 }]);
 });

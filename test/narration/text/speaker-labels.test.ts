@@ -127,17 +127,17 @@ describe("a direction", () => {
     ["in parentheses and italics", "ANNA: One.\n\n_(They leave.)_\n\nTwo."],
     ["in parentheses between turns", `${TALK}\n\n(They leave.)\n\nANNA: Seven.`],
   ])("is not spoken, and reported: %s", (_, text) => {
-    const { parts, skipped } = plan(text);
+    const { parts, unspoken } = plan(text);
     expect(parts.map((part) => part.text).join(" ")).not.toContain("leave");
-    expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+    expect(unspoken).toMatchObject([{ kind: "direction", count: 1 }]);
   });
 
   it.each(["(softly, to Ben) One.", "(Laughing) One.", "[to Ben] One.", "[ANNA turns.] One."])(
     "is not spoken at the beginning of a turn: %s",
     (words) => {
-      const { parts, skipped } = plan(`ANNA: ${words}`);
+      const { parts, unspoken } = plan(`ANNA: ${words}`);
       expect(parts.map((part) => part.text)).toEqual(["One."]);
-      expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+      expect(unspoken).toMatchObject([{ kind: "direction", count: 1 }]);
     },
   );
 
@@ -160,13 +160,13 @@ describe("a direction", () => {
     ["a sentence in parentheses", `${TALK}\n\nANNA: One. (I never liked him.) Two (or so).`],
     ["in italics in the narrator's words", "ANNA: One.\n\nHe _(softly)_ left.\n\nIt was late.\n\nNo."],
   ])("is not %s inside a turn", (_, text) => {
-    expect(plan(text).skipped).toEqual([]);
+    expect(plan(text).unspoken).toEqual([]);
   });
 
   it("is omitted from Markdown, too", () => {
-    const { parts, skipped } = plan("**ANNA:** One.\n\n*(They leave.)*\n\nTwo.", VOICES, "markdown");
+    const { parts, unspoken } = plan("**ANNA:** One.\n\n*(They leave.)*\n\nTwo.", VOICES, "markdown");
     expect(parts.map((part) => part.text)).toEqual(["One.", "Two."]);
-    expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+    expect(unspoken).toMatchObject([{ kind: "direction", count: 1 }]);
   });
 
   it.each([
@@ -176,7 +176,7 @@ describe("a direction", () => {
     ["all that somebody says", "ANNA: (softly)"],
     ["in a line of somebody without a voice", "CARL: (softly) One."],
   ])("is not %s", (_, text) => {
-    expect(plan(text).skipped).toEqual([]);
+    expect(plan(text).unspoken).toEqual([]);
   });
 
   it("is spoken like other text if no voices are given", () => {

@@ -120,14 +120,14 @@ describe("markup of other tools", () => {
       { kind: "badge", count: 2 },
     ],
   ])("is omitted and reported: %s", (_, markdown, words, row) => {
-    const { parts, skipped } = plan(`# T\n\n${markdown}`);
+    const { parts, unspoken } = plan(`# T\n\n${markdown}`);
     expect(
       parts
         .map(({ text }) => text)
         .join("")
         .replace("T\n\n", ""),
     ).toBe(words);
-    expect(skipped).toMatchObject([row]);
+    expect(unspoken).toMatchObject([row]);
   });
 
   it("gives the narration the title and the author of its front matter", () => {
@@ -146,8 +146,8 @@ const CLAUSE =
 describe("a text without any sign of Markdown", () => {
   it("keeps indented clauses, of a licence", () => {
     const text = `  2. You may modify your copy, provided that you also meet all of\nthese conditions:\n\n    ${CLAUSE}\n\n    b) You must cause any work to be licensed as a whole.\n\nTHE END`;
-    const { parts, skipped } = plan(text);
-    expect(skipped).toEqual([]);
+    const { parts, unspoken } = plan(text);
+    expect(unspoken).toEqual([]);
     expect(parts.map((part) => part.text).join("")).toContain(
       "carry prominent notices stating that you changed",
     );
@@ -166,8 +166,8 @@ describe("a text without any sign of Markdown", () => {
 
 describe("an indented block in Markdown", () => {
   it("is text if it consists of words", () => {
-    const { parts, skipped } = plan(`# Licence\n\nThese:\n\n    ${CLAUSE}\n`);
-    expect(skipped).toEqual([]);
+    const { parts, unspoken } = plan(`# Licence\n\nThese:\n\n    ${CLAUSE}\n`);
+    expect(unspoken).toEqual([]);
     expect(parts[0]?.text).toContain(
       "a) You must cause the modified files to carry prominent notices stating",
     );
@@ -176,7 +176,7 @@ describe("an indented block in Markdown", () => {
   it("is text with a few words in angle brackets, too", () => {
     const notice =
       "<program>  Copyright (C) <year>  <name of author>\n    This program comes with NO WARRANTY; for details type `show w'.";
-    expect(plan(`# Licence\n\nShow this:\n\n    ${notice}\n`).skipped).toEqual([]);
+    expect(plan(`# Licence\n\nShow this:\n\n    ${notice}\n`).unspoken).toEqual([]);
   });
 
   it.each([
@@ -186,7 +186,7 @@ describe("an indented block in Markdown", () => {
     "foo_bar baz qux",
     "git commit then push, or pull {it}",
   ])("is code if it does not: %s", (code) => {
-    expect(plan(`# T\n\nRun:\n\n    ${code}\n`).skipped).toMatchObject([{ kind: "code" }]);
+    expect(plan(`# T\n\nRun:\n\n    ${code}\n`).unspoken).toMatchObject([{ kind: "code" }]);
   });
 });
 

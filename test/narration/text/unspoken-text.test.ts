@@ -1,7 +1,7 @@
 /** Text for the eye or for other programs, and text that only looks like it. */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
-import type { NarrationPlan, SkippedKind } from "../../../src/narration/text/plan-types.ts";
+import type { NarrationPlan, UnspokenKind } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string): NarrationPlan =>
   planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
@@ -74,7 +74,7 @@ const novelPage = (page: number): string =>
   `${NAMES[page]} walked along the road until the\n\n${page}\n\nsun went down. It was late.`;
 
 const CASES: ReadonlyArray<
-  readonly [what: string, text: string, words: string, kinds: readonly SkippedKind[]]
+  readonly [what: string, text: string, words: string, kinds: readonly UnspokenKind[]]
 > = [
   ["the frame of Project Gutenberg", BOOK, "Call me Ishmael.", ["ebook_frame"]],
   [
@@ -170,7 +170,7 @@ const CASES: ReadonlyArray<
 describe("page furniture", () => {
   it.each(CASES)("is omitted and reported: %s", (_, text, words, kinds) => {
     expect(heard(text)).toBe(words);
-    expect(plan(text).skipped.map(({ kind }) => kind)).toEqual(kinds);
+    expect(plan(text).unspoken.map(({ kind }) => kind)).toEqual(kinds);
   });
 
   it("gives the title and the author of the header, and the headings of the notes", () => {
@@ -179,14 +179,14 @@ describe("page furniture", () => {
   });
 
   it("is omitted from Markdown, too", () => {
-    const { parts, skipped } = planText({
+    const { parts, unspoken } = planText({
       text: "# T\n\n**FADE IN:**\n\nOne.[1] Two.[2]\n\n[Music]",
       format: "markdown",
       speed: 1,
       pauseSeconds: 0.6,
     });
     expect(parts.map(({ text }) => text)).toEqual(["T\n\nOne. Two."]);
-    expect(skipped.map(({ kind }) => kind)).toEqual(["script_mark", "sound", "reference"]);
+    expect(unspoken.map(({ kind }) => kind)).toEqual(["script_mark", "sound", "reference"]);
   });
 });
 
@@ -219,7 +219,7 @@ describe("text that only resembles page furniture", () => {
     ["a quotation of mail", "> He wrote this.\n> And this."],
   ])("is spoken: %s", (_, text) => {
     expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
-    expect(plan(text).skipped).toEqual([]);
+    expect(plan(text).unspoken).toEqual([]);
   });
 });
 
@@ -248,7 +248,7 @@ describe("columns", () => {
   });
 
   it("are not found in a line of dashes between paragraphs", () => {
-    expect(plan("Two  spaces.\n\n=== ===\n\nTwo.").skipped).toMatchObject([{ kind: "no_words" }]);
+    expect(plan("Two  spaces.\n\n=== ===\n\nTwo.").unspoken).toMatchObject([{ kind: "no_words" }]);
   });
 });
 
@@ -257,9 +257,9 @@ describe("headings in capitals whose numbers count from 1", () => {
     const text = [1, 2, 3, 4]
       .map((number) => `RESUMEN DE LA LECCIÓN ${number}\n\nEl cursor se mueve.`)
       .join("\n\n");
-    const { parts, skipped } = plan(text);
+    const { parts, unspoken } = plan(text);
     expect(parts.map((part) => part.text).join("\n\n")).toBe(text);
-    expect(skipped).toEqual([]);
+    expect(unspoken).toEqual([]);
   });
 });
 

@@ -12,7 +12,7 @@ const planOf = (text: string, voices: SpeakersByName = {}) =>
   planTimeline({ text, kind: "srt", speed: 1, voices });
 const spoken = (text: string, voices: SpeakersByName = {}) =>
   planOf(text, voices).plan.parts.map(({ text: words, startSeconds }) => [startSeconds, words]);
-const unspoken = (text: string) => planOf(text).plan.skipped.map(({ kind, count }) => [kind, count]);
+const unspoken = (text: string) => planOf(text).plan.unspoken.map(({ kind, count }) => [kind, count]);
 
 describe("a sentence", () => {
   it("is one part that begins with its first cue, however many cues it spans", () => {

@@ -1,11 +1,11 @@
 /** Texts that are read as cues, and texts that are refused before anything is paid, each with one sentence. */
 import { describe, expect, it } from "vitest";
-import { SkippedList } from "../../../src/narration/text/blocks.ts";
+import { UnspokenList } from "../../../src/narration/text/blocks.ts";
 import { containsCues, isSubtitles } from "../../../src/narration/text/plain/time-codes.ts";
 import { parseCues } from "../../../src/narration/timeline/parse-cues.ts";
 
 const cue = (times: string, words = "Hello."): string => `${times}\n${words}\n`;
-const read = (...blocks: readonly string[]) => parseCues(blocks.join("\n"), new SkippedList());
+const read = (...blocks: readonly string[]) => parseCues(blocks.join("\n"), new UnspokenList());
 const timesOf = (text: string) =>
   read(text).cues.map(({ startSeconds, endSeconds }) => [startSeconds, endSeconds]);
 

@@ -2,7 +2,7 @@
  * Decides whether an indented block is text, although it is code in Markdown. Evidence: form, and in doubtful cases
  * also share. A block is text if it begins like a sentence and has no sign of code. A block without signs that only
  * code has is also text if nearly all of it is words, and it begins like a sentence, begins with a list mark, or
- * contains a word with punctuation. Any other block stays code, which is skipped and reported.
+ * contains a word with punctuation. Any other block stays code, which is unspoken and reported.
  */
 import { OPENERS } from "../characters.ts";
 

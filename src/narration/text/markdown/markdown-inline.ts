@@ -1,6 +1,6 @@
 /** Reads the words of Markdown's inline tokens, without marks, addresses and tags. */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
 import { dropUnspoken, HARD_BREAK } from "../normalize.ts";
 import { extractHost, shortenAddresses } from "../plain/web-addresses.ts";
@@ -39,11 +39,11 @@ function toSpokenText(text: string): string {
 /** Tags that begin or end a line, such as those of a list inside a table cell. */
 const LINE_TAG = /^<(?:br|\/?(?:li|ul|ol|p|div|tr|dt|dd|h[1-6]))\b/i;
 
-function speakToken(token: MarkedToken, skipped: SkippedList): string {
+function speakToken(token: MarkedToken, unspoken: UnspokenList): string {
   switch (token.type) {
     case "text":
       // Use the raw text. In `text`, the library has already decoded some references, which must not be decoded twice.
-      return token.tokens === undefined ? toSpokenText(token.raw) : renderInlineText(token.tokens, skipped);
+      return token.tokens === undefined ? toSpokenText(token.raw) : renderInlineText(token.tokens, unspoken);
     case "escape":
     case "codespan":
       return token.text;
@@ -54,28 +54,28 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
       return isWordsInBrackets(token.text) ? token.text : "";
     case "link":
       if (isBadge(token)) {
-        skipped.add("badge", token.text);
+        unspoken.add("badge", token.text);
         return "";
       }
       return token.autolink === true
         ? getSpokenAddress(token.href, token.text)
-        : renderInlineText(token.tokens, skipped);
+        : renderInlineText(token.tokens, unspoken);
     case "image": {
       if (BADGE_ADDRESS.test(token.href)) {
-        skipped.add("badge", token.text || token.href);
+        unspoken.add("badge", token.text || token.href);
         return "";
       }
-      const alternative = renderInlineText(token.tokens, skipped) || toSpokenText(token.text);
-      if (!hasWords(alternative)) skipped.add("image", token.href);
+      const alternative = renderInlineText(token.tokens, unspoken) || toSpokenText(token.text);
+      if (!hasWords(alternative)) unspoken.add("image", token.href);
       return alternative;
     }
     case "em": {
-      const words = renderInlineText(token.tokens, skipped);
+      const words = renderInlineText(token.tokens, unspoken);
       return /^\([^()\n]+\)$/.test(words) ? ITALIC_MARK + words : words;
     }
     case "strong":
     case "del":
-      return renderInlineText(token.tokens, skipped);
+      return renderInlineText(token.tokens, unspoken);
     default:
       // Other tokens are not spoken, such as the check box of a list item.
       return "";
@@ -91,8 +91,8 @@ const getSpokenAddress = (href: string, text: string): string =>
  *
  * @returns text with `\n` for soft line breaks and {@link HARD_BREAK} for hard line breaks
  */
-export function renderInlineText(tokens: readonly Token[], skipped: SkippedList): string {
+export function renderInlineText(tokens: readonly Token[], unspoken: UnspokenList): string {
   let text = "";
-  for (const token of tokens) if (isLibraryToken(token)) text += speakToken(token, skipped);
+  for (const token of tokens) if (isLibraryToken(token)) text += speakToken(token, unspoken);
   return text.normalize("NFC");
 }

@@ -3,7 +3,7 @@
  * narration).
  */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { ParsedText, SkippedList, SourceBlock } from "../blocks.ts";
+import type { ParsedText, SourceBlock, UnspokenList } from "../blocks.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
 import { findUnnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
@@ -41,18 +41,18 @@ function withoutComments(html: string): string {
 
 class MarkdownReader {
   readonly blocks: SourceBlock[] = [];
-  readonly #skipped: SkippedList;
+  readonly #unspoken: UnspokenList;
   /** Number of a list item, which is spoken before its first words. */
   #itemNumber = "";
 
-  constructor(skipped: SkippedList) {
-    this.#skipped = skipped;
+  constructor(unspoken: UnspokenList) {
+    this.#unspoken = unspoken;
   }
 
   read(tokens: readonly Token[]): void {
     for (const token of tokens) {
       if (isLibraryToken(token)) this.#addBlock(token);
-      else this.#skipped.add("footnote", token.raw);
+      else this.#unspoken.add("footnote", token.raw);
     }
   }
 
@@ -128,25 +128,25 @@ class MarkdownReader {
    * Reads a block of code. If it is indented and not fenced, it may be text, such as a poem or a clause of a contract.
    */
   #addCode({ codeBlockStyle, text }: Tokens.Code): void {
-    if (codeBlockStyle !== "indented" || !isTextNotCode(text)) this.#skipped.add("code", text);
+    if (codeBlockStyle !== "indented" || !isTextNotCode(text)) this.#unspoken.add("code", text);
     else if (isWrapped(text))
       for (const paragraph of text.split(/\n\s*\n/)) this.#addParagraph(paragraph.trim());
     else this.#addParagraph(text.trim().replaceAll("\n", HARD_BREAK));
   }
 
-  /** Reports the words between tags as skipped. Drops tags and comments without a report. */
+  /** Reports the words between tags as unspoken. Drops tags and comments without a report. */
   #addHtml(html: string): void {
     if (isWordsInBrackets(html.trim())) {
       this.#addParagraph(html.trim());
       return;
     }
     const words = withoutComments(html).replace(/<[^<>]*>/g, " ");
-    if (hasWords(words)) this.#skipped.add("html", words);
+    if (hasWords(words)) this.#unspoken.add("html", words);
     else if (/<hr\b/i.test(html)) this.blocks.push({ kind: "rule" });
   }
 
   #inline(tokens: readonly Token[]): string {
-    return renderInlineText(tokens, this.#skipped);
+    return renderInlineText(tokens, this.#unspoken);
   }
 }
 
@@ -162,24 +162,24 @@ function parseFrontMatter(matter: string): Pick<ParsedText, "title" | "author"> 
   return { title: fields.get("title") ?? null, author: fields.get("author") ?? null };
 }
 
-/** Reads Markdown into blocks, and adds what is not spoken to `skipped`. */
-export function parseMarkdown(text: string, skipped: SkippedList): ParsedText {
-  const { text: book, ...header } = withoutEbookBoilerplate(normalizeLines(text), skipped);
+/** Reads Markdown into blocks, and adds what is not spoken to `unspoken`. */
+export function parseMarkdown(text: string, unspoken: UnspokenList): ParsedText {
+  const { text: book, ...header } = withoutEbookBoilerplate(normalizeLines(text), unspoken);
   let source = book;
   let fields: Pick<ParsedText, "title" | "author"> = header;
   for (const pattern of FRONT_MATTER) {
     const [matter] = pattern.exec(source) ?? [];
     if (matter === undefined) continue;
-    skipped.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
+    unspoken.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
     fields = parseFrontMatter(matter);
     source = source.slice(matter.length);
     break;
   }
-  const reader = new MarkdownReader(skipped);
-  for (const tokens of lexMarkdown(dropUnspokenMarkup(source, skipped))) reader.read(tokens);
+  const reader = new MarkdownReader(unspoken);
+  for (const tokens of lexMarkdown(dropUnspokenMarkup(source, unspoken))) reader.read(tokens);
   const texts = withoutMarks(
     reader.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
-    skipped,
+    unspoken,
   );
   const blocks = reader.blocks.flatMap((block, index): SourceBlock[] => {
     if (block.kind !== "paragraph") return [block];

@@ -3,8 +3,8 @@
  * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text that only resembles such markup (`$5 and
  * $10`, `$HOME/a_b:$PATH`, `10:30:15`) is kept.
  */
-import type { SkippedList } from "../blocks.ts";
-import type { SkippedKind } from "../plan-types.ts";
+import type { UnspokenList } from "../blocks.ts";
+import type { UnspokenKind } from "../plan-types.ts";
 import { spellOutSuperscripts } from "./superscripts.ts";
 
 /**
@@ -34,15 +34,15 @@ const WITHOUT_WORDS =
 /** Maximum nesting of commands. */
 const MAX_DEPTH = 6;
 
-const SKIPPED_KINDS = ["math", "template", "emoji"] as const satisfies readonly SkippedKind[];
+const UNSPOKEN_KINDS = ["math", "template", "emoji"] as const satisfies readonly UnspokenKind[];
 
-function withoutCommands(text: string, skipped: SkippedList): string {
+function withoutCommands(text: string, unspoken: UnspokenList): string {
   let words = text;
   for (let depth = 0; depth < MAX_DEPTH && words.includes("\\"); depth += 1) {
     const before = words;
     words = words.replace(TEX_COMMAND, (all, name: string, inner: string) => {
       if (!WITHOUT_WORDS.test(name)) return inner;
-      skipped.add("latex", all);
+      unspoken.add("latex", all);
       return "";
     });
     if (words === before) break;
@@ -50,12 +50,12 @@ function withoutCommands(text: string, skipped: SkippedList): string {
   return words;
 }
 
-function replaceCommands(text: string, skipped: SkippedList): string {
+function replaceCommands(text: string, unspoken: UnspokenList): string {
   if (!ANY_MARKUP.test(text)) return text;
   let spoken = "";
   let from = 0;
   const between = (to: number): string =>
-    spellOutSuperscripts(withoutCommands(text.slice(from, to), skipped));
+    spellOutSuperscripts(withoutCommands(text.slice(from, to), unspoken));
   for (const match of text.matchAll(MARKUP)) {
     const { groups = {} } = match;
     spoken += between(match.index);
@@ -64,13 +64,13 @@ function replaceCommands(text: string, skipped: SkippedList): string {
     else if (groups["letter"] !== undefined) spoken += groups["letter"];
     else if (groups["page"] !== undefined) spoken += groups["label"] ?? groups["page"];
     else if (groups["container"] !== undefined) {
-      if (groups["name"] !== "") skipped.add("template", match[0]);
+      if (groups["name"] !== "") unspoken.add("template", match[0]);
       // Replace the line of a container by its title, with a blank line above and below. The blank lines separate the
       // title from text that stands directly above or below the container's line.
       spoken += `\n${groups["title"] ?? ""}\n`;
     } else {
-      const kind = SKIPPED_KINDS.find((name) => groups[name] !== undefined);
-      if (kind !== undefined) skipped.add(kind, match[0]);
+      const kind = UNSPOKEN_KINDS.find((name) => groups[name] !== undefined);
+      if (kind !== undefined) unspoken.add(kind, match[0]);
     }
   }
   return spoken + between(text.length);
@@ -79,18 +79,18 @@ function replaceCommands(text: string, skipped: SkippedList): string {
 const CODE_FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /**
- * Removes markup that is not spoken, and adds it to `skipped`.
+ * Removes markup that is not spoken, and adds it to `unspoken`.
  *
  * @param source Markdown with `\n` for line ends; fenced code in it is left unchanged
  */
-export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
+export function dropUnspokenMarkup(source: string, unspoken: UnspokenList): string {
   if (!ANY_MARKUP.test(source)) return source;
   const chunks: string[] = [];
   let openLines: string[] = [];
   let fence = "";
   const close = (isText: boolean): void => {
     const text = openLines.join("\n");
-    if (openLines.length > 0) chunks.push(isText ? replaceCommands(text, skipped) : text);
+    if (openLines.length > 0) chunks.push(isText ? replaceCommands(text, unspoken) : text);
     openLines = [];
   };
   for (const line of source.split("\n")) {

@@ -3,7 +3,7 @@
  * (a note) or sequence (at least three readings). Without this evidence, 《》 are kept, because Chinese texts put titles
  * in 《》.
  */
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 import { markHeadingLine } from "../chapters/source-headings.ts";
 
 const RUBY =
@@ -35,14 +35,14 @@ export function parseAozoraHeader(text: string): { readonly title: string; reado
  *
  * @param text with `\n` for line ends
  */
-export function withoutAozora(text: string, skipped: SkippedList): string {
+export function withoutAozora(text: string, unspoken: UnspokenList): string {
   const hasNotes = text.includes("［＃");
   if (!hasNotes && !text.includes("《")) return text;
   if (!hasNotes && (text.match(RUBY)?.length ?? 0) < MIN_RUBY) return text;
   const skipAs =
     (kind: "note" | "ebook_frame") =>
     (all: string): string => {
-      skipped.add(kind, all.trim());
+      unspoken.add(kind, all.trim());
       return "";
     };
   const heading = (words: string, size: string): string =>
@@ -51,11 +51,11 @@ export function withoutAozora(text: string, skipped: SkippedList): string {
     .replace(LEGEND, skipAs("ebook_frame"))
     .replace(COLOPHON, skipAs("ebook_frame"))
     .replace(RARE_RUBY, (all, reading: string) => {
-      skipped.add("note", all);
+      unspoken.add("note", all);
       return reading;
     })
     .replace(RUBY, (all, marked?: string, kanji?: string) => {
-      skipped.add("ruby", all);
+      unspoken.add("ruby", all);
       return marked ?? kanji ?? "";
     })
     .replace(MARKED_HEADING, (_, size: string, words: string) => heading(words, size))

@@ -3,7 +3,7 @@
  * transcriber, footnotes in brackets, keywords of a version control system, and transitions of film scripts.
  * Evidence: form. A note mark must also follow a word, and the numbers of note marks must rise.
  */
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 
 /**
  * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. Elsewhere, it is kept,
@@ -25,10 +25,10 @@ const BRACKETED_MARK = new RegExp(
 const LONG_NOTE = /^[^\S\n]*\[Transcriber[’']?s[’']? Notes?:[^[\]]{0,4000}\][^\S\n]*$/gim;
 
 /** Removes notes that span several paragraphs. Must be called before the text is divided into paragraphs. */
-export const withoutLongNotes = (text: string, skipped: SkippedList): string =>
+export const withoutLongNotes = (text: string, unspoken: UnspokenList): string =>
   text.includes("[")
     ? text.replace(LONG_NOTE, (all) => {
-        skipped.add("note", all.trim());
+        unspoken.add("note", all.trim());
         return "";
       })
     : text;
@@ -51,10 +51,10 @@ const TRANSITION_LINE =
   /^(?:> *)?(?:FADE (?:IN|OUT|TO BLACK)|(?:SMASH |MATCH |JUMP )?CUT TO(?: BLACK)?|DISSOLVE TO|WIPE TO)[:.]?(?: *<)?$/;
 const CENTRED_LINE = /^> *[^<>\n]{1,60} *<$/;
 
-function withoutForms(text: string, skipped: SkippedList): string {
+function withoutForms(text: string, unspoken: UnspokenList): string {
   if (!/[[{(【［$]/.test(text)) return text;
   const words = text.replace(ALERT_KEYWORD, (all) => {
-    skipped.add("template", all);
+    unspoken.add("template", all);
     return "";
   });
   return words.replace(BRACKETED_MARK, (...match) => {
@@ -63,7 +63,7 @@ function withoutForms(text: string, skipped: SkippedList): string {
     const kind = MARK_KINDS.find(
       (name) => groups !== null && typeof groups === "object" && Reflect.get(groups, name) !== undefined,
     );
-    if (kind !== undefined) skipped.add(kind, wholeMatch);
+    if (kind !== undefined) unspoken.add(kind, wholeMatch);
     return "";
   });
 }
@@ -85,7 +85,7 @@ function areNoteNumbers(values: readonly number[]): boolean {
   return rises.length >= MIN_RISING_SHARE * (values.length - 1);
 }
 
-function withoutReferences(paragraphs: readonly string[], skipped: SkippedList): string[] {
+function withoutReferences(paragraphs: readonly string[], unspoken: UnspokenList): string[] {
   const forms = new Map<string, number[]>();
   const formOf = (mark: string): string =>
     mark.replace(/\d+/, "1").replace(/[A-Z]/, "A").replace(/[a-z]/, "a");
@@ -103,7 +103,7 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
   return paragraphs.map((text) =>
     text.replace(REFERENCE_MARK, (mark) => {
       if (!counting.has(formOf(mark))) return mark;
-      skipped.add("reference", mark);
+      unspoken.add("reference", mark);
       return "";
     }),
   );
@@ -114,13 +114,13 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
  *
  * @returns the same number of paragraphs, some of them empty
  */
-export function withoutMarks(paragraphs: readonly string[], skipped: SkippedList): string[] {
+export function withoutMarks(paragraphs: readonly string[], unspoken: UnspokenList): string[] {
   const withoutBracketed = paragraphs.map((text) => {
     const line = text.trim();
     if (line.length > 80 || !(TRANSITION_LINE.test(line) || CENTRED_LINE.test(line)))
-      return withoutForms(text, skipped);
-    skipped.add("script_mark", line);
+      return withoutForms(text, unspoken);
+    unspoken.add("script_mark", line);
     return "";
   });
-  return withoutReferences(withoutBracketed, skipped);
+  return withoutReferences(withoutBracketed, unspoken);
 }

@@ -3,7 +3,7 @@
  * a ruler of several strokes (`----  ----`, `+++-====-====`), or a gap that ends at the same column in each of at least
  * three lines. The gap must be wide in one of these lines, because justified text has narrow gaps.
  */
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 import { HARD_BREAK } from "../normalize.ts";
 
 const MIN_LINES = 3;
@@ -67,7 +67,7 @@ function isAligned(block: readonly string[]): boolean {
  *
  * @param text with `\n` for line ends
  */
-export function parseColumns(text: string, skipped: SkippedList): string {
+export function parseColumns(text: string, unspoken: UnspokenList): string {
   if (!/\S(?: {2}|\t)/.test(text)) return text;
   return text
     .split(/(\n[^\S\n]*\n\s*)/)
@@ -79,7 +79,7 @@ export function parseColumns(text: string, skipped: SkippedList): string {
       return lines
         .flatMap((line) => {
           if (isRuler(line)) {
-            skipped.add("table_frame", line.trim());
+            unspoken.add("table_frame", line.trim());
             return [];
           }
           return [

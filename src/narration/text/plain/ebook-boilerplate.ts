@@ -3,7 +3,7 @@
  * marker lines must be there, and the removed text must name Project Gutenberg and must not be too long. A text that
  * only mentions the marker lines keeps them.
  */
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 
 const BOOK_START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const BOOK_END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
@@ -47,14 +47,14 @@ function findLineAfterMarker(lines: readonly string[], lineIndex: number): numbe
 }
 
 /** Returns the book between two markers, without the names of its producers. */
-function extractBookText(lines: readonly string[], skipped: SkippedList): string {
+function extractBookText(lines: readonly string[], unspoken: UnspokenList): string {
   const text = lines
     .filter((line) => !LAST_LINE.test(line))
     .join("\n")
     .replace(/^\s+/, "");
   const [first = ""] = text.split(/\n\s*\n/, 1);
   if (!PRODUCED_BY_LINE.test(first) || first.length > MAX_PRODUCED_CODE_UNITS) return text;
-  skipped.add("ebook_frame", first);
+  unspoken.add("ebook_frame", first);
   return text.slice(first.length);
 }
 
@@ -69,11 +69,11 @@ const SITE_LINE = /^\s*([^\n]{1,300})\n/;
 const BRACKETED_TITLE = /^\s*《([^《》\n]{1,60})》[^\S\n]*\n/;
 
 /** Removes the notice that a site puts above a book. Evidence: form. */
-function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
+function withoutSiteNotice(text: string, unspoken: UnspokenList): Ebook {
   const [whole = "", line = ""] = SITE_LINE.exec(text) ?? [];
   const isNotice = (line.match(SITE_WORDS)?.length ?? 0) >= MIN_SITE_WORDS;
   const book = isNotice ? text.slice(whole.length) : text;
-  if (isNotice) skipped.add("ebook_frame", line);
+  if (isNotice) unspoken.add("ebook_frame", line);
   return { text: book, title: BRACKETED_TITLE.exec(book)?.[1] ?? null, author: null };
 }
 
@@ -82,8 +82,8 @@ function withoutSiteNotice(text: string, skipped: SkippedList): Ebook {
  *
  * @param text with `\n` for line ends; may contain several books
  */
-export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebook {
-  const none = withoutSiteNotice(text, skipped);
+export function withoutEbookBoilerplate(text: string, unspoken: UnspokenList): Ebook {
+  const none = withoutSiteNotice(text, unspoken);
   if (!PUBLISHER_NAME.test(text)) return none;
   const lines = text.split("\n");
   const books: string[] = [];
@@ -107,10 +107,10 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
         isBook = true;
         continue;
       }
-      if (before.trim() !== "") skipped.add("ebook_frame", before.trim());
+      if (before.trim() !== "") unspoken.add("ebook_frame", before.trim());
       title ??= readHeaderField(before, "Title");
       author ??= readHeaderField(before, "Author");
-    } else books.push(extractBookText(lines.slice(from, lineIndex), skipped));
+    } else books.push(extractBookText(lines.slice(from, lineIndex), unspoken));
     hasMarker = true;
     isBook = isStart;
     from = findLineAfterMarker(lines, lineIndex);
@@ -118,9 +118,9 @@ export function withoutEbookBoilerplate(text: string, skipped: SkippedList): Ebo
   }
   if (!hasMarker) return none;
   const rest = lines.slice(from).join("\n");
-  if (isBook) books.push(extractBookText(lines.slice(from), skipped));
+  if (isBook) books.push(extractBookText(lines.slice(from), unspoken));
   else if (rest.length <= MAX_LICENCE_CODE_UNITS) {
-    if (rest.trim() !== "") skipped.add("ebook_frame", rest.trim());
+    if (rest.trim() !== "") unspoken.add("ebook_frame", rest.trim());
   } else books.push(rest);
   return { text: books.join("\n\n"), title, author };
 }

@@ -1,5 +1,5 @@
 /** Leaves out the headers of mails and the marks of their quotations. Evidence: form. */
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 
 /**
  * Matches the names of headers that only programs need. A block of header lines belongs to a mail only if it contains
@@ -21,7 +21,7 @@ const QUOTE_MARKS = /^[ \t]*(?:[A-Z]{0,3}>[ \t]?)+/gm;
  *
  * @param text with `\n` for line ends
  */
-export function withoutMailHeaders(text: string, skipped: SkippedList): string {
+export function withoutMailHeaders(text: string, unspoken: UnspokenList): string {
   if (!/^(?:message-id|received|return-path|mime-version):/im.test(text)) return text;
   const lines = text.split("\n");
   const keptLines: string[] = [];
@@ -35,7 +35,7 @@ export function withoutMailHeaders(text: string, skipped: SkippedList): string {
       continue;
     }
     isMail = true;
-    keptLines.push("", ...buildSpokenHeader(lines.slice(lineIndex, end), skipped), "");
+    keptLines.push("", ...buildSpokenHeader(lines.slice(lineIndex, end), unspoken), "");
     lineIndex = end;
   }
   const words = keptLines.join("\n");
@@ -57,7 +57,7 @@ function endOfHeader(lines: readonly string[], from: number): number {
 }
 
 /** Keeps sender, date and subject, each as a paragraph. */
-function buildSpokenHeader(lines: readonly string[], skipped: SkippedList): string[] {
+function buildSpokenHeader(lines: readonly string[], unspoken: UnspokenList): string[] {
   const keptLines: string[] = [];
   let isSpoken = false;
   for (const line of lines) {
@@ -65,7 +65,7 @@ function buildSpokenHeader(lines: readonly string[], skipped: SkippedList): stri
     if (name !== undefined) isSpoken = SPOKEN_FIELD.test(name);
     else if (ENVELOPE_LINE.test(line)) isSpoken = false;
     if (isSpoken) keptLines.push(...(name === undefined ? [] : [""]), line.trim());
-    else skipped.add("mail_header", line.trim());
+    else unspoken.add("mail_header", line.trim());
   }
   return keptLines;
 }

@@ -2,7 +2,7 @@
  * Removes what matters only on a printed page: page numbers, running heads, frames of tables, dot leaders. Evidence:
  * form and sequence. Numbers alone on a line are page numbers only if they rise and interrupt sentences.
  */
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 import { flowParagraph, HARD_BREAK } from "../normalize.ts";
 import { parseColumns } from "./columns.ts";
 
@@ -53,16 +53,16 @@ function addTo(lists: Map<string, number[]>, key: string, value: number): void {
 
 class PrintedText {
   readonly #lines: string[];
-  readonly #skipped: SkippedList;
+  readonly #unspoken: UnspokenList;
   readonly #dropped = new Set<number>();
 
-  constructor(text: string, skipped: SkippedList) {
+  constructor(text: string, unspoken: UnspokenList) {
     this.#lines = text.split("\n");
-    this.#skipped = skipped;
+    this.#unspoken = unspoken;
   }
 
   #drop(lineIndex: number): void {
-    this.#skipped.add("page_mark", (this.#lines[lineIndex] ?? "").trim());
+    this.#unspoken.add("page_mark", (this.#lines[lineIndex] ?? "").trim());
     this.#dropped.add(lineIndex);
   }
 
@@ -218,7 +218,7 @@ function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] 
   return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
 }
 
-function withoutFrames(text: string, skipped: SkippedList): string {
+function withoutFrames(text: string, unspoken: UnspokenList): string {
   if (!/[|+\u2500-\u257f]/.test(text)) return text;
   const lines = text.split("\n");
   const matches = (form: RegExp, line: string): boolean =>
@@ -230,7 +230,7 @@ function withoutFrames(text: string, skipped: SkippedList): string {
     const isFrame = matches(TABLE_FRAME, line);
     const row = isFrame || !matches(TABLE_ROW, line) ? undefined : TABLE_ROW.exec(line)?.[1];
     if (isFrame) {
-      skipped.add("table_frame", line.trim());
+      unspoken.add("table_frame", line.trim());
       groups.push([]);
     } else if (row !== undefined) {
       if (groups.length === 0) groups.push([]);
@@ -243,7 +243,7 @@ function withoutFrames(text: string, skipped: SkippedList): string {
   return keptLines.slice(0, -1).join("\n");
 }
 
-function withoutLeaders(text: string, skipped: SkippedList): string {
+function withoutLeaders(text: string, unspoken: UnspokenList): string {
   if (!/\.{4}|\. \. \. \.|……|····/.test(text)) return text;
   const lines = text.split("\n");
   const isLeader = (line: string): boolean => line.length <= MAX_LINE_CODE_UNITS && DOT_LEADER.test(line);
@@ -251,7 +251,7 @@ function withoutLeaders(text: string, skipped: SkippedList): string {
   return lines
     .map((line) => {
       if (!isLeader(line)) return line;
-      skipped.add("leader", line.trim());
+      unspoken.add("leader", line.trim());
       return `${line.replace(DOT_LEADER, ", ")}${HARD_BREAK}`;
     })
     .join("\n");
@@ -265,11 +265,14 @@ function withoutLeaders(text: string, skipped: SkippedList): string {
  */
 export function withoutPageFurniture(
   text: string,
-  skipped: SkippedList,
+  unspoken: UnspokenList,
 ): { readonly text: string; readonly title: string | null } {
-  const page = new PrintedText(text, skipped);
+  const page = new PrintedText(text, unspoken);
   page.dropPageNumbers();
   page.dropHeads();
   const title = page.dropManualHeads();
-  return { text: withoutLeaders(parseColumns(withoutFrames(page.text(), skipped), skipped), skipped), title };
+  return {
+    text: withoutLeaders(parseColumns(withoutFrames(page.text(), unspoken), unspoken), unspoken),
+    title,
+  };
 }

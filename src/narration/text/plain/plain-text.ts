@@ -1,7 +1,7 @@
 /**
  * Reads plain text. Its paragraphs stand between blank lines, and their line breaks come from the width of the page.
  */
-import type { ParsedText, SkippedList, SourceBlock } from "../blocks.ts";
+import type { ParsedText, SourceBlock, UnspokenList } from "../blocks.ts";
 import { separateHeadings } from "../chapters/inner-headings.ts";
 import { markChapters } from "../chapters/mark-chapters.ts";
 import { markUnderlined, parseSourceHeading } from "../chapters/source-headings.ts";
@@ -50,22 +50,22 @@ function buildBlock(paragraph: string): SourceBlock {
   return { kind: "paragraph", text: shortenAddresses(words) };
 }
 
-/** Reads plain text into blocks, and adds what is not spoken to `skipped`. */
-export function parsePlainText(text: string, skipped: SkippedList): ParsedText {
+/** Reads plain text into blocks, and adds what is not spoken to `unspoken`. */
+export function parsePlainText(text: string, unspoken: UnspokenList): ParsedText {
   const {
     text: book,
     title,
     author,
-  } = withoutEbookBoilerplate(withoutMailHeaders(normalizeLines(joinDividedWords(text)), skipped), skipped);
+  } = withoutEbookBoilerplate(withoutMailHeaders(normalizeLines(joinDividedWords(text)), unspoken), unspoken);
   const header = parseAozoraHeader(book);
   // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
   const page = withoutPageFurniture(
-    withoutAozora(withoutCueTimes(withoutLongNotes(opened, skipped), skipped), skipped),
-    skipped,
+    withoutAozora(withoutCueTimes(withoutLongNotes(opened, unspoken), unspoken), unspoken),
+    unspoken,
   );
   const apart = separateHeadings(markUnderlined(page.text).replace(SEPARATOR_LINE, "\n$&\n"));
-  const paragraphs = withoutMarks(keepLines(splitParagraphs(apart)), skipped);
+  const paragraphs = withoutMarks(keepLines(splitParagraphs(apart)), unspoken);
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(buildBlock);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
   const titles = hasHeadings ? NO_TITLES : findUnnumberedTitles(page.text);

@@ -3,7 +3,7 @@
  * share. A text that consists only of subtitles is read by `../timeline/` instead. Evidence: form; there must be at
  * least two cues.
  */
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 import { ENDS_SENTENCE } from "../characters.ts";
 import { containsCues, parseCueTimes } from "./time-codes.ts";
 
@@ -17,7 +17,7 @@ const LONG_PAUSE_SECONDS = 1.5;
  *
  * @param text with `\n` for line ends
  */
-export function withoutCueTimes(text: string, skipped: SkippedList): string {
+export function withoutCueTimes(text: string, unspoken: UnspokenList): string {
   if (!containsCues(text)) return text;
   const lines = text.split("\n");
   const keptLines: string[] = [];
@@ -45,7 +45,7 @@ export function withoutCueTimes(text: string, skipped: SkippedList): string {
     }
     // Skip the blank line after a cue.
     lineIndex += 1;
-    skipped.add("time_code", line.trim());
+    unspoken.add("time_code", line.trim());
     const isPause =
       last !== "" && ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS;
     if (isPause) keptLines.push("");

@@ -4,7 +4,7 @@
  * stays unchanged.
  */
 import { AudioError } from "../../../errors.ts";
-import type { SkippedList } from "../blocks.ts";
+import type { UnspokenList } from "../blocks.ts";
 import { hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
 import type { Speaker, SpeakersByName } from "../plan-types.ts";
@@ -103,11 +103,11 @@ const deriveAccentlessKey = (key: string): string =>
 /** A direction in brackets before the first word, on the line below a label that stands alone. */
 const DIRECTION_BELOW_LABEL = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
 
-function withoutFirstDirection(text: string, skipped: SkippedList): string {
+function withoutFirstDirection(text: string, unspoken: UnspokenList): string {
   const [direction = ""] = DIRECTION_BELOW_LABEL.exec(text) ?? [];
   const words = text.slice(direction.length);
   if (direction === "" || !hasWords(words)) return text;
-  skipped.add("direction", direction.trim());
+  unspoken.add("direction", direction.trim());
   return words;
 }
 
@@ -233,17 +233,17 @@ export class SpeakerLabels {
    *
    * @param paragraph with its line breaks, soft and hard
    */
-  splitIntoTurns(paragraph: string, skipped: SkippedList): Turn[] {
+  splitIntoTurns(paragraph: string, unspoken: UnspokenList): Turn[] {
     if (this.#speakersByKey.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
     const turns: Array<{ speaker: Speaker | null; text: string; isLabelled: boolean }> = [];
     const whole = this.#findLabel(paragraph, true);
     const lines =
       whole === null
         ? paragraph.split(LINE_STARTS)
-        : [whole.label, ...this.#removeLabel(paragraph, whole, skipped).split(LINE_STARTS)];
+        : [whole.label, ...this.#removeLabel(paragraph, whole, unspoken).split(LINE_STARTS)];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
-        if (line.trim() !== "") skipped.add("direction", line.trim().replace(ITALIC_MARK, ""));
+        if (line.trim() !== "") unspoken.add("direction", line.trim().replace(ITALIC_MARK, ""));
         continue;
       }
       const lineLabel = index === 0 ? whole : this.#findLabel(line, false);
@@ -254,7 +254,7 @@ export class SpeakerLabels {
         const isVoiceless = entry === undefined;
         turns.push({
           speaker: entry?.speaker ?? null,
-          text: isVoiceless ? line : this.#removeLabel(line, lineLabel, skipped),
+          text: isVoiceless ? line : this.#removeLabel(line, lineLabel, unspoken),
           isLabelled: true,
         });
       } else if (
@@ -268,14 +268,14 @@ export class SpeakerLabels {
     }
     for (const turn of turns) {
       if (turn.speaker !== null || (this.#turnsContinue && !turn.isLabelled)) {
-        turn.text = this.#withoutDirections(withoutFirstDirection(turn.text, skipped), skipped);
+        turn.text = this.#withoutDirections(withoutFirstDirection(turn.text, unspoken), unspoken);
       }
     }
     return turns;
   }
 
   /** Removes directions from the words of a speaker. */
-  #withoutDirections(text: string, skipped: SkippedList): string {
+  #withoutDirections(text: string, unspoken: UnspokenList): string {
     const forms = [
       BRACKETED_BETWEEN_SENTENCES,
       ITALIC_PARENTHESES,
@@ -286,7 +286,7 @@ export class SpeakerLabels {
         words.replace(form, (direction, offset: number) => {
           // Keep a direction if the turn begins with it or has no other words.
           if (!hasWords(words.replace(direction, "")) || offset === 0) return direction;
-          skipped.add("direction", direction.replace(ITALIC_MARK, ""));
+          unspoken.add("direction", direction.replace(ITALIC_MARK, ""));
           return "";
         }),
       text,
@@ -294,12 +294,12 @@ export class SpeakerLabels {
   }
 
   /** Returns the words after a label. Removes a direction before the first word if the label's name has a voice. */
-  #removeLabel(text: string, { label, key }: Label, skipped: SkippedList): string {
+  #removeLabel(text: string, { label, key }: Label, unspoken: UnspokenList): string {
     const words = text.slice(label.length);
     const [spokenDirection = ""] = this.#speakersByKey.has(key)
       ? (DIRECTION_BEFORE_WORDS.exec(words) ?? [])
       : [];
-    if (spokenDirection !== "") skipped.add("direction", spokenDirection.trim());
+    if (spokenDirection !== "") unspoken.add("direction", spokenDirection.trim());
     return words.slice(spokenDirection.length);
   }
 

@@ -1,7 +1,7 @@
 /** Remarks on what is not spoken, one sentence for each kind. */
-import type { SkippedKind, SkippedText } from "../text/plan-types.ts";
+import type { UnspokenKind, UnspokenText } from "../text/plan-types.ts";
 
-const SKIPPED_NOUNS: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
+const UNSPOKEN_NOUNS: Readonly<Record<UnspokenKind, readonly [one: string, many: string]>> = {
   front_matter: ["the front matter", "blocks of front matter"],
   html: ["a piece of HTML", "pieces of HTML"],
   code: ["a block of code", "blocks of code"],
@@ -44,9 +44,9 @@ const SKIPPED_NOUNS: Readonly<Record<SkippedKind, readonly [one: string, many: s
 
 const NOT_SPOKEN = "Not spoken: ";
 
-/** Builds the remark on one kind of skipped text: how often it occurs, with an example. */
-export function buildSkippedRemark({ kind, count, excerpt }: SkippedText): string {
-  const [one, many] = SKIPPED_NOUNS[kind];
+/** Builds the remark on one kind of unspoken text: how often it occurs, with an example. */
+export function buildUnspokenRemark({ kind, count, excerpt }: UnspokenText): string {
+  const [one, many] = UNSPOKEN_NOUNS[kind];
   return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }
 
