@@ -9,7 +9,7 @@ import {
   POLL_INTERVAL_SECONDS,
   SUBMISSIONS_PER_WINDOW,
 } from "../src/contract/service-limits.ts";
-import { CountingService } from "../test/support/counting-service.ts";
+import { FakeService } from "../test/support/fake-service.ts";
 import { compare, report, timed } from "./measure.ts";
 import { OURS } from "./programs.ts";
 import { withServer } from "./raw-client.ts";
@@ -57,7 +57,7 @@ function optimumSeconds(processing: readonly number[]): number {
 let optimum = Number.NaN;
 
 async function narrate(): Promise<number> {
-  const service = await CountingService.start({
+  const service = await FakeService.start({
     limitScale: TIME_SCALE,
     audioBytes: AUDIO_SECONDS * RATE_HZ * 2,
     audioSeconds: AUDIO_SECONDS,

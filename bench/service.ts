@@ -1,7 +1,7 @@
 /** Runs a service for the bench, in a process of its own, and prints its address. */
-import { CountingService } from "../test/support/counting-service.ts";
+import { FakeService } from "../test/support/fake-service.ts";
 
-const service = await CountingService.start({ audioBytes: Number(process.argv[2]) });
+const service = await FakeService.start({ audioBytes: Number(process.argv[2]) });
 // The service ends when its input closes, also if the bench has failed.
 process.stdin.resume().once("end", () => process.exit());
 process.stdout.write(`${JSON.stringify({ baseUrl: service.baseUrl, apiKey: service.apiKey })}\n`);

@@ -5,7 +5,7 @@
 import { closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { CountingService } from "../test/support/counting-service.ts";
+import { FakeService } from "../test/support/fake-service.ts";
 import { fetchPackages } from "./outside-cache.ts";
 import { openWindows, type Windows } from "./wine/windows.ts";
 
@@ -54,7 +54,7 @@ async function drive(windows: Windows): Promise<boolean> {
   const app = installProgram(windows);
   const version = await runToFile(windows, app, ["--version"], {}, VERSION_WITHIN_MS);
   if (!version.text.startsWith("v")) throw new Skip(`Windows' Node does not start under this Wine`);
-  const service = await CountingService.start({ processingMs: PROCESSING_MS });
+  const service = await FakeService.start({ processingMs: PROCESSING_MS });
   try {
     const address = { AUDIO_BASE_URL: service.baseUrl, AUDIO_API_KEY: service.apiKey };
     const { text } = await runToFile(windows, app, ["C:\\app\\drive.ts"], address);

@@ -1,12 +1,13 @@
 /** Starts the server in a terminal, as a person might by mistake, and checks what the server prints. */
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
-import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
+import { createTestFolders } from "../support/test-folders.ts";
 
 it("says that it waits for a client, and ends at Ctrl-C", async () => {
-  const workplace = await createWorkplace();
+  const testFolders = await createTestFolders();
   const command = `exec '${NODE}' '${BIN}'`;
-  const terminal = spawn("script", ["-qec", command, "/dev/null"], { env: workplace.env(null) });
+  const terminal = spawn("script", ["-qec", command, "/dev/null"], { env: testFolders.env(null) });
   let shown = "";
   let isInterrupted = false;
   terminal.stdout.on("data", (bytes) => {
@@ -20,5 +21,5 @@ it("says that it waits for a client, and ends at Ctrl-C", async () => {
     shown: expect.stringMatching(/MCP server.*client's configuration/s),
     code: 0,
   });
-  await workplace.remove();
+  await testFolders.remove();
 });

@@ -6,7 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { isInitializeRequest, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { BIN, NODE } from "../support/workplace.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
 
 /** A request that asked for progress, so that the notifications can return on its own stream. */
 const progressRequest = z.object({

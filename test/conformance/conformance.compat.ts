@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { cachedTool } from "../../scripts/cached-packages.ts";
-import { createWorkplace } from "../support/workplace.ts";
+import { createTestFolders } from "../support/test-folders.ts";
 import { startBridge } from "./bridge.ts";
 
 /** As README.md says; scenarios in `expected-failures.yml` may fail, all others must not. */
@@ -22,7 +22,7 @@ const PASSING = [
 ];
 
 it("passes every scenario of the suite that applies to it", async () => {
-  const place = await createWorkplace();
+  const place = await createTestFolders();
   const bridge = await startBridge(place.env(null));
   const cwd = await mkdtemp(join(tmpdir(), "agm-conformance-"));
   const expected = join(import.meta.dirname, "expected-failures.yml");

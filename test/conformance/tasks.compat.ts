@@ -8,8 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { cachedTool } from "../../scripts/cached-packages.ts";
-import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, FAST } from "../support/workplace.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders } from "../support/test-folders.ts";
 import { type Fixtures, startModernBridge } from "./modern-bridge.ts";
 
 /** A task that the service reports as failed. */
@@ -41,13 +42,13 @@ const SCENARIOS = [
 ] as const;
 
 it.each(SCENARIOS)("%s: %i of %i checks", async (scenario, passed, checks) => {
-  const service = await CountingService.start({ processingMs: 1000 });
+  const service = await FakeService.start({ processingMs: 1000 });
   service.intercept = ({ kind, taskId }) => {
     const task = kind === "query" ? service.tasks.get(taskId ?? "") : undefined;
     if (task?.body.includes(FAILING) === true) task.status = "failed";
     return false;
   };
-  const place = await createWorkplace();
+  const place = await createTestFolders();
   const bridge = await startModernBridge(place.env(service, FAST), FIXTURES);
   const cwd = await mkdtemp(join(tmpdir(), "agm-conformance-"));
   onTestFinished(async () => {

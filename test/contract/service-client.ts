@@ -50,7 +50,7 @@ export function expectError(answer: Answer, status: number, code: string): void 
 }
 
 /** Returns a task of the contract's shape, or fails the assertion. */
-export const taskOf = (answer: Answer): AudioTask => audioTaskSchema.parse(jsonOf(answer));
+export const answeredTaskOf = (answer: Answer): AudioTask => audioTaskSchema.parse(jsonOf(answer));
 
 export const newKey = (): string => `contract-suite-${randomUUID()}`;
 
@@ -108,7 +108,7 @@ export class ServiceClient {
       },
     });
     if (answer.status === 202 && (options.apiKey ?? this.target.apiKey) === this.target.apiKey) {
-      this.createdIds.add(taskOf(answer).id);
+      this.createdIds.add(answeredTaskOf(answer).id);
     }
     return answer;
   }
@@ -117,7 +117,7 @@ export class ServiceClient {
   async created(input: unknown, options: CreateOptions = {}): Promise<AudioTask> {
     const answer = await this.create(input, options);
     expect(answer.status, new TextDecoder().decode(answer.bytes)).toBe(202);
-    return taskOf(answer);
+    return answeredTaskOf(answer);
   }
 
   async query(id: string, options: RequestOptions = {}): Promise<Answer> {
@@ -134,7 +134,7 @@ export class ServiceClient {
     for (;;) {
       const answer = await this.query(id, options);
       expect(answer.status).toBe(200);
-      const task = taskOf(answer);
+      const task = answeredTaskOf(answer);
       if (task.status === "succeeded" || task.status === "failed") return task;
       expect(performance.now(), "the task takes too long").toBeLessThan(deadlineMs);
       await sleep(this.target.pollIntervalMs);

@@ -2,19 +2,13 @@
 import { createHash } from "node:crypto";
 import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { type CountingOptions, CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
 import { LedgerController } from "../support/ledger-controller.ts";
 import { killHard } from "../support/processes.ts";
-import {
-  createWorkplace,
-  FAST,
-  startToolClient,
-  type TaskOutput,
-  type ToolClient,
-  type ToolOutcome,
-  taskOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { type TaskOutput, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
 /** Older than any download takes, so the sweep removes it. */
 const LONG_AGO_MS = 3 * 60 * 60 * 1000;
@@ -30,32 +24,32 @@ const isTemporary = (name: string): boolean => name.startsWith(".audio-generatio
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 export class CrashSetup {
-  readonly service: CountingService;
-  readonly workplace: Workplace;
+  readonly service: FakeService;
+  readonly testFolders: TestFolders;
   readonly #clients: ToolClient[] = [];
   readonly #more: Record<string, string>;
   #ledgerController: LedgerController | undefined;
 
-  private constructor(service: CountingService, workplace: Workplace, more: Record<string, string>) {
+  private constructor(service: FakeService, testFolders: TestFolders, more: Record<string, string>) {
     this.service = service;
-    this.workplace = workplace;
+    this.testFolders = testFolders;
     this.#more = more;
   }
 
-  static async set(options: CountingOptions = {}, more: Record<string, string> = {}): Promise<CrashSetup> {
-    const service = await CountingService.start({ processingMs: 60, audioBytes: AUDIO_BYTES, ...options });
-    return new CrashSetup(service, await createWorkplace(), { ...FAST, ...more });
+  static async set(options: FakeServiceOptions = {}, more: Record<string, string> = {}): Promise<CrashSetup> {
+    const service = await FakeService.start({ processingMs: 60, audioBytes: AUDIO_BYTES, ...options });
+    return new CrashSetup(service, await createTestFolders(), { ...FAST, ...more });
   }
 
   /** Starts another process with the same ledger and folder. */
   async start(more: Record<string, string> = {}): Promise<ToolClient> {
-    const client = await startToolClient(this.workplace.env(this.service, { ...this.#more, ...more }));
+    const client = await startToolClient(this.testFolders.env(this.service, { ...this.#more, ...more }));
     this.#clients.push(client);
     return client;
   }
 
   async ledgerController(): Promise<LedgerController> {
-    this.#ledgerController ??= await LedgerController.open(this.workplace.stateDir, this.service.baseUrl);
+    this.#ledgerController ??= await LedgerController.open(this.testFolders.stateDir, this.service.baseUrl);
     return this.#ledgerController;
   }
 
@@ -70,18 +64,18 @@ export class CrashSetup {
 
   /** Names that a person would see. */
   async finalNames(): Promise<string[]> {
-    return (await this.workplace.outputNames()).filter((name) => !isTemporary(name));
+    return (await this.testFolders.outputNames()).filter((name) => !isTemporary(name));
   }
 
   async temporaryNames(): Promise<string[]> {
-    return (await this.workplace.outputNames()).filter(isTemporary);
+    return (await this.testFolders.outputNames()).filter(isTemporary);
   }
 
   /** No partial file has a final name: each such file is exactly some task's audio. */
   async expectOnlyWholeFiles(): Promise<void> {
     const whole = new Set([...this.service.tasks.values()].map(({ audio }) => sha256(audio)));
     for (const name of await this.finalNames()) {
-      const hash = sha256(await readFile(join(this.workplace.outputDir, name)));
+      const hash = sha256(await readFile(join(this.testFolders.outputDir, name)));
       if (!whole.has(hash)) throw new Error(`${name} is not the whole audio of any task`);
     }
   }
@@ -90,7 +84,7 @@ export class CrashSetup {
   async ageLeftovers(): Promise<void> {
     const then = new Date(Date.now() - LONG_AGO_MS);
     for (const name of await this.temporaryNames())
-      await utimes(join(this.workplace.outputDir, name), then, then);
+      await utimes(join(this.testFolders.outputDir, name), then, then);
   }
 
   /**
@@ -129,6 +123,6 @@ export class CrashSetup {
     await this.#ledgerController?.close();
     await Promise.all(this.#clients.map((client) => client.close()));
     await this.service.stop();
-    await this.workplace.remove();
+    await this.testFolders.remove();
   }
 }

@@ -6,7 +6,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { BIN, FAST, NODE, taskOf } from "../support/workplace.ts";
+import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { CrashSetup } from "./crash-setup.ts";
 import { KILL_POINTS } from "./kill-points.ts";
 
@@ -22,7 +23,7 @@ afterEach(async () => {
 
 /** The bin with a stdin that the test controls, and one running call. */
 function callByHand(): ChildProcess {
-  const env = setup.workplace.env(setup.service, { ...FAST });
+  const env = setup.testFolders.env(setup.service, { ...FAST });
   const child = spawn(NODE, [BIN], { env, stdio: ["pipe", "pipe", "ignore"] });
   children.push(child);
   child.stdout?.resume();

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestRecord } from "../../src/ledger/record.ts";
-import type { Exchange, ExchangeKind } from "../support/counting-service.ts";
+import type { Exchange, ExchangeKind } from "../support/fake-service.ts";
 import type { CrashSetup } from "./crash-setup.ts";
 
 export interface KillPoint {
@@ -37,7 +37,7 @@ async function inLedger(setup: CrashSetup, reached: (record: RequestRecord) => b
 }
 
 function folder(setup: CrashSetup): Array<{ name: string; bytes: number }> {
-  const { outputDir } = setup.workplace;
+  const { outputDir } = setup.testFolders;
   if (!existsSync(outputDir)) return [];
   return readdirSync(outputDir).flatMap((name) => {
     const bytes = statSync(join(outputDir, name), { throwIfNoEntry: false })?.size;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { chargeForSeconds } from "../../src/contract/billing.ts";
 import { LedgerView } from "../support/ledger-view.ts";
 import { killHard } from "../support/processes.ts";
-import type { ToolOutcome } from "../support/workplace.ts";
+import type { ToolOutcome } from "../support/tool-result.ts";
 import { CrashSetup } from "./crash-setup.ts";
 
 /** Numbers in [0, 1) that the seed determines (mulberry32). */
@@ -92,7 +92,7 @@ export async function runRound(plan: RoundPlan, storeUrl: string | null): Promis
     await setup.ageLeftovers();
     const successor = await setup.start();
     const outcome = await successor.call("generate_audio", CALL);
-    const { stateDir } = setup.workplace;
+    const { stateDir } = setup.testFolders;
     const { baseUrl, apiKey } = setup.service;
     const view = await LedgerView.open({ stateDir, storeUrl, baseUrl, apiKeys: [apiKey] });
     const faults = await faultsAfter(setup, outcome, view).finally(() => view.close());

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { errorOf, taskOf } from "../support/workplace.ts";
+import { errorOf, taskOf } from "../support/tool-result.ts";
 import { CrashSetup } from "./crash-setup.ts";
 import { KILL_POINTS } from "./kill-points.ts";
 
@@ -59,7 +59,7 @@ describe("after a crash in which the ledger was lost", () => {
     "the same call still finds the same task: %s",
     async (when) => {
       await killedWhen(when);
-      const successor = await setup.start({ AUDIO_STATE_DIR: join(setup.workplace.root, "new-state") });
+      const successor = await setup.start({ AUDIO_STATE_DIR: join(setup.testFolders.root, "new-state") });
       const task = taskOf(await successor.call("generate_audio", CALL));
       expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
       await setup.expectOnlyWholeFiles();

@@ -7,8 +7,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { preload } from "../platforms/run-bin.ts";
+import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
 import { waitForExit } from "../support/processes.ts";
-import { BIN, FAST, NODE, startCommandClient, taskOf } from "../support/workplace.ts";
+import { startCommandClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { CrashSetup } from "./crash-setup.ts";
 
 const FIRST = { prompt: "The first bridge", file_name: "bridge" };
@@ -62,7 +64,7 @@ afterEach(() => setup.close());
 
 async function found(): Promise<Record<string, string>> {
   const entries = (await setup.finalNames()).map(async (name) => {
-    const bytes = await readFile(join(setup.workplace.outputDir, name));
+    const bytes = await readFile(join(setup.testFolders.outputDir, name));
     const task = [...setup.service.tasks.values()].find(({ audio }) => sha256(audio) === sha256(bytes));
     return [name, task === undefined ? "damaged" : task.body.includes("first") ? "old" : "new"];
   });
@@ -83,7 +85,7 @@ describe("a process killed while it replaces a file", () => {
     const killTarget = await startCommandClient({
       command: NODE,
       args: [...preload("fs-faults"), ...preload("kill-at"), BIN],
-      env: setup.workplace.env(setup.service, {
+      env: setup.testFolders.env(setup.service, {
         ...FAST,
         TEST_FS_FAULTS: JSON.stringify(faults),
         TEST_KILL_AT: JSON.stringify(kill),
@@ -95,7 +97,7 @@ describe("a process killed while it replaces a file", () => {
 
     const successor = await setup.start();
     const task = taskOf(await successor.call("generate_audio", SECOND));
-    expect(task.audio?.path).toBe(join(setup.workplace.outputDir, NAME));
+    expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, NAME));
     expect(await found()).toEqual({ ...other, [NAME]: "new" });
     expect(setup.service.tasks.size).toBe(2);
   });

@@ -7,17 +7,12 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { narrationOf, PART_BYTES, textOf } from "../narration/narrator.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  createWorkplace,
-  FAST,
-  startCommandClient,
-  type ToolClient,
-  taskOf,
-  type Workplace,
-  textOf as wordsOf,
-} from "../support/workplace.ts";
+import { buildText, narrationOf, PART_BYTES } from "../narration/narrator.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
+import { resultTextOf, taskOf } from "../support/tool-result.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -45,8 +40,8 @@ const NEW: ReadonlyArray<Record<string, unknown>> = [
 ];
 
 let program: string;
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 /** The program without the entries, on the same ledger. */
 let older: ToolClient;
@@ -55,7 +50,7 @@ const start = (src: string): Promise<ToolClient> =>
   startCommandClient({
     command: process.execPath,
     args: [join(src, "main.ts")],
-    env: workplace.env(service, FAST),
+    env: testFolders.env(service, FAST),
   });
 
 beforeAll(async () => {
@@ -68,15 +63,15 @@ beforeAll(async () => {
   const text = await readFile(table, "utf8");
   expect(text.split("\n  model: {")).toHaveLength(2);
   await writeFile(table, text.replace("\n  model: {", ENTRIES));
-  service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-  workplace = await createWorkplace();
+  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  testFolders = await createTestFolders();
   client = await start(join(program, "src"));
   older = await start(join(ROOT, "src"));
 });
 afterAll(async () => {
   await Promise.all([client.close(), older.close()]);
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
   await rm(program, { recursive: true });
 });
 
@@ -155,7 +150,8 @@ describe("an entry added to the table of request fields", () => {
       ["narrate", { text: "x", style: "\uFFFD" }, /style holds U\+FFFD/],
       ["narrate", { text: "x", seed: 1 }, /unknown argument "seed"/],
     ] as const;
-    for (const [name, args, words] of calls) expect(wordsOf(await client.call(name, args))).toMatch(words);
+    for (const [name, args, words] of calls)
+      expect(resultTextOf(await client.call(name, args))).toMatch(words);
     expect(service.tasks.size).toBe(0);
   });
 
@@ -171,7 +167,7 @@ describe("an entry added to the table of request fields", () => {
   });
 
   it("is stored with a narration's plan, and sent with each part", async () => {
-    const text = textOf("One", "Two");
+    const text = buildText("One", "Two");
     const call = { text, output_format: "pcm" };
     const plain = narrationOf(await older.call("narrate", call));
     expect(narrationOf(await client.call("narrate", call)).narration_id).toBe(plain.narration_id);
@@ -179,7 +175,9 @@ describe("an entry added to the table of request fields", () => {
     expect(styled.narration_id).not.toBe(plain.narration_id);
     const go = { narration_id: styled.narration_id, max_credits: 450 };
     const refused = await bodiesOf(async () => {
-      expect(wordsOf(await older.call("narrate", go))).toContain("written by a newer version of this server");
+      expect(resultTextOf(await older.call("narrate", go))).toContain(
+        "written by a newer version of this server",
+      );
     });
     expect(refused).toEqual([]);
     await client.close();
@@ -192,10 +190,10 @@ describe("an entry added to the table of request fields", () => {
   });
 
   it("is an option of the command", async () => {
-    const file = join(workplace.root, "text.txt");
+    const file = join(testFolders.root, "text.txt");
     await writeFile(file, "Good night.");
     const command = async (...args: string[]): Promise<string> => {
-      const env = workplace.env(service, FAST);
+      const env = testFolders.env(service, FAST);
       return (await run(process.execPath, [join(program, "src", "main.ts"), ...args], { env })).stdout;
     };
     expect(await command("--help")).toMatch(/\[--style STYLE\]/);

@@ -1,30 +1,24 @@
 /** Bad arguments through the real protocol: each bound on both sides, and what the refusal says. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  createWorkplace,
-  errorOf,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 
 beforeAll(async () => {
-  service = await CountingService.start({ audioBytes: 600 });
-  workplace = await createWorkplace();
-  client = await startToolClient(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
+  service = await FakeService.start({ audioBytes: 600 });
+  testFolders = await createTestFolders();
+  client = await startToolClient(testFolders.env(service, { AUDIO_TIME_SCALE: "0.001" }));
 });
 afterAll(async () => {
   await client.close();
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 const url = (length: number): string => `https://example.com/${"a".repeat(length - 20)}`;
@@ -142,8 +136,8 @@ describe("arguments of generate_audio", () => {
     const facts = errorOf(outcome);
     expect(["invalid_request", "invalid_file_name"]).toContain(facts.code);
     expect(facts).toMatchObject({ http_status: null, retryable: false });
-    expect(textOf(outcome)).toMatch(words);
-    expect(textOf(outcome)).toMatch(/\nWhat to do: /);
+    expect(resultTextOf(outcome)).toMatch(words);
+    expect(resultTextOf(outcome)).toMatch(/\nWhat to do: /);
     expect(service.exchanges.length).toBe(before);
   });
 });
@@ -161,7 +155,7 @@ describe("arguments of the other tools", () => {
   ])("%s refuses %j", async (name, args, words) => {
     const outcome = await client.call(name, args);
     expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
-    expect(textOf(outcome)).toMatch(words);
+    expect(resultTextOf(outcome)).toMatch(words);
   });
 
   it("an unknown tool is a protocol error that names the known ones", async () => {

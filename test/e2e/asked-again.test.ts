@@ -1,16 +1,19 @@
 /** A repeat of a call that its client gave up soon returns a handle, while the work continues. */
 import { expect, it } from "vitest";
-import type { CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { FAST, startToolClient, type ToolClient, taskOf, type Workplace } from "../support/workplace.ts";
+import type { FakeService } from "../support/fake-service.ts";
+import type { TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 
 setUpEach(
   (setup) => {
-    ({ service, workplace, client } = setup);
+    ({ service, testFolders, client } = setup);
     return () => client;
   },
   { processingMs: 6000 },
@@ -57,7 +60,7 @@ it("a call in another process waits as usual, even if the first has been open fo
   const first = client.call("generate_audio", call);
   await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 2100));
-  const other = await startToolClient(workplace.env(service, FAST));
+  const other = await startToolClient(testFolders.env(service, FAST));
   const second = taskOf(await other.call("generate_audio", call));
   await other.close();
   expect(second).toMatchObject({ status: "succeeded", task_id: taskOf(await first).task_id });

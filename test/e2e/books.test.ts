@@ -13,14 +13,9 @@ import { packBook } from "../narration/books/packed-book.ts";
 import { narrationOf } from "../narration/narrator.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { noiseSpeech } from "../support/noise-speech.ts";
-import {
-  createWorkplace,
-  errorOf,
-  startToolClient,
-  type ToolClient,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf } from "../support/tool-result.ts";
 
 const run = promisify(execFile);
 const SCALE = 0.01;
@@ -71,23 +66,23 @@ const chaptersSchema = z.array(z.object({ number: z.int(), title: z.string(), cr
 
 describeWithFfprobe("a book", () => {
   let sandbox: RunningSandbox;
-  let workplace: Workplace;
+  let testFolders: TestFolders;
   let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
-    workplace = await createWorkplace();
-    const texts = join(workplace.root, "texts");
+    testFolders = await createTestFolders();
+    const texts = join(testFolders.root, "texts");
     mkdirSync(texts);
     writeFileSync(join(texts, "alice.epub"), book());
     writeFileSync(join(texts, "broken.epub"), book().subarray(0, 2000));
     client = await startToolClient(
-      workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
+      testFolders.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
     );
   });
   afterAll(async () => {
     await client.close();
     await sandbox.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   const narrate = async (args: Record<string, unknown>) =>
@@ -102,8 +97,8 @@ describeWithFfprobe("a book", () => {
     expect(chapters.map(({ number, title }) => ({ number, title }))).toEqual(
       Array.from({ length: CHAPTERS }, (_, index) => ({ number: index + 1, title: titleOf(index + 1) })),
     );
-    expect(textOf(outcome)).toContain(`3 ${JSON.stringify(titleOf(3))}`);
-    expect(textOf(outcome)).toContain('Not spoken: 6 footnotes ("Note 1.").');
+    expect(resultTextOf(outcome)).toContain(`3 ${JSON.stringify(titleOf(3))}`);
+    expect(resultTextOf(outcome)).toContain('Not spoken: 6 footnotes ("Note 1.").');
     const [, , three, four, five] = chapters;
     const sum = (three?.credits ?? 0) + (four?.credits ?? 0) + (five?.credits ?? 0);
     expect(Math.abs((await creditsOf({ chapters: "3-5" })) - sum)).toBeLessThanOrEqual(2);
@@ -121,7 +116,7 @@ describeWithFfprobe("a book", () => {
 
   it.each(["7", "0", "3-9", "The rise"])("is not narrated if it has no chapter %s", async (chapters) => {
     const outcome = await narrate({ chapters });
-    const message = textOf(outcome);
+    const message = resultTextOf(outcome);
     expect(errorOf(outcome).code).toBe("invalid_request");
     expect(message).toContain('1 "Chapter 1. The fall, part 1"');
     expect(message).toContain("Nothing was sent.");
@@ -130,7 +125,7 @@ describeWithFfprobe("a book", () => {
   it("is refused if it is damaged", async () => {
     const outcome = await narrate({ file: "broken.epub" });
     expect(errorOf(outcome).code).toBe("invalid_request");
-    expect(textOf(outcome)).toMatch(/The EPUB is damaged.*Nothing was sent\./);
+    expect(resultTextOf(outcome)).toMatch(/The EPUB is damaged.*Nothing was sent\./);
   });
 
   it(

@@ -10,7 +10,9 @@ import { z } from "zod";
 import { cachedNode, cachedTool } from "../../scripts/cached-packages.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
-import { createWorkplace, startCommandClient, taskOf, type Workplace } from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startCommandClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "bundle");
 
@@ -47,7 +49,7 @@ describe("the bundle", () => {
   it.each(["22", "24", "26"])(
     "generates under Node %s, with every optional setting left as its placeholder",
     async (major) => {
-      const place: Workplace = await createWorkplace();
+      const place: TestFolders = await createTestFolders();
       const { args, env } = manifestSchema.parse(
         JSON.parse(readFileSync(join(unpacked, "manifest.json"), "utf8")),
       ).server.mcp_config;
@@ -66,7 +68,7 @@ describe("the bundle", () => {
           env: { HOME: place.root, AUDIO_POLL_INTERVAL_SECONDS: "0.1", ...Object.fromEntries(filled) },
           cwd: place.root,
         },
-        "v1",
+        "legacy",
       );
       expect(await client.tools()).toHaveLength(TOOLS.length);
       const task = taskOf(

@@ -8,11 +8,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { readConfig } from "../../src/config/config.ts";
 import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
-import { CountingService } from "../support/counting-service.ts";
+import { BIN, COMPILED, NODE } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
-import { BIN, COMPILED, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
 const report = z.strictObject({
   ok: z.boolean(),
@@ -69,12 +70,12 @@ const placeholder = (name: string): string => `\${user_config.${name}}`;
 
 const ADDRESS = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-any" };
 
-let service: CountingService;
-let places: Workplace[] = [];
+let service: FakeService;
+let places: TestFolders[] = [];
 const servers: Server[] = [];
 
 beforeAll(async () => {
-  service = await CountingService.start();
+  service = await FakeService.start();
 });
 afterAll(async () => {
   expect(service.count("create")).toBe(0);
@@ -84,8 +85,8 @@ afterAll(async () => {
   places = [];
 });
 
-async function workplace(): Promise<Workplace> {
-  const place = await createWorkplace();
+async function testFolders(): Promise<TestFolders> {
+  const place = await createTestFolders();
   places.push(place);
   return place;
 }
@@ -102,7 +103,7 @@ async function silentPort(): Promise<number> {
 
 describe.concurrent("doctor", () => {
   it("passes every check of a working setup with one query and no create", async () => {
-    const place = await workplace();
+    const place = await testFolders();
     const found = await diagnose(place.env(service));
     expect(failedChecks(found)).toEqual({});
     expect(found.checks.map(({ name }) => name)).toEqual([
@@ -120,7 +121,7 @@ describe.concurrent("doctor", () => {
   });
 
   it("no key: names the variable", async () => {
-    const { AUDIO_API_KEY: _, ...env } = (await workplace()).env(service);
+    const { AUDIO_API_KEY: _, ...env } = (await testFolders()).env(service);
     const issues = failedChecks(await diagnose(env));
     expect(issues["setting AUDIO_API_KEY"]).toMatch(/AUDIO_API_KEY is not set.*FIX Set AUDIO_API_KEY/);
     const { stdout } = await runDoctor(env, []);
@@ -128,7 +129,7 @@ describe.concurrent("doctor", () => {
   });
 
   it("wrong key: the host passes, the key fails, and the key is never printed", async () => {
-    const env = (await workplace()).env({ baseUrl: service.baseUrl, apiKey: "sk-wrong-secret" });
+    const env = (await testFolders()).env({ baseUrl: service.baseUrl, apiKey: "sk-wrong-secret" });
     const found = await diagnose(env);
     expect(failedChecks(found)).toEqual({
       key: expect.stringMatching(/401.*FIX Set AUDIO_API_KEY to an active key/),
@@ -148,17 +149,17 @@ describe.concurrent("doctor", () => {
       /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\).*FIX Check the spelling/,
     ],
   ])("wrong host, one %s: says so", async (_what, baseUrl, words) => {
-    const issues = failedChecks(await diagnose((await workplace()).env({ baseUrl, apiKey: "sk-any" })));
+    const issues = failedChecks(await diagnose((await testFolders()).env({ baseUrl, apiKey: "sk-any" })));
     expect(issues["host"]).toMatch(words);
   });
 
   it("wrong host that is not an audio service: its 404 does not count as an accepted key", async () => {
-    const other = await CountingService.start();
+    const other = await FakeService.start();
     other.intercept = (_exchange, response) => {
       response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not here</h1>");
       return true;
     };
-    const issues = failedChecks(await diagnose((await workplace()).env(other)));
+    const issues = failedChecks(await diagnose((await testFolders()).env(other)));
     expect(issues["host"]).toMatch(/FIX .*AUDIO_BASE_URL/);
     expect(issues["key"]).toMatch(/not tested/);
     await other.stop();
@@ -166,18 +167,18 @@ describe.concurrent("doctor", () => {
 
   it("wrong host that accepts the connection and never responds: ends in time", async () => {
     const baseUrl = `http://127.0.0.1:${await silentPort()}`;
-    const found = await diagnose((await workplace()).env({ baseUrl, apiKey: "sk-any" }));
+    const found = await diagnose((await testFolders()).env({ baseUrl, apiKey: "sk-any" }));
     expect(failedChecks(found)["host"]).toMatch(/did not answer within 8 seconds.*FIX Check AUDIO_BASE_URL/);
     expect(found.seconds).toBeLessThan(14);
   });
 
   it("http to a remote host: says that the key would be sent in clear text", async () => {
-    const env = (await workplace()).env({ baseUrl: "http://audio.example.com", apiKey: "sk-any" });
+    const env = (await testFolders()).env({ baseUrl: "http://audio.example.com", apiKey: "sk-any" });
     expect(failedChecks(await diagnose(env))["setting AUDIO_BASE_URL"]).toMatch(/in clear.*FIX Use https/);
   });
 
   it("output folder not writable: names the folder and the reason", async () => {
-    const place = await workplace();
+    const place = await testFolders();
     const file = join(place.root, "a-file");
     await writeFile(file, "");
     const outputDir = join(file, "audio");
@@ -186,7 +187,7 @@ describe.concurrent("doctor", () => {
   });
 
   it("store locked: says so within seconds", async () => {
-    const place = await workplace();
+    const place = await testFolders();
     const env = place.env(service);
     expect(failedChecks(await diagnose(env))).toEqual({});
     const processId = new DatabaseSync(join(place.stateDir, "ledger.sqlite"));
@@ -209,7 +210,7 @@ describe.concurrent("doctor", () => {
       /127\.0\.0\.1:1.*FIX .*PostgreSQL server of AUDIO_STORE_URL/,
     ],
   ])("store gone, %s: names it", async (_what, kind, words) => {
-    const place = await workplace();
+    const place = await testFolders();
     const file = join(place.root, "not-a-folder");
     await writeFile(file, "");
     const broken =
@@ -222,7 +223,7 @@ describe.concurrent("doctor", () => {
   });
 
   it("another file in place of the ledger: reports it and does not change it", async () => {
-    const place = await workplace();
+    const place = await testFolders();
     await mkdir(place.stateDir, { recursive: true });
     await writeFile(join(place.stateDir, "ledger.sqlite"), "these are my notes, not a database\n".repeat(50));
     expect(failedChecks(await diagnose(place.env(service)))["store"]).toMatch(/ledger\.sqlite.*FIX /);
@@ -231,7 +232,7 @@ describe.concurrent("doctor", () => {
   it("old Node: one sentence with both versions and the fix", async (context) => {
     const old = findOldNode();
     if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
-    const { status, stderr, stdout } = await runDoctor((await workplace()).env(service), [], old);
+    const { status, stderr, stdout } = await runDoctor((await testFolders()).env(service), [], old);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toMatch(
       /needs Node\.js 22\.19 or newer, and this is \d+\.\d+\.\d+: install a current one/,
@@ -239,7 +240,7 @@ describe.concurrent("doctor", () => {
   });
 
   it("proxy down: blames the proxy, not the host", async () => {
-    const env = (await workplace()).env(
+    const env = (await testFolders()).env(
       { baseUrl: "https://audio.example.com", apiKey: "sk-any" },
       { HTTPS_PROXY: "http://me:secret-word@127.0.0.1:1" },
     );
@@ -252,7 +253,7 @@ describe.concurrent("doctor", () => {
 
   it("budget malformed: quotes it and says what it must be", async () => {
     const issues = failedChecks(
-      await diagnose((await workplace()).env(service, { AUDIO_CREDIT_BUDGET: "1,000" })),
+      await diagnose((await testFolders()).env(service, { AUDIO_CREDIT_BUDGET: "1,000" })),
     );
     expect(issues).toEqual({
       "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
@@ -262,7 +263,7 @@ describe.concurrent("doctor", () => {
   });
 
   it.each(["0", "149"])("a budget of %s, which no generation can pass: says so", async (budget) => {
-    const place = await workplace();
+    const place = await testFolders();
     expect(failedChecks(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: budget })))).toEqual({
       "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
         /lets no generation pass.*150.*FIX Set AUDIO_CREDIT_BUDGET to 150 or more, or unset it/,
@@ -271,7 +272,7 @@ describe.concurrent("doctor", () => {
   });
 
   it("misspelt settings: warns about each with the nearest name, and everything works", async () => {
-    const place = await workplace();
+    const place = await testFolders();
     const misspelt = {
       AUDIO_CREDIT_BUGET: "500",
       AUDIO_SOMETHING_QUITE_ELSE: "secret-word",
@@ -292,7 +293,9 @@ describe.concurrent("doctor", () => {
   });
 
   it("a misspelt key: names it together with the missing setting", async () => {
-    const { AUDIO_API_KEY: _, ...env } = (await workplace()).env(service, { AUDIO_APIKEY: "sk-secret-word" });
+    const { AUDIO_API_KEY: _, ...env } = (await testFolders()).env(service, {
+      AUDIO_APIKEY: "sk-secret-word",
+    });
     const found = await diagnose(env);
     expect(failedChecks(found)["setting AUDIO_API_KEY"]).toContain("not set");
     expect(found.checks.find(({ warning }) => warning)?.detail).toContain("AUDIO_API_KEY is one");
@@ -302,7 +305,7 @@ describe.concurrent("doctor", () => {
   it.each(["audio", "~bob/x", "$HOME/x", '"/tmp/x"'])(
     "a path that cannot be a folder, %s: neither tests nor creates a default",
     async (folder) => {
-      const place = await workplace();
+      const place = await testFolders();
       const home = join(place.root, "home");
       await mkdir(home);
       const broken = { HOME: home, AUDIO_OUTPUT_DIR: folder, AUDIO_STATE_DIR: folder };
@@ -316,7 +319,7 @@ describe.concurrent("doctor", () => {
   );
 
   it("store in a home that is a file: says so", skipBecause(NOT_LINUX), async () => {
-    const place = await workplace();
+    const place = await testFolders();
     const file = join(place.root, "home-file");
     await writeFile(file, "");
     const { AUDIO_STATE_DIR: _, ...env } = place.env(service, { HOME: file });
@@ -326,19 +329,19 @@ describe.concurrent("doctor", () => {
   });
 
   it("a budget for one generation: passes", async () => {
-    const place = await workplace();
+    const place = await testFolders();
     expect(failedChecks(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual({});
   });
 
   it("a service that requests a pause: the untested key does not pass", async () => {
-    const busy = await CountingService.start();
+    const busy = await FakeService.start();
     busy.intercept = (_exchange, response) => {
       const error = { type: "rate_limit_error", code: "rate_limit", message: "Slow down." };
       response.writeHead(429, { "content-type": "application/json", "retry-after": "60" });
       response.end(JSON.stringify({ error }));
       return true;
     };
-    const place = await workplace();
+    const place = await testFolders();
     expect(failedChecks(await diagnose(place.env(busy)))).toEqual({
       key: expect.stringMatching(/not tested.*FIX Try again in a minute/),
     });
@@ -350,7 +353,7 @@ describe.concurrent("doctor", () => {
   it.each(["/api", "/api/v1", "/api/v1/", GENERATIONS_PATH])(
     "an address that ends with the service's own path, %s: says to remove it",
     async (path) => {
-      const place = await workplace();
+      const place = await testFolders();
       const wrong = { baseUrl: `${service.baseUrl}${path}`, apiKey: service.apiKey };
       const issues = failedChecks(await diagnose(place.env(wrong)));
       expect(issues["setting AUDIO_BASE_URL"]).toContain(
@@ -381,7 +384,7 @@ describe.concurrent("doctor", () => {
       `AUDIO_${name}`,
       placeholder(name.toLowerCase()),
     ]);
-    const place = await workplace();
+    const place = await testFolders();
     const unfilled = { baseUrl: placeholder("base_url"), apiKey: placeholder("api_key") };
     const issues = failedChecks(await diagnose(place.env(unfilled, Object.fromEntries(literals))));
     expect(Object.keys(issues)).toEqual(["setting AUDIO_BASE_URL", "setting AUDIO_API_KEY", "host", "key"]);
@@ -398,9 +401,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
   it("that may lose acknowledged writes works with a warning", async () => {
     const postgres = await PostgresServer.start({ more: { fsync: "off" } });
     try {
-      const workplace = await createWorkplace();
-      places.push(workplace);
-      const found = await diagnose(workplace.env(service, { AUDIO_STORE_URL: postgres.url }));
+      const testFolders = await createTestFolders();
+      places.push(testFolders);
+      const found = await diagnose(testFolders.env(service, { AUDIO_STORE_URL: postgres.url }));
       expect(found.ok).toBe(true);
       const detail = found.checks.find(({ name }) => name === "store")?.detail;
       expect(detail).toMatch(/can be written; .*fsync is off.*set fsync to on/);

@@ -6,20 +6,21 @@ import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/s
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { z } from "zod";
-import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
-import { CountingService } from "../support/counting-service.ts";
-import { BIN, createWorkplace, FAST, NODE, type Workplace } from "../support/workplace.ts";
+import { buildText, narrationOutput, PART_BYTES } from "../narration/narrator.ts";
+import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 
 beforeEach(async () => {
-  service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-  workplace = await createWorkplace();
+  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 const INFO = { name: "asks-its-person", version: "1.0.0" };
@@ -36,10 +37,10 @@ interface Asked {
 }
 
 const question = z.object({ message: z.string(), requestedSchema: z.looseObject({}) });
-const ARGS = { name: "narrate", arguments: { text: textOf("One", "Two"), output_format: "pcm" } };
+const ARGS = { name: "narrate", arguments: { text: buildText("One", "Two"), output_format: "pcm" } };
 
 async function connect(era: "legacy" | "modern", answer: Answer): Promise<Asked> {
-  const how = { command: NODE, args: [BIN], env: workplace.env(service, FAST) };
+  const how = { command: NODE, args: [BIN], env: testFolders.env(service, FAST) };
   const questions: string[] = [];
   const reply = (params: unknown): Answer => {
     questions.push(question.parse(params).message);
@@ -90,7 +91,7 @@ it.each(["legacy", "modern"] as const)(
 
 it("a client without forms is never asked", async () => {
   const client = new LegacyClient(INFO);
-  const how = { command: NODE, args: [BIN], env: workplace.env(service, FAST) };
+  const how = { command: NODE, args: [BIN], env: testFolders.env(service, FAST) };
   await client.connect(new LegacyTransport(how));
   const result = narrationOutput.parse((await client.callTool(ARGS)).structuredContent);
   await client.close();

@@ -1,13 +1,14 @@
 /** The estimated cost of a text in the error for a 402: from the table, and from earlier tasks. */
 import { expect, it } from "vitest";
 import { estimateCredits, estimateSeconds } from "../../src/contract/estimate.ts";
-import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { errorOf, type ToolClient, textOf } from "../support/workplace.ts";
+import type { FakeService } from "../support/fake-service.ts";
+import type { ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf } from "../support/tool-result.ts";
 
 const TEXT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(8);
 
-let service: CountingService;
+let service: FakeService;
 let client: ToolClient;
 
 setUpEach((setup) => {
@@ -31,7 +32,7 @@ async function statedCost(): Promise<number> {
   };
   const refused = await client.call("generate_audio", { prompt: TEXT, file_name: "next", take: 99 });
   expect(errorOf(refused).code).toBe("insufficient_credits");
-  const [, credits] = /this text would then cost about (\d+) of them/.exec(textOf(refused)) ?? [];
+  const [, credits] = /this text would then cost about (\d+) of them/.exec(resultTextOf(refused)) ?? [];
   return Number(credits);
 }
 

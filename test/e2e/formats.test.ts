@@ -2,15 +2,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../src/contract/audio-format.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { COMPILED } from "../support/bin-under-test.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import {
-  COMPILED,
-  createWorkplace,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 
 const CODECS = { mp3: "mp3", wav: "pcm_s16le", pcm: "pcm_s16le", ogg_opus: "opus" } as const;
 const EXTENSIONS = { mp3: ".mp3", wav: ".wav", pcm: ".pcm", ogg_opus: ".ogg" } as const;
@@ -19,17 +15,17 @@ const pairs = OUTPUT_FORMATS.flatMap((format) => SAMPLE_RATES.map((rate) => ({ f
 
 describeWithFfprobe("a file of every format and rate", () => {
   let sandbox: RunningSandbox;
-  let workplace: Workplace;
+  let testFolders: TestFolders;
   let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001 });
-    workplace = await createWorkplace();
-    client = await startToolClient(workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" }));
+    testFolders = await createTestFolders();
+    client = await startToolClient(testFolders.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" }));
   });
   afterAll(async () => {
     await client.close();
     await sandbox.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   it.for(pairs)("$format at $rate Hz", async ({ format, rate }) => {

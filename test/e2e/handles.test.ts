@@ -3,24 +3,18 @@
  * itself.
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  createWorkplace,
-  errorOf,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 const open: ToolClient[] = [];
 
 async function start(env: Record<string, string> = {}): Promise<ToolClient> {
-  const toolClient = await startToolClient(workplace.env(service, { ...FAST, ...env }));
+  const toolClient = await startToolClient(testFolders.env(service, { ...FAST, ...env }));
   open.push(toolClient);
   // The first request of a process is slow, because it loads code. Make it before the time limits of the test count.
   await toolClient.call("get_task", { task_id: "task-of-nobody" });
@@ -40,13 +34,13 @@ function putOff(submissions: number): void {
 const CALL = { prompt: "Put off for a while", wait_seconds: 1.5 };
 
 beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
+  service = await FakeService.start();
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((toolClient) => toolClient.close()));
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 describe("the handle of a delayed request", () => {
@@ -99,7 +93,9 @@ describe("the handle of a delayed request", () => {
     for (const wait_seconds of [0, 0.5]) {
       const outcome = await successor.call("get_task", { task_id: held.task_id, wait_seconds });
       expect(taskOf(outcome)).toMatchObject({ status: "waiting", task_id: held.task_id });
-      expect(textOf(outcome)).toMatch(/nothing is working on it now.*\nNext: Repeat the generate_audio call/);
+      expect(resultTextOf(outcome)).toMatch(
+        /nothing is working on it now.*\nNext: Repeat the generate_audio call/,
+      );
     }
     expect(service.count("create")).toBe(before);
     expect(taskOf(await successor.call("generate_audio", { ...CALL, wait_seconds: 20 })).status).toBe(

@@ -5,11 +5,12 @@ import { z } from "zod";
 import { cachedTool } from "../../scripts/cached-packages.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { GENERATE_WORDS, inspect } from "../support/inspector.ts";
-import { createWorkplace, taskOutput, type Workplace } from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { taskOutput } from "../support/tool-result.ts";
 
-let place: Workplace;
+let place: TestFolders;
 beforeAll(async () => {
-  place = await createWorkplace();
+  place = await createTestFolders();
   cachedTool("inspector");
 });
 afterAll(() => place.remove());

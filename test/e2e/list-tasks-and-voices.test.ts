@@ -5,38 +5,30 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  BIN,
-  createWorkplace,
-  errorOf,
-  FAST,
-  NODE,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 const open: ToolClient[] = [];
 
 async function start(env: Record<string, string> = {}): Promise<ToolClient> {
-  const client = await startToolClient(workplace.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
+  const client = await startToolClient(testFolders.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
   open.push(client);
   return client;
 }
 
 beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
+  service = await FakeService.start();
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((client) => client.close()));
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 const listing = z.object({ tasks: z.array(z.record(z.string(), z.unknown())), message: z.string() });
@@ -48,7 +40,7 @@ describe("a row of list_tasks", () => {
       await client.call("generate_audio", { prompt: "A row of everything", voice: "felix_zh", take: 2 }),
     );
     const outcome = await client.call("list_tasks", {});
-    const text = textOf(outcome);
+    const text = resultTextOf(outcome);
     expect(text).toMatch(
       /^1 request, newest first\. Spent: [^\n]*\ntask-\w+: succeeded, \d{4}-\d\d-\d\d \d\d:\d\d, 10 credits, 4 s, voice: felix_zh, take 2\. "A row of everything" \//,
     );
@@ -65,15 +57,15 @@ describe("a row of list_tasks", () => {
     });
     expect(text).toContain(String(row?.["created_at"]).slice(0, 16).replace("T", " "));
     await rm(made.audio?.path ?? "");
-    expect(textOf(await client.call("list_tasks", {}))).toContain(
+    expect(resultTextOf(await client.call("list_tasks", {}))).toContain(
       `(file gone: ${made.audio?.path}) Next: download_audio with task_id ${made.task_id} (free).`,
     );
   });
 
   it("says that there are no requests, or that none match", async () => {
     const client = await start();
-    expect(textOf(await client.call("list_tasks", {}))).toBe("No requests recorded yet.");
-    expect(textOf(await client.call("list_tasks", { status: "failed" }))).toMatch(/^No such requests/);
+    expect(resultTextOf(await client.call("list_tasks", {}))).toBe("No requests recorded yet.");
+    expect(resultTextOf(await client.call("list_tasks", { status: "failed" }))).toMatch(/^No such requests/);
   });
 
   it("is found by words of its whole text and by its file's name", async () => {
@@ -92,7 +84,7 @@ describe("a row of list_tasks", () => {
 
 describe("AUDIO_VOICE_NOTES", () => {
   const write = async (content: string): Promise<string> => {
-    const path = join(workplace.root, "voices.json");
+    const path = join(testFolders.root, "voices.json");
     await writeFile(path, content);
     return path;
   };
@@ -105,13 +97,13 @@ describe("AUDIO_VOICE_NOTES", () => {
       count: 1,
       voices: [{ id: "sophie_en_zh", note: "warm, calm for audiobooks" }],
     });
-    expect(textOf(outcome)).toContain("sophie_en_zh: warm, calm for audiobooks");
+    expect(resultTextOf(outcome)).toContain("sophie_en_zh: warm, calm for audiobooks");
   });
 
   it("with unknown ids is ignored for those, and doctor reports them", async () => {
     const path = await write('{ "sofia": "nobody" }');
-    const env = workplace.env(service, { ...FAST, AUDIO_VOICE_NOTES: path });
-    // The counting service runs in this process, so the check must not block it.
+    const env = testFolders.env(service, { ...FAST, AUDIO_VOICE_NOTES: path });
+    // The fake service runs in this process, so the check must not block it.
     const child = spawn(NODE, [BIN, "doctor"], { env });
     let stdout = "";
     child.stdout.on("data", (chunk) => {
@@ -129,7 +121,7 @@ describe("AUDIO_VOICE_NOTES", () => {
     const client = await start({ AUDIO_VOICE_NOTES: await write(content) });
     const outcome = await client.call("generate_audio", { prompt: "x" });
     expect(errorOf(outcome).code).toBe("configuration_error");
-    expect(textOf(outcome)).toMatch(words);
+    expect(resultTextOf(outcome)).toMatch(words);
     expect((await client.call("list_voices", {})).structuredContent).toMatchObject({
       count: VOICE_IDS.length,
     });
@@ -137,12 +129,12 @@ describe("AUDIO_VOICE_NOTES", () => {
 
   it("with a missing file or a relative path is a configuration error", async () => {
     for (const [path, words] of [
-      [join(workplace.root, "none.json"), /cannot be read \(ENOENT\)/],
+      [join(testFolders.root, "none.json"), /cannot be read \(ENOENT\)/],
       ["notes.json", /is not an absolute path/],
-      [workplace.root, /is not a file/],
+      [testFolders.root, /is not a file/],
     ] as const) {
       const client = await start({ AUDIO_VOICE_NOTES: path });
-      expect(textOf(await client.call("list_tasks", {}))).toMatch(words);
+      expect(resultTextOf(await client.call("list_tasks", {}))).toMatch(words);
     }
   });
 });

@@ -9,21 +9,22 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { RawServer } from "../faults/raw-server.ts";
-import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, FAST, type Workplace } from "../support/workplace.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
 const MODERN = "2026-07-28";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 
 beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
+  service = await FakeService.start();
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 async function start(
@@ -31,7 +32,7 @@ async function start(
   options: { isInitialized?: boolean; isConfigured?: boolean } = {},
 ): Promise<RawServer> {
   const { isInitialized = true, isConfigured = true } = options;
-  const all = workplace.env(isConfigured ? service : null, { ...FAST, ...env });
+  const all = testFolders.env(isConfigured ? service : null, { ...FAST, ...env });
   const server = await RawServer.start(all, { isInitialized });
   onTestFinished(async () => void (await server.end()));
   return server;
@@ -59,8 +60,8 @@ async function complete(server: RawServer, name: string, value: string): Promise
 
 describe("resources/list", () => {
   it("lists and reads the files of narrations, but not those of parts", async () => {
-    const speaking = await CountingService.start({ audioBytes: 4 * 24_000 * 2, audioSeconds: 4 });
-    const server = await RawServer.start(workplace.env(speaking, FAST), { isInitialized: true });
+    const speaking = await FakeService.start({ audioBytes: 4 * 24_000 * 2, audioSeconds: 4 });
+    const server = await RawServer.start(testFolders.env(speaking, FAST), { isInitialized: true });
     onTestFinished(async () => {
       await server.end();
       await speaking.stop();
@@ -82,7 +83,7 @@ describe("resources/list", () => {
     const server = await start({ AUDIO_RESOURCE_LINKS: "always" });
     const made = await server.call("generate_audio", { prompt: "Listed", file_name: "listed" });
     await server.call("generate_audio", { prompt: "Gone", file_name: "gone" });
-    await rm(join(workplace.outputDir, "gone.mp3"));
+    await rm(join(testFolders.outputDir, "gone.mp3"));
     const resources = await listed(server);
     const link = made.content.find(({ type }) => type === "resource_link");
     expect(resources).toEqual([{ uri: link?.uri, name: "listed.mp3", size: 20_000, title: "Listed" }]);
@@ -96,8 +97,8 @@ describe("resources/list", () => {
   it("after a start creates no folder, resumes nothing and does not ask the service", async () => {
     const server = await start();
     expect(await listed(server)).toEqual([]);
-    expect(existsSync(workplace.outputDir)).toBe(false);
-    expect(existsSync(join(workplace.stateDir, "ledger.sqlite"))).toBe(false);
+    expect(existsSync(testFolders.outputDir)).toBe(false);
+    expect(existsSync(join(testFolders.stateDir, "ledger.sqlite"))).toBe(false);
     service.processingMs = 60_000;
     await server.call("generate_audio", { prompt: "Left running", wait_seconds: 0 });
     await server.end();
@@ -115,7 +116,7 @@ describe("resources/list", () => {
     await server.call("list_tasks", {});
     await server.end();
     await writeFile(
-      join(workplace.stateDir, "ledger.sqlite"),
+      join(testFolders.stateDir, "ledger.sqlite"),
       "no database at all, but long enough to be read",
     );
     expect(await listed(await start())).toEqual([]);

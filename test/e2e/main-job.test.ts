@@ -4,144 +4,140 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { countVoices } from "../support/count-voices.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  type ClientKind,
-  createWorkplace,
-  errorOf,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { type ClientEra, startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the sandbox's voice", (kind) => {
-  let sandbox: RunningSandbox;
-  let workplace: Workplace;
-  let client: ToolClient;
+describe.each<ClientEra>(["legacy", "modern"])(
+  "with the official %s client and the sandbox's voice",
+  (kind) => {
+    let sandbox: RunningSandbox;
+    let testFolders: TestFolders;
+    let client: ToolClient;
 
-  beforeAll(async () => {
-    sandbox = await startSandbox({ processingSeconds: 0.3, timeScale: 0.01 });
-    workplace = await createWorkplace();
-    client = await startToolClient(workplace.env(sandbox, FAST), kind);
-  });
-  afterAll(async () => {
-    await client.close();
-    await sandbox.stop();
-    await workplace.remove();
-  });
+    beforeAll(async () => {
+      sandbox = await startSandbox({ processingSeconds: 0.3, timeScale: 0.01 });
+      testFolders = await createTestFolders();
+      client = await startToolClient(testFolders.env(sandbox, FAST), kind);
+    });
+    afterAll(async () => {
+      await client.close();
+      await sandbox.stop();
+      await testFolders.remove();
+    });
 
-  it("saves the audio, sends progress, and links to the file", async () => {
-    const messages: string[] = [];
-    const numbers: number[] = [];
-    const outcome = await client.call(
-      "generate_audio",
-      { prompt: `A short greeting for ${kind}.`, voice: "sophie_en_zh" },
-      {
-        onprogress: (message, progress) => {
-          messages.push(message);
-          numbers.push(progress);
+    it("saves the audio, sends progress, and links to the file", async () => {
+      const messages: string[] = [];
+      const numbers: number[] = [];
+      const outcome = await client.call(
+        "generate_audio",
+        { prompt: `A short greeting for ${kind}.`, voice: "sophie_en_zh" },
+        {
+          onprogress: (message, progress) => {
+            messages.push(message);
+            numbers.push(progress);
+          },
         },
-      },
-    );
-    const task = taskOf(outcome);
-    expect(task).toMatchObject({ status: "succeeded", replayed: false, take: 1, error: null });
-    expect(task.billing).toEqual({ reserved_credits: 150, charged_credits: 10, refunded_credits: 140 });
-    const bytes = await readFile(task.audio?.path ?? "");
-    expect(bytes.length).toBe(task.audio?.size_bytes);
-    expect(fileURLToPath(task.audio?.uri ?? "")).toBe(task.audio?.path);
-    const link = outcome.content.find((block) => block.type === "resource_link");
-    expect(link).toMatchObject({ uri: task.audio?.uri, mimeType: "audio/mpeg", size: bytes.length });
-    expect(outcome.content[0]?.text).toContain(task.audio?.path);
-    expect(messages.some((message) => message.includes("Accepted"))).toBe(true);
-    expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
-    expect(new Set(numbers).size).toBe(numbers.length);
-  });
-
-  it("returns the audio in all three deliveries, and as a resource", async () => {
-    const made = taskOf(await client.call("generate_audio", { prompt: `Deliveries for ${kind}.` }));
-    const bytes = await readFile(made.audio?.path ?? "");
-    const byPath = await client.call("download_audio", { task_id: made.task_id });
-    expect(byPath.content.map(({ type }) => type)).toEqual(["text", "resource_link"]);
-    for (const deliver of ["inline", "both"]) {
-      const outcome = await client.call("download_audio", { task_id: made.task_id, deliver });
-      const block = outcome.content.find(({ type }) => type === "audio");
-      expect(Buffer.from(block?.data ?? "", "base64").equals(bytes)).toBe(true);
-      expect(block?.mimeType).toBe("audio/mpeg");
-      expect(taskOf(outcome).audio?.path).toBe(made.audio?.path);
-    }
-    const byFile = await client.read(made.audio?.uri ?? "");
-    expect(byFile.bytes.equals(bytes)).toBe(true);
-    const byTask = await client.read(`audio://tasks/${made.task_id}/content`);
-    expect(byTask).toMatchObject({ mimeType: "audio/mpeg" });
-    expect(byTask.bytes.equals(bytes)).toBe(true);
-    expect(await client.templates()).toEqual([
-      "audio://tasks/{task_id}/content{?offset,length}",
-      "audio://narrations/{narration_id}",
-      "audio://narrations/{narration_id}/files/{n}{?offset,length}",
-    ]);
-  });
-
-  it("returns raw pcm inside a result as an embedded resource", async () => {
-    const made = taskOf(
-      await client.call("generate_audio", {
-        prompt: `Raw for ${kind}.`,
-        output_format: "pcm",
-        sample_rate: 8000,
-      }),
-    );
-    const outcome = await client.call("download_audio", { task_id: made.task_id, deliver: "inline" });
-    const block = outcome.content.find(({ type }) => type === "resource");
-    expect(Buffer.from(block?.resource?.blob ?? "", "base64").length).toBe(made.audio?.size_bytes);
-  });
-
-  it("reads only audio of the ledger", async () => {
-    await expect(client.read("file:///etc/passwd")).rejects.toThrow(/not_found/);
-    await expect(client.read("audio://tasks/..%2f..%2fetc/content")).rejects.toThrow(/not_found/);
-    await expect(client.read("https://example.com/a.mp3")).rejects.toThrow(/not_found/);
-  });
-
-  it("filters voices by language and words", async () => {
-    const all = await client.call("list_voices", {});
-    expect(all.structuredContent).toMatchObject({ count: VOICE_IDS.length });
-    const portuguese = await client.call("list_voices", { language: "pt" });
-    expect(portuguese.structuredContent).toMatchObject({
-      count: countVoices("pt"),
-      voices: expect.arrayContaining([expect.objectContaining({ id: "mindy_en_es_id_pt_zh" })]),
+      );
+      const task = taskOf(outcome);
+      expect(task).toMatchObject({ status: "succeeded", replayed: false, take: 1, error: null });
+      expect(task.billing).toEqual({ reserved_credits: 150, charged_credits: 10, refunded_credits: 140 });
+      const bytes = await readFile(task.audio?.path ?? "");
+      expect(bytes.length).toBe(task.audio?.size_bytes);
+      expect(fileURLToPath(task.audio?.uri ?? "")).toBe(task.audio?.path);
+      const link = outcome.content.find((block) => block.type === "resource_link");
+      expect(link).toMatchObject({ uri: task.audio?.uri, mimeType: "audio/mpeg", size: bytes.length });
+      expect(outcome.content[0]?.text).toContain(task.audio?.path);
+      expect(messages.some((message) => message.includes("Accepted"))).toBe(true);
+      expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+      expect(new Set(numbers).size).toBe(numbers.length);
     });
-    const mixed = await client.call("list_voices", { language: "es", query: "mixed sandy" });
-    expect(mixed.structuredContent).toMatchObject({ count: 1, voices: [{ name: "Sandy", mixed: true }] });
-    const none = await client.call("list_voices", { query: "nobody" });
-    expect(none.structuredContent).toMatchObject({ count: 0, voices: [] });
-  });
 
-  it("lists requests, newest first", async () => {
-    await client.call("generate_audio", { prompt: `The newest of ${kind}.` });
-    const outcome = await client.call("list_tasks", { limit: 2 });
-    expect(outcome.structuredContent).toMatchObject({
-      count: 2,
-      tasks: [{ prompt_excerpt: `The newest of ${kind}.`, status: "succeeded", credits: 10 }, {}],
+    it("returns the audio in all three deliveries, and as a resource", async () => {
+      const made = taskOf(await client.call("generate_audio", { prompt: `Deliveries for ${kind}.` }));
+      const bytes = await readFile(made.audio?.path ?? "");
+      const byPath = await client.call("download_audio", { task_id: made.task_id });
+      expect(byPath.content.map(({ type }) => type)).toEqual(["text", "resource_link"]);
+      for (const deliver of ["inline", "both"]) {
+        const outcome = await client.call("download_audio", { task_id: made.task_id, deliver });
+        const block = outcome.content.find(({ type }) => type === "audio");
+        expect(Buffer.from(block?.data ?? "", "base64").equals(bytes)).toBe(true);
+        expect(block?.mimeType).toBe("audio/mpeg");
+        expect(taskOf(outcome).audio?.path).toBe(made.audio?.path);
+      }
+      const byFile = await client.read(made.audio?.uri ?? "");
+      expect(byFile.bytes.equals(bytes)).toBe(true);
+      const byTask = await client.read(`audio://tasks/${made.task_id}/content`);
+      expect(byTask).toMatchObject({ mimeType: "audio/mpeg" });
+      expect(byTask.bytes.equals(bytes)).toBe(true);
+      expect(await client.templates()).toEqual([
+        "audio://tasks/{task_id}/content{?offset,length}",
+        "audio://narrations/{narration_id}",
+        "audio://narrations/{narration_id}/files/{n}{?offset,length}",
+      ]);
     });
-  });
-});
 
-describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a counting service", (kind) => {
-  let service: CountingService;
-  let workplace: Workplace;
+    it("returns raw pcm inside a result as an embedded resource", async () => {
+      const made = taskOf(
+        await client.call("generate_audio", {
+          prompt: `Raw for ${kind}.`,
+          output_format: "pcm",
+          sample_rate: 8000,
+        }),
+      );
+      const outcome = await client.call("download_audio", { task_id: made.task_id, deliver: "inline" });
+      const block = outcome.content.find(({ type }) => type === "resource");
+      expect(Buffer.from(block?.resource?.blob ?? "", "base64").length).toBe(made.audio?.size_bytes);
+    });
+
+    it("reads only audio of the ledger", async () => {
+      await expect(client.read("file:///etc/passwd")).rejects.toThrow(/not_found/);
+      await expect(client.read("audio://tasks/..%2f..%2fetc/content")).rejects.toThrow(/not_found/);
+      await expect(client.read("https://example.com/a.mp3")).rejects.toThrow(/not_found/);
+    });
+
+    it("filters voices by language and words", async () => {
+      const all = await client.call("list_voices", {});
+      expect(all.structuredContent).toMatchObject({ count: VOICE_IDS.length });
+      const portuguese = await client.call("list_voices", { language: "pt" });
+      expect(portuguese.structuredContent).toMatchObject({
+        count: countVoices("pt"),
+        voices: expect.arrayContaining([expect.objectContaining({ id: "mindy_en_es_id_pt_zh" })]),
+      });
+      const mixed = await client.call("list_voices", { language: "es", query: "mixed sandy" });
+      expect(mixed.structuredContent).toMatchObject({ count: 1, voices: [{ name: "Sandy", mixed: true }] });
+      const none = await client.call("list_voices", { query: "nobody" });
+      expect(none.structuredContent).toMatchObject({ count: 0, voices: [] });
+    });
+
+    it("lists requests, newest first", async () => {
+      await client.call("generate_audio", { prompt: `The newest of ${kind}.` });
+      const outcome = await client.call("list_tasks", { limit: 2 });
+      expect(outcome.structuredContent).toMatchObject({
+        count: 2,
+        tasks: [{ prompt_excerpt: `The newest of ${kind}.`, status: "succeeded", credits: 10 }, {}],
+      });
+    });
+  },
+);
+
+describe.each<ClientEra>(["legacy", "modern"])("with the official %s client and a fake service", (kind) => {
+  let service: FakeService;
+  let testFolders: TestFolders;
   let client: ToolClient;
 
   beforeAll(async () => {
-    service = await CountingService.start();
-    workplace = await createWorkplace();
-    client = await startToolClient(workplace.env(service, FAST), kind);
+    service = await FakeService.start();
+    testFolders = await createTestFolders();
+    client = await startToolClient(testFolders.env(service, FAST), kind);
   });
   afterAll(async () => {
     await client.close();
     await service.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   it("sends no second submission for the same call, and one for another take", async () => {
@@ -179,7 +175,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
     service.processingMs = 300;
     taskOf(await client.call("generate_audio", { prompt: "Nobody waits", wait_seconds: 0 }));
     await expect
-      .poll(async () => (await workplace.outputNames()).some((name) => name.startsWith("Nobody-waits-")), {
+      .poll(async () => (await testFolders.outputNames()).some((name) => name.startsWith("Nobody-waits-")), {
         timeout: 5000,
       })
       .toBe(true);
@@ -203,6 +199,6 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
   it("keeps a typical result short", async () => {
     const outcome = await client.call("generate_audio", { prompt: "How long is a typical result?" });
     expect(Buffer.byteLength(JSON.stringify(outcome))).toBeLessThan(1400);
-    expect(textOf(outcome).split("\n").length).toBeLessThan(5);
+    expect(resultTextOf(outcome).split("\n").length).toBeLessThan(5);
   });
 });

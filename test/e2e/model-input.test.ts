@@ -4,33 +4,25 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PART_BYTES } from "../narration/narrator.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  BIN,
-  createWorkplace,
-  errorOf,
-  FAST,
-  NODE,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 
 beforeAll(async () => {
-  service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-  workplace = await createWorkplace();
-  client = await startToolClient(workplace.env(service, FAST));
+  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  testFolders = await createTestFolders();
+  client = await startToolClient(testFolders.env(service, FAST));
 });
 afterAll(async () => {
   await client.close();
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 const lastSent = (): unknown =>
@@ -80,13 +72,13 @@ describe("generate_audio", () => {
     const before = service.exchanges.length;
     const outcome = await client.call("generate_audio", { prompt: "Refused", ...args });
     expect(errorOf(outcome).code).toBe("invalid_request");
-    expect(textOf(outcome)).toMatch(words);
+    expect(resultTextOf(outcome)).toMatch(words);
     expect(service.exchanges.length).toBe(before);
   });
 
   it("names the nearest voice instead of the whole list", async () => {
     const outcome = await client.call("generate_audio", { prompt: "x", voice: "sofia" });
-    expect(textOf(outcome)).not.toContain("felix_zh");
+    expect(resultTextOf(outcome)).not.toContain("felix_zh");
   });
 
   it("accepts wait_seconds as a string", async () => {
@@ -117,7 +109,7 @@ describe("narrate", () => {
   });
 
   it("names the nearest voice for a speaker instead of the whole list", async () => {
-    const said = textOf(await client.call("narrate", { text, voices: ["ANNA: sofia"] }));
+    const said = resultTextOf(await client.call("narrate", { text, voices: ["ANNA: sofia"] }));
     expect(said).toMatch(/"ANNA: sofia": must be the id or the name of a voice; nearest: sophie_en_zh/);
     expect(said).not.toContain("felix_zh");
   });
@@ -137,7 +129,7 @@ describe("lists", () => {
     await client.call("generate_audio", { prompt: "A finished task" });
     await client.call("narrate", { text: "A plan that nobody has agreed to." });
     const found = async (status: string): Promise<string> =>
-      textOf(await client.call("list_tasks", { status }));
+      resultTextOf(await client.call("list_tasks", { status }));
     expect(await found("finished")).toMatch(/A finished task/);
     expect(await found("Succeeded")).toMatch(/A finished task/);
     expect(await found("planned")).toMatch(/^\d+ requests?, .*\n.*narration, planned/);
@@ -151,15 +143,15 @@ describe("lists", () => {
     [{ query: "Spanish mixed" }, "sandy_es_mixed_en_zh"],
     [{ query: "zh sophie" }, "sophie_en_zh"],
   ])("list_voices finds %j", async (args, id) => {
-    expect(textOf(await client.call("list_voices", args))).toContain(id);
+    expect(resultTextOf(await client.call("list_voices", args))).toContain(id);
   });
 });
 
 describe("on the command line", () => {
   const run = (...args: string[]) => {
-    const path = join(workplace.root, "text.txt");
+    const path = join(testFolders.root, "text.txt");
     writeFileSync(path, "A text of a file.");
-    const env = workplace.env(service, FAST);
+    const env = testFolders.env(service, FAST);
     return spawnSync(NODE, [BIN, "narrate", path, ...args], { env, encoding: "utf8" });
   };
 

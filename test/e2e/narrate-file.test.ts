@@ -9,20 +9,11 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { PART_BYTES } from "../narration/narrator.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  BIN,
-  createWorkplace,
-  errorOf,
-  FAST,
-  NODE,
-  NODE_FLAGS,
-  startToolClient,
-  type ToolClient,
-  type ToolOutcome,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, type ToolOutcome } from "../support/tool-result.ts";
 
 const run = promisify(execFile);
 const BOOK = "# One\n\nIt is late.\n\n```sh\nls\n```\n\n# Two\n\nGood night.\n";
@@ -35,45 +26,47 @@ const planned = z.object({
 const planOf = (outcome: ToolOutcome) => planned.parse(outcome.structuredContent);
 
 describe("narrate with a file", () => {
-  let service: CountingService;
-  let workplace: Workplace;
+  let service: FakeService;
+  let testFolders: TestFolders;
   let texts: string;
   let client: ToolClient;
 
   beforeAll(async () => {
-    service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-    workplace = await createWorkplace();
-    texts = join(workplace.root, "texts");
+    service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+    testFolders = await createTestFolders();
+    texts = join(testFolders.root, "texts");
     mkdirSync(texts);
     writeFileSync(join(texts, "book.md"), BOOK);
-    writeFileSync(join(workplace.root, "diary.txt"), "Dear diary.");
-    symlinkSync(join(workplace.root, "diary.txt"), join(texts, "diary.txt"));
-    client = await startToolClient(workplace.env(service, { ...FAST, AUDIO_INPUT_DIR: texts }));
+    writeFileSync(join(testFolders.root, "diary.txt"), "Dear diary.");
+    symlinkSync(join(testFolders.root, "diary.txt"), join(texts, "diary.txt"));
+    client = await startToolClient(testFolders.env(service, { ...FAST, AUDIO_INPUT_DIR: texts }));
   });
   afterAll(async () => {
     await client.close();
     await service.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   it("plans it free of charge, and says what will not be spoken", async () => {
     const outcome = await client.call("narrate", { file: "book.md" });
     expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
-    expect(textOf(outcome)).toContain('2 chapters, from "One" to "Two", each of 1 to 3 s and 10 credits.');
+    expect(resultTextOf(outcome)).toContain(
+      '2 chapters, from "One" to "Two", each of 1 to 3 s and 10 credits.',
+    );
     expect(outcome.structuredContent).toMatchObject({
       chapters: [
         { title: "One", seconds: 3, credits: 10 },
         { title: "Two", seconds: 1, credits: 10 },
       ],
     });
-    expect(textOf(outcome)).toMatch(/Not spoken: a block of code \("ls"\)/);
+    expect(resultTextOf(outcome)).toMatch(/Not spoken: a block of code \("ls"\)/);
     expect(service.tasks.size).toBe(0);
   });
 
   it("says that many short turns are expensive", async () => {
     const text = "ANNA: Hello.\n\nBEN: Hi.\n\nANNA: Late again.\n\nBEN: Yes.";
     const outcome = await client.call("narrate", { text, voices: { Anna: "opal_en_zh", Ben: "felix_zh" } });
-    expect(textOf(outcome)).toContain("4 parts are shorter than 8 s and cost 10 credits");
+    expect(resultTextOf(outcome)).toContain("4 parts are shorter than 8 s and cost 10 credits");
     expect(planOf(outcome).credits.estimate).toBe(40);
   });
 
@@ -86,7 +79,7 @@ describe("narrate with a file", () => {
     expect(await secondsOf("ANNA: opal_en_zh speed 0.5 pitch -2")).toBe(5);
     expect(await secondsOf("ANNA: opal_en_zh")).toBe(3);
     const refused = await client.call("narrate", { text, voices: ["ANNA: opal_en_zh speed 9"] });
-    expect(textOf(refused)).toContain('has "ANNA: opal_en_zh speed 9": speed must be');
+    expect(resultTextOf(refused)).toContain('has "ANNA: opal_en_zh speed 9": speed must be');
     expect(service.tasks.size).toBe(0);
   });
 
@@ -104,28 +97,28 @@ describe("narrate with a file", () => {
     async (file) => {
       const outcome = await client.call("narrate", { file, max_credits: 1000 });
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_request" });
-      expect(textOf(outcome)).toMatch(/outside of .*texts.*AUDIO_INPUT_DIR/);
-      expect(textOf(outcome)).not.toContain("Dear diary");
+      expect(resultTextOf(outcome)).toMatch(/outside of .*texts.*AUDIO_INPUT_DIR/);
+      expect(resultTextOf(outcome)).not.toContain("Dear diary");
       expect(service.tasks.size).toBe(0);
     },
   );
 
   it("lists the existing files if an assistant guessed a name", async () => {
     const outcome = await client.call("narrate", { file: "boook.md" });
-    expect(textOf(outcome)).toMatch(/"boook\.md" does not exist[\s\S]*"book\.md"/);
+    expect(resultTextOf(outcome)).toMatch(/"boook\.md" does not exist[\s\S]*"book\.md"/);
   });
 
   it("names the setting if there is no folder", async () => {
-    const bare = await startToolClient(workplace.env(service, FAST));
+    const bare = await startToolClient(testFolders.env(service, FAST));
     const outcome = await bare.call("narrate", { file: "book.md" });
     await bare.close();
     expect(errorOf(outcome)).toMatchObject({ code: "configuration_error" });
-    expect(textOf(outcome)).toMatch(/AUDIO_INPUT_DIR is not set/);
+    expect(resultTextOf(outcome)).toMatch(/AUDIO_INPUT_DIR is not set/);
   });
 
   it("is checked by doctor", async () => {
     const doctor = async (folder: string): Promise<string> => {
-      const env = workplace.env(service, { ...FAST, AUDIO_INPUT_DIR: folder });
+      const env = testFolders.env(service, { ...FAST, AUDIO_INPUT_DIR: folder });
       const answer = await run(NODE, [...NODE_FLAGS, BIN, "doctor"], { env }).catch(
         (error: unknown) => error,
       );
@@ -137,22 +130,25 @@ describe("narrate with a file", () => {
   });
 
   it("may be any file or a pipe on the command line", async () => {
-    const env = workplace.env(service, FAST);
+    const env = testFolders.env(service, FAST);
     const ask = async (file: string, input = ""): Promise<unknown> => {
       const command = run(NODE, [...NODE_FLAGS, BIN, "narrate", file, "--json"], { env });
       command.child.stdin?.end(input);
       return planned.parse(JSON.parse((await command).stdout)).parts.total;
     };
-    expect(await ask(join(workplace.root, "diary.txt"))).toBe(1);
+    expect(await ask(join(testFolders.root, "diary.txt"))).toBe(1);
     expect(await ask("-", BOOK)).toBe(2);
-    writeFileSync(join(workplace.root, "lines.tsv"), "text\tfile\nHalt!\tguard\nGood night.\tcook\nGo.\t\n");
-    expect(await ask(join(workplace.root, "lines.tsv"))).toBe(3);
+    writeFileSync(
+      join(testFolders.root, "lines.tsv"),
+      "text\tfile\nHalt!\tguard\nGood night.\tcook\nGo.\t\n",
+    );
+    expect(await ask(join(testFolders.root, "lines.tsv"))).toBe(3);
   });
 
   it("repeated on the command line says that nothing new was charged", async () => {
-    const env = workplace.env(service, FAST);
+    const env = testFolders.env(service, FAST);
     const ask = async (...more: string[]): Promise<string> => {
-      const file = join(workplace.root, "diary.txt");
+      const file = join(testFolders.root, "diary.txt");
       const options = ["--output-format", "pcm", ...more];
       return (await run(NODE, [...NODE_FLAGS, BIN, "narrate", file, ...options], { env })).stdout;
     };
@@ -166,20 +162,20 @@ describe("narrate with a file", () => {
   });
 
   it("that was stopped and is only queried on the command line is a plan, and exits with 0", async () => {
-    const env = workplace.env(service, FAST);
-    writeFileSync(join(workplace.root, "letter.txt"), "Dear Ana, it is late.");
+    const env = testFolders.env(service, FAST);
+    writeFileSync(join(testFolders.root, "letter.txt"), "Dear Ana, it is late.");
     const ask = (...more: string[]) =>
-      run(NODE, [...NODE_FLAGS, BIN, "narrate", join(workplace.root, "letter.txt"), ...more], { env });
+      run(NODE, [...NODE_FLAGS, BIN, "narrate", join(testFolders.root, "letter.txt"), ...more], { env });
     await expect(ask("--max-credits", "1")).rejects.toMatchObject({ code: 3 });
     expect((await ask()).stdout).toMatch(/^Stopped: 0 of 1 part saved.*With --max-credits \d+ it goes on/s);
   });
 
   it("is decoded just as strictly on the command line", async () => {
-    const env = workplace.env(service, FAST);
-    writeFileSync(join(workplace.root, "latin.txt"), Buffer.from("caf\u00e9", "latin1"));
-    writeFileSync(join(workplace.root, "wide.txt"), Buffer.from("\ufeffGood night.", "utf16le"));
+    const env = testFolders.env(service, FAST);
+    writeFileSync(join(testFolders.root, "latin.txt"), Buffer.from("caf\u00e9", "latin1"));
+    writeFileSync(join(testFolders.root, "wide.txt"), Buffer.from("\ufeffGood night.", "utf16le"));
     const ask = (file: string) =>
-      run(NODE, [...NODE_FLAGS, BIN, "narrate", join(workplace.root, file), "--json"], { env });
+      run(NODE, [...NODE_FLAGS, BIN, "narrate", join(testFolders.root, file), "--json"], { env });
     await expect(ask("latin.txt")).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining("is not text in UTF-8"),

@@ -4,26 +4,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import type { CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import {
-  errorOf,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import type { FakeService } from "../support/fake-service.ts";
+import type { TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
 const OTHER_KEY = "sk-other-0123456789abcdef";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 
 setUpEach((setup) => {
-  ({ service, workplace, client } = setup);
+  ({ service, testFolders, client } = setup);
   return () => client;
 });
 
@@ -78,7 +73,7 @@ describe("list_tasks", () => {
     };
     await client.call("generate_audio", { prompt: "Whose is it", wait_seconds: 1 });
     await client.close();
-    client = await startToolClient(workplace.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
+    client = await startToolClient(testFolders.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
     const row = await firstRow(client);
     expect(row?.status).toBe("unresolved");
     expect(row?.next_step).toMatch(/earlier API key.*may cost credits/);
@@ -94,7 +89,7 @@ describe("a 404", () => {
     };
     const outcome = await client.call("generate_audio", { prompt: "Forgotten at once" });
     expect(errorOf(outcome)).toMatchObject({ code: "not_found", http_status: 404 });
-    expect(textOf(outcome)).toMatch(/will not pay again.*next take/);
+    expect(resultTextOf(outcome)).toMatch(/will not pay again.*next take/);
   });
 
   it("to a submission blames the address", async () => {
@@ -104,7 +99,7 @@ describe("a 404", () => {
     };
     const outcome = await client.call("generate_audio", { prompt: "Nobody here" });
     expect(errorOf(outcome)).toMatchObject({ code: "not_found", task_id: null });
-    expect(textOf(outcome)).toMatch(/AUDIO_BASE_URL/);
+    expect(resultTextOf(outcome)).toMatch(/AUDIO_BASE_URL/);
   });
 });
 
@@ -131,11 +126,11 @@ describe("a later attempt that the service refuses", () => {
 
 describe("a server without settings", () => {
   it("asks for the settings first, even if the arguments are invalid", async () => {
-    const bare = await startToolClient(workplace.env(null));
+    const bare = await startToolClient(testFolders.env(null));
     for (const name of ["generate_audio", "get_task", "download_audio", "list_tasks"]) {
       const outcome = await bare.call(name, { nonsense: true });
       expect(errorOf(outcome).code).toBe("configuration_error");
-      expect(textOf(outcome)).toMatch(
+      expect(resultTextOf(outcome)).toMatch(
         /AUDIO_BASE_URL is not set.*AUDIO_API_KEY is not set.*Nothing was sent or charged/,
       );
     }

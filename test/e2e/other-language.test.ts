@@ -1,10 +1,11 @@
 /** A text in a language that its voice does not speak is reported with its audio. */
 import { beforeEach, expect, it } from "vitest";
-import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { type ToolClient, taskOf, textOf } from "../support/workplace.ts";
+import type { FakeService } from "../support/fake-service.ts";
+import type { ToolClient } from "../support/tool-client.ts";
+import { resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
+let service: FakeService;
 let client: ToolClient;
 setUpEach((setup) => {
   ({ service, client } = setup);
@@ -28,7 +29,7 @@ it.each([
   ],
 ])("a text in a language that %s is reported with its audio", async (_, prompt, settings, note) => {
   const outcome = await client.call("generate_audio", { prompt, ...settings, wait_seconds: 40 });
-  expect(textOf(outcome)).toContain(note);
+  expect(resultTextOf(outcome)).toContain(note);
   expect(taskOf(outcome).message).toContain(note);
 });
 
@@ -39,6 +40,6 @@ it("the language of a text is not reported if the voice speaks it, or the text i
     { prompt: "Bonjour." },
   ]) {
     const outcome = await client.call("generate_audio", { ...call, wait_seconds: 40 });
-    expect(textOf(outcome)).not.toContain("seems to be in");
+    expect(resultTextOf(outcome)).not.toContain("seems to be in");
   }
 });

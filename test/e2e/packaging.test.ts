@@ -12,7 +12,9 @@ import { z } from "zod";
 import { fillIn, isPlaceholder } from "../../scripts/publication.ts";
 import { filesOutOfStep, readJson, readPublication, readPublisher } from "../../scripts/publication-files.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
-import { createWorkplace, NODE, startCommandClient, startToolClient } from "../support/workplace.ts";
+import { NODE } from "../support/bin-under-test.ts";
+import { createTestFolders } from "../support/test-folders.ts";
+import { startCommandClient, startToolClient } from "../support/tool-client.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -193,7 +195,7 @@ describe("the files of a publication", () => {
 
   it("list the tools of the server, and an existing icon", async () => {
     const manifest = manifestSchema.parse(files.manifest);
-    const place = await createWorkplace();
+    const place = await createTestFolders();
     const client = await startToolClient(place.env(null));
     const tools = (await client.tools()).map(({ name }) => name);
     expect(manifest.tools.map(({ name }) => name).sort()).toEqual(tools.sort());
@@ -269,7 +271,7 @@ describe("the npm package", () => {
 
   it("starts from its tarball with nothing else installed, by its name and by its entry", async () => {
     const home = join(folder, "home");
-    const place = await createWorkplace();
+    const place = await createTestFolders();
     await mkdir(home);
     await writeFile(join(home, "package.json"), '{"private":true,"type":"module"}');
     const quiet = ["--offline", "--no-audit", "--no-fund", "--loglevel=error"];
@@ -289,7 +291,7 @@ describe("the npm package", () => {
     }).stdout.trim();
     const bin = new URL(entry).pathname;
     expect(existsSync(bin)).toBe(true);
-    const client = await startCommandClient({ command: NODE, args: [bin], env: place.env(null) }, "v1");
+    const client = await startCommandClient({ command: NODE, args: [bin], env: place.env(null) }, "legacy");
     expect(await client.tools()).toHaveLength(TOOLS.length);
     await client.close();
     await place.remove();

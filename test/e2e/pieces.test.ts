@@ -8,26 +8,27 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { RawServer } from "../faults/raw-server.ts";
-import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, FAST, type Workplace } from "../support/workplace.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
 const PLAYER = "ui://audio-generation/player.html";
 const PIECE_BYTES = 512 * 1024;
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 
 beforeEach(async () => {
-  service = await CountingService.start({ audioBytes: 1_200_000 });
-  workplace = await createWorkplace();
+  service = await FakeService.start({ audioBytes: 1_200_000 });
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 async function start(isConfigured = true): Promise<RawServer> {
-  const server = await RawServer.start(workplace.env(isConfigured ? service : null, FAST));
+  const server = await RawServer.start(testFolders.env(isConfigured ? service : null, FAST));
   onTestFinished(async () => void (await server.end()));
   return server;
 }
@@ -117,8 +118,8 @@ describe("pieces of a task's audio", () => {
     appendFileSync(audio.path, "more");
     expect(await errorAt(server, uri)).toMatchObject({ code: -32602 });
     unlinkSync(audio.path);
-    writeFileSync(join(workplace.root, "elsewhere.mp3"), file);
-    symlinkSync(join(workplace.root, "elsewhere.mp3"), audio.path);
+    writeFileSync(join(testFolders.root, "elsewhere.mp3"), file);
+    symlinkSync(join(testFolders.root, "elsewhere.mp3"), audio.path);
     expect(await errorAt(server, uri)).toMatchObject({ code: -32602 });
     expect(await errorAt(server, "audio://tasks/..%2f..%2fetc/content?offset=0")).toMatchObject({
       code: -32602,
@@ -133,7 +134,7 @@ describe("pieces of a narration", () => {
   });
 
   it("exist for its file, its captions and its chapters; other numbers are not found", async () => {
-    const server = await RawServer.start(workplace.env(null, FAST), { args: ["--sandbox"] });
+    const server = await RawServer.start(testFolders.env(null, FAST), { args: ["--sandbox"] });
     onTestFinished(async () => void (await server.end()));
     const text = "# One\n\nIt is late in the harbour.\n\n# Two\n\nGood night to all of you.\n";
     const { structuredContent } = await server.call("narrate", { text, max_credits: 1000, wait_seconds: 25 });

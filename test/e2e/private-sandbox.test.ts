@@ -1,15 +1,9 @@
 /** `--sandbox` with the built bin, started like a client does: its notes, and the settings that it uses. */
 import { afterEach, expect, it } from "vitest";
-import {
-  BIN,
-  createWorkplace,
-  errorOf,
-  NODE,
-  startCommandClient,
-  type ToolClient,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf } from "../support/tool-result.ts";
 
 const FOR_ANOTHER = {
   AUDIO_STORE_URL: "postgres://127.0.0.1:1",
@@ -18,7 +12,7 @@ const FOR_ANOTHER = {
 };
 
 let open: Array<{ close(): Promise<void> }> = [];
-let places: Workplace[] = [];
+let places: TestFolders[] = [];
 afterEach(async () => {
   await Promise.all(open.map((client) => client.close()));
   await Promise.all(places.map((place) => place.remove()));
@@ -27,7 +21,7 @@ afterEach(async () => {
 });
 
 async function start(env: Record<string, string> = {}, args = ["--sandbox"]): Promise<ToolClient> {
-  const place = await createWorkplace();
+  const place = await createTestFolders();
   places.push(place);
   const client = await startCommandClient({ command: NODE, args: [BIN, ...args], env: place.env(null, env) });
   open.push(client);
@@ -45,13 +39,13 @@ it("the instructions say that no real credits are spent, and that the ledger is 
 it("only the first result says so, in both forms", async () => {
   const client = await start(FOR_ANOTHER);
   // The note is not added to list_voices, which is the same for every service.
-  expect(textOf(await client.call("list_voices", { language: "pt" }))).not.toContain("--sandbox");
+  expect(resultTextOf(await client.call("list_voices", { language: "pt" }))).not.toContain("--sandbox");
   const first = await client.call("generate_audio", { prompt: "Hello there." });
   expect(first.isError).not.toBe(true);
   const note = /runs on a sandbox of its own \(--sandbox\): no real credits are spent/;
-  expect(textOf(first)).toMatch(note);
+  expect(resultTextOf(first)).toMatch(note);
   expect(first.structuredContent?.["message"]).toMatch(note);
-  expect(textOf(await client.call("generate_audio", { prompt: "Hello there." }))).not.toMatch(note);
+  expect(resultTextOf(await client.call("generate_audio", { prompt: "Hello there." }))).not.toMatch(note);
 });
 
 it("a budget applies, and an invalid one is refused", async () => {
@@ -60,5 +54,5 @@ it("a budget applies, and an invalid one is refused", async () => {
   const wrong = await start({ AUDIO_CREDIT_BUDGET: "lots" });
   const refused = await wrong.call("generate_audio", { prompt: "Nothing" });
   expect(errorOf(refused).code).toBe("configuration_error");
-  expect(textOf(refused)).toContain("AUDIO_CREDIT_BUDGET");
+  expect(resultTextOf(refused)).toContain("AUDIO_CREDIT_BUDGET");
 });

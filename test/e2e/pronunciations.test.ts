@@ -3,38 +3,32 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { narrationOf, PART_BYTES } from "../narration/narrator.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  createWorkplace,
-  errorOf,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient | undefined;
 beforeEach(async () => {
-  service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
-  workplace = await createWorkplace();
+  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await client?.close();
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 /** Starts a server whose settings contain these rules. */
 async function start(rules: string | null): Promise<ToolClient> {
   await client?.close();
-  const path = join(workplace.root, "pronunciations.json");
+  const path = join(testFolders.root, "pronunciations.json");
   if (rules !== null) await writeFile(path, rules);
   const more: Record<string, string> = rules === null ? {} : { AUDIO_PRONUNCIATIONS: path };
-  client = await startToolClient(workplace.env(service, { ...FAST, ...more }));
+  client = await startToolClient(testFolders.env(service, { ...FAST, ...more }));
   return client;
 }
 
@@ -46,10 +40,10 @@ describe("generate_audio", () => {
     const here = await start('{ "Nguyen": "Win", "sql": { "say": "sequel", "language": "en" } }');
     const made = await here.call("generate_audio", SAID);
     expect(sent()).toEqual(["Mr. Win writes sequel."]);
-    expect(textOf(made)).toContain("Respelled: Nguyen, sql.");
+    expect(resultTextOf(made)).toContain("Respelled: Nguyen, sql.");
     expect(taskOf(made).message).toContain("Respelled: Nguyen, sql.");
     expect(taskOf(made).audio?.path).toContain("Nguyen");
-    expect(textOf(await here.call("list_tasks", { query: "Nguyen" }))).toContain("Mr. Nguyen writes");
+    expect(resultTextOf(await here.call("list_tasks", { query: "Nguyen" }))).toContain("Mr. Nguyen writes");
   });
 
   it("returns the paid audio after the rules change, until another take is requested", async () => {
@@ -57,7 +51,7 @@ describe("generate_audio", () => {
     const changed = await start('{ "Nguyen": "Win" }');
     const second = await changed.call("generate_audio", SAID);
     expect(taskOf(second)).toMatchObject({ task_id: first.task_id, replayed: true });
-    expect(textOf(second)).toMatch(/before its pronunciations changed.*take 2/);
+    expect(resultTextOf(second)).toMatch(/before its pronunciations changed.*take 2/);
     expect(service.tasks.size).toBe(1);
     const anew = await changed.call("generate_audio", { ...SAID, take: 2 });
     expect(sent()).toEqual([SAID.prompt, "Mr. Win writes SQL."]);
@@ -80,7 +74,7 @@ describe("generate_audio", () => {
     const prompt = `${"word ".repeat(400)}SQL`;
     const refused = await (await start(null)).call("generate_audio", { prompt, pronounce });
     expect(errorOf(refused).code).toBe("invalid_request");
-    expect(textOf(refused)).toMatch(words);
+    expect(resultTextOf(refused)).toMatch(words);
     expect(service.exchanges).toEqual([]);
   });
 });
@@ -97,7 +91,9 @@ describe("narrate", () => {
     expect(service.tasks.size).toBe(2);
     const changed = await start('{ "Nguyen": "Win", "Zebra": "Zeb-ra" }');
     const planned = await changed.call("narrate", { ...TEXT, output_format: "pcm" });
-    expect(textOf(planned)).toMatch(/Respelled: Nguyen\..*1 part that is paid for was spoken with other/s);
+    expect(resultTextOf(planned)).toMatch(
+      /Respelled: Nguyen\..*1 part that is paid for was spoken with other/s,
+    );
     expect(narrationOf(planned).parts).toMatchObject({ total: 2, saved: 1 });
     const done = narrationOf(await changed.call("narrate", call));
     expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
@@ -120,7 +116,7 @@ describe("a file of rules", () => {
   ])("that %s is a fault of the settings, and nothing is sent", async (_, rules, words) => {
     const refused = await (await start(rules)).call("generate_audio", SAID);
     expect(errorOf(refused).code).toBe("configuration_error");
-    expect(textOf(refused)).toMatch(words);
+    expect(resultTextOf(refused)).toMatch(words);
     expect(service.exchanges).toEqual([]);
   });
 });

@@ -11,11 +11,12 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { SKILLS_EXTENSION } from "../../src/server/skills-extension.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
 import { countVoices } from "../support/count-voices.ts";
 import { findOldNode } from "../support/old-node.ts";
+import { createTestFolders } from "../support/test-folders.ts";
 import { MAX_TOOL_LIST_BYTES } from "../support/tool-list-ceilings.ts";
 import { withoutPlayer } from "../support/without-player.ts";
-import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
 
 const response = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -85,7 +86,7 @@ describe("the handshake", () => {
   it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
     "answers initialize of %s",
     async (version) => {
-      const place = await createWorkplace();
+      const place = await createTestFolders();
       const client = start(place.env(null));
       const { result } = await client.request(1, "initialize", {
         protocolVersion: version,
@@ -110,7 +111,7 @@ describe("the handshake", () => {
   );
 
   it("shows where the server comes from", async () => {
-    const place = await createWorkplace();
+    const place = await createTestFolders();
     const client = start(place.env(null));
     const { result } = await client.request(1, "initialize", {
       protocolVersion: "2025-11-25",
@@ -130,7 +131,7 @@ describe("the handshake", () => {
     ["of 2025", {}],
     ["of 2026-07-28", { _meta: envelope }],
   ])("serves the skill of the plugins to clients %s", async (_era, meta) => {
-    const place = await createWorkplace();
+    const place = await createTestFolders();
     const client = start(place.env(null));
     const isLegacy = !("_meta" in meta);
     const hello = isLegacy
@@ -158,7 +159,7 @@ describe("the handshake", () => {
   });
 
   it("answers server/discover and lists tools in the era of 2026-07-28", async () => {
-    const place = await createWorkplace();
+    const place = await createTestFolders();
     const client = start(place.env(null));
     const { result } = await client.request(1, "server/discover", { _meta: envelope });
     expect(result?.["supportedVersions"]).toContain(MODERN);
@@ -178,7 +179,7 @@ describe("the handshake", () => {
 
 describe("stdout", () => {
   it("contains only the protocol, for every call and every ending", async () => {
-    const place = await createWorkplace();
+    const place = await createTestFolders();
     const client = start(place.env(null, { AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" }));
     await client.request(1, "initialize", {
       protocolVersion: "2025-11-25",
@@ -203,7 +204,7 @@ describe("dist", () => {
   it("runs after being copied alone into an empty folder", async () => {
     const folder = await mkdtemp(join(tmpdir(), "agm-dist-"));
     await cp(join(BIN, ".."), folder, { recursive: true });
-    const place = await createWorkplace();
+    const place = await createTestFolders();
     const client = start(place.env(null), join(folder, "main.js"));
     const { result } = await client.request(1, "initialize", {
       protocolVersion: "2025-11-25",
@@ -315,7 +316,7 @@ describe("the command line", () => {
     ["doctor", 1],
     ["doctor --json", 1],
   ])("is silent if its output has no reader, and keeps its exit code: %s", async (line, code) => {
-    const place = await createWorkplace();
+    const place = await createTestFolders();
     const child = spawn(NODE, [BIN, ...line.split(" ")], {
       stdio: ["ignore", "pipe", "pipe"],
       env: place.env(null),

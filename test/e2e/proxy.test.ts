@@ -1,8 +1,10 @@
 /** The built bin behind a company proxy with its own certificate authority: the whole main job through a TLS tunnel. */
 import { execFile } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { API_KEY, CountingService } from "../support/counting-service.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
+import { API_KEY, FakeService } from "../support/fake-service.ts";
 import { missing } from "../support/skip-because.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import {
   type Authority,
   type CountingProxy,
@@ -10,17 +12,18 @@ import {
   makeAuthority,
   tlsFront,
 } from "../support/tls-front.ts";
-import { BIN, createWorkplace, NODE, startToolClient, taskOf, type Workplace } from "../support/workplace.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 
-let place: Workplace;
-let service: CountingService;
+let place: TestFolders;
+let service: FakeService;
 let authority: Authority | null = null;
 let front: { port: number; close(): void };
 let proxy: CountingProxy;
 
 beforeAll(async () => {
-  place = await createWorkplace();
-  service = await CountingService.start();
+  place = await createTestFolders();
+  service = await FakeService.start();
   authority = makeAuthority(place.root, ["DNS:audio.test", "DNS:localhost", "IP:127.0.0.1"]);
   if (authority === null) return;
   front = await tlsFront(authority, Number(new URL(service.baseUrl).port));

@@ -8,16 +8,12 @@ import { parse as parseToml } from "smol-toml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TOOLS } from "../../src/tools/catalog.ts";
+import { FAST, NODE } from "../support/bin-under-test.ts";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  createWorkplace,
-  FAST,
-  NODE,
-  startCommandClient,
-  taskOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startCommandClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -35,12 +31,12 @@ const serverUnder = (key: string, config: unknown): Entry =>
     "audio-generation"
   ] ?? { command: "", args: [], env: {} };
 
-let service: CountingService;
-let place: Workplace;
+let service: FakeService;
+let place: TestFolders;
 
 beforeAll(async () => {
-  service = await CountingService.start();
-  place = await createWorkplace();
+  service = await FakeService.start();
+  place = await createTestFolders();
 });
 afterAll(async () => {
   await service.stop();

@@ -3,20 +3,16 @@ import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import {
-  createWorkplace,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 
 /** Limit windows of 1.2 s instead of 60 s, on both sides. */
 const SCALE = 0.02;
 
 let sandbox: RunningSandbox;
 let watcher: Server;
-let workplace: Workplace;
+let testFolders: TestFolders;
 let client: ToolClient;
 const statuses: number[] = [];
 let submissions = 0;
@@ -44,16 +40,16 @@ beforeAll(async () => {
   sandbox = await startSandbox({ processingSeconds: 0.05, timeScale: SCALE });
   watcher = await watch(sandbox.baseUrl);
   const { port } = watcher.address() as AddressInfo; // listens on TCP, so it is not a string
-  workplace = await createWorkplace();
+  testFolders = await createTestFolders();
   const service = { baseUrl: `http://127.0.0.1:${port}`, apiKey: sandbox.apiKey };
-  client = await startToolClient(workplace.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));
+  client = await startToolClient(testFolders.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));
 });
 afterAll(async () => {
   await client.close();
   watcher.closeAllConnections();
   watcher.close();
   await sandbox.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 it("eight narrations in a row finish without any 429", async () => {

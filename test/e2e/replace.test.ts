@@ -3,23 +3,18 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import {
-  errorOf,
-  type ToolClient,
-  type ToolOutcome,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import type { FakeService } from "../support/fake-service.ts";
+import type { TestFolders } from "../support/test-folders.ts";
+import type { ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 
 setUpEach((setup) => {
-  ({ service, workplace, client } = setup);
+  ({ service, testFolders, client } = setup);
   return () => client;
 });
 
@@ -31,7 +26,7 @@ const AGAIN = { ...SECOND, replace: true };
 
 const generate = (args: Record<string, unknown>): Promise<ToolOutcome> => client.call("generate_audio", args);
 const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");
-const inFolder = (name: string): Promise<Buffer> => readFile(join(workplace.outputDir, name));
+const inFolder = (name: string): Promise<Buffer> => readFile(join(testFolders.outputDir, name));
 const audioOf = (outcome: ToolOutcome): Buffer | undefined =>
   service.tasks.get(taskOf(outcome).task_id)?.audio;
 
@@ -39,7 +34,7 @@ it("the new audio gets the name, and the old one is removed and restored free of
   const first = await generate(FIRST);
   const second = await generate(AGAIN);
   expect(nameOf(second)).toBe("bridge.mp3");
-  expect(await workplace.outputNames()).toEqual(["bridge.mp3"]);
+  expect(await testFolders.outputNames()).toEqual(["bridge.mp3"]);
   expect(await inFolder("bridge.mp3")).toEqual(audioOf(second));
 
   const back = await generate(FIRST);
@@ -53,14 +48,14 @@ it("a repeat replaces nothing: the same task, the same file", async () => {
   const once = taskOf(await generate(AGAIN));
   const twice = taskOf(await generate(AGAIN));
   expect([twice.replayed, twice.audio?.path]).toEqual([true, once.audio?.path]);
-  expect(await workplace.outputNames()).toEqual(["bridge.mp3"]);
+  expect(await testFolders.outputNames()).toEqual(["bridge.mp3"]);
 });
 
 it("without it nothing is replaced, and the answer mentions it", async () => {
   await generate(FIRST);
   const second = await generate(SECOND);
   expect(nameOf(second)).toBe("bridge-2.mp3");
-  expect(textOf(second)).toMatch(
+  expect(resultTextOf(second)).toMatch(
     /If the user wants that file replaced: the same generate_audio call with replace true/,
   );
   expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
@@ -73,10 +68,10 @@ it.each([
 ])("%s is foreign: it stays, and the new audio has a number", async (_what, name, content) => {
   if (content === "edited") await generate(FIRST);
   else await generate({ prompt: "Makes the folder" });
-  await writeFile(join(workplace.outputDir, name), content);
+  await writeFile(join(testFolders.outputDir, name), content);
   const again = await generate(AGAIN);
   expect(nameOf(again)).toBe("bridge-2.mp3");
-  expect(textOf(again)).toContain(
+  expect(resultTextOf(again)).toContain(
     "replace takes the place of a task's file alone, and of none that was edited.",
   );
   expect(await inFolder(name)).toEqual(Buffer.from(content));
@@ -88,7 +83,7 @@ it("the lists show the present owner of the file, regardless of the order of the
   await generate(AGAIN);
   const rows = async (): Promise<Array<Record<string, unknown>>> =>
     listed.parse((await client.call("list_tasks", {})).structuredContent).tasks;
-  const path = join(workplace.outputDir, "bridge.mp3");
+  const path = join(testFolders.outputDir, "bridge.mp3");
   expect(await rows()).toMatchObject([
     { task_id: first.task_id, missing_path: path },
     { task_id: second.task_id, audio_path: path },
@@ -96,7 +91,7 @@ it("the lists show the present owner of the file, regardless of the order of the
   await generate({ ...FIRST, replace: true });
   expect(await rows()).toMatchObject([
     { task_id: first.task_id, audio_path: path },
-    { task_id: second.task_id, audio_path: join(workplace.outputDir, "tunnel.mp3") },
+    { task_id: second.task_id, audio_path: join(testFolders.outputDir, "tunnel.mp3") },
   ]);
 });
 
@@ -106,14 +101,14 @@ it("another take replaces the first one on request", async () => {
   const third = await generate({ ...FIRST, take: 3, replace: true });
   expect(nameOf(third)).toBe("bridge.mp3");
   expect(await inFolder("bridge.mp3")).toEqual(audioOf(third));
-  expect(await workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
+  expect(await testFolders.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
 });
 
 it("audio that is already saved replaces another file without a request to the service", async () => {
   await generate(FIRST);
   const second = await generate({ ...SECOND, file_name: "tunnel" });
   expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
-  expect(await workplace.outputNames()).toEqual(["bridge.mp3", "tunnel.mp3"]);
+  expect(await testFolders.outputNames()).toEqual(["bridge.mp3", "tunnel.mp3"]);
   expect(await inFolder("bridge.mp3")).toEqual(audioOf(second));
   expect(service.count("create")).toBe(2);
 });
@@ -128,7 +123,7 @@ it("a failed task replaces nothing, and neither does a later call without replac
     return false;
   };
   expect(errorOf(await generate(AGAIN)).code).toBe("task_failed");
-  expect(await workplace.outputNames()).toEqual(["bridge.mp3"]);
+  expect(await testFolders.outputNames()).toEqual(["bridge.mp3"]);
   expect(await inFolder("bridge.mp3")).toEqual(audioOf(first));
 
   isFailing = false;
@@ -139,29 +134,31 @@ it("a failed task replaces nothing, and neither does a later call without replac
 it("a file edited while the task runs stays, and the answer says so", async () => {
   await generate(FIRST);
   service.intercept = async (exchange) => {
-    if (exchange.kind === "content") await writeFile(join(workplace.outputDir, "bridge.mp3"), "edited");
+    if (exchange.kind === "content") await writeFile(join(testFolders.outputDir, "bridge.mp3"), "edited");
     return false;
   };
   const second = await generate(AGAIN);
   expect(nameOf(second)).toBe("bridge-2.mp3");
-  expect(textOf(second)).toContain("The name bridge.mp3 is taken by a file that the ledger does not know");
+  expect(resultTextOf(second)).toContain(
+    "The name bridge.mp3 is taken by a file that the ledger does not know",
+  );
   expect(await inFolder("bridge.mp3")).toEqual(Buffer.from("edited"));
 });
 
 it("a user's file with the backup name of the old one stays", async () => {
   const first = await generate(FIRST);
-  const own = join(workplace.outputDir, "bridge (previous).mp3");
+  const own = join(testFolders.outputDir, "bridge (previous).mp3");
   await writeFile(own, audioOf(first) ?? "");
   expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
-  expect(await workplace.outputNames()).toEqual(["bridge (previous).mp3", "bridge.mp3"]);
+  expect(await testFolders.outputNames()).toEqual(["bridge (previous).mp3", "bridge.mp3"]);
   expect(await readFile(own)).toEqual(audioOf(first));
 });
 
 it("is refused without a file_name, and has no effect if there is no file to replace", async () => {
   const refused = await generate({ prompt: "No name", replace: true });
   expect(errorOf(refused).code).toBe("invalid_request");
-  expect(textOf(refused)).toMatch(/replace needs the file_name/);
+  expect(resultTextOf(refused)).toMatch(/replace needs the file_name/);
   expect(nameOf(await generate({ ...FIRST, replace: true }))).toBe("bridge.mp3");
-  await rm(join(workplace.outputDir, "bridge.mp3"));
+  await rm(join(testFolders.outputDir, "bridge.mp3"));
   expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
 });

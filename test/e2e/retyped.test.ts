@@ -1,10 +1,11 @@
 /** A text that a model retypes after a time-out returns the running task, so that nothing is paid twice. */
 import { beforeEach, expect, it } from "vitest";
-import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { type ToolClient, type ToolOutcome, taskOf, textOf } from "../support/workplace.ts";
+import type { FakeService } from "../support/fake-service.ts";
+import type { ToolClient } from "../support/tool-client.ts";
+import { resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
+let service: FakeService;
 let client: ToolClient;
 setUpEach((setup) => {
   ({ service, client } = setup);
@@ -21,7 +22,8 @@ const RETYPED = "“It’s late,” she said.\nThe Harbour was  empty. ";
 async function ask(args: Record<string, unknown>): Promise<ToolOutcome> {
   for (let tries = 0; ; tries += 1) {
     const outcome = await client.call("generate_audio", { wait_seconds: 1, ...args });
-    if (outcome.isError !== true || tries === 30 || !textOf(outcome).startsWith("timeout")) return outcome;
+    if (outcome.isError !== true || tries === 30 || !resultTextOf(outcome).startsWith("timeout"))
+      return outcome;
   }
 }
 
@@ -29,7 +31,7 @@ it("a retyped text returns the running task, and says how to make another", asyn
   const first = taskOf(await ask({ prompt: TEXT }));
   const again = await ask({ prompt: RETYPED });
   expect(taskOf(again)).toMatchObject({ task_id: first.task_id, replayed: true });
-  for (const form of [taskOf(again).message, textOf(again)]) {
+  for (const form of [taskOf(again).message, resultTextOf(again)]) {
     expect(form).toContain("differs only in quotation marks, blanks or case");
     expect(form).toContain("the same call with take 2");
   }

@@ -3,8 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { NODE } from "../support/bin-under-test.ts";
 import { type LoopbackRegistry, startRegistry } from "../support/loopback-registry.ts";
-import { createWorkplace, NODE, startCommandClient } from "../support/workplace.ts";
+import { createTestFolders } from "../support/test-folders.ts";
+import { startCommandClient } from "../support/tool-client.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -34,10 +36,10 @@ afterAll(async () => {
 });
 
 it("npx -y audio-generation-mcp-sandbox makes a file, without an account", async () => {
-  const place = await createWorkplace();
+  const place = await createTestFolders();
   const { AUDIO_BASE_URL: _, AUDIO_API_KEY: __, ...settings } = place.env(null);
   const command = npx("audio-generation-mcp-sandbox", settings);
-  const client = await startCommandClient(command, "v1");
+  const client = await startCommandClient(command, "legacy");
   const answer = await client.call("generate_audio", { prompt: "Heard without an account." });
   expect(JSON.stringify(answer)).toMatch(/Saved .*\.mp3/);
   await client.close();
@@ -45,9 +47,9 @@ it("npx -y audio-generation-mcp-sandbox makes a file, without an account", async
 }, 400_000);
 
 it("npx -y audio-generation-mcp --sandbox names the package that brings the missing parts", async () => {
-  const place = await createWorkplace();
+  const place = await createTestFolders();
   const command = npx("audio-generation-mcp --sandbox", place.env(null));
-  const client = await startCommandClient(command, "v1");
+  const client = await startCommandClient(command, "legacy");
   const answer = await client.call("generate_audio", { prompt: "Heard by nobody." });
   expect(JSON.stringify(answer)).toMatch(
     /Settings, Developer, Edit Config.*npx -y audio-generation-mcp-sandbox/,

@@ -1,25 +1,19 @@
 /** The result of each refusal of the service: code, remedy, and number of requests (contract 7). */
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import {
-  createWorkplace,
-  errorOf,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import type { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 
 setUpEach((setup) => {
-  ({ service, workplace, client } = setup);
+  ({ service, testFolders, client } = setup);
   return () => client;
 });
 
@@ -58,8 +52,8 @@ describe("a submission that the service refuses permanently", () => {
         task_id: null,
       });
       expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
-      expect(textOf(outcome)).toMatch(new RegExp(`^${refusal.code}: `));
-      expect(textOf(outcome)).toMatch(refusal.remedy);
+      expect(resultTextOf(outcome)).toMatch(new RegExp(`^${refusal.code}: `));
+      expect(resultTextOf(outcome)).toMatch(refusal.remedy);
       expect(service.count("create")).toBe(1);
       service.intercept = undefined;
       const later = taskOf(await client.call("generate_audio", { prompt: "Refused" }));
@@ -103,7 +97,7 @@ describe("a submission that the service delays", () => {
     );
     const waited = taskOf(await client.call("get_task", { task_id: outcome.task_id, wait_seconds: 60 }));
     expect(waited).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
-    await expect.poll(() => workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
+    await expect.poll(() => testFolders.outputNames(), { timeout: 60_000 }).toHaveLength(1);
   });
 
   it.each(["api_unavailable", "temporarily_unavailable"])(
@@ -165,7 +159,7 @@ describe("a query or download that the service refuses", () => {
     expect(facts).toMatchObject({ code: "not_found", task_id: handle.task_id });
     const again = await client.call("generate_audio", { prompt: "Forgotten" });
     expect(errorOf(again)).toMatchObject({ code: "not_found", task_id: handle.task_id });
-    expect(textOf(again)).toMatch(/next take/);
+    expect(resultTextOf(again)).toMatch(/next take/);
     expect(service.count("create")).toBe(1);
     service.processingMs = 0;
     const taken = taskOf(await client.call("generate_audio", { prompt: "Forgotten", take: 2 }));
@@ -239,7 +233,7 @@ describe("a task that fails", () => {
     const task = taskOf(outcome);
     expect(task.status).toBe("succeeded");
     expect(task.task_id).not.toBe(handle.task_id);
-    expect(textOf(outcome)).toContain(`Task ${handle.task_id} failed and was refunded`);
+    expect(resultTextOf(outcome)).toContain(`Task ${handle.task_id} failed and was refunded`);
     const saved = taskOf(await client.call("download_audio", { task_id: handle.task_id }));
     expect(saved.audio?.path).toBe(task.audio?.path);
   });
@@ -254,7 +248,7 @@ describe("a task that fails", () => {
     const outcome = await client.call("generate_audio", call);
     const facts = errorOf(outcome);
     expect(facts).toMatchObject({ code: "task_failed" });
-    expect(textOf(outcome)).toContain('The service says: "the voice was lost"');
+    expect(resultTextOf(outcome)).toContain('The service says: "the voice was lost"');
     const shown = taskOf(await client.call("get_task", { task_id: facts.task_id }));
     expect(shown).toMatchObject({ status: "failed", billing: { charged_credits: 0, refunded_credits: 150 } });
     expect(errorOf(await client.call("download_audio", { task_id: facts.task_id })).code).toBe("task_failed");
@@ -272,7 +266,7 @@ describe("a task that fails", () => {
     };
     await client.call("generate_audio", { prompt: "Lost" });
     await client.close();
-    const elsewhere = await createWorkplace();
+    const elsewhere = await createTestFolders();
     client = await startToolClient(elsewhere.env(service, FAST));
     const task = taskOf(await client.call("generate_audio", { prompt: "Lost" }));
     expect(task.status).toBe("succeeded");

@@ -9,13 +9,9 @@ import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts"
 import { narrationOf } from "../narration/narrator.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import { noiseSeconds, noiseSpeech } from "../support/noise-speech.ts";
-import {
-  createWorkplace,
-  startToolClient,
-  type ToolClient,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { resultTextOf } from "../support/tool-result.ts";
 
 /** Limit windows of 0.6 s instead of 60 s, on both sides. */
 const SCALE = 0.01;
@@ -36,24 +32,24 @@ const sheetOf = (lines: typeof LINES): string =>
 
 describeWithFfprobe("forty lines of a game", () => {
   let sandbox: RunningSandbox;
-  let workplace: Workplace;
+  let testFolders: TestFolders;
   let client: ToolClient;
   let sheet: string;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: noiseSpeech, processingSeconds: 0, timeScale: SCALE });
-    workplace = await createWorkplace();
-    const texts = join(workplace.root, "texts");
+    testFolders = await createTestFolders();
+    const texts = join(testFolders.root, "texts");
     mkdirSync(texts);
     sheet = join(texts, "lines.csv");
     writeFileSync(sheet, sheetOf(LINES));
     client = await startToolClient(
-      workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
+      testFolders.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }),
     );
   });
   afterAll(async () => {
     await client.close();
     await sandbox.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   const narrate = async (args: Record<string, unknown>) => await client.call("narrate", args);
@@ -65,7 +61,7 @@ describeWithFfprobe("forty lines of a game", () => {
       parts: { total: 40 },
       credits: { estimate: 400 },
     });
-    const plan = textOf(outcome);
+    const plan = resultTextOf(outcome);
     expect(plan).toMatch(/A plan of 40 parts: about 2 min of audio for about 400 credits/);
     expect(plan).toContain("40 files, one for each row, without captions, named by the column file.");
     expect(plan).toContain("Columns are separated by semicolons.");
@@ -90,10 +86,10 @@ describeWithFfprobe("forty lines of a game", () => {
       }
       const [first] = done.files;
       const folder = dirname(first?.path ?? "");
-      expect(textOf(outcome)).toContain(
+      expect(resultTextOf(outcome)).toContain(
         `Saved 40 files in ${folder}: line_01.wav, line_02.wav, line_03.wav and 37 more (`,
       );
-      expect(Buffer.byteLength(textOf(outcome).replaceAll(folder, ""))).toBeLessThanOrEqual(650);
+      expect(Buffer.byteLength(resultTextOf(outcome).replaceAll(folder, ""))).toBeLessThanOrEqual(650);
       expect(
         Buffer.byteLength(JSON.stringify({ ...done, files: [] }).replaceAll(folder, "")),
       ).toBeLessThanOrEqual(650);
@@ -107,21 +103,21 @@ describeWithFfprobe("forty lines of a game", () => {
 
   it("are ten paths and a number in the list of tasks", async () => {
     const outcome = await client.call("list_tasks", {});
-    expect(textOf(outcome)).toMatch(/line_10\.wav and 30 more/);
-    expect(textOf(outcome)).not.toContain("line_11.wav");
+    expect(resultTextOf(outcome)).toMatch(/line_10\.wav and 30 more/);
+    expect(resultTextOf(outcome)).not.toContain("line_11.wav");
     expect(outcome.structuredContent).toMatchObject({ tasks: [{ more_files: 30 }] });
   });
 
   it("cost one row if one row is changed, and keep the files of the others", async () => {
-    const before = await workplace.outputNames();
+    const before = await testFolders.outputNames();
     writeFileSync(
       sheet,
       sheetOf(LINES.with(7, { text: "An other line.", file: "line_08b", voice: "opal_en_zh", speed: 1 })),
     );
     const args = { file: "lines.csv", output_format: "wav" };
-    expect(textOf(await narrate(args))).toContain("39 parts of them are paid for already");
+    expect(resultTextOf(await narrate(args))).toContain("39 parts of them are paid for already");
     const done = narrationOf(await narrate({ ...args, max_credits: 6000 }));
     expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
-    expect(await workplace.outputNames()).toEqual([...before, "line_08b.wav"].sort());
+    expect(await testFolders.outputNames()).toEqual([...before, "line_08b.wav"].sort());
   });
 });

@@ -1,28 +1,31 @@
 /** The spending in `list_tasks`. */
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, FAST, startToolClient, textOf, type Workplace } from "../support/workplace.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { resultTextOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
+  service = await FakeService.start();
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 it.each([
   [{}, "Spent: 20 credits today, 20 in 7 days, 20 in 30 days.", undefined],
   [{ AUDIO_CREDIT_BUDGET: "1500" }, "20 in 30 days; the budget of 1,500 in any 24 hours leaves 1,480.", 1480],
 ])("spending is stated with sums and, if there is one, the budget: %j", async (settings, words, left) => {
-  const client = await startToolClient(workplace.env(service, { ...FAST, ...settings }));
+  const client = await startToolClient(testFolders.env(service, { ...FAST, ...settings }));
   await client.call("generate_audio", { prompt: "One." });
   await client.call("generate_audio", { prompt: "Two." });
   const listed = await client.call("list_tasks", {});
-  expect(textOf(listed)).toContain(words);
+  expect(resultTextOf(listed)).toContain(words);
   expect(listed.structuredContent).toMatchObject({ message: expect.stringContaining(words) });
   expect(listed.structuredContent?.["spent"]).toEqual({
     today: 20,

@@ -14,18 +14,11 @@ import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import type { SpeechEngine } from "../../src/sandbox/speech/speech.ts";
 import { heard } from "../audio/sound.ts";
 import { type NarrationOutput, narrationOf } from "../narration/narrator.ts";
+import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
-import {
-  BIN,
-  createWorkplace,
-  FAST,
-  NODE,
-  NODE_FLAGS,
-  startToolClient,
-  type ToolClient,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { resultTextOf } from "../support/tool-result.ts";
 
 const run = promisify(execFile);
 const planned = z.looseObject({ message: z.string() });
@@ -102,22 +95,22 @@ function onsetsIn(samples: Int16Array, rateHz: number): number[] {
 
 describeWithFfprobe("subtitles", () => {
   let sandbox: RunningSandbox;
-  let workplace: Workplace;
+  let testFolders: TestFolders;
   let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001, speech: noises });
-    workplace = await createWorkplace();
-    const texts = join(workplace.root, "texts");
+    testFolders = await createTestFolders();
+    const texts = join(testFolders.root, "texts");
     mkdirSync(texts);
     writeFileSync(join(texts, "film.srt"), FILM);
     client = await startToolClient(
-      workplace.env(sandbox, { ...FAST, AUDIO_INPUT_DIR: texts, AUDIO_CAPTIONS: "both" }),
+      testFolders.env(sandbox, { ...FAST, AUDIO_INPUT_DIR: texts, AUDIO_CAPTIONS: "both" }),
     );
   });
   afterAll(async () => {
     await client.close();
     await sandbox.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   async function made(args: Record<string, unknown>): Promise<NarrationOutput> {
@@ -135,7 +128,7 @@ describeWithFfprobe("subtitles", () => {
 
   it("are planned free of charge: cues, parts, the timeline, and which cues will be late", async () => {
     const outcome = await client.call("narrate", { file: "film.srt" });
-    const words = textOf(outcome);
+    const words = resultTextOf(outcome);
     expect(narrationOf(outcome).parts.total).toBe(6);
     expect(words).toContain("8 cues in 6 parts, each at the time of its first cue, on a timeline of 0:00:15");
     expect(words).toMatch(
@@ -176,8 +169,8 @@ describeWithFfprobe("subtitles", () => {
     const retakes = [{ quote: "cue 6", speed }];
     const { narration_id } = before;
     const plan = await client.call("narrate", { narration_id, retakes });
-    expect(textOf(plan)).toContain("1 part to be made");
-    expect(textOf(plan)).not.toContain("estimated to run into the next cue");
+    expect(resultTextOf(plan)).toContain("1 part to be made");
+    expect(resultTextOf(plan)).not.toContain("estimated to run into the next cue");
     const after = await made({ narration_id, retakes });
     expect(after.problems).toEqual([]);
     expect(after.credits.charged - before.credits.charged).toBe(10);
@@ -187,7 +180,7 @@ describeWithFfprobe("subtitles", () => {
     const edits = [{ quote: "Nobody", replacement: "No one" }];
     const edited = await client.call("narrate", { narration_id, edits });
     expect(narrationOf(edited).parts).toMatchObject({ total: 6, already_paid: 5 });
-    expect(textOf(edited)).not.toContain("cue 6");
+    expect(resultTextOf(edited)).not.toContain("cue 6");
   });
 
   it("have captions of both kinds beside the audio, with the times of the sound", async () => {
@@ -205,8 +198,8 @@ describeWithFfprobe("subtitles", () => {
   it("have captions as the current setting says, rewritten free of charge", async () => {
     const call = { file: "film.srt", output_format: "wav", file_name: "film" };
     const before = await made(call);
-    const more = { ...FAST, AUDIO_INPUT_DIR: join(workplace.root, "texts"), AUDIO_CAPTIONS: "srt" };
-    const other = await startToolClient(workplace.env(sandbox, more));
+    const more = { ...FAST, AUDIO_INPUT_DIR: join(testFolders.root, "texts"), AUDIO_CAPTIONS: "srt" };
+    const other = await startToolClient(testFolders.env(sandbox, more));
     const outcome = await other.call("narrate", { ...call, max_credits: 2000, wait_seconds: 50 });
     await other.close();
     const { credits, files } = narrationOf(outcome);
@@ -216,8 +209,8 @@ describeWithFfprobe("subtitles", () => {
   });
 
   it("are made by the command, too, with a speed after the take", async () => {
-    const film = join(workplace.root, "texts", "film.srt");
-    const env = workplace.env(sandbox, FAST);
+    const film = join(testFolders.root, "texts", "film.srt");
+    const env = testFolders.env(sandbox, FAST);
     const args = ["narrate", film, "--output-format", "pcm", "--retake", "1@1.8=cue 6", "--json"];
     const { stdout } = await run(NODE, [...NODE_FLAGS, BIN, ...args], { env });
     const plan = planned.parse(JSON.parse(stdout));
@@ -229,9 +222,9 @@ describeWithFfprobe("subtitles", () => {
   it("are recognised when pasted, and refused in a prompt before anything is sent", async () => {
     const text = FILM.replace("\ufeff", "");
     const plan = await client.call("narrate", { text, speed: 1.1 });
-    expect(textOf(plan)).toContain("8 cues in 6 parts");
+    expect(resultTextOf(plan)).toContain("8 cues in 6 parts");
     const outcome = await client.call("generate_audio", { prompt: text });
     expect(outcome.isError).toBe(true);
-    expect(textOf(outcome)).toMatch(/prompt holds subtitles.*narrate/);
+    expect(resultTextOf(outcome)).toMatch(/prompt holds subtitles.*narrate/);
   });
 });

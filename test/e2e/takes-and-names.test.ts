@@ -2,16 +2,18 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
-import type { CountingService } from "../support/counting-service.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
-import { type ToolClient, type ToolOutcome, taskOf, textOf, type Workplace } from "../support/workplace.ts";
+import type { FakeService } from "../support/fake-service.ts";
+import type { TestFolders } from "../support/test-folders.ts";
+import type { ToolClient } from "../support/tool-client.ts";
+import { resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 
 setUpEach((setup) => {
-  ({ service, workplace, client } = setup);
+  ({ service, testFolders, client } = setup);
   return () => client;
 });
 
@@ -24,11 +26,11 @@ it("another take under the same name gets a number, reports it, and keeps it on 
     const second = await client.call("generate_audio", { ...call, take: 2 });
     expect(nameOf(second)).toBe("bridge-2.mp3");
     expect(taskOf(second).replayed).toBe(replayed);
-    for (const form of [textOf(second), taskOf(second).message]) {
+    for (const form of [resultTextOf(second), taskOf(second).message]) {
       expect(form).toMatch(/bridge\.mp3 is taken by the audio of task .*, take 1, .*so a number was added/);
     }
   }
-  expect(await workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
+  expect(await testFolders.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
 });
 
 it("the name of another request's file gets a number, and the answer names the owner", async () => {
@@ -47,7 +49,7 @@ it("the name of another request's file gets a number, and the answer names the o
   ];
   for (const outcome of reported) {
     expect(nameOf(outcome)).toBe("bridge-2.mp3");
-    for (const form of [textOf(outcome), taskOf(outcome).message]) {
+    for (const form of [resultTextOf(outcome), taskOf(outcome).message]) {
       expect(form).toContain(`task ${first.task_id}, take 1, of the text "The first text"`);
     }
   }
@@ -56,11 +58,11 @@ it("the name of another request's file gets a number, and the answer names the o
 
 it("a file that this server did not write stays, and the answer says so", async () => {
   await client.call("generate_audio", { prompt: "Makes the folder" });
-  await writeFile(join(workplace.outputDir, "mine.mp3"), "somebody's own");
+  await writeFile(join(testFolders.outputDir, "mine.mp3"), "somebody's own");
   const saved = await client.call("generate_audio", { prompt: "In the way", file_name: "mine" });
   expect(nameOf(saved)).toBe("mine-2.mp3");
-  expect(textOf(saved)).toMatch(/mine\.mp3 is taken by a file that the ledger does not know/);
-  expect(await readFile(join(workplace.outputDir, "mine.mp3"), "utf8")).toBe("somebody's own");
+  expect(resultTextOf(saved)).toMatch(/mine\.mp3 is taken by a file that the ledger does not know/);
+  expect(await readFile(join(testFolders.outputDir, "mine.mp3"), "utf8")).toBe("somebody's own");
 });
 
 it("only a take with the same bytes as an earlier one says so, in both forms of every tool", async () => {
@@ -78,11 +80,11 @@ it("only a take with the same bytes as an earlier one says so, in both forms of 
   ];
   for (const outcome of identical) {
     expect(taskOf(outcome).message).toContain("identical to take 1, byte for byte");
-    expect(textOf(outcome)).toContain("identical to take 1, byte for byte");
+    expect(resultTextOf(outcome)).toContain("identical to take 1, byte for byte");
   }
   const other = await client.call("generate_audio", { ...call, take: 2, speed: 0.9 });
   for (const outcome of [first, other, await client.call("generate_audio", call)]) {
-    expect(textOf(outcome)).not.toContain("identical");
+    expect(resultTextOf(outcome)).not.toContain("identical");
   }
 });
 

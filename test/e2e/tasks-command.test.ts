@@ -4,27 +4,22 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  BIN,
-  COMPILED,
-  createWorkplace,
-  NODE,
-  startToolClient,
-  taskOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { BIN, COMPILED, NODE } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 
 beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
+  service = await FakeService.start();
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 /** Control characters, bidirectional text and hidden text, as a prompt may contain them. */
@@ -32,7 +27,7 @@ const PROMPT = "Red \u001b[31m \u009b31m \u202egnp.exe\u202c \u2066x\u2069 \u200
 const ACTIVE = /[^\P{C}\n\u200d]|[\u2028\u2029]/u;
 
 function tasks(...args: string[]): string {
-  const env = workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" });
+  const env = testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" });
   const result = spawnSync(NODE, [BIN, "tasks", ...args], { env, encoding: "utf8" });
   expect(result).toMatchObject({ status: 0, stderr: "" });
   return result.stdout;
@@ -40,7 +35,9 @@ function tasks(...args: string[]): string {
 
 describe("a request with characters that a terminal interprets", () => {
   beforeEach(async () => {
-    const client = await startToolClient(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
+    const client = await startToolClient(
+      testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }),
+    );
     expect(taskOf(await client.call("generate_audio", { prompt: PROMPT })).status).toBe("succeeded");
     await client.close();
   });
@@ -64,10 +61,12 @@ describe("a request with characters that a terminal interprets", () => {
 describe("a ledger without a request for this address", () => {
   it("is reported as empty only if it is empty", async () => {
     expect(tasks()).toBe("No requests recorded yet.\n");
-    const client = await startToolClient(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
+    const client = await startToolClient(
+      testFolders.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }),
+    );
     await client.call("generate_audio", { prompt: "For another address" });
     await client.close();
-    const env = workplace.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });
+    const env = testFolders.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });
     const result = spawnSync(NODE, [BIN, "tasks"], { env, encoding: "utf8" });
     expect(result).toMatchObject({ status: 0, stderr: "" });
     expect(result.stdout).toBe(
@@ -80,7 +79,7 @@ describe.each([["tasks"], ["narrate", "-", "--max-credits", "100"]])(
   "a ledger that is out of order (%s)",
   (...args) => {
     const failing = (env: Record<string, string>): string => {
-      const all = workplace.env(service, env);
+      const all = testFolders.env(service, env);
       const result = spawnSync(NODE, [BIN, ...args], { env: all, encoding: "utf8", input: "A text." });
       expect(result).toMatchObject({ status: 1, stdout: "" });
       expect(result.stderr.trim().split("\n")).toHaveLength(1);
@@ -88,13 +87,13 @@ describe.each([["tasks"], ["narrate", "-", "--max-credits", "100"]])(
     };
 
     it("is reported with its fix: damaged", () => {
-      mkdirSync(workplace.stateDir, { recursive: true });
-      writeFileSync(join(workplace.stateDir, "ledger.sqlite"), "");
+      mkdirSync(testFolders.stateDir, { recursive: true });
+      writeFileSync(join(testFolders.stateDir, "ledger.sqlite"), "");
       expect(failing({})).toMatch(/is damaged and was left as it is\. Restore it from a backup, or move it/);
     });
 
     it("is reported with its fix: a file in place of its folder", () => {
-      const file = join(workplace.root, "plain-file");
+      const file = join(testFolders.root, "plain-file");
       writeFileSync(file, "");
       expect(failing({ AUDIO_STATE_DIR: file })).toMatch(
         /plain-file cannot be used: it is a file, not a folder\. Set AUDIO_STATE_DIR/,

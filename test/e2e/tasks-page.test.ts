@@ -5,32 +5,27 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type PageEntry, renderAudioPage } from "../../src/commands/tasks-page.ts";
-import { Narrator, paragraph, textOf } from "../narration/narrator.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  BIN,
-  createWorkplace,
-  NODE,
-  startToolClient,
-  type TaskOutput,
-  taskOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { buildText, Narrator, paragraph } from "../narration/narrator.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { type TaskOutput, taskOf } from "../support/tool-result.ts";
 
 const FAST = { AUDIO_TIME_SCALE: "0.001" };
 const HOSTILE = `<img src=x onerror="alert(1)"> & 'quoted' </style><script>alert(2)</script>`;
 
 describe("tasks --html", () => {
-  let service: CountingService;
-  let workplace: Workplace;
+  let service: FakeService;
+  let testFolders: TestFolders;
   let made: TaskOutput;
   let file: string;
 
   beforeEach(async () => {
-    service = await CountingService.start();
-    workplace = await createWorkplace();
-    file = join(workplace.root, "tasks.html");
-    const client = await startToolClient(workplace.env(service, FAST));
+    service = await FakeService.start();
+    testFolders = await createTestFolders();
+    file = join(testFolders.root, "tasks.html");
+    const client = await startToolClient(testFolders.env(service, FAST));
     made = taskOf(
       await client.call("generate_audio", { prompt: HOSTILE, voice: "felix_zh", file_name: "it's #1" }),
     );
@@ -39,19 +34,19 @@ describe("tasks --html", () => {
   });
   afterEach(async () => {
     await service.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   function tasks(...args: string[]) {
     const { status, stdout, stderr } = spawnSync(NODE, [BIN, "tasks", ...args], {
-      env: workplace.env(service, FAST),
+      env: testFolders.env(service, FAST),
       encoding: "utf8",
     });
     return { status, stdout, stderr };
   }
 
   it("isolates bidirectional characters of a prompt", async () => {
-    const client = await startToolClient(workplace.env(service, FAST));
+    const client = await startToolClient(testFolders.env(service, FAST));
     await client.call("generate_audio", { prompt: "\u202eturned\u202c and \u2067more" });
     await client.close();
     expect(tasks("--html", file).status).toBe(0);
@@ -77,7 +72,7 @@ describe("tasks --html", () => {
     expect(readFileSync(file, "utf8")).not.toContain("older");
 
     const [foreign, link, folder] = ["mine.html", "link.html", "folder.html"].map((name) =>
-      join(workplace.root, name),
+      join(testFolders.root, name),
     );
     writeFileSync(foreign ?? "", "<!doctype html><p>mine");
     symlinkSync(file, link ?? "");
@@ -95,7 +90,7 @@ describe("tasks --html", () => {
   });
 
   it("reports where it cannot write, and what the option needs", () => {
-    expect(tasks("--html", join(workplace.root, "nowhere", "tasks.html")).stderr).toContain(
+    expect(tasks("--html", join(testFolders.root, "nowhere", "tasks.html")).stderr).toContain(
       "cannot be written (ENOENT)",
     );
     expect(tasks("--html", file, "--json")).toMatchObject({ status: 2 });
@@ -112,13 +107,13 @@ describe("a task that a narration and a request share", () => {
   afterEach(() => narrator.stop());
 
   it("counts once in the totals, and is shown with both", async () => {
-    const done = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
+    const done = await narrator.narrate({ text: buildText("One", "Two"), max_credits: 1000 });
     expect(done.credits.charged).toBe(20);
     taskOf(await narrator.client.call("generate_audio", { prompt: paragraph("One"), output_format: "pcm" }));
     expect(narrator.service.count("create")).toBe(2);
-    const file = join(narrator.workplace.root, "tasks.html");
+    const file = join(narrator.testFolders.root, "tasks.html");
     const { status } = spawnSync(NODE, [BIN, "tasks", "--html", file], {
-      env: narrator.workplace.env(narrator.service, FAST),
+      env: narrator.testFolders.env(narrator.service, FAST),
       encoding: "utf8",
     });
     expect(status).toBe(0);

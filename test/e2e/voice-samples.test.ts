@@ -4,30 +4,25 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  BIN,
-  createWorkplace,
-  FAST,
-  NODE,
-  startToolClient,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { resultTextOf } from "../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
+  service = await FakeService.start();
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 async function run(...args: string[]): Promise<{ readonly code: number; readonly stdout: string }> {
-  const child = spawn(NODE, [BIN, "voices", ...args], { env: workplace.env(service, FAST) });
+  const child = spawn(NODE, [BIN, "voices", ...args], { env: testFolders.env(service, FAST) });
   let stdout = "";
   child.stdout.on("data", (chunk) => {
     stdout += String(chunk);
@@ -37,7 +32,7 @@ async function run(...args: string[]): Promise<{ readonly code: number; readonly
 }
 
 it("voice samples are made once for all voices, and are free from then on", async () => {
-  const page = join(workplace.root, "voices.html");
+  const page = join(testFolders.root, "voices.html");
   const first = await run("--sample", "--html", page);
   expect(first).toMatchObject({
     code: 0,
@@ -49,15 +44,15 @@ it("voice samples are made once for all voices, and are free from then on", asyn
   expect(service.tasks.size).toBe(VOICE_IDS.length);
   const html = await readFile(page, "utf8");
   expect(html.match(/<audio /g)).toHaveLength(VOICE_IDS.length);
-  const client = await startToolClient(workplace.env(service, FAST));
+  const client = await startToolClient(testFolders.env(service, FAST));
   const listed = await client.call("list_voices", {});
   for (const id of VOICE_IDS)
-    expect(textOf(listed)).toMatch(new RegExp(`^${id}: sample ${workplace.root}`, "m"));
+    expect(resultTextOf(listed)).toMatch(new RegExp(`^${id}: sample ${testFolders.root}`, "m"));
   await client.close();
 });
 
 it("voice samples are the same request in the chat and in the command", async () => {
-  const client = await startToolClient(workplace.env(service, FAST));
+  const client = await startToolClient(testFolders.env(service, FAST));
   const listed = await client.call("list_voices", { language: "es" });
   const sentences = Object(listed.structuredContent?.["sample_sentences"]);
   await client.call("generate_audio", { voice: "tracy_es_zh", prompt: sentences.es });
@@ -65,13 +60,13 @@ it("voice samples are the same request in the chat and in the command", async ()
   expect(again.structuredContent).toMatchObject({
     voices: [{ id: "tracy_es_zh", sample_path: expect.stringContaining(".mp3") }],
   });
-  expect(textOf(again)).toContain(`Sample in es: ${sentences.es}`);
+  expect(resultTextOf(again)).toContain(`Sample in es: ${sentences.es}`);
   await client.close();
 });
 
 it("voice samples are not requested without settings or without --sample", async () => {
-  const client = await startToolClient(workplace.env(null, FAST));
-  expect(textOf(await client.call("list_voices", {}))).toContain("Sample in en:");
+  const client = await startToolClient(testFolders.env(null, FAST));
+  expect(resultTextOf(await client.call("list_voices", {}))).toContain("Sample in en:");
   await client.close();
   expect((await run()).stdout).toContain("tracy_es_zh: no sample here");
   expect(service.exchanges).toEqual([]);

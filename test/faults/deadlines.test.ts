@@ -10,7 +10,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
 import type { RequestView } from "../../src/requests/records/request-view.ts";
 import type { Requests } from "../../src/requests/requests.ts";
-import { CountingService } from "../support/counting-service.ts";
+import { FakeService } from "../support/fake-service.ts";
 import { type Misbehaviour, misbehaveNext } from "./wire.ts";
 
 /** The usual durations divided by about two hundred. The program is the built one, composed with other numbers. */
@@ -22,13 +22,13 @@ const SHORT: RequestTimeouts = {
   idleBodyMs: 300,
 };
 
-let service: CountingService;
+let service: FakeService;
 let workflow: Workflow;
 let requests: Requests;
 let root: string;
 
 beforeEach(async () => {
-  service = await CountingService.start();
+  service = await FakeService.start();
   root = await mkdtemp(join(tmpdir(), "agm-deadline-"));
   const config = readConfig({
     AUDIO_BASE_URL: service.baseUrl,

@@ -2,14 +2,14 @@
 import { readFile } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type CountedTask, CountingService, type Exchange } from "../support/counting-service.ts";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { type Exchange, FakeService, type FakeTask } from "../support/fake-service.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import { always, answerGzip, answerText, type Misbehaviour, misbehaveNext, sayAndHangUp } from "./wire.ts";
 
 closeAfterEach();
 
-function taskIn(service: CountingService, exchange: Exchange): CountedTask {
+function taskIn(service: FakeService, exchange: Exchange): FakeTask {
   const task = service.tasks.get(exchange.taskId ?? "");
   if (task === undefined) throw new Error("no such task");
   return task;
@@ -99,7 +99,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     const [made] = setup.service.tasks.values();
     expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
     const stem = parse(task.audio?.path ?? "?").name;
-    const names = await setup.workplace.outputNames();
+    const names = await setup.testFolders.outputNames();
     expect(names.filter((name) => name.startsWith(stem))).toEqual([`${stem}.mp3`]);
     expect(setup.service.tasks.size).toBe(1);
   });
@@ -180,12 +180,12 @@ describe("no file is left behind", () => {
     while (taskOf(outcome).status !== "succeeded") outcome = await setup.server.call("generate_audio", call);
     const task = taskOf(outcome);
     expect(task).toMatchObject({ status: "succeeded", audio: null });
-    expect(textOf(outcome)).toMatch(/has not worked yet/);
+    expect(resultTextOf(outcome)).toMatch(/has not worked yet/);
     expect(task.next_step).toContain(`download_audio with task_id ${task.task_id}`);
     const error = errorOf(await setup.server.call("download_audio", { task_id: task.task_id }));
     expect(error).toMatchObject({ retryable: true, task_id: task.task_id });
     expect(["network_error", "timeout"]).toContain(error.code);
-    expect((await setup.workplace.outputNames()).filter((name) => !name.startsWith("."))).toEqual([]);
+    expect((await setup.testFolders.outputNames()).filter((name) => !name.startsWith("."))).toEqual([]);
     setup.misbehave(undefined);
     expect(taskOf(await setup.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
     expect(setup.service.count("create")).toBe(1);
@@ -202,15 +202,15 @@ describe("no file is left behind", () => {
     const outcome = await setup.server.call("generate_audio", { prompt: "Too large" });
     const [made] = setup.service.tasks.keys();
     expect(errorOf(outcome)).toMatchObject({ code: "too_large", task_id: made, retryable: false });
-    expect(textOf(outcome)).toMatch(
+    expect(resultTextOf(outcome)).toMatch(
       /GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/audio\/generations\/[^/]+\/content/,
     );
-    expect(await setup.workplace.outputNames()).toEqual([]);
+    expect(await setup.testFolders.outputNames()).toEqual([]);
     expect(setup.service.count("content")).toBe(1);
   });
 
   it("by a redirect: it is an error, and its target never sees the key", async () => {
-    const elsewhere = await CountingService.start();
+    const elsewhere = await FakeService.start();
     const setup = await openFaultSetup();
     setup.misbehave(
       always("content", (response) =>
@@ -219,15 +219,15 @@ describe("no file is left behind", () => {
     );
     const outcome = await setup.server.call("generate_audio", { prompt: "Redirected" });
     expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", http_status: 302 });
-    expect(textOf(outcome)).toMatch(/redirect .*never followed/);
+    expect(resultTextOf(outcome)).toMatch(/redirect .*never followed/);
     expect(elsewhere.exchanges).toEqual([]);
-    expect(await setup.workplace.outputNames()).toEqual([]);
+    expect(await setup.testFolders.outputNames()).toEqual([]);
     await elsewhere.stop();
   });
 });
 
 it("an output.url on another host is never contacted: the audio comes from the service's own address", async () => {
-  const elsewhere = await CountingService.start();
+  const elsewhere = await FakeService.start();
   const setup = await openFaultSetup();
   setup.misbehave((exchange, response, service) => {
     if (exchange.kind !== "query") return false;
@@ -250,8 +250,8 @@ it("bytes that are not mp3 are kept as .bin, reported to the user, and not deliv
   );
   const outcome = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response" });
-  expect(textOf(outcome)).toContain(join(setup.workplace.outputDir, "tune.bin"));
-  expect(await setup.workplace.outputNames()).toEqual(["tune.bin"]);
+  expect(resultTextOf(outcome)).toContain(join(setup.testFolders.outputDir, "tune.bin"));
+  expect(await setup.testFolders.outputNames()).toEqual(["tune.bin"]);
   const again = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(again)).toMatchObject({ code: "unexpected_response" });
   // The audio is downloaded a second time before it is accepted, and once more by the explicit repeat.

@@ -3,8 +3,9 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import { type CountingOptions, CountingService, type Interceptor } from "../support/counting-service.ts";
-import { COMPILED, createWorkplace, type Workplace } from "../support/workplace.ts";
+import { COMPILED } from "../support/bin-under-test.ts";
+import { FakeService, type FakeServiceOptions, type Interceptor } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { filesBelow, spellingsOf } from "./find-leaks.ts";
 import { RawServer, type StartOptions } from "./raw-server.ts";
 
@@ -12,8 +13,8 @@ import { RawServer, type StartOptions } from "./raw-server.ts";
 const FASTEST = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", ...COMPILED };
 
 export interface FaultSetup {
-  readonly service: CountingService;
-  readonly workplace: Workplace;
+  readonly service: FakeService;
+  readonly testFolders: TestFolders;
   readonly server: RawServer;
   /** Starts another process with the same folders. */
   another(env?: Record<string, string>, options?: StartOptions): Promise<RawServer>;
@@ -22,7 +23,7 @@ export interface FaultSetup {
 }
 
 export interface FaultSetupOptions {
-  readonly service?: CountingOptions;
+  readonly service?: FakeServiceOptions;
   readonly env?: Record<string, string>;
   readonly start?: StartOptions;
   /** The address that the server is given, if it is not the address of the service itself, such as a proxy's. */
@@ -68,19 +69,19 @@ export function shareFaultSetup(options: FaultSetupOptions = {}): () => FaultSet
 }
 
 async function open(options: FaultSetupOptions): Promise<Opened> {
-  const service = await CountingService.start(options.service);
-  const workplace = await createWorkplace();
+  const service = await FakeService.start(options.service);
+  const testFolders = await createTestFolders();
   const address = { baseUrl: options.baseUrl ?? service.baseUrl, apiKey: service.apiKey };
   const servers: RawServer[] = [];
   const another = async (env: Record<string, string> = {}, start?: StartOptions): Promise<RawServer> => {
-    const all = workplace.env(address, { ...FASTEST, ...options.env, ...env });
-    const server = await RawServer.start(all, { cwd: workplace.root, ...start });
+    const all = testFolders.env(address, { ...FASTEST, ...options.env, ...env });
+    const server = await RawServer.start(all, { cwd: testFolders.root, ...start });
     servers.push(server);
     return server;
   };
   const setup: FaultSetup = {
     service,
-    workplace,
+    testFolders,
     server: await another({}, options.start),
     another,
     misbehave: (interceptor) => {
@@ -99,7 +100,7 @@ export async function expectKeyNowhere(setup: FaultSetup, servers: readonly RawS
       expect(server.lines.join("\n")).not.toContain(needle);
     }
   }
-  for (const path of await filesBelow(setup.workplace.root)) {
+  for (const path of await filesBelow(setup.testFolders.root)) {
     const bytes = await readFile(path).catch(() => Buffer.alloc(0));
     for (const needle of needles) {
       expect(path).not.toContain(needle);
@@ -120,18 +121,18 @@ async function closeSetup({ setup, servers }: Opened): Promise<void> {
       expect(server.strays).toEqual([]);
       if (wasRunning) expect(exit).toMatchObject({ code: 0, signal: null });
     }
-    const names = await readdir(setup.workplace.root);
+    const names = await readdir(setup.testFolders.root);
     expect(names.filter((name) => name !== "out" && name !== "state")).toEqual([]);
     const wasKilled = servers.some((server) => server.child.signalCode !== null);
     if (!wasKilled) {
-      const output = await setup.workplace.outputNames();
+      const output = await setup.testFolders.outputNames();
       expect(output.filter((name) => name.startsWith("."))).toEqual([]);
     }
     await expectKeyNowhere(setup, servers);
   } finally {
     for (const { child } of servers) child.kill("SIGKILL");
     await setup.service.stop();
-    await setup.workplace.remove();
+    await setup.testFolders.remove();
   }
 }
 

@@ -1,7 +1,7 @@
 /** File names that an assistant chooses: refused by a rule, or used exactly. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { shareFaultSetup } from "./fault-setup.ts";
 
 const shared = shareFaultSetup();
@@ -45,10 +45,10 @@ describe("a file name that no file may have", () => {
     ] as const) {
       const outcome = await setup.server.call(tool, { ...args, file_name: name });
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_file_name", http_status: null });
-      expect(textOf(outcome)).toMatch(/file_name .* cannot be used: it must/);
+      expect(resultTextOf(outcome)).toMatch(/file_name .* cannot be used: it must/);
     }
     expect(setup.service.exchanges).toEqual([]);
-    expect(await setup.workplace.outputNames()).toEqual([]);
+    expect(await setup.testFolders.outputNames()).toEqual([]);
   });
 });
 
@@ -68,7 +68,7 @@ describe("an ordinary file name", () => {
         await setup.server.call("generate_audio", { prompt: `Named ${name}`, file_name: name }),
       );
       const expected = /\.mp3$/i.test(name) ? `${name.slice(0, -4)}.mp3` : `${name}.mp3`;
-      expect(task.audio?.path).toBe(join(setup.workplace.outputDir, expected));
+      expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, expected));
     }
   });
 });

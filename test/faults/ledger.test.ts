@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 
 closeAfterEach();
@@ -13,8 +13,8 @@ describe("a ledger that cannot be used", () => {
     ["was emptied", ""],
   ])("because it %s is reported, nothing is sent, and the file is not changed", async (_what, content) => {
     const setup = await openFaultSetup();
-    const file = join(setup.workplace.stateDir, "ledger.sqlite");
-    await mkdir(setup.workplace.stateDir, { recursive: true });
+    const file = join(setup.testFolders.stateDir, "ledger.sqlite");
+    await mkdir(setup.testFolders.stateDir, { recursive: true });
     await writeFile(file, content);
     for (const [tool, args] of [
       ["generate_audio", { prompt: "No ledger" }],
@@ -23,8 +23,8 @@ describe("a ledger that cannot be used", () => {
     ] as const) {
       const outcome = await setup.server.call(tool, args);
       expect(errorOf(outcome)).toMatchObject({ code: "store_unavailable" });
-      expect(textOf(outcome)).toContain(file);
-      expect(textOf(outcome)).toMatch(/damaged[\s\S]*(backup|move it)/);
+      expect(resultTextOf(outcome)).toContain(file);
+      expect(resultTextOf(outcome)).toMatch(/damaged[\s\S]*(backup|move it)/);
     }
     expect(await readFile(file, "utf8")).toBe(content);
     expect(setup.service.exchanges).toEqual([]);
@@ -35,7 +35,7 @@ describe("a ledger that cannot be used", () => {
     const setup = await openFaultSetup();
     taskOf(await setup.server.call("generate_audio", { prompt: "Before the damage" }));
     await setup.server.end();
-    const file = join(setup.workplace.stateDir, "ledger.sqlite");
+    const file = join(setup.testFolders.stateDir, "ledger.sqlite");
     const bytes = await readFile(file);
     bytes.fill(0x5a, 100);
     await writeFile(file, bytes);
@@ -48,13 +48,13 @@ describe("a ledger that cannot be used", () => {
 
   it("because its folder is a file is reported, and nothing is sent", async () => {
     const setup = await openFaultSetup();
-    await mkdir(setup.workplace.outputDir);
-    const file = join(setup.workplace.outputDir, "file");
+    await mkdir(setup.testFolders.outputDir);
+    const file = join(setup.testFolders.outputDir, "file");
     await writeFile(file, "x");
     const server = await setup.another({ AUDIO_STATE_DIR: join(file, "state") });
     const outcome = await server.call("generate_audio", { prompt: "No folder" });
     expect(errorOf(outcome)).toMatchObject({ code: "store_unavailable" });
-    expect(textOf(outcome)).toMatch(/AUDIO_STATE_DIR/);
+    expect(resultTextOf(outcome)).toMatch(/AUDIO_STATE_DIR/);
     expect(setup.service.exchanges).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { mountedFolder, NO_MOUNT, removeFolders } from "../files/folders.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 
 closeAfterEach();
@@ -32,10 +32,10 @@ describe("a full disk", () => {
       const outcome = await setup.server.call("generate_audio", call);
       const [made] = setup.service.tasks.keys();
       expect(errorOf(outcome)).toMatchObject({ code: "disk_full", task_id: made });
-      expect(textOf(outcome)).toMatch(/free disk space/);
+      expect(resultTextOf(outcome)).toMatch(/free disk space/);
       expect(await readdir(folder)).toEqual([]);
       await setup.server.end();
-      const unlimited = await setup.another({ AUDIO_OUTPUT_DIR: setup.workplace.outputDir });
+      const unlimited = await setup.another({ AUDIO_OUTPUT_DIR: setup.testFolders.outputDir });
       expect(taskOf(await unlimited.call("generate_audio", call)).audio?.size_bytes).toBe(400_000);
       expect(setup.service.count("create")).toBe(1);
     },
@@ -73,12 +73,12 @@ describe("a folder that cannot be written", () => {
   ];
   it.each(UNUSABLE)("because it %s is reported before anything is sent", async (_what, make) => {
     const setup = await openFaultSetup();
-    const folder = await make(setup.workplace.root);
+    const folder = await make(setup.testFolders.root);
     const server = await setup.another({ AUDIO_OUTPUT_DIR: folder });
     const outcome = await server.call("generate_audio", { prompt: "Nowhere to go" });
     expect(errorOf(outcome)).toMatchObject({ code: "output_not_writable", task_id: null });
-    expect(textOf(outcome)).toContain(folder);
-    expect(textOf(outcome)).toMatch(/AUDIO_OUTPUT_DIR/);
+    expect(resultTextOf(outcome)).toContain(folder);
+    expect(resultTextOf(outcome)).toMatch(/AUDIO_OUTPUT_DIR/);
     expect(setup.service.exchanges).toEqual([]);
   });
 });
@@ -98,7 +98,7 @@ describe("a disk without hard links", () => {
     const setup = await openFaultSetup({ start: { nodeArgs: nodeArgs({ link: code }) } });
     const task = taskOf(await setup.server.call("generate_audio", { prompt: "No links", file_name: "a" }));
     expect(task.audio?.size_bytes).toBe(20_000);
-    expect(await setup.workplace.outputNames()).toEqual(["a.mp3"]);
+    expect(await setup.testFolders.outputNames()).toEqual(["a.mp3"]);
   });
 
   it("that is broken is reported with its own fault, and not as a fault of the service's address", async () => {
@@ -107,17 +107,17 @@ describe("a disk without hard links", () => {
     });
     const outcome = await setup.server.call("generate_audio", { prompt: "Broken disk" });
     expect(errorOf(outcome).code).toBe("output_not_writable");
-    expect(textOf(outcome)).toContain("EUCLEAN");
-    expect(textOf(outcome)).toContain("AUDIO_OUTPUT_DIR");
-    expect(textOf(outcome)).not.toContain("AUDIO_BASE_URL");
-    expect(await setup.workplace.outputNames()).toEqual([]);
+    expect(resultTextOf(outcome)).toContain("EUCLEAN");
+    expect(resultTextOf(outcome)).toContain("AUDIO_OUTPUT_DIR");
+    expect(resultTextOf(outcome)).not.toContain("AUDIO_BASE_URL");
+    expect(await setup.testFolders.outputNames()).toEqual([]);
   });
 });
 
 describe("a link in place of the folder of parts", () => {
   it.each(["out of the output folder", "into it"])("%s is refused, and nothing is sent", async (where) => {
     const setup = await openFaultSetup();
-    const { outputDir, stateDir } = setup.workplace;
+    const { outputDir, stateDir } = setup.testFolders;
     const target = where === "into it" ? join(outputDir, "elsewhere") : join(stateDir, "elsewhere");
     await mkdir(outputDir, { recursive: true });
     await mkdir(target, { recursive: true });
@@ -125,7 +125,7 @@ describe("a link in place of the folder of parts", () => {
     const server = await setup.another();
     const call = { text: "One part.", max_credits: 1000, wait_seconds: 10 };
     const outcome = await server.call("narrate", call);
-    expect(textOf(outcome)).toMatch(/Stopped.*\.parts: the path now leads somewhere else/s);
+    expect(resultTextOf(outcome)).toMatch(/Stopped.*\.parts: the path now leads somewhere else/s);
     expect(await readdir(target)).toEqual([]);
     expect(setup.service.exchanges).toEqual([]);
     await rm(join(outputDir, ".parts"));
@@ -139,25 +139,25 @@ describe("a link in place of the folder of parts", () => {
 describe("another program that changes the output folder while a task runs", () => {
   it("and puts another file under the requested name: that file stays, and the audio is beside it", async () => {
     const setup = await openFaultSetup();
-    const taken = join(setup.workplace.outputDir, "song.mp3");
+    const taken = join(setup.testFolders.outputDir, "song.mp3");
     setup.misbehave(beforeDownload(() => writeFile(taken, "mine")));
     const task = taskOf(await setup.server.call("generate_audio", { prompt: "Taken", file_name: "song" }));
     expect(await readFile(taken, "utf8")).toBe("mine");
-    expect(task.audio?.path).toBe(join(setup.workplace.outputDir, "song-2.mp3"));
+    expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, "song-2.mp3"));
   });
 
   it("and puts a link out of the folder under the requested name: nothing is written through it", async () => {
     const setup = await openFaultSetup();
-    const victim = join(setup.workplace.stateDir, "victim.mp3");
-    setup.misbehave(beforeDownload(() => symlink(victim, join(setup.workplace.outputDir, "song.mp3"))));
+    const victim = join(setup.testFolders.stateDir, "victim.mp3");
+    setup.misbehave(beforeDownload(() => symlink(victim, join(setup.testFolders.outputDir, "song.mp3"))));
     const task = taskOf(await setup.server.call("generate_audio", { prompt: "Linked", file_name: "song" }));
     await expect(lstat(victim)).rejects.toThrow(/ENOENT/);
-    expect(task.audio?.path).toBe(join(setup.workplace.outputDir, "song-2.mp3"));
+    expect(task.audio?.path).toBe(join(setup.testFolders.outputDir, "song-2.mp3"));
   });
 
   it("and swaps the folder for a link: nothing is written through it, and the audio is fetched when the folder is restored", async () => {
     const setup = await openFaultSetup();
-    const { outputDir, stateDir } = setup.workplace;
+    const { outputDir, stateDir } = setup.testFolders;
     const elsewhere = join(stateDir, "elsewhere");
     setup.misbehave(
       beforeDownload(async () => {
@@ -177,7 +177,7 @@ describe("another program that changes the output folder while a task runs", () 
 
   it("and removes the folder: it is created again with the audio in it", async () => {
     const setup = await openFaultSetup();
-    const { outputDir } = setup.workplace;
+    const { outputDir } = setup.testFolders;
     let removed = false;
     setup.misbehave(async (exchange) => {
       if (exchange.kind === "query" && !removed) {
@@ -187,7 +187,7 @@ describe("another program that changes the output folder while a task runs", () 
       return false;
     });
     const task = taskOf(await setup.server.call("generate_audio", { prompt: "Removed" }));
-    expect(await setup.workplace.outputNames()).toEqual([task.audio?.path.split("/").at(-1)]);
+    expect(await setup.testFolders.outputNames()).toEqual([task.audio?.path.split("/").at(-1)]);
   });
 });
 
@@ -209,7 +209,7 @@ describe("saved audio that was tampered with", () => {
       const setup = await openFaultSetup();
       const call = { prompt: `Tampered: ${what}`, file_name: "kept" };
       const first = taskOf(await setup.server.call("generate_audio", call));
-      await tamper(first.audio?.path ?? "", setup.workplace.root);
+      await tamper(first.audio?.path ?? "", setup.testFolders.root);
       const again = taskOf(await setup.server.call("generate_audio", call));
       expect(again).toMatchObject({ task_id: first.task_id, replayed: true });
       expect((await readFile(again.audio?.path ?? "")).length).toBe(20_000);

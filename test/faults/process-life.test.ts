@@ -1,6 +1,6 @@
 /** The client leaves, hangs or cancels: the process ends in time, and the task is kept. */
 import { describe, expect, it } from "vitest";
-import { errorOf, taskOf } from "../support/workplace.ts";
+import { errorOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "./fault-setup.ts";
 import type { Exit, RawServer } from "./raw-server.ts";
 
@@ -143,7 +143,7 @@ describe("a client that cancels", () => {
     const id = setup.server.begin("generate_audio", { prompt: "Cancelled" });
     await expect.poll(() => setup.service.count("query"), { timeout: 60_000 }).toBeGreaterThan(0);
     setup.server.cancel(id);
-    await expect.poll(() => setup.workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
+    await expect.poll(() => setup.testFolders.outputNames(), { timeout: 60_000 }).toHaveLength(1);
     expect(setup.server.answers.has(id)).toBe(false);
     expect(setup.server.stderr).not.toMatch(/ error: /);
     const again = taskOf(await setup.server.call("generate_audio", { prompt: "Cancelled" }));

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { countVoices } from "../support/count-voices.ts";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 
 closeAfterEach();
@@ -98,7 +98,7 @@ describe("text that is not UTF-8", () => {
       server.child.stdin.write(callWith(field, id));
       const outcome = await server.outcomeOf(id);
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
-      expect(textOf(outcome)).toMatch(
+      expect(resultTextOf(outcome)).toMatch(
         new RegExp(`${field} holds U\\+FFFD .*was lost on the way here.*UTF-8`),
       );
       expect(service.exchanges).toEqual([]);
@@ -127,7 +127,7 @@ describe("a request with", () => {
       );
       const answer = await server.outcomeOf(id);
       if (name === "__proto__" && answer.isError !== true) expect(taskOf(answer).take).toBe(1);
-      else expect(textOf(answer)).toContain(`unknown argument "${name}"`);
+      else expect(resultTextOf(answer)).toContain(`unknown argument "${name}"`);
       expect(service.tasks.size).toBeLessThanOrEqual(1);
     },
   );
@@ -180,8 +180,8 @@ describe("a message of many megabytes", () => {
     const { server } = await openFaultSetup();
     const outcome = await server.call("generate_audio", { prompt: "x".repeat(9_000_000) });
     expect(errorOf(outcome).code).toBe("invalid_request");
-    expect(textOf(outcome)).toMatch(/at most 2048 characters \(this one has 9000000\)/);
-    expect(textOf(outcome).length).toBeLessThan(500);
+    expect(resultTextOf(outcome)).toMatch(/at most 2048 characters \(this one has 9000000\)/);
+    expect(resultTextOf(outcome).length).toBeLessThan(500);
   });
 
   it("over 10 MiB ends the connection and the process, with a message in the log", async () => {

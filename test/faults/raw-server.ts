@@ -4,7 +4,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { BIN, NODE_FLAGS, orAbsent } from "../support/workplace.ts";
+import { BIN, NODE_FLAGS } from "../support/bin-under-test.ts";
+import { optionalAsNull } from "../support/tool-result.ts";
 
 const message = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -28,10 +29,10 @@ const toolResult = z.looseObject({
         .strictObject({
           code: z.string(),
           retryable: z.boolean(),
-          http_status: orAbsent(z.int()),
-          retry_after_seconds: orAbsent(z.number()),
-          task_id: orAbsent(z.string()),
-          idempotency_key: orAbsent(z.string()),
+          http_status: optionalAsNull(z.int()),
+          retry_after_seconds: optionalAsNull(z.number()),
+          task_id: optionalAsNull(z.string()),
+          idempotency_key: optionalAsNull(z.string()),
         })
         .optional(),
     })

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { newFolder, removeFolders } from "../files/folders.ts";
 import { runBin } from "../platforms/run-bin.ts";
-import { API_KEY } from "../support/counting-service.ts";
-import { COMPILED, errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { COMPILED } from "../support/bin-under-test.ts";
+import { API_KEY } from "../support/fake-service.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import { filesBelow } from "./find-leaks.ts";
 import {
@@ -44,8 +45,8 @@ describe("the key in the service's texts", () => {
     );
     const outcome = await setup.server.call("generate_audio", { prompt: `Refused ${what}` });
     expect(errorOf(outcome).code).toBe("insufficient_credits");
-    expect(textOf(outcome)).not.toContain(API_KEY);
-    expect(textOf(outcome).replace(/\P{ASCII}/gu, "")).not.toContain(API_KEY);
+    expect(resultTextOf(outcome)).not.toContain(API_KEY);
+    expect(resultTextOf(outcome).replace(/\P{ASCII}/gu, "")).not.toContain(API_KEY);
   });
 
   it.each(SPELLINGS)("(%s) is redacted from a failed task, in every tool's answer", async (what, words) => {
@@ -139,7 +140,7 @@ describe("the key in a call", () => {
       const setup = shared();
       const outcome = await setup.server.call(tool, args);
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
-      expect(textOf(outcome)).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
+      expect(resultTextOf(outcome)).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
       expect(setup.service.exchanges).toEqual([]);
     },
   );
@@ -160,9 +161,9 @@ describe("the key hidden in a text", () => {
     const setup = shared();
     const outcome = await setup.server.call("narrate", { text, max_credits: 1000 });
     expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
-    expect(textOf(outcome)).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
+    expect(resultTextOf(outcome)).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
     expect(setup.service.exchanges).toEqual([]);
-    expect(textOf(await setup.server.call("list_tasks", {}))).not.toContain("nar_");
+    expect(resultTextOf(await setup.server.call("list_tasks", {}))).not.toContain("nar_");
   });
 
   it("by a soft hyphen is refused in a prompt, too", async () => {
@@ -178,7 +179,7 @@ describe("the key hidden in a text", () => {
     const setup = await openFaultSetup({ env: { AUDIO_INPUT_DIR: folder } });
     const outcome = await setup.server.call("narrate", { file: "book.md", max_credits: 1000 });
     expect(errorOf(outcome).code).toBe("invalid_request");
-    const env = setup.workplace.env(setup.service, COMPILED);
+    const env = setup.testFolders.env(setup.service, COMPILED);
     const run = await runBin(["narrate", join(folder, "book.md"), "--max-credits", "1000"], env);
     expect(run.status).not.toBe(0);
     expect(run.stderr).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
@@ -197,7 +198,7 @@ describe("the key in the settings", () => {
     const setup = await openFaultSetup({ env });
     const outcome = await setup.server.call("generate_audio", { prompt: "x" });
     expect(errorOf(outcome).code).toBe("configuration_error");
-    expect(textOf(outcome)).not.toContain(API_KEY);
+    expect(resultTextOf(outcome)).not.toContain(API_KEY);
   });
 
   it("is sent in the header of every request, and nowhere else", async () => {
@@ -214,7 +215,7 @@ describe("the key in the settings", () => {
   it("is in no file, and only the owner can read the files", async () => {
     const setup = await openFaultSetup();
     taskOf(await setup.server.call("generate_audio", { prompt: "On disk" }));
-    const files = await filesBelow(setup.workplace.stateDir);
+    const files = await filesBelow(setup.testFolders.stateDir);
     expect(files.some((path) => path.endsWith("ledger.sqlite"))).toBe(true);
     for (const path of files) expect((await readFile(path)).includes(API_KEY)).toBe(false);
   });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 import { RawServer } from "./raw-server.ts";
 
@@ -139,7 +139,7 @@ describe("a wrong setting", () => {
       http_status: null,
       retryable: false,
     });
-    for (const [, , variable] of wrong) expect(textOf(outcome)).toContain(variable);
+    for (const [, , variable] of wrong) expect(resultTextOf(outcome)).toContain(variable);
     expect(setup.service.exchanges).toEqual([]);
   });
 });
@@ -190,8 +190,8 @@ describe("a setting that the client left empty", () => {
       const setup = await openFaultSetup();
       const bare = {
         PATH: process.env["PATH"] ?? "",
-        HOME: setup.workplace.root,
-        AUDIO_STATE_DIR: setup.workplace.stateDir,
+        HOME: setup.testFolders.root,
+        AUDIO_STATE_DIR: setup.testFolders.stateDir,
       };
       const server = await RawServer.start({ ...bare, ...env });
       try {
@@ -206,8 +206,9 @@ describe("a setting that the client left empty", () => {
         ] as const) {
           const outcome = await server.call(tool, args);
           expect(errorOf(outcome)).toMatchObject({ code: "configuration_error", retryable: false });
-          for (const name of missing) expect(textOf(outcome)).toContain(`${name} is not set. Set ${name} to`);
-          expect(textOf(outcome)).toMatch(/restart/);
+          for (const name of missing)
+            expect(resultTextOf(outcome)).toContain(`${name} is not set. Set ${name} to`);
+          expect(resultTextOf(outcome)).toMatch(/restart/);
         }
       } finally {
         expect(await server.end()).toMatchObject({ code: 0, signal: null });
@@ -240,14 +241,14 @@ describe("a misspelt setting", () => {
 describe("a folder of the settings that cannot be written", () => {
   it("with --sandbox is reported with the setting that corrects it", async () => {
     const setup = await openFaultSetup();
-    const file = join(setup.workplace.outputDir, "file");
-    await mkdir(setup.workplace.outputDir, { recursive: true });
+    const file = join(setup.testFolders.outputDir, "file");
+    await mkdir(setup.testFolders.outputDir, { recursive: true });
     await writeFile(file, "x");
     const server = await setup.another({ AUDIO_STATE_DIR: join(file, "state") }, { args: ["--sandbox"] });
     const outcome = await server.call("generate_audio", { prompt: "Nowhere to keep books" });
     expect(errorOf(outcome).code).toBe("store_unavailable");
-    expect(textOf(outcome)).toContain(`${join(file, "state")} (AUDIO_STATE_DIR)`);
-    expect(textOf(outcome)).not.toContain("AUDIO_OUTPUT_DIR");
+    expect(resultTextOf(outcome)).toContain(`${join(file, "state")} (AUDIO_STATE_DIR)`);
+    expect(resultTextOf(outcome)).not.toContain("AUDIO_OUTPUT_DIR");
     await rm(file);
     expect(errorOf(await server.call("get_task", { task_id: "none" })).code).toBe("not_found");
   });
@@ -267,7 +268,7 @@ describe("a password of the settings", () => {
     ]) {
       const outcome = await setup.server.call("generate_audio", { prompt });
       expect(errorOf(outcome).code).toBe("invalid_request");
-      expect(textOf(outcome)).toMatch(/API key or a password/);
+      expect(resultTextOf(outcome)).toMatch(/API key or a password/);
     }
     expect(setup.service.count("create")).toBe(1);
   });
@@ -300,7 +301,7 @@ describe("a setting that only looks wrong", () => {
     });
     const outcome = await server.call("generate_audio", { prompt: "x", wait_seconds: 1 });
     expect(errorOf(outcome).code).toBe("store_unavailable");
-    expect(textOf(outcome)).not.toContain("50%zz");
+    expect(resultTextOf(outcome)).not.toContain("50%zz");
     expect(setup.service.exchanges).toEqual([]);
   });
 });

@@ -4,10 +4,10 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { makeCertificate } from "../api/loopback.ts";
-import { CountingService, type Exchange } from "../support/counting-service.ts";
+import { type Exchange, FakeService } from "../support/fake-service.ts";
 import { freePort } from "../support/free-port.ts";
 import { missing, skipBecause } from "../support/skip-because.ts";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import {
   acceptSubmission,
@@ -137,7 +137,7 @@ describe("an answer by a gateway in front of the service", () => {
   );
 
   it("that redirects to another host is not followed: that host receives nothing", async () => {
-    const elsewhere = await CountingService.start();
+    const elsewhere = await FakeService.start();
     const setup = shared();
     for (const [status, kind] of [
       [302, "create"],
@@ -187,7 +187,7 @@ describe("an answer that is odd but means something", () => {
 
 describe("a service that cannot be reached", () => {
   it("and then appears gets the request once; the call succeeds as usual", async () => {
-    const target = await CountingService.start();
+    const target = await FakeService.start();
     const late = await latePort(target.baseUrl);
     const setup = await openFaultSetup({ baseUrl: late.url });
     const call = setup.server.begin("generate_audio", { prompt: "Early bird" }, { progressToken: "p" });
@@ -205,7 +205,7 @@ describe("a service that cannot be reached", () => {
     const outcome = await setup.server.call("generate_audio", { prompt: "Nobody", wait_seconds: 1.5 });
     expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: true, task_id: null });
     expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
-    expect(textOf(outcome)).toMatch(/cannot be reached \(ECONNREFUSED\)[\s\S]*Repeat the same call/);
+    expect(resultTextOf(outcome)).toMatch(/cannot be reached \(ECONNREFUSED\)[\s\S]*Repeat the same call/);
   });
 
   it("because its name is unknown is an error within the window, and nothing is lost", async () => {
@@ -232,7 +232,7 @@ describe("a service that cannot be reached", () => {
       const setup = await openFaultSetup({ baseUrl: `https://127.0.0.1:${port}` });
       const outcome = await setup.server.call("generate_audio", { prompt: "Impostor" });
       expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: false });
-      expect(textOf(outcome)).toMatch(/certificate .* not valid[\s\S]*NODE_EXTRA_CA_CERTS/);
+      expect(resultTextOf(outcome)).toMatch(/certificate .* not valid[\s\S]*NODE_EXTRA_CA_CERTS/);
       expect(connections).toBe(1);
       await new Promise((resolve) => impostor.close(resolve));
     },

@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { CountingService } from "../support/counting-service.ts";
+import type { FakeService } from "../support/fake-service.ts";
 import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
-import { errorOf, type ToolOutcome, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
 import {
   always,
@@ -18,7 +18,7 @@ import {
 
 closeAfterEach();
 
-function onlyTask(service: CountingService) {
+function onlyTask(service: FakeService) {
   const [task] = service.tasks.values();
   if (task === undefined) throw new Error("the service has no task");
   return task;
@@ -66,10 +66,10 @@ describe("an unknown status", () => {
     setup.misbehave(always("query", changed({ status: "sleeping" })));
     const outcome = await setup.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 6 });
     expect(taskOf(outcome).message).toMatch(QUOTED);
-    expect(textOf(outcome)).toMatch(QUOTED);
+    expect(resultTextOf(outcome)).toMatch(QUOTED);
     expect(setup.server.stderr).toMatch(/warn.*status: /);
     const { task_id } = taskOf(outcome);
-    expect(textOf(await setup.server.call("get_task", { task_id, wait_seconds: 1 }))).toMatch(QUOTED);
+    expect(resultTextOf(await setup.server.call("get_task", { task_id, wait_seconds: 1 }))).toMatch(QUOTED);
     setup.misbehave(undefined);
     expect(taskOf(await setup.server.call("get_task", { task_id, wait_seconds: 10 })).status).toBe(
       "succeeded",
@@ -195,14 +195,14 @@ describe("a call is answered within its window", () => {
     expect(handle.task_id).not.toBeNull();
     // The first query may be answered after the call's wait, so the pause is reported from the second query on.
     const look = async (): Promise<string> =>
-      textOf(await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
+      resultTextOf(await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
     await expect.poll(look).toMatch(/it asked for a pause/);
     const begun = performance.now();
     // A call with a wait is held for the pause, because a repeat at once would only be delayed again.
     for (const wait_seconds of [0, 0.5, 1.5]) {
       const outcome = await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds });
       expect(taskOf(outcome).task_id).toBe(handle.task_id);
-      expect(textOf(outcome)).toMatch(/cannot be asked for about (59\d|600) s: it asked for a pause/);
+      expect(resultTextOf(outcome)).toMatch(/cannot be asked for about (59\d|600) s: it asked for a pause/);
     }
     const held = { code: "rate_limit", http_status: null, retryable: true, task_id: "foreign" };
     for (const wait_seconds of [0, 0.5, 30]) {
@@ -247,7 +247,7 @@ it("a task that never ends is wait_expired after the recovery window, and can st
   const outcome = await setup.server.call("generate_audio", call);
   const facts = errorOf(outcome);
   expect(facts).toMatchObject({ code: "wait_expired", task_id: onlyTask(setup.service).id });
-  expect(textOf(outcome)).toMatch(/task_id is kept/);
+  expect(resultTextOf(outcome)).toMatch(/task_id is kept/);
   setup.service.processingMs = 0;
   const later = taskOf(await setup.server.call("get_task", { task_id: facts.task_id, wait_seconds: 10 }));
   expect(later.audio).not.toBeNull();

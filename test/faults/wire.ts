@@ -2,13 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import type {
-  CountedTask,
-  CountingService,
-  Exchange,
-  ExchangeKind,
-  Interceptor,
-} from "../support/counting-service.ts";
+import type { Exchange, ExchangeKind, FakeService, FakeTask, Interceptor } from "../support/fake-service.ts";
 import { freePort } from "../support/free-port.ts";
 
 /** Sends exactly these bytes and then closes the connection; `isReset`: with a reset. */
@@ -58,17 +52,13 @@ export function answerText(
 }
 
 /** Returns the task of a submission, which is accepted before anything fails. */
-export function acceptSubmission(service: CountingService, exchange: Exchange): CountedTask {
+export function acceptSubmission(service: FakeService, exchange: Exchange): FakeTask {
   const task = service.accept(exchange);
   if (task === "conflict") throw new Error("the same key came with another body");
   return task;
 }
 
-export type Misbehaviour = (
-  response: ServerResponse,
-  exchange: Exchange,
-  service: CountingService,
-) => unknown;
+export type Misbehaviour = (response: ServerResponse, exchange: Exchange, service: FakeService) => unknown;
 
 /** Misbehaves at the next exchanges of a kind, and answers all others normally. */
 export function misbehaveNext(kind: ExchangeKind, misbehave: Misbehaviour, count = 1): Interceptor {

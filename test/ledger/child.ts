@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import { COMPILED } from "../support/workplace.ts";
+import { COMPILED } from "../support/bin-under-test.ts";
 import type { Job } from "./worker.ts";
 
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));

@@ -15,15 +15,11 @@ import {
   type SpokenAudio,
 } from "../../src/sandbox/speech/speech.ts";
 import { heard, largestDifference } from "../audio/sound.ts";
+import { COMPILED } from "../support/bin-under-test.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import {
-  COMPILED,
-  createWorkplace,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { type NarrationOutput, narrationOf } from "./narrator.ts";
 
 const ASSETS = join(import.meta.dirname, "..", "..", "assets");
@@ -102,19 +98,19 @@ function speaksOnce(): SpeechEngine {
 
 describeWithFfprobe("Alice's first chapter", () => {
   let sandbox: RunningSandbox;
-  let workplace: Workplace;
+  let testFolders: TestFolders;
   let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ speech: speaksOnce(), processingSeconds: 0.02, timeScale: 0.01 });
-    workplace = await createWorkplace();
+    testFolders = await createTestFolders();
     client = await startToolClient(
-      workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }),
+      testFolders.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }),
     );
   });
   afterAll(async () => {
     await client.close();
     await sandbox.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   /**

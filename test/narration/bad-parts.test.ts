@@ -6,8 +6,8 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { wav } from "../audio/make-wav.ts";
-import type { Interceptor } from "../support/counting-service.ts";
-import { type NarrationOutput, Narrator, PART_BYTES, textOf } from "./narrator.ts";
+import type { Interceptor } from "../support/fake-service.ts";
+import { buildText, type NarrationOutput, Narrator, PART_BYTES } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => narrator.stop());
 
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
-const THREE = textOf("One", "Two", "Three");
+const THREE = buildText("One", "Two", "Three");
 
 /** The service sends other bytes for parts whose text contains the words. */
 const deliver =
@@ -50,7 +50,7 @@ describe("a part that is missing here and at the service", () => {
     const { narration_id } = done;
     const [file] = done.files;
     await rm(file?.path ?? "");
-    const parts = join(narrator.workplace.outputDir, ".parts");
+    const parts = join(narrator.testFolders.outputDir, ".parts");
     const two = (await readdir(parts)).find((name) => name.startsWith("Two"));
     await rm(join(parts, two ?? ""));
     for (const [id, task] of narrator.service.tasks) {

@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { textOf as wordsOf } from "../support/workplace.ts";
-import { Narrator, narrationOf, paragraph, textOf } from "./narrator.ts";
+import { resultTextOf } from "../support/tool-result.ts";
+import { buildText, Narrator, narrationOf, paragraph } from "./narrator.ts";
 
 const BOOK = ["One", "Two", "Three"].map((name) => `# Chapter ${name}\n\n${paragraph(name)}`).join("\n\n");
 
@@ -14,7 +14,10 @@ beforeEach(async () => {
 afterEach(() => narrator.stop());
 
 it("a quote alone requests the second take, once", async () => {
-  const { narration_id, files } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
+  const { narration_id, files } = await narrator.narrate({
+    text: buildText("One", "Two"),
+    max_credits: 1000,
+  });
   const call = { narration_id, max_credits: 1000, retakes: [{ quote: "So ends Two" }] };
   const retaken = await narrator.narrate(call);
   expect(retaken.message).toContain("Cost 30 credits in all, 10 of them for this call.");
@@ -28,7 +31,7 @@ it("a quote alone requests the second take, once", async () => {
 });
 
 it("a speed alone keeps the chosen take", async () => {
-  const { narration_id } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
+  const { narration_id } = await narrator.narrate({ text: buildText("One", "Two"), max_credits: 1000 });
   const limit = { narration_id, max_credits: 1000 };
   await narrator.narrate({ ...limit, retakes: [{ quote: "So ends Two", take: 3 }] });
   await narrator.narrate({ ...limit, retakes: [{ quote: "So ends Two", speed: 1.2 }] });
@@ -63,14 +66,14 @@ it("a plan of some chapters refuses the others, and says how to find them", asyn
   const { narration_id } = await narrator.narrate({ text: BOOK, chapters: "2" });
   for (const chapters of ["1, 3", "1-3"]) {
     const refused = await narrator.client.call("narrate", { narration_id, chapters });
-    expect(wordsOf(refused)).toMatch(
+    expect(resultTextOf(refused)).toMatch(
       /holds only some chapters of its text, and not 1 "Chapter One"[\s\S]*Give the text or file again/,
     );
   }
 });
 
 it("a limit that covers the price and one reservation is reported as slow", async () => {
-  const text = textOf("One", "Two", "Three", "Four");
+  const text = buildText("One", "Two", "Three", "Four");
   const { credits } = await narrator.narrate({ text });
   const max_credits = credits.estimate + 145;
   expect(max_credits).toBeLessThan(credits.suggested_max);
@@ -90,21 +93,21 @@ it("a first limit for a voice of another language is answered with the plan, onc
 it("a missing chapter is refused by the narration's id as by its text", async () => {
   const { narration_id } = await narrator.narrate({ text: BOOK });
   const refused = await narrator.client.call("narrate", { narration_id, chapters: "9" });
-  expect(wordsOf(refused)).toContain('The text has no chapter "9"');
+  expect(resultTextOf(refused)).toContain('The text has no chapter "9"');
   const other = await narrator.client.call("narrate", { narration_id, speed: 1.2 });
-  expect(wordsOf(other)).toContain("speed needs the text or file again in place of narration_id");
+  expect(resultTextOf(other)).toContain("speed needs the text or file again in place of narration_id");
 });
 
 it("a limit that covers the likely price and the last reservation begins at once", async () => {
-  const plan = await narrator.narrate({ text: textOf("One", "Two", "Three") });
+  const plan = await narrator.narrate({ text: buildText("One", "Two", "Three") });
   const { estimate, suggested_max } = plan.credits;
   expect(suggested_max).toBeLessThanOrEqual(Math.ceil(1.2 * estimate) + 300);
-  const text = textOf("Four", "Five", "Six");
+  const text = buildText("Four", "Five", "Six");
   expect(await narrator.narrate({ text, max_credits: suggested_max })).toMatchObject({ status: "finished" });
 });
 
 it("a limit below the price is refused with the price", async () => {
-  const refused = await narrator.narrate({ text: textOf("One", "Two", "Three"), max_credits: 20 });
+  const refused = await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 20 });
   const { estimate } = refused.credits;
   expect(refused.message).toContain(
     `max_credits 20 is likely to end it early, because about ${estimate} credits are needed`,
@@ -112,12 +115,12 @@ it("a limit below the price is refused with the price", async () => {
 });
 
 it("the list finds a narration by the name of its input file", async () => {
-  const texts = join(narrator.workplace.root, "texts");
+  const texts = join(narrator.testFolders.root, "texts");
   await mkdir(texts);
   await writeFile(join(texts, "harbour-draft.txt"), paragraph("One"));
   await narrator.restart({ AUDIO_INPUT_DIR: texts });
   const call = { file: "harbour-draft.txt", output_format: "pcm" };
   const { narration_id } = narrationOf(await narrator.client.call("narrate", call));
   const list = await narrator.client.call("list_tasks", { query: "harbour-draft.txt" });
-  expect(wordsOf(list)).toContain(narration_id);
+  expect(resultTextOf(list)).toContain(narration_id);
 });

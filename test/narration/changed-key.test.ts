@@ -1,12 +1,12 @@
 /** The API key changes while a narration runs. Credits that the earlier key reserved or paid count once. */
 import { rm } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
-import { Narrator, textOf } from "./narrator.ts";
+import { buildText, Narrator } from "./narrator.ts";
 
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
 const LATER = { AUDIO_API_KEY: KEYS[1] };
-const FOUR = textOf("One", "Two", "Three", "Four");
-const FIVE = textOf("One", "Two", "Three", "Four", "Five");
+const FOUR = buildText("One", "Two", "Three", "Four");
+const FIVE = buildText("One", "Two", "Three", "Four", "Five");
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
 
@@ -55,7 +55,7 @@ it("a narration counts charges of the earlier key even if its audio is not here,
   const done = await narrator.narrate({ text: FOUR, max_credits: 600 });
   const { narration_id } = done;
   expect(done).toMatchObject({ status: "finished", credits: { charged: 40 } });
-  await rm(narrator.workplace.outputDir, { recursive: true });
+  await rm(narrator.testFolders.outputDir, { recursive: true });
   await narrator.restart(LATER);
   expect(await narrator.narrate({ narration_id })).toMatchObject({ credits: { charged: 40, reserved: 0 } });
   const again = await narrator.narrate({ narration_id, max_credits: 600 });

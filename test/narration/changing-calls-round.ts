@@ -4,10 +4,11 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
 import { TaskClient } from "../support/task-client.ts";
-import { createWorkplace, FAST, type Workplace } from "../support/workplace.ts";
-import { type NarrationOutput, narrationOutput, PART_BYTES, textOf } from "./narrator.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { buildText, type NarrationOutput, narrationOutput, PART_BYTES } from "./narrator.ts";
 
 type Action =
   /** A call with a limit, possibly with another take of one part. */
@@ -95,8 +96,8 @@ export function roundPlans(rounds: number, random: () => number): RoundPlan[] {
 class ChangingCallsRound {
   readonly faults: string[] = [];
   readonly #plan: RoundPlan;
-  readonly #service: CountingService;
-  readonly #workplace: Workplace;
+  readonly #service: FakeService;
+  readonly #testFolders: TestFolders;
   readonly #store: Record<string, string>;
   readonly #keys: [number, number] = [0, 0];
   readonly #servers: TaskClient[] = [];
@@ -117,15 +118,15 @@ class ChangingCallsRound {
 
   constructor(
     plan: RoundPlan,
-    service: CountingService,
-    workplace: Workplace,
+    service: FakeService,
+    testFolders: TestFolders,
     store: Record<string, string>,
   ) {
     this.#plan = plan;
     this.#service = service;
-    this.#workplace = workplace;
+    this.#testFolders = testFolders;
     this.#store = store;
-    this.#text = textOf(...Array.from({ length: plan.parts }, (_, index) => `Part ${index}`));
+    this.#text = buildText(...Array.from({ length: plan.parts }, (_, index) => `Part ${index}`));
     service.intercept = (exchange) => {
       if (exchange.kind !== "create" || service.byKey.has(exchange.key ?? "")) return false;
       const credits = this.#committedCredits() + RESERVED_CREDITS;
@@ -146,7 +147,7 @@ class ChangingCallsRound {
     const key = API_KEYS[this.#keys[at === 0 ? 0 : 1]] ?? API_KEYS[0];
     const { baseUrl } = this.#service;
     this.#servers[at] ??= new TaskClient(
-      this.#workplace.env({ baseUrl, apiKey: key }, { ...FAST, ...this.#store }),
+      this.#testFolders.env({ baseUrl, apiKey: key }, { ...FAST, ...this.#store }),
     );
     return this.#servers[at];
   }
@@ -306,7 +307,7 @@ class ChangingCallsRound {
       const isOne = all.some((sound) => sound.equals(heard));
       expectSame(`sound of part ${part}`, isOne, true);
     }
-    const left = (await readdir(this.#workplace.outputDir)).filter((name) => name.includes("(incomplete)"));
+    const left = (await readdir(this.#testFolders.outputDir)).filter((name) => name.includes("(incomplete)"));
     // A process that is killed between saving a file and recording it leaves the file.
     if (left.length > this.#kills) this.faults.push(`left behind: ${left.join(", ")}`);
   }
@@ -331,7 +332,7 @@ async function suspended(pid: number): Promise<void> {
  * @throws Error naming everything that exceeded a limit, was promised and not done, or is missing in the file
  */
 export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | null = null): Promise<void> {
-  const service = await CountingService.start({
+  const service = await FakeService.start({
     processingMs: plan.processingMs,
     audioBytes: PART_BYTES,
     audioSeconds: 4,
@@ -339,9 +340,9 @@ export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | 
     apiKeys: API_KEYS,
     limitScale: 0.01,
   });
-  const workplace = await createWorkplace();
+  const testFolders = await createTestFolders();
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
-  const round = new ChangingCallsRound(plan, service, workplace, store);
+  const round = new ChangingCallsRound(plan, service, testFolders, store);
   try {
     for (const step of plan.steps) await round.step(step);
     await round.finish();
@@ -350,6 +351,6 @@ export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | 
   } finally {
     await round.close();
     await service.stop();
-    await workplace.remove();
+    await testFolders.remove();
   }
 }

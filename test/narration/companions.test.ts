@@ -5,7 +5,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { taskOf, textOf as wordsOf } from "../support/workplace.ts";
+import { resultTextOf, taskOf } from "../support/tool-result.ts";
 import { Narrator, narrationOf, paragraph } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -23,7 +23,7 @@ it("companions are named in the text alone and in the structured form alone", as
   const outcome = await narrator.client.call("narrate", CALL);
   const [file] = narrationOf(outcome).files;
   expect([name(file?.captions_path), name(file?.chapters_path)]).toEqual(["book.vtt", "book.chapters.json"]);
-  expect(wordsOf(outcome)).toContain(
+  expect(resultTextOf(outcome)).toContain(
     `${file?.path} (10 s), captions ${file?.captions_path}, chapters ${file?.chapters_path}.`,
   );
 });
@@ -53,7 +53,7 @@ it("companions from another program stay, are not served, and are named as forei
   const { message, files: reportedFiles } = narrationOf(reported);
   expect(reportedFiles[0]).not.toHaveProperty("captions_path");
   expect(reportedFiles[0]).not.toHaveProperty("chapters_path");
-  for (const form of [message, wordsOf(reported)]) {
+  for (const form of [message, resultTextOf(reported)]) {
     expect(form).toContain(`${captions_path}, ${chapters_path} are not there (any more) as they were saved`);
   }
   const again = await narrator.narrate({ narration_id, max_credits: 1000 });
@@ -67,14 +67,14 @@ it("companions from another program stay, are not served, and are named as forei
 });
 
 it("companions whose name another file has get a number, like the audio, and the result says so", async () => {
-  const { outputDir } = narrator.workplace;
+  const { outputDir } = narrator.testFolders;
   await narrator.narrate({ text: paragraph("One"), max_credits: 1000 });
   await writeFile(join(outputDir, "book.pcm"), "foreign");
   await writeFile(join(outputDir, "book-2.vtt"), "foreign");
   const outcome = await narrator.client.call("narrate", CALL);
   const { message, files } = narrationOf(outcome);
   expect([name(files[0]?.path), name(files[0]?.captions_path)]).toEqual(["book-2.pcm", "book-2-2.vtt"]);
-  for (const form of [message, wordsOf(outcome)]) {
+  for (const form of [message, resultTextOf(outcome)]) {
     expect(form).toContain('A file named "book.pcm" was there already, so a number was added.');
   }
   expect(await readFile(join(outputDir, "book.pcm"), "utf8")).toBe("foreign");
@@ -86,6 +86,6 @@ it("companions and the audio are reported as the narration's own if a request wa
   for (const replace of [false, true]) {
     const outcome = await narrator.client.call("generate_audio", { ...call, replace });
     expect(name(taskOf(outcome).audio?.path)).toBe("book-2.pcm");
-    expect(wordsOf(outcome)).toContain(`The name book.pcm is taken by a file of ${narration_id}`);
+    expect(resultTextOf(outcome)).toContain(`The name book.pcm is taken by a file of ${narration_id}`);
   }
 });

@@ -1,18 +1,20 @@
 /** The service delivered damaged audio for a part. A repeat cannot help, so another take is offered. */
 import { expect, it, onTestFinished } from "vitest";
-import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, FAST, startToolClient } from "../support/workplace.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders } from "../support/test-folders.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { narrationOf } from "./narrator.ts";
 
 it("damaged audio is reported with the call that helps, which requests another take", async () => {
   // 20,000 bytes are not 4 s of raw sound.
-  const service = await CountingService.start({ audioBytes: 20_000, audioSeconds: 4 });
-  const workplace = await createWorkplace();
-  const client = await startToolClient(workplace.env(service, FAST));
+  const service = await FakeService.start({ audioBytes: 20_000, audioSeconds: 4 });
+  const testFolders = await createTestFolders();
+  const client = await startToolClient(testFolders.env(service, FAST));
   onTestFinished(async () => {
     await client.close();
     await service.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
   const text = "A line that comes out damaged.";
   const call = { text, output_format: "pcm", max_credits: 300 };

@@ -1,7 +1,7 @@
 /** A quote changes a passage of a narration. The other parts are reused. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { errorOf, textOf as wordsOf } from "../support/workplace.ts";
-import { Narrator, paragraph, textOf } from "./narrator.ts";
+import { errorOf, resultTextOf } from "../support/tool-result.ts";
+import { buildText, Narrator, paragraph } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
@@ -15,7 +15,7 @@ const spoken = (): string[] =>
 describe("edits", () => {
   it("to one sentence in 30,000 characters pay for one part, in one short call", async () => {
     const names = Array.from({ length: 24 }, (_, index) => `Number ${index}`);
-    const text = textOf(...names);
+    const text = buildText(...names);
     expect(text.length).toBeGreaterThan(30_000);
     const before = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 60 });
     expect(before.status).toBe("finished");
@@ -37,7 +37,7 @@ describe("edits", () => {
   });
 
   it("without a limit are a plan, which keeps marks of another kind, and divides what gets too long", async () => {
-    const { narration_id } = await narrator.narrate({ text: textOf("It’s one", "Two") });
+    const { narration_id } = await narrator.narrate({ text: buildText("It’s one", "Two") });
     const plain = await narrator.narrate({
       narration_id,
       edits: [{ quote: "It's  one begins", replacement: "" }],
@@ -73,7 +73,7 @@ describe("edits", () => {
   });
 
   it("keep the take that was chosen last, whatever a plan in between had", async () => {
-    const text = textOf("One", "Two");
+    const text = buildText("One", "Two");
     const limit = { max_credits: 5000, wait_seconds: 60 };
     const { narration_id } = await narrator.narrate({ text, ...limit });
     const retaken = (take: number) => ({
@@ -91,7 +91,7 @@ describe("edits", () => {
 
   it("that were planned before a retake have it, too", async () => {
     const limit = { max_credits: 900, wait_seconds: 60 };
-    const { narration_id } = await narrator.narrate({ text: textOf("One", "Two"), ...limit });
+    const { narration_id } = await narrator.narrate({ text: buildText("One", "Two"), ...limit });
     const edits = [{ quote: "So ends One.", replacement: "So closes One." }];
     await narrator.narrate({ narration_id, edits });
     await narrator.narrate({ narration_id, ...limit, retakes: [{ quote: "So ends Two", take: 2 }] });
@@ -104,7 +104,7 @@ describe("edits", () => {
 
   it("keep the speed of the part that they change", async () => {
     const limit = { max_credits: 900, wait_seconds: 60 };
-    const { narration_id } = await narrator.narrate({ text: textOf("One", "Two"), ...limit });
+    const { narration_id } = await narrator.narrate({ text: buildText("One", "Two"), ...limit });
     await narrator.narrate({ narration_id, ...limit, retakes: [{ quote: "So ends Two", speed: 1.2 }] });
     const edits = [{ quote: "So ends Two.", replacement: "So closes Two." }];
     await narrator.narrate({ narration_id, edits, ...limit });
@@ -143,7 +143,7 @@ describe("edits", () => {
       const { narration_id } = await narrator.narrate({ text, voices: ["ANNA: sophie_en_zh"] });
       const edits = [{ quote: "So ends One.", replacement }];
       const refused = await narrator.client.call("narrate", { narration_id, edits, max_credits: 900 });
-      expect(wordsOf(refused)).toContain("is more than words");
+      expect(resultTextOf(refused)).toContain("is more than words");
       expect(narrator.service.exchanges).toEqual([]);
     },
   );
@@ -172,18 +172,20 @@ describe("edits", () => {
       /does not occur/,
     ],
   ])("with a quote that %s are refused before anything is charged", async (_, edits, words) => {
-    const { narration_id } = await narrator.narrate({ text: textOf("One", "Two") });
+    const { narration_id } = await narrator.narrate({ text: buildText("One", "Two") });
     const refused = await narrator.client.call("narrate", { narration_id, edits, max_credits: 900 });
     expect(errorOf(refused).code).toBe("invalid_request");
-    expect(wordsOf(refused)).toMatch(words);
+    expect(resultTextOf(refused)).toMatch(words);
     expect(narrator.service.exchanges).toEqual([]);
   });
 
   it("that leave nothing, or belong to no narration, are refused", async () => {
     const { narration_id } = await narrator.narrate({ text: "One sentence alone." });
     const nothing = { narration_id, edits: [{ quote: "One sentence alone.", replacement: " " }] };
-    expect(wordsOf(await narrator.client.call("narrate", nothing))).toMatch(/nothing to speak/);
+    expect(resultTextOf(await narrator.client.call("narrate", nothing))).toMatch(/nothing to speak/);
     const none = { text: "One.", edits: [{ quote: "One", replacement: "Two" }] };
-    expect(wordsOf(await narrator.client.call("narrate", none))).toMatch(/edits.*needs the narration_id/);
+    expect(resultTextOf(await narrator.client.call("narrate", none))).toMatch(
+      /edits.*needs the narration_id/,
+    );
   });
 });

@@ -10,7 +10,7 @@ import { afterAll, afterEach, expect, it } from "vitest";
 import { NO_MOUNT } from "../files/folders.ts";
 import { mountSmallDisk, type SmallDisk } from "../platforms/mounts.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { Narrator, PART_BYTES, textOf } from "./narrator.ts";
+import { buildText, Narrator, PART_BYTES } from "./narrator.ts";
 
 const root = mkdtempSync(join(tmpdir(), "agm-mount-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -32,7 +32,7 @@ it.each([
   mounted = mountSmallDisk(join(root, `disk-${savedParts}`), Math.ceil(sizeKiB));
   const folder = mounted?.folder ?? "";
   narrator = await Narrator.start({ AUDIO_OUTPUT_DIR: folder });
-  const text = textOf("One", "Two", "Three", "Four");
+  const text = buildText("One", "Two", "Three", "Four");
   const stopped = await narrator.narrate({ text, max_credits: 1000 });
   expect(stopped.status).toBe("stopped");
   expect(stopped.parts.saved).toBe(savedParts);

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAX_TEXT_FILE_BYTES } from "../../src/files/text-bytes.ts";
-import { textOf as wordsOf } from "../support/workplace.ts";
+import { resultTextOf } from "../support/tool-result.ts";
 import { Narrator } from "./narrator.ts";
 
 const LARGE_BYTES = 256 * 1024;
@@ -20,7 +20,7 @@ let narrator: Narrator;
 let inputDir: string;
 beforeAll(async () => {
   narrator = await Narrator.start();
-  inputDir = join(narrator.workplace.root, "texts");
+  inputDir = join(narrator.testFolders.root, "texts");
   await mkdir(inputDir);
   // The time limit of a call is scaled, too, but the work is not.
   await narrator.restart({ AUDIO_INPUT_DIR: inputDir, AUDIO_TIME_SCALE: "1" });
@@ -63,7 +63,7 @@ describe("a huge text", () => {
         .finally(() => answered.push("narrate"));
       const listed = narrator.client.call("list_tasks", {}).finally(() => answered.push("list_tasks"));
       const [outcome] = await Promise.all([planned, listed]);
-      expect(wordsOf(outcome)).toMatch(answer);
+      expect(resultTextOf(outcome)).toMatch(answer);
       expect(answered).toEqual(["list_tasks", "narrate"]);
     },
     60_000,

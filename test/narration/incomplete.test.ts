@@ -1,7 +1,7 @@
 /** A narration that ended early leaves a file of what is paid for, and a text that says what is missing. */
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Narrator, PART_BYTES, paragraph, textOf } from "./narrator.ts";
+import { buildText, Narrator, PART_BYTES, paragraph } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
@@ -9,14 +9,14 @@ beforeEach(async () => {
 });
 afterEach(() => narrator.stop());
 
-const FOUR = textOf("One", "Two", "Three", "Four");
+const FOUR = buildText("One", "Two", "Three", "Four");
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
 
 /** Names of the audio files, with their captions. */
 const outputs = async (): Promise<string[]> =>
-  (await narrator.workplace.outputNames()).filter((name) => name !== ".parts");
+  (await narrator.testFolders.outputNames()).filter((name) => name !== ".parts");
 
 describe("a first call whose limit is too low", () => {
   it("sends nothing, is answered with the plan, and starts with the same limit and narration_id", async () => {
@@ -208,7 +208,7 @@ it("a choice of skip_failed that is made while a part runs applies when that par
     self.json(response, 200, { ...self.view(task), ...(hasTwoFailed ? { billing } : {}) });
     return true;
   };
-  const call = { text: textOf("One", "Two"), max_credits: 1000 };
+  const call = { text: buildText("One", "Two"), max_credits: 1000 };
   const { narration_id, status: running } = await narrator.narrate(call);
   expect(running).toBe("running");
   await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });

@@ -6,16 +6,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "../crash/random-round.ts";
-import { CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
 import { killHard } from "../support/processes.ts";
-import {
-  createWorkplace,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  type Workplace,
-} from "../support/workplace.ts";
-import { type NarrationOutput, narrationOf, PART_BYTES, textOf } from "./narrator.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { buildText, type NarrationOutput, narrationOf, PART_BYTES } from "./narrator.ts";
 
 export interface KillPlan {
   readonly round: number;
@@ -44,8 +40,8 @@ export function drawKillPlan(round: number, random: () => number): KillPlan {
 }
 
 interface Scene {
-  readonly service: CountingService;
-  readonly workplace: Workplace;
+  readonly service: FakeService;
+  readonly testFolders: TestFolders;
   readonly start: () => Promise<ToolClient>;
   readonly text: string;
 }
@@ -82,7 +78,7 @@ async function finish({ start, text }: Scene): Promise<NarrationOutput> {
 }
 
 async function failedChecks(
-  { service, workplace }: Scene,
+  { service, testFolders }: Scene,
   plan: KillPlan,
   seen: NarrationOutput,
 ): Promise<string[]> {
@@ -93,9 +89,9 @@ async function failedChecks(
   expectSame("status", `${seen.status} ${JSON.stringify(seen.problems)}`, "finished []");
   expectSame("tasks", service.tasks.size, plan.parts);
   expectSame("credits", seen.credits.charged, plan.parts * CREDITS_A_PART);
-  const names = (await readdir(workplace.outputDir)).filter((name) => name.endsWith(".pcm"));
+  const names = (await readdir(testFolders.outputDir)).filter((name) => name.endsWith(".pcm"));
   expectSame("files", names.length, 1);
-  const bytes = await readFile(join(workplace.outputDir, names[0] ?? "none")).catch(() => Buffer.alloc(0));
+  const bytes = await readFile(join(testFolders.outputDir, names[0] ?? "none")).catch(() => Buffer.alloc(0));
   const tasks = [...service.tasks.values()];
   const sounds = Array.from({ length: plan.parts }, (_, index) =>
     tasks.find(({ body }) => body.includes(`Part ${index} begins`)),
@@ -115,12 +111,12 @@ async function failedChecks(
  */
 export async function runKillRound(plan: KillPlan, storeUrl: string | null = null): Promise<void> {
   const { processingMs, parts } = plan;
-  const service = await CountingService.start({ processingMs, audioBytes: PART_BYTES, audioSeconds: 4 });
-  const workplace = await createWorkplace();
+  const service = await FakeService.start({ processingMs, audioBytes: PART_BYTES, audioSeconds: 4 });
+  const testFolders = await createTestFolders();
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
-  const start = (): Promise<ToolClient> => startToolClient(workplace.env(service, { ...FAST, ...store }));
+  const start = (): Promise<ToolClient> => startToolClient(testFolders.env(service, { ...FAST, ...store }));
   const names = Array.from({ length: parts }, (_, index) => `Part ${index}`);
-  const setup: Scene = { service, workplace, start, text: textOf(...names) };
+  const setup: Scene = { service, testFolders, start, text: buildText(...names) };
   let lost = plan.lostAnswers;
   service.intercept = (exchange, response, self) => {
     if (exchange.kind !== "create" || lost === 0 || exchange.ordinal < 2) return false;
@@ -135,7 +131,7 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
     if (faults.length > 0) throw new Error(faults.join("; "));
   } finally {
     await service.stop();
-    await workplace.remove();
+    await testFolders.remove();
   }
 }
 

@@ -2,8 +2,10 @@
 import { readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { errorOf, FAST, startToolClient, textOf as wordsOf } from "../support/workplace.ts";
-import { Narrator, narrationOf, textOf } from "./narrator.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf } from "../support/tool-result.ts";
+import { buildText, Narrator, narrationOf } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
@@ -11,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => narrator.stop());
 
-const TWO = textOf("One", "Two");
+const TWO = buildText("One", "Two");
 
 describe("a finished narration", () => {
   it("whose file was deleted is reported, and is joined again free of charge", async () => {
@@ -31,8 +33,8 @@ describe("a finished narration", () => {
 
   it("that is on another machine is reported as not here, and saved here free of charge", async () => {
     const { narration_id, files } = await narrator.narrate({ text: TWO, max_credits: 1000 });
-    const elsewhere = join(narrator.workplace.root, "elsewhere");
-    const env = narrator.workplace.env(narrator.service, { ...FAST, AUDIO_OUTPUT_DIR: elsewhere });
+    const elsewhere = join(narrator.testFolders.root, "elsewhere");
+    const env = narrator.testFolders.env(narrator.service, { ...FAST, AUDIO_OUTPUT_DIR: elsewhere });
     const other = await startToolClient(env);
     const reported = narrationOf(await other.call("narrate", { narration_id }));
     expect(reported).toMatchObject({ status: "finished", files: [] });
@@ -65,8 +67,8 @@ describe("a finished narration", () => {
       file_name: "third",
     });
     expect(errorOf(refused).code).toBe("invalid_request");
-    expect(wordsOf(refused)).toContain(`narrate with narration_id ${narration_id}`);
-    expect(wordsOf(refused)).toContain("with file_name it is saved under that name, too, free");
+    expect(resultTextOf(refused)).toContain(`narrate with narration_id ${narration_id}`);
+    expect(resultTextOf(refused)).toContain("with file_name it is saved under that name, too, free");
   });
 });
 

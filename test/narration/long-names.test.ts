@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { preload } from "../platforms/run-bin.ts";
-import { errorOf, taskOf } from "../support/workplace.ts";
+import { errorOf, taskOf } from "../support/tool-result.ts";
 import { Narrator, paragraph } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -43,7 +43,7 @@ describe("a name of 246 bytes", () => {
     expect(done).toMatchObject({ status: "finished", problems: [] });
     expect(done.files.map(({ path }) => isMade(path))).toEqual(files === "one" ? [true] : [true, true]);
     expect(done.files.every(({ captions_path }) => isMade(captions_path))).toBe(true);
-    const names = await readdir(narrator.workplace.outputDir);
+    const names = await readdir(narrator.testFolders.outputDir);
     expect(names.filter((name) => name.endsWith(".json")).length).toBe(files === "one" ? 1 : 0);
     expect((await narrator.narrate(call)).files).toEqual(done.files);
   });

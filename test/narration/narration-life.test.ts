@@ -3,9 +3,11 @@
  */
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CountingService } from "../support/counting-service.ts";
-import { errorOf, FAST, startToolClient } from "../support/workplace.ts";
-import { Narrator, PART_BYTES, paragraph, textOf } from "./narrator.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { errorOf } from "../support/tool-result.ts";
+import { buildText, Narrator, PART_BYTES, paragraph } from "./narrator.ts";
 
 let narrator: Narrator;
 
@@ -18,7 +20,7 @@ const PAUSE_BYTES = 0.6 * 24_000 * 2;
 
 describe("a plan", () => {
   it("states parts, length and price, and sends nothing", async () => {
-    const plan = await narrator.narrate({ text: textOf("One", "Two", "Three") });
+    const plan = await narrator.narrate({ text: buildText("One", "Two", "Three") });
     expect(plan).toMatchObject({
       status: "planned",
       parts: { total: 3, saved: 0, running: 0, failed: 0, already_paid: 0 },
@@ -35,7 +37,7 @@ describe("a plan", () => {
 
 describe("a narration", () => {
   it("is its parts and pauses in one file, paid once, and its repeat sends nothing", async () => {
-    const text = textOf("One", "Two", "Three");
+    const text = buildText("One", "Two", "Three");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     expect(done).toMatchObject({
       status: "finished",
@@ -56,7 +58,7 @@ describe("a narration", () => {
   });
 
   it("after an edit pays only for the changed part", async () => {
-    await narrator.narrate({ text: textOf("One", "Two", "Three"), max_credits: 1000 });
+    await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 1000 });
     const edited = [paragraph("One"), paragraph("Two").replace("mill", "windmill"), paragraph("Three")].join(
       "\n\n",
     );
@@ -65,13 +67,13 @@ describe("a narration", () => {
     const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 500 });
     expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
     expect(narrator.service.count("create")).toBe(4);
-    const names = await narrator.workplace.outputNames();
+    const names = await narrator.testFolders.outputNames();
     expect(names.filter((name) => name.endsWith(".pcm"))).toHaveLength(2);
     expect(names.filter((name) => name.endsWith(".vtt"))).toHaveLength(2);
   });
 
   it("spends no more than its limit, says so, and continues with a higher one", async () => {
-    const text = textOf("One", "Two", "Three", "Four");
+    const text = buildText("One", "Two", "Three", "Four");
     const { narration_id } = await narrator.narrate({ text });
     const stopped = await narrator.narrate({ narration_id, max_credits: 165 });
     expect(stopped).toMatchObject({
@@ -87,7 +89,7 @@ describe("a narration", () => {
   });
 
   it("uses another take of the part that a quote names, and returns to the first free of charge", async () => {
-    const text = textOf("One", "Two", "Three");
+    const text = buildText("One", "Two", "Three");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     const retakes = [{ quote: "So ends Two", take: 2 }];
     const retaken = await narrator.narrate({ text, max_credits: 1000, retakes });
@@ -104,7 +106,7 @@ describe("a narration", () => {
   });
 
   it("called for another take without a limit states its price, and changes nothing", async () => {
-    const text = textOf("One", "Two", "Three");
+    const text = buildText("One", "Two", "Three");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     const retakes = [{ quote: "So ends Two", take: 2 }];
     const asked = await narrator.narrate({ text, retakes });
@@ -124,8 +126,8 @@ describe("a narration", () => {
 
   it("keeps a chosen take when another part is edited", async () => {
     const retakes = [{ quote: "So ends Two", take: 2 }];
-    await narrator.narrate({ text: textOf("One", "Two", "Three"), max_credits: 1000, retakes });
-    const plan = await narrator.narrate({ text: textOf("One", "Two", "Four") });
+    await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 1000, retakes });
+    const plan = await narrator.narrate({ text: buildText("One", "Two", "Four") });
     expect(plan).toMatchObject({ status: "planned", parts: { already_paid: 2 } });
     expect(plan.message).toContain("1 part in another take than the first");
     const before = narrator.service.count("create");
@@ -134,9 +136,9 @@ describe("a narration", () => {
   });
 
   it("gives captions a name that differs from audio of another format", async () => {
-    const text = textOf("One");
+    const text = buildText("One");
     await narrator.narrate({ text, max_credits: 1000, file_name: "same" });
-    const wav = await narrator.narrate({ text: textOf("Two"), max_credits: 1000, file_name: "same" });
+    const wav = await narrator.narrate({ text: buildText("Two"), max_credits: 1000, file_name: "same" });
     expect(wav.files[0]?.captions_path?.endsWith("same-2.vtt")).toBe(true);
   });
 
@@ -149,7 +151,7 @@ describe("a narration", () => {
       task.status = task.body.includes("Two begins") ? "failed" : "succeeded";
       return false;
     };
-    const text = textOf("One", "Two", "Three");
+    const text = buildText("One", "Two", "Three");
     const stopped = await narrator.narrate({ text, max_credits: 1000 });
     expect(stopped).toMatchObject({
       status: "stopped",
@@ -176,7 +178,7 @@ describe("a narration", () => {
       self.refuse(response, 402, "insufficient_credits");
       return true;
     };
-    const text = textOf("One", "Two", "Three", "Four", "Five");
+    const text = buildText("One", "Two", "Three", "Four", "Five");
     const stopped = await narrator.narrate({ text, max_credits: 1000 });
     expect(stopped).toMatchObject({ status: "stopped", parts: { saved: 2 } });
     expect(stopped.problems).toMatchObject([{ code: "insufficient_credits" }]);
@@ -188,7 +190,7 @@ describe("a narration", () => {
 
   it("continues after its call has returned, and is stopped by stop", async () => {
     narrator.service.processingMs = 300;
-    const text = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
+    const text = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
     const running = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 0 });
     expect(running.status).toBe("running");
     await expect.poll(() => narrator.service.count("create")).toBeGreaterThan(2);
@@ -207,7 +209,7 @@ describe("a narration", () => {
     const done = await narrator.narrate({ text, files: "chapters", file_name: "book", max_credits: 1000 });
     expect(done.status).toBe("finished");
     expect(done.files.map(({ chapter }) => chapter)).toEqual(["Down", "Up"]);
-    expect(await narrator.workplace.outputNames()).toEqual([
+    expect(await narrator.testFolders.outputNames()).toEqual([
       ".parts",
       "book-01-Down.pcm",
       "book-01-Down.vtt",
@@ -217,14 +219,14 @@ describe("a narration", () => {
   });
 
   it("gets the next free name if its own is taken", async () => {
-    const first = await narrator.narrate({ text: textOf("One"), file_name: "same", max_credits: 1000 });
-    const second = await narrator.narrate({ text: textOf("Two"), file_name: "same", max_credits: 1000 });
+    const first = await narrator.narrate({ text: buildText("One"), file_name: "same", max_credits: 1000 });
+    const second = await narrator.narrate({ text: buildText("Two"), file_name: "same", max_credits: 1000 });
     expect(first.files[0]?.path.endsWith("same.pcm")).toBe(true);
     expect(second.files[0]?.path.endsWith("same-2.pcm")).toBe(true);
   });
 
   it("shares its parts with generate_audio, which copies the requested ones", async () => {
-    const text = textOf("One");
+    const text = buildText("One");
     await narrator.narrate({ text, max_credits: 1000 });
     const outcome = await narrator.client.call("generate_audio", { prompt: text, output_format: "pcm" });
     const { audio } = outcome.structuredContent as { audio: { path: string } };
@@ -234,10 +236,10 @@ describe("a narration", () => {
   });
 
   it("of another service is unknown here, and nothing is sent", async () => {
-    const text = textOf("One");
+    const text = buildText("One");
     const { narration_id } = await narrator.narrate({ text, max_credits: 1000 });
-    const elsewhere = await CountingService.start();
-    const client = await startToolClient(narrator.workplace.env(elsewhere, FAST));
+    const elsewhere = await FakeService.start();
+    const client = await startToolClient(narrator.testFolders.env(elsewhere, FAST));
     try {
       const refused = await client.call("narrate", { narration_id, max_credits: 1000 });
       expect(errorOf(refused)).toMatchObject({ code: "not_found" });

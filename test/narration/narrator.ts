@@ -1,14 +1,10 @@
-/** Drives `narrate` through the built bin against a counting service, with texts whose parts are known. */
+/** Drives `narrate` through the built bin against a fake service, with texts whose parts are known. */
 import { z } from "zod";
-import { type CountingOptions, CountingService } from "../support/counting-service.ts";
-import {
-  createWorkplace,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  type ToolOutcome,
-  type Workplace,
-} from "../support/workplace.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import type { ToolOutcome } from "../support/tool-result.ts";
 
 /** The published result, with every field checked. Absent figures have nothing to report. */
 export const narrationOutput = z.strictObject({
@@ -79,32 +75,32 @@ export function paragraph(name: string): string {
 }
 
 /** @param names of the paragraphs, one part each */
-export const textOf = (...names: readonly string[]): string => names.map(paragraph).join("\n\n");
+export const buildText = (...names: readonly string[]): string => names.map(paragraph).join("\n\n");
 
 /** Raw sound that the service hands out: 4 s at 24,000 Hz. */
 export const PART_BYTES = 4 * 24_000 * 2;
 
 export class Narrator {
-  readonly service: CountingService;
-  readonly workplace: Workplace;
+  readonly service: FakeService;
+  readonly testFolders: TestFolders;
   client: ToolClient;
 
-  private constructor(service: CountingService, workplace: Workplace, client: ToolClient) {
+  private constructor(service: FakeService, testFolders: TestFolders, client: ToolClient) {
     this.service = service;
-    this.workplace = workplace;
+    this.testFolders = testFolders;
     this.client = client;
   }
 
-  static async start(more: Record<string, string> = {}, options: CountingOptions = {}): Promise<Narrator> {
-    const service = await CountingService.start({
+  static async start(more: Record<string, string> = {}, options: FakeServiceOptions = {}): Promise<Narrator> {
+    const service = await FakeService.start({
       ...options,
       audioBytes: PART_BYTES,
       audioSeconds: 4,
       hasDistinctSounds: true,
     });
-    const workplace = await createWorkplace();
-    const client = await startToolClient(workplace.env(service, { ...FAST, ...more }));
-    return new Narrator(service, workplace, client);
+    const testFolders = await createTestFolders();
+    const client = await startToolClient(testFolders.env(service, { ...FAST, ...more }));
+    return new Narrator(service, testFolders, client);
   }
 
   /** Raw sound, so that every byte of the joined file is known. */
@@ -115,12 +111,12 @@ export class Narrator {
 
   async restart(more: Record<string, string> = {}): Promise<void> {
     await this.client.close();
-    this.client = await startToolClient(this.workplace.env(this.service, { ...FAST, ...more }));
+    this.client = await startToolClient(this.testFolders.env(this.service, { ...FAST, ...more }));
   }
 
   async stop(): Promise<void> {
     await this.client.close();
     await this.service.stop();
-    await this.workplace.remove();
+    await this.testFolders.remove();
   }
 }

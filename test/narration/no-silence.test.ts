@@ -3,8 +3,8 @@
  * why it ended.
  */
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type ToolOutcome, textOf as wordsOf } from "../support/workplace.ts";
-import { Narrator, narrationOf, PART_BYTES, textOf } from "./narrator.ts";
+import { resultTextOf, type ToolOutcome } from "../support/tool-result.ts";
+import { buildText, Narrator, narrationOf, PART_BYTES } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
@@ -13,8 +13,8 @@ beforeEach(async () => {
 afterEach(() => narrator.stop());
 
 const CODE = "\n\n```\nnpm ci\n```\n";
-const TEXT = `${textOf("One", "Two", "Three")}${CODE}`;
-const LONGER = `${textOf("One", "Two", "Three", "Four")}${CODE}`;
+const TEXT = `${buildText("One", "Two", "Three")}${CODE}`;
+const LONGER = `${buildText("One", "Two", "Three", "Four")}${CODE}`;
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 50 };
 
@@ -144,7 +144,7 @@ const ENDS: ReadonlyArray<readonly [string, () => Promise<ToolOutcome>, lacks: R
 it.each(ENDS)("%s", async (_what, end, lacks, why) => {
   const outcome = await end();
   const { structuredContent } = outcome;
-  for (const form of [wordsOf(outcome), JSON.stringify(structuredContent)]) {
+  for (const form of [resultTextOf(outcome), JSON.stringify(structuredContent)]) {
     if (lacks === null) expect(form).not.toMatch(/without parts? \d/);
     else expect(form).toMatch(lacks);
     expect(form).toMatch(why);
@@ -157,7 +157,7 @@ it("the end of its process", async () => {
   process.kill(narrator.client.pid, "SIGKILL");
   await narrator.restart();
   const outcome = await narrate({ text: LONGER });
-  for (const form of [wordsOf(outcome), JSON.stringify(outcome.structuredContent)]) {
+  for (const form of [resultTextOf(outcome), JSON.stringify(outcome.structuredContent)]) {
     expect(form).toMatch(/1 of 4 parts saved/);
     expect(form).toMatch(/The process that ran it has ended/);
     expect(form).toMatch(/Not spoken: a block of code/);

@@ -2,22 +2,23 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { RawServer } from "../faults/raw-server.ts";
-import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, FAST } from "../support/workplace.ts";
-import { PART_BYTES, textOf } from "./narrator.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders } from "../support/test-folders.ts";
+import { buildText, PART_BYTES } from "./narrator.ts";
 
 const news = z.object({ progress: z.number(), total: z.number() });
 
 it("progress counts the saved parts of all parts, and grows each time", async () => {
-  const service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4, processingMs: 30 });
-  const workplace = await createWorkplace();
-  const server = await RawServer.start(workplace.env(service, FAST));
-  const args = { text: textOf("One", "Two", "Three"), output_format: "pcm", max_credits: 900 };
+  const service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4, processingMs: 30 });
+  const testFolders = await createTestFolders();
+  const server = await RawServer.start(testFolders.env(service, FAST));
+  const args = { text: buildText("One", "Two", "Three"), output_format: "pcm", max_credits: 900 };
   const params = { name: "narrate", arguments: args, _meta: { progressToken: "p" } };
   await server.request("tools/call", params);
   await server.end();
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
   const reported = server.notifications
     .filter(({ method }) => method === "notifications/progress")
     .map((notification) => news.parse(notification.params));

@@ -1,8 +1,10 @@
 /** Reports of what prevents a narration, with what to do about it. */
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { errorOf, FAST, startToolClient } from "../support/workplace.ts";
-import { Narrator, narrationOf, textOf } from "./narrator.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { errorOf } from "../support/tool-result.ts";
+import { buildText, Narrator, narrationOf } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
@@ -10,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => narrator.stop());
 
-const TWO = textOf("One", "Two");
+const TWO = buildText("One", "Two");
 
 describe("a refusal inside a narration", () => {
   it.each([
@@ -39,7 +41,7 @@ it("an unknown status of a part is reported while the narration runs", async () 
     self.json(response, 200, { ...self.view(task), status: "sleeping" });
     return true;
   };
-  const reported = await narrator.narrate({ text: textOf("One"), max_credits: 1000, wait_seconds: 3 });
+  const reported = await narrator.narrate({ text: buildText("One"), max_credits: 1000, wait_seconds: 3 });
   expect(reported).toMatchObject({ status: "running", problems: [{ part: 1, code: "unexpected_response" }] });
   expect(reported.message).toMatch(/the status "sleeping", which its contract does not define/);
 });
@@ -50,8 +52,8 @@ describe("a ledger that was lost", () => {
     const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 0 });
     await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);
     await narrator.client.close();
-    await rm(narrator.workplace.stateDir, { recursive: true });
-    narrator.client = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    await rm(narrator.testFolders.stateDir, { recursive: true });
+    narrator.client = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
     const unknown = await narrator.client.call("narrate", { narration_id });
     expect(errorOf(unknown).code).toBe("not_found");
     expect(unknown.content[0]?.text).toContain(

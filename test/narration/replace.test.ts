@@ -2,13 +2,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type NarrationOutput, Narrator, textOf } from "./narrator.ts";
+import { buildText, type NarrationOutput, Narrator } from "./narrator.ts";
 
 let narrator: Narrator;
 let texts: string;
 beforeEach(async () => {
   narrator = await Narrator.start();
-  texts = join(narrator.workplace.root, "texts");
+  texts = join(narrator.testFolders.root, "texts");
   mkdirSync(texts);
   await narrator.restart({ AUDIO_INPUT_DIR: texts });
 });
@@ -16,8 +16,8 @@ afterEach(() => narrator.stop());
 
 const names = ({ files }: NarrationOutput): string[] => files.map(({ path }) => basename(path));
 const saved = async (): Promise<string[]> =>
-  (await narrator.workplace.outputNames()).filter((name) => !name.startsWith("."));
-const out = (name: string): string => join(narrator.workplace.outputDir, name);
+  (await narrator.testFolders.outputNames()).filter((name) => !name.startsWith("."));
+const out = (name: string): string => join(narrator.testFolders.outputDir, name);
 const sheet = async (
   rows: readonly string[],
   more: Record<string, unknown> = {},
@@ -75,7 +75,7 @@ it("rows that swap their names get each other's", async () => {
 });
 
 it("an edit gets the name of the narration, with its captions", async () => {
-  const text = textOf("One", "Two");
+  const text = buildText("One", "Two");
   const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
   const captions = readFileSync(out("tale.vtt"), "utf8");
   const edits = [{ quote: "So ends Two", replacement: "So closes Two" }];
@@ -87,7 +87,7 @@ it("an edit gets the name of the narration, with its captions", async () => {
 });
 
 it("another take gets the name of the earlier one, and the earlier take can be restored free of charge", async () => {
-  const text = textOf("One", "Two");
+  const text = buildText("One", "Two");
   const first = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
   const { narration_id } = first;
   const bytes = readFileSync(out("tale.pcm"));
@@ -104,7 +104,7 @@ it("another take gets the name of the earlier one, and the earlier take can be r
 });
 
 it("replace applies only to the call that states it", async () => {
-  const text = textOf("One", "Two");
+  const text = buildText("One", "Two");
   const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
   const take = (number: number) => ({
     narration_id,
@@ -118,7 +118,7 @@ it("replace applies only to the call that states it", async () => {
 });
 
 it("an edit has the name of its narration with a number, or without one if it replaces the file", async () => {
-  const { narration_id, files } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 900 });
+  const { narration_id, files } = await narrator.narrate({ text: buildText("One", "Two"), max_credits: 900 });
   const name = basename(files[0]?.path ?? "");
   const edits = [{ quote: "So ends Two", replacement: "So closes Two" }];
   const edited = await narrator.narrate({ narration_id, edits, max_credits: 900 });
@@ -139,7 +139,7 @@ it("replace takes the name of a single request's file, too, and says why it cann
     output_format: "pcm",
     wait_seconds: 20,
   });
-  const call = { text: textOf("One", "Two"), max_credits: 900, file_name: "tale", replace: true };
+  const call = { text: buildText("One", "Two"), max_credits: 900, file_name: "tale", replace: true };
   expect(names(await narrator.narrate(call))).toEqual(["tale.pcm"]);
   expect(await saved()).toEqual(["tale.pcm", "tale.vtt"]);
   writeFileSync(out("song.pcm"), "brought");

@@ -1,6 +1,6 @@
 /** Which tasks a choice submissions: none for a take that was replaced before it began, and one for equal parts. */
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Narrator, textOf } from "./narrator.ts";
+import { buildText, Narrator } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
@@ -13,7 +13,7 @@ const LONG = { timeout: 20_000, interval: 20 };
 
 it("a take that is chosen before its part is begun is the only one that is made and paid, and the file has its name", async () => {
   narrator.service.processingMs = 60_000;
-  const text = textOf("One", "Two", "Three");
+  const text = buildText("One", "Two", "Three");
   const begun = { text, max_credits: 5000, file_name: "tale", wait_seconds: 0 };
   const { narration_id } = await narrator.narrate(begun);
   await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
@@ -24,13 +24,13 @@ it("a take that is chosen before its part is begun is the only one that is made 
   const done = await narrator.narrate({ narration_id, wait_seconds: 25 });
   expect(done).toMatchObject({ status: "finished", credits: { charged: 30 } });
   expect(narrator.service.tasks.size).toBe(3);
-  const names = await narrator.workplace.outputNames();
+  const names = await narrator.testFolders.outputNames();
   expect(names.filter((name) => name !== ".parts")).toEqual(["tale.pcm", "tale.vtt"]);
 });
 
 it("equal parts are one task in the plan, the limit and the charge, and are retaken together", async () => {
-  const once = await narrator.narrate({ text: textOf("One", "Chorus") });
-  const text = textOf("Chorus", "One", "Chorus", "Chorus");
+  const once = await narrator.narrate({ text: buildText("One", "Chorus") });
+  const text = buildText("Chorus", "One", "Chorus", "Chorus");
   const plan = await narrator.narrate({ text });
   expect(plan.parts.total).toBe(4);
   expect(plan.credits).toMatchObject({

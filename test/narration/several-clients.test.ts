@@ -5,9 +5,11 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FAST } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
-import { errorOf, FAST, startToolClient, textOf as wordsOf } from "../support/workplace.ts";
-import { Narrator, narrationOf, PART_BYTES, textOf } from "./narrator.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf } from "../support/tool-result.ts";
+import { buildText, Narrator, narrationOf, PART_BYTES } from "./narrator.ts";
 
 let narrator: Narrator;
 
@@ -19,12 +21,12 @@ afterEach(() => narrator.stop());
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
 
-const EIGHT = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
+const EIGHT = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
 
 describe("a narration", () => {
   it("is driven by one window and followed by the other, and paid once", async () => {
     narrator.service.processingMs = 100;
-    const other = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    const other = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
     const [mine, theirs] = await Promise.all([
       narrator.client.call("narrate", args).then(narrationOf),
@@ -63,7 +65,7 @@ describe("a narration", () => {
   it("continues for the other window when one window cancels its call", async () => {
     // No part ends before the call is cancelled.
     narrator.service.processingMs = 600_000;
-    const other = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    const other = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
     const controller = new AbortController();
     const mine = narrator.client
@@ -82,7 +84,7 @@ describe("a narration", () => {
 
   it("whose process was killed is reported as stopped, spends nothing by itself, and is taken over by the next call", async () => {
     narrator.service.processingMs = 150;
-    const killTarget = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    const killTarget = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
     void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
@@ -111,13 +113,13 @@ describe("a narration", () => {
   });
 
   it("keeps its first plan, whatever happens to its input file", async () => {
-    const inputDir = join(narrator.workplace.root, "texts");
+    const inputDir = join(narrator.testFolders.root, "texts");
     await mkdir(inputDir);
     await narrator.restart({ AUDIO_INPUT_DIR: inputDir });
     const file = join(inputDir, "story.txt");
-    await writeFile(file, textOf("One", "Two"));
+    await writeFile(file, buildText("One", "Two"));
     const plan = await narrator.narrate({ file: "story.txt" });
-    await writeFile(file, textOf("One", "Changed"));
+    await writeFile(file, buildText("One", "Changed"));
     const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 1000 });
     expect(done.status).toBe("finished");
     const spoken = narrator.service.exchanges.filter(({ kind }) => kind === "create").map(({ body }) => body);
@@ -128,9 +130,9 @@ describe("a narration", () => {
   });
 
   it("fetches a deleted part again, and joins again, free of charge", async () => {
-    const text = textOf("One", "Two");
+    const text = buildText("One", "Two");
     const done = await narrator.narrate({ text, max_credits: 1000 });
-    await rm(narrator.workplace.outputDir, { recursive: true });
+    await rm(narrator.testFolders.outputDir, { recursive: true });
     const again = await narrator.narrate({ text, max_credits: 1000 });
     expect(again).toMatchObject({ status: "finished", credits: { charged: 20 } });
     expect((await readFile(again.files[0]?.path ?? "")).length).toBeGreaterThan(2 * PART_BYTES);
@@ -139,18 +141,18 @@ describe("a narration", () => {
   });
 
   it("reports the fault of the folder, and continues when it is corrected", async () => {
-    await writeFile(narrator.workplace.outputDir, "a file is where the folder should be");
-    const stopped = await narrator.narrate({ text: textOf("One"), max_credits: 1000 });
+    await writeFile(narrator.testFolders.outputDir, "a file is where the folder should be");
+    const stopped = await narrator.narrate({ text: buildText("One"), max_credits: 1000 });
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "output_not_writable" }] });
     expect(narrator.service.count("create")).toBe(0);
-    await rm(narrator.workplace.outputDir);
-    expect((await narrator.narrate({ text: textOf("One"), max_credits: 1000 })).status).toBe("finished");
+    await rm(narrator.testFolders.outputDir);
+    expect((await narrator.narrate({ text: buildText("One"), max_credits: 1000 })).status).toBe("finished");
   });
 
   it("stops at the budget, which applies beside its own limit", async () => {
     await narrator.restart({ AUDIO_CREDIT_BUDGET: "170" });
     const stopped = await narrator.narrate({
-      text: textOf("One", "Two", "Three", "Four"),
+      text: buildText("One", "Two", "Three", "Four"),
       max_credits: 5000,
     });
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "budget_exceeded" }] });
@@ -209,16 +211,16 @@ describe("a call with contradicting arguments", () => {
   ])("%s is refused, and nothing is sent", async (_what, args, words) => {
     const outcome = await narrator.client.call("narrate", args);
     expect(["invalid_request", "not_found", "configuration_error"]).toContain(errorOf(outcome).code);
-    expect(wordsOf(outcome)).toMatch(words);
+    expect(resultTextOf(outcome)).toMatch(words);
     expect(narrator.service.exchanges).toEqual([]);
   });
 
   it("a quote that two parts contain is refused with both", async () => {
     const outcome = await narrator.client.call("narrate", {
-      text: textOf("One", "Two"),
+      text: buildText("One", "Two"),
       retakes: [{ quote: "The river ran past", take: 2 }],
     });
-    expect(wordsOf(outcome)).toMatch(/part 1: .*part 2: /s);
+    expect(resultTextOf(outcome)).toMatch(/part 1: .*part 2: /s);
   });
 });
 
@@ -252,7 +254,7 @@ describe("the limit", () => {
 
   it("applies to parts that a killed process had begun, and that failed", async () => {
     narrator.service.processingMs = 60_000;
-    const killTarget = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    const killTarget = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
     void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
@@ -270,7 +272,7 @@ describe("the limit", () => {
       self.accept(exchange);
       return true;
     };
-    const killTarget = await startToolClient(narrator.workplace.env(narrator.service, FAST));
+    const killTarget = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
     void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
@@ -295,7 +297,7 @@ describe("the limit", () => {
       self.json(response, 200, { ...self.view(task), billing });
       return true;
     };
-    const stopped = await narrator.narrate({ text: textOf("One"), max_credits: 5000 });
+    const stopped = await narrator.narrate({ text: buildText("One"), max_credits: 5000 });
     expect(stopped).toMatchObject({ status: "stopped", credits: { charged: 100 } });
     expect(narrator.service.tasks.size).toBe(1);
   });
@@ -312,9 +314,9 @@ describe("the limit", () => {
 it("another account's audio that is not here is bought only within the limit", async () => {
   await narrator.stop();
   narrator = await Narrator.start({}, { apiKeys: ["sk-first", "sk-second"], separateAccounts: true });
-  const text = textOf("One", "Two", "Three");
+  const text = buildText("One", "Two", "Three");
   await narrator.narrate({ text, max_credits: 1000 });
-  await rm(narrator.workplace.outputDir, { recursive: true });
+  await rm(narrator.testFolders.outputDir, { recursive: true });
   await narrator.restart({ AUDIO_API_KEY: "sk-second" });
   const stopped = await narrator.narrate({ text, max_credits: 1 });
   expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
@@ -325,17 +327,17 @@ it("a title contains no line break, and a book of headings alone is refused at o
   const turned = await narrator.narrate({
     text: "# Down \u202e the hole\n\nOnce upon a time there was a rabbit.",
   });
-  const list = wordsOf(await narrator.client.call("list_tasks", {}));
+  const list = resultTextOf(await narrator.client.call("list_tasks", {}));
   expect(list).toContain(turned.narration_id);
   expect(list).not.toContain("\u202e");
   const outcome = await narrator.client.call("narrate", { text: "# a\n".repeat(24_000) });
   expect(errorOf(outcome).code).toBe("invalid_request");
-  expect(wordsOf(outcome)).toContain("24000 headings");
+  expect(resultTextOf(outcome)).toContain("24000 headings");
 });
 
 it("audio that is not as long as the service says is reported with the file", async () => {
   narrator.service.audioSeconds = 4.6;
-  const done = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
+  const done = await narrator.narrate({ text: buildText("One", "Two"), max_credits: 1000 });
   expect(done).toMatchObject({ status: "finished", problems: [{ part: 1, code: "listen" }, { part: 2 }] });
   expect(done.message).toMatch(/plays 4\.0 s, where the service said 4\.6 s/);
 });
@@ -347,7 +349,7 @@ it("a limit that is raised while a run ends is obeyed, and its call does not wai
     self.refuse(response, 403, "purchase_required");
     return true;
   };
-  const text = textOf("One", "Two", "Three", "Four");
+  const text = buildText("One", "Two", "Three", "Four");
   const running = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 0 });
   await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(2);
   await narrator.narrate({ narration_id: running.narration_id, max_credits: 6000, wait_seconds: 0 });

@@ -2,16 +2,11 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import {
-  createWorkplace,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { resultTextOf, taskOf } from "../support/tool-result.ts";
 import { type NarrationOutput, narrationOf } from "./narrator.ts";
 
 const SCRIPT = `ANNA (whispering): Did you hear the bell last night?
@@ -43,17 +38,17 @@ const samplesOf = (bytes: Buffer): Int16Array =>
 
 describeWithFfprobe("a dialogue", () => {
   let sandbox: RunningSandbox;
-  let workplace: Workplace;
+  let testFolders: TestFolders;
   let client: ToolClient;
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.01 });
-    workplace = await createWorkplace();
-    client = await startToolClient(workplace.env(sandbox, FAST));
+    testFolders = await createTestFolders();
+    client = await startToolClient(testFolders.env(sandbox, FAST));
   });
   afterAll(async () => {
     await client.close();
     await sandbox.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
 
   async function made(): Promise<NarrationOutput> {
@@ -65,7 +60,7 @@ describeWithFfprobe("a dialogue", () => {
   }
 
   it("is planned as it is spoken, with the pauses and the slower speaker", { timeout: 240_000 }, async () => {
-    const plan = textOf(await client.call("narrate", CALL));
+    const plan = resultTextOf(await client.call("narrate", CALL));
     expect(plan).toMatch(/STRANGER begins 1 line and has no voice in voices: the name will be spoken/);
     expect(plan).toMatch(/Not spoken: .*stage direction/);
     const done = await made();

@@ -1,9 +1,11 @@
 /** The driver of a narration changes: other clients, a driver that slept, a client that stopped waiting. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FAST } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
 import { suspend } from "../support/suspend.ts";
-import { type ClientKind, FAST, startToolClient, textOf as wordsOf } from "../support/workplace.ts";
-import { Narrator, narrationOf, textOf } from "./narrator.ts";
+import { type ClientEra, startToolClient } from "../support/tool-client.ts";
+import { resultTextOf } from "../support/tool-result.ts";
+import { buildText, Narrator, narrationOf } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
@@ -13,10 +15,10 @@ afterEach(() => narrator.stop());
 
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
-const FOUR = textOf("One", "Two", "Three", "Four");
-const EIGHT = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
+const FOUR = buildText("One", "Two", "Three", "Four");
+const EIGHT = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
 
-const another = () => startToolClient(narrator.workplace.env(narrator.service, FAST));
+const another = () => startToolClient(narrator.testFolders.env(narrator.service, FAST));
 
 /** A running call of the first client. */
 async function begun(text: string): Promise<string> {
@@ -31,7 +33,7 @@ describe("a driver that sleeps past its lease", () => {
     narrator.service.processingMs = 300;
     const narration_id = await begun(EIGHT);
     const other = await another();
-    await suspend(narrator.client.pid, narrator.workplace.stateDir);
+    await suspend(narrator.client.pid, narrator.testFolders.stateDir);
     const done = narrationOf(await other.call("narrate", { narration_id, max_credits: 5000 }));
     process.kill(narrator.client.pid, "SIGCONT");
     expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
@@ -45,13 +47,13 @@ describe("a driver that sleeps past its lease", () => {
     narrator.service.processingMs = 1500;
     const narration_id = await begun(EIGHT);
     const other = await another();
-    await suspend(narrator.client.pid, narrator.workplace.stateDir);
+    await suspend(narrator.client.pid, narrator.testFolders.stateDir);
     const reported = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
     expect(narrationOf(reported).status).toBe("running");
     process.kill(narrator.client.pid, "SIGCONT");
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await killHard(other.pid);
-    await expect.poll(async () => (await narrator.workplace.outputNames()).length, LONG).toBeGreaterThan(1);
+    await expect.poll(async () => (await narrator.testFolders.outputNames()).length, LONG).toBeGreaterThan(1);
     expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
     expect(narrator.service.tasks.size).toBe(8);
   });
@@ -91,11 +93,11 @@ describe("a limit that is lowered from another window", () => {
 });
 
 describe("a client's time-out", () => {
-  it.each<ClientKind>(["v1", "v2"])(
+  it.each<ClientEra>(["legacy", "modern"])(
     "does not stop a narration (%s), and later calls answer sooner",
     async (kind) => {
       narrator.service.processingMs = 3000;
-      const client = await startToolClient(narrator.workplace.env(narrator.service, FAST), kind);
+      const client = await startToolClient(narrator.testFolders.env(narrator.service, FAST), kind);
       const args = { text: FOUR, output_format: "pcm", max_credits: 5000 };
       const patience = { timeoutMs: 2500 };
       // The first call of a process compiles what it loads.
@@ -120,7 +122,7 @@ describe("a client's time-out", () => {
 describe("a narration that stopped with parts at the service", () => {
   it("is listed with the parts saved meanwhile, and joined without a further call once all parts are saved", async () => {
     narrator.service.processingMs = 1500;
-    const text = textOf("One", "Two");
+    const text = buildText("One", "Two");
     const killTarget = await another();
     const { narration_id } = await narrator.narrate({ text });
     void killTarget.call("narrate", { narration_id, max_credits: 5000 }).catch(() => undefined);
@@ -129,7 +131,7 @@ describe("a narration that stopped with parts at the service", () => {
     await killTarget.call("narrate", { narration_id, stop: true });
     await killHard(killTarget.pid);
     await expect
-      .poll(async () => wordsOf(await narrator.client.call("list_tasks", {})), LONG)
+      .poll(async () => resultTextOf(await narrator.client.call("list_tasks", {})), LONG)
       .toMatch(/stopped, .*, 2 of 2 parts, 20 credits/);
     const joined = await narrator.narrate({ narration_id });
     expect(joined).toMatchObject({ status: "finished", credits: { charged: 20 } });

@@ -5,10 +5,12 @@
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { RESERVED_CREDITS } from "../../src/contract/billing.ts";
-import { CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
 import { killHard } from "../support/processes.ts";
-import { createWorkplace, FAST, startToolClient } from "../support/workplace.ts";
-import { narrationOf, textOf } from "./narrator.ts";
+import { createTestFolders } from "../support/test-folders.ts";
+import { startToolClient } from "../support/tool-client.ts";
+import { buildText, narrationOf } from "./narrator.ts";
 
 const LONG = { timeout: 20_000, interval: 5 };
 /** Room for one part that was charged 138, and for one that runs, but not for a third. */
@@ -17,7 +19,7 @@ const MAX_CREDITS = 290;
 const billed = z.object({ billing: z.object({ charged_credits: z.number().nullable() }) });
 
 it("a limit is kept although a killed process has left a submission without a response", async () => {
-  const service = await CountingService.start({
+  const service = await FakeService.start({
     processingMs: 200,
     audioBytes: 4 * 24_000 * 2,
     audioSeconds: 110,
@@ -30,15 +32,15 @@ it("a limit is kept although a killed process has left a submission without a re
     self.json(response, 202, self.view(task, true));
     return true;
   };
-  const workplace = await createWorkplace();
-  const env = workplace.env(service, FAST);
+  const testFolders = await createTestFolders();
+  const env = testFolders.env(service, FAST);
   const [killTarget, next] = [await startToolClient(env), await startToolClient(env)];
   onTestFinished(async () => {
     await next.close();
     await service.stop();
-    await workplace.remove();
+    await testFolders.remove();
   });
-  const text = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
+  const text = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
   const { narration_id } = narrationOf(await next.call("narrate", { text, output_format: "pcm" }));
   const call = { narration_id, max_credits: MAX_CREDITS };
   void killTarget.call("narrate", call).catch(() => undefined);

@@ -8,9 +8,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import type { RawServer, StartOptions } from "../faults/raw-server.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { BIN, NODE, startCommandClient, taskOf } from "../support/workplace.ts";
+import { startCommandClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { preload, works } from "./run-bin.ts";
 
 closeAfterEach();
@@ -28,10 +30,10 @@ async function killInDownload(setup: FaultSetup, server: RawServer): Promise<voi
   });
   server.begin("generate_audio", CALL);
   await expect.poll(() => setup.service.count("content"), { timeout: 60_000 }).toBe(1);
-  await expect.poll(() => setup.workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
+  await expect.poll(() => setup.testFolders.outputNames(), { timeout: 60_000 }).toHaveLength(1);
   await killHard(server.child.pid ?? 0);
   setup.misbehave(undefined);
-  expect(await setup.workplace.outputNames()).toEqual([expect.stringMatching(/^\..*\.part$/)]);
+  expect(await setup.testFolders.outputNames()).toEqual([expect.stringMatching(/^\..*\.part$/)]);
 }
 
 describe("on a system whose only identifiers change with the network", () => {
@@ -46,7 +48,7 @@ describe("on a system whose only identifiers change with the network", () => {
     const beganAtMs = performance.now();
     expect(taskOf(await next.call("generate_audio", CALL)).status).toBe("succeeded");
     expect(performance.now() - beganAtMs).toBeLessThan(12_000);
-    const [name, ...more] = await setup.workplace.outputNames();
+    const [name, ...more] = await setup.testFolders.outputNames();
     expect(name).toMatch(/\.mp3$/);
     expect(more).toEqual([]);
     expect(setup.service.count("create")).toBe(1);
@@ -55,14 +57,14 @@ describe("on a system whose only identifiers change with the network", () => {
   it("processes of another state folder are not considered dead", async () => {
     const setup = await openFaultSetup({ env, start });
     await killInDownload(setup, setup.server);
-    const other = await setup.another({ AUDIO_STATE_DIR: join(setup.workplace.stateDir, "other") }, start);
+    const other = await setup.another({ AUDIO_STATE_DIR: join(setup.testFolders.stateDir, "other") }, start);
     expect((await other.call("list_tasks", {})).isError).not.toBe(true);
-    expect(await setup.workplace.outputNames()).toEqual([expect.stringMatching(/\.part$/)]);
+    expect(await setup.testFolders.outputNames()).toEqual([expect.stringMatching(/\.part$/)]);
   });
 
   it("a sandbox folder of an unknown process is removed after a week, and a younger one stays", async () => {
     const setup = await openFaultSetup({ env, start });
-    const { stateDir } = setup.workplace;
+    const { stateDir } = setup.testFolders;
     const nameOf = (letter: string): string => `sandbox-${letter.repeat(16)}.7.${letter.repeat(12)}-aaaaaa`;
     for (const letter of ["a", "b"]) mkdirSync(join(stateDir, nameOf(letter)), { recursive: true });
     const longAgo = Date.now() / 1000 - 8 * 86_400;
@@ -87,7 +89,7 @@ describe("on Linux under another host name", () => {
     const client = await startCommandClient({
       command: "unshare",
       args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
-      env: setup.workplace.env(setup.service),
+      env: setup.testFolders.env(setup.service),
     });
     expect(taskOf(await client.call("generate_audio", saved)).replayed).toBe(true);
     await client.close();
@@ -103,11 +105,11 @@ describe("on Linux under another host name", () => {
       const client = await startCommandClient({
         command: "unshare",
         args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
-        env: setup.workplace.env(setup.service, { AUDIO_TIME_SCALE: "0.001" }),
+        env: setup.testFolders.env(setup.service, { AUDIO_TIME_SCALE: "0.001" }),
       });
       expect(taskOf(await client.call("generate_audio", CALL)).status).toBe("succeeded");
       await client.close();
-      expect(await setup.workplace.outputNames()).toEqual([expect.stringMatching(/\.mp3$/)]);
+      expect(await setup.testFolders.outputNames()).toEqual([expect.stringMatching(/\.mp3$/)]);
     },
   );
 });

@@ -6,8 +6,9 @@ import { copyFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
+import { BIN } from "../support/bin-under-test.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { BIN, taskOf } from "../support/workplace.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { runBin } from "./run-bin.ts";
 
 closeAfterEach();

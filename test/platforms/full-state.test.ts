@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { NO_MOUNT } from "../files/folders.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { taskOf } from "../support/workplace.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { mountSmallDisk } from "./mounts.ts";
 
 closeAfterEach();

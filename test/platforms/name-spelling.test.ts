@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import type { RawServer } from "../faults/raw-server.ts";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -22,7 +22,7 @@ const bytesAt = async (server: RawServer, uri: string): Promise<number> => {
 
 /** A server whose output folder is given in some spelling, on a disk that uses another. */
 async function onOddDisk(setup: FaultSetup, name: string): Promise<RawServer> {
-  const disk = await realpath(setup.workplace.root);
+  const disk = await realpath(setup.testFolders.root);
   const env = { TEST_CASE_INSENSITIVE_DISK: join(disk, "out"), AUDIO_OUTPUT_DIR: join(disk, "out", name) };
   await mkdir(join(disk, "out"), { recursive: true });
   return await setup.another(env, { nodeArgs: preload("case-insensitive-disk") });
@@ -42,7 +42,7 @@ describe("a folder whose name the disk normalises", () => {
     expect(
       taskOf(await server.call("generate_audio", { prompt: "Spelled", take: 2, file_name: "more" })).replayed,
     ).toBe(false);
-    expect(await readdir(join(setup.workplace.outputDir, onDisk))).toEqual(["more.mp3", "story.mp3"]);
+    expect(await readdir(join(setup.testFolders.outputDir, onDisk))).toEqual(["more.mp3", "story.mp3"]);
     expect(setup.service.count("content")).toBe(2);
   });
 
@@ -50,7 +50,7 @@ describe("a folder whose name the disk normalises", () => {
     const setup = await openFaultSetup();
     const server = await onOddDisk(setup, "T\u00f6ne");
     expect((await server.call("list_tasks", {})).isError).not.toBe(true);
-    await mkdir(join(setup.workplace.outputDir, "TO\u0308NE"));
+    await mkdir(join(setup.testFolders.outputDir, "TO\u0308NE"));
     const call = { prompt: "Made meanwhile", file_name: "story" };
     expect(taskOf(await server.call("generate_audio", call)).status).toBe("succeeded");
     await server.end();
@@ -61,7 +61,7 @@ describe("a folder whose name the disk normalises", () => {
 
   it("does not allow links: on a case-sensitive disk, a link to a similar name is refused", async () => {
     const setup = await openFaultSetup();
-    const { outputDir } = setup.workplace;
+    const { outputDir } = setup.testFolders;
     const folder = join(outputDir, "audio");
     const server = await setup.another({ AUDIO_OUTPUT_DIR: folder });
     expect((await server.call("list_tasks", {})).isError).not.toBe(true);
@@ -69,7 +69,7 @@ describe("a folder whose name the disk normalises", () => {
     await symlink(join(outputDir, "AUDIO"), folder);
     const outcome = await server.call("generate_audio", { prompt: "Through a link" });
     expect(errorOf(outcome).code).toBe("output_not_writable");
-    expect(textOf(outcome)).toContain("leads somewhere else");
+    expect(resultTextOf(outcome)).toContain("leads somewhere else");
     expect(await readdir(join(outputDir, "AUDIO"))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { doctor, preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -29,11 +29,11 @@ describe("a disk without hard links", () => {
     const task = taskOf(await setup.server.call("generate_audio", call));
     expect(task.audio?.size_bytes).toBe(20_000);
     expect(taskOf(await setup.server.call("generate_audio", call)).replayed).toBe(true);
-    expect(await setup.workplace.outputNames()).toEqual(["story.mp3"]);
+    expect(await setup.testFolders.outputNames()).toEqual(["story.mp3"]);
     expect(setup.service.count("create")).toBe(1);
-    const checks = await doctor(setup.workplace.env(setup.service, noLinks(code)), { nodeArgs });
+    const checks = await doctor(setup.testFolders.env(setup.service, noLinks(code)), { nodeArgs });
     expect(checks["output folder"]).toMatchObject({ ok: true });
-    expect(await setup.workplace.outputNames()).toEqual(["story.mp3"]);
+    expect(await setup.testFolders.outputNames()).toEqual(["story.mp3"]);
   });
 });
 
@@ -45,13 +45,13 @@ describe("a disk that refuses both links and renames", () => {
 
   it("is reported by doctor before anything is paid, with the system's code", async () => {
     const setup = await openFaultSetup();
-    const checks = await doctor(setup.workplace.env(setup.service, nothing), { nodeArgs });
+    const checks = await doctor(setup.testFolders.env(setup.service, nothing), { nodeArgs });
     expect(checks["output folder"]).toMatchObject({
       ok: false,
       detail: expect.stringContaining("(UNKNOWN)"),
       fix: expect.stringContaining("AUDIO_OUTPUT_DIR"),
     });
-    expect(await setup.workplace.outputNames()).toEqual([]);
+    expect(await setup.testFolders.outputNames()).toEqual([]);
   });
 
   it.each(["UNKNOWN", "EISDIR", "ERR_ACCESS_DENIED"])(
@@ -63,8 +63,8 @@ describe("a disk that refuses both links and renames", () => {
       });
       const outcome = await setup.server.call("generate_audio", { prompt: "No name" });
       expect(errorOf(outcome).code).toBe("output_not_writable");
-      expect(textOf(outcome)).toContain(`(${code})`);
-      expect(textOf(outcome)).not.toContain("AUDIO_BASE_URL");
+      expect(resultTextOf(outcome)).toContain(`(${code})`);
+      expect(resultTextOf(outcome)).not.toContain("AUDIO_BASE_URL");
       await setup.server.end();
       const repaired = await setup.another();
       expect(taskOf(await repaired.call("generate_audio", { prompt: "No name" })).replayed).toBe(true);

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { RawServer } from "../faults/raw-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { errorOf } from "../support/workplace.ts";
+import { errorOf } from "../support/tool-result.ts";
 import { doctor, preload, runBin } from "./run-bin.ts";
 
 const PATH = process.env["PATH"] ?? "";

@@ -6,15 +6,9 @@ import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
-import {
-  BIN,
-  errorOf,
-  NODE,
-  startCommandClient,
-  type ToolClient,
-  taskOf,
-  textOf,
-} from "../support/workplace.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
+import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { doctor, preload, works } from "./run-bin.ts";
 
 closeAfterEach();
@@ -30,14 +24,14 @@ const permission = (root: string, writable: readonly string[]): string[] => [
   ...writable.map((path) => `--allow-fs-write=${path}`),
 ];
 
-const start = ({ workplace, service }: FaultSetup, nodeArgs: readonly string[]): Promise<ToolClient> =>
-  startCommandClient({ command: NODE, args: [...nodeArgs, BIN], env: workplace.env(service) });
+const start = ({ testFolders, service }: FaultSetup, nodeArgs: readonly string[]): Promise<ToolClient> =>
+  startCommandClient({ command: NODE, args: [...nodeArgs, BIN], env: testFolders.env(service) });
 
 describe("under node --permission", () => {
   it("generates, saves, repeats and reads, whether or not flushing is forbidden there", async () => {
     const setup = await openFaultSetup();
-    const { workplace } = setup;
-    const nodeArgs = permission(workplace.root, [workplace.root]);
+    const { testFolders } = setup;
+    const nodeArgs = permission(testFolders.root, [testFolders.root]);
     const client = await start(setup, nodeArgs);
     const call = { prompt: "Permitted", file_name: "permitted" };
     const { audio } = taskOf(await client.call("generate_audio", call));
@@ -45,19 +39,19 @@ describe("under node --permission", () => {
     expect(taskOf(await client.call("generate_audio", call)).replayed).toBe(true);
     expect((await client.read(audio?.uri ?? "")).bytes.byteLength).toBe(20_000);
     await client.close();
-    expect(await workplace.outputNames()).toEqual(["permitted.mp3"]);
-    const checks = await doctor(workplace.env(setup.service), { nodeArgs });
+    expect(await testFolders.outputNames()).toEqual(["permitted.mp3"]);
+    const checks = await doctor(testFolders.env(setup.service), { nodeArgs });
     expect(Object.values(checks).filter(({ ok }) => !ok)).toEqual([]);
   });
 
   it("without permission to write the output folder, nothing is charged, and the permission is named", async () => {
     const setup = await openFaultSetup();
-    const { workplace } = setup;
-    const client = await start(setup, permission(workplace.root, [workplace.stateDir]));
+    const { testFolders } = setup;
+    const client = await start(setup, permission(testFolders.root, [testFolders.stateDir]));
     const outcome = await client.call("generate_audio", { prompt: "Not permitted" });
     await client.close();
     expect(errorOf(outcome).code).toBe("output_not_writable");
-    expect(textOf(outcome)).toContain("Node.js was started without the permission (ERR_ACCESS_DENIED)");
+    expect(resultTextOf(outcome)).toContain("Node.js was started without the permission (ERR_ACCESS_DENIED)");
     expect(setup.service.count("create")).toBe(0);
   });
 });
@@ -74,7 +68,7 @@ describe("a flush", () => {
     const setup = await openFaultSetup({ env: env(code), start: { nodeArgs } });
     const outcome = await setup.server.call("generate_audio", { prompt: "No flush" });
     expect(taskOf(outcome).audio?.size_bytes).toBe(20_000);
-    const checks = await doctor(setup.workplace.env(setup.service, env(code)), { nodeArgs });
+    const checks = await doctor(setup.testFolders.env(setup.service, env(code)), { nodeArgs });
     expect(checks["output folder"]).toMatchObject({ ok: true });
   });
 
@@ -82,6 +76,6 @@ describe("a flush", () => {
     const setup = await openFaultSetup({ env: env("EIO"), start: { nodeArgs } });
     const outcome = await setup.server.call("generate_audio", { prompt: "No disk" });
     expect(errorOf(outcome).code).toBe("output_not_writable");
-    expect(textOf(outcome)).toContain("the disk reports an error (EIO)");
+    expect(resultTextOf(outcome)).toContain("the disk reports an error (EIO)");
   });
 });

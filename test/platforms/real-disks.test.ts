@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
 import { missing, NOT_LINUX, skipBecause } from "../support/skip-because.ts";
-import { taskOf } from "../support/workplace.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { type Mount, mountExfat, mountRclone } from "./mounts.ts";
 import { doctor } from "./run-bin.ts";
 
@@ -74,14 +74,14 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
   it("passes doctor, which leaves nothing behind", skipped, async () => {
     const setup = await openFaultSetup();
     const outputDir = join(folder, "checked");
-    const checks = await doctor(setup.workplace.env(setup.service, { AUDIO_OUTPUT_DIR: outputDir }));
+    const checks = await doctor(setup.testFolders.env(setup.service, { AUDIO_OUTPUT_DIR: outputDir }));
     expect(checks["output folder"]).toMatchObject({ ok: true });
     expect(readdirSync(outputDir)).toEqual([]);
   });
 
   it("is recognised as a share: a ledger on it causes a warning", skipped, async () => {
     const setup = await openFaultSetup();
-    const env = setup.workplace.env(setup.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
+    const env = setup.testFolders.env(setup.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
     const { store } = await doctor(env);
     expect(store).toMatchObject({ ok: true });
     expect(store?.detail.includes("network share (rclone)")).toBe(name === "rclone");

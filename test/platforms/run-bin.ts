@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { z } from "zod";
-import { BIN, NODE } from "../support/workplace.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
 
 /** Arguments for Node that load a module of test/support/preloads before the server. */
 export const preload = (name: string): string[] => [

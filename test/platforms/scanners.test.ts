@@ -1,7 +1,7 @@
 /** Virus scanners and indexers, which lock a file for a moment after it was written. */
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
-import { errorOf, taskOf } from "../support/workplace.ts";
+import { errorOf, taskOf } from "../support/tool-result.ts";
 import { preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -22,7 +22,7 @@ it.each(["EBUSY", "EPERM", "EACCES"])(
     });
     const call = { prompt: "Scanned", file_name: "scanned" };
     expect(taskOf(await setup.server.call("generate_audio", call)).status).toBe("succeeded");
-    expect(await setup.workplace.outputNames()).toEqual(["scanned.mp3"]);
+    expect(await setup.testFolders.outputNames()).toEqual(["scanned.mp3"]);
   },
 );
 

@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
-import { errorOf, taskOf } from "../support/workplace.ts";
+import { errorOf, taskOf } from "../support/tool-result.ts";
 import { preload } from "./run-bin.ts";
 
 closeAfterEach();

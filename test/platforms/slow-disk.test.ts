@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../faults/fault-setup.ts";
-import { taskOf } from "../support/workplace.ts";
+import { taskOf } from "../support/tool-result.ts";
 import { doctor, preload } from "./run-bin.ts";
 
 closeAfterEach();
@@ -14,7 +14,7 @@ const nodeArgs = preload("slow-ledger");
 it("doctor does not report the other checks as failed while the ledger blocks", async () => {
   const setup = await openFaultSetup();
   const slow = { TEST_FLUSH_MS: "8500", TEST_FLUSHES: "1", TEST_FULL_JOURNAL: "1" };
-  const checks = await doctor(setup.workplace.env(setup.service, slow), { nodeArgs });
+  const checks = await doctor(setup.testFolders.env(setup.service, slow), { nodeArgs });
   expect(checks["output folder"]).toMatchObject({ ok: true });
   expect(checks["host"]).toMatchObject({ ok: true });
   expect(checks["key"]).toMatchObject({ ok: true });

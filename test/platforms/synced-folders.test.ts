@@ -15,8 +15,8 @@ it.each([
   "My Drive",
 ])("doctor warns of a state folder below %s", async (name) => {
   const setup = await openFaultSetup();
-  const stateDir = join(setup.workplace.stateDir, name, "audio");
-  const { store } = await doctor(setup.workplace.env(setup.service, { AUDIO_STATE_DIR: stateDir }));
+  const stateDir = join(setup.testFolders.stateDir, name, "audio");
+  const { store } = await doctor(setup.testFolders.env(setup.service, { AUDIO_STATE_DIR: stateDir }));
   expect(store).toMatchObject({ ok: true });
   expect(store?.detail).toContain(`lies in ${name}, which copies files while they are written`);
   expect(store?.detail).toContain("set AUDIO_STATE_DIR");
@@ -24,6 +24,6 @@ it.each([
 
 it("doctor does not warn of an ordinary folder", async () => {
   const setup = await openFaultSetup();
-  const { store } = await doctor(setup.workplace.env(setup.service));
+  const { store } = await doctor(setup.testFolders.env(setup.service));
   expect(store?.detail).not.toMatch(/lies in|network/);
 });

@@ -4,26 +4,30 @@ import { createInterface } from "node:readline";
 import type { Browser, Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { cachedTool } from "../../scripts/cached-packages.ts";
-import { BIN, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
+import { BIN, NODE } from "../support/bin-under-test.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { launch, listenIn } from "./chat-host.ts";
 import { playButton, startsSounding } from "./player-view.ts";
 
-let workplace: Workplace;
+let testFolders: TestFolders;
 let browser: Browser;
 let inspector: ChildProcess;
 let address = "";
 
 beforeAll(async () => {
-  workplace = await createWorkplace();
+  testFolders = await createTestFolders();
   const env = {
-    ...workplace.env(null),
-    MCP_STORAGE_DIR: `${workplace.root}/inspector`,
+    ...testFolders.env(null),
+    MCP_STORAGE_DIR: `${testFolders.root}/inspector`,
     MCP_INSPECTOR_SECRET_STORE: "memory",
     MCP_AUTO_OPEN_ENABLED: "false",
     CLIENT_PORT: "6391",
     HOST: "127.0.0.1",
   };
-  const settings = Object.entries(workplace.env(null)).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+  const settings = Object.entries(testFolders.env(null)).flatMap(([name, value]) => [
+    "-e",
+    `${name}=${value}`,
+  ]);
   const args = [cachedTool("inspector"), "--web", ...settings, "--", NODE, BIN, "--sandbox"];
   inspector = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "ignore"] });
   if (inspector.stdout === null) throw new Error("the Inspector has no output");
@@ -36,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   inspector?.kill();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 /** The player is in a frame inside the Inspector's frame. */

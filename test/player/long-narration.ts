@@ -43,7 +43,7 @@ export async function joinLong(
     title: `Chapter ${index + 1}`,
     firstPart: Math.floor(count * share),
   }));
-  const path = join(server.workplace.outputDir, name);
+  const path = join(server.testFolders.outputDir, name);
   const file = await open(path, "w");
   const joined = await joinAudio({
     format,
@@ -93,9 +93,9 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
     missingPartIndexes: [],
     doubtfulPartProblems: [],
   };
-  const folders = await readdir(server.workplace.stateDir);
+  const folders = await readdir(server.testFolders.stateDir);
   const folder = folders.find((name) => name.startsWith("sandbox-")) ?? "";
-  const database = new DatabaseSync(join(server.workplace.stateDir, folder, "ledger.sqlite"), {
+  const database = new DatabaseSync(join(server.testFolders.stateDir, folder, "ledger.sqlite"), {
     timeout: 10_000,
   });
   const row = database.prepare("SELECT state FROM agm_narrations WHERE narration_id = ?").get(narrationId);

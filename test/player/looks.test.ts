@@ -12,7 +12,9 @@ import type { Frame, Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
-import { BIN, createWorkplace, FAST, NODE, startToolClient } from "../support/workplace.ts";
+import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
+import { createTestFolders } from "../support/test-folders.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { type Chat, describeWithBrowser, launch } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
 import { openPlayerSetup } from "./player-setup.ts";
@@ -113,19 +115,19 @@ describeWithBrowser("the player", () => {
 
 describeWithBrowser("the page of tasks", () => {
   it("is accessible, loads nothing until Play is pressed, and plays", async () => {
-    const [service, workplace, browser] = await Promise.all([
+    const [service, testFolders, browser] = await Promise.all([
       startSandbox({ timeScale: 0.01 }),
-      createWorkplace(),
+      createTestFolders(),
       launch(),
     ]);
     try {
-      const settings = workplace.env(service, { ...FAST });
+      const settings = testFolders.env(service, { ...FAST });
       const client = await startToolClient(settings);
       for (const voice of ["felix_zh", "sophie_en_zh"]) {
         await client.call("generate_audio", { prompt: `Heard on the page of tasks, by ${voice}.`, voice });
       }
       await client.close();
-      const file = join(workplace.root, "tasks.html");
+      const file = join(testFolders.root, "tasks.html");
       expect(spawnSync(NODE, [BIN, "tasks", "--html", file], { env: settings }).status).toBe(0);
       const page = await browser.newPage({
         viewport: { width: 720, height: 640 },
@@ -150,11 +152,11 @@ describeWithBrowser("the page of tasks", () => {
             }
           }
         }
-      }, workplace.outputDir);
+      }, testFolders.outputDir);
       await picture("tasks-page.png", () => page.screenshot({ scale: "device" }));
     } finally {
       await Promise.all([browser.close(), service.stop()]);
-      await workplace.remove();
+      await testFolders.remove();
     }
   });
 });

@@ -4,7 +4,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { z } from "zod";
 import { PLAYER_URI } from "../../src/tools/player-uri.ts";
-import { BIN, createWorkplace, FAST, NODE, NODE_FLAGS, type Workplace } from "../support/workplace.ts";
+import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { type Answerer, InvalidMessageReply } from "./chat-host.ts";
 
 const pageSchema = z.object({
@@ -20,7 +21,7 @@ const pageSchema = z.object({
 const callSchema = z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()).optional() });
 
 export interface ServerUnderTest {
-  readonly workplace: Workplace;
+  readonly testFolders: TestFolders;
   readonly client: Client;
   /** The player's page, as served. */
   readonly html: string;
@@ -31,9 +32,9 @@ export interface ServerUnderTest {
 }
 
 export async function startServer(more: Record<string, string> = {}): Promise<ServerUnderTest> {
-  const workplace = await createWorkplace();
+  const testFolders = await createTestFolders();
   const client = new Client({ name: "test-chat", version: "1" });
-  const env = workplace.env(null, { ...FAST, ...more });
+  const env = testFolders.env(null, { ...FAST, ...more });
   await client.connect(
     new StdioClientTransport({
       command: NODE,
@@ -46,7 +47,7 @@ export async function startServer(more: Record<string, string> = {}): Promise<Se
   const call = (name: string, args: Record<string, unknown>): Promise<CallToolResult> =>
     client.callTool({ name, arguments: args }, { timeout: 60_000 });
   return {
-    workplace,
+    testFolders,
     client,
     html: page.text,
     call,
@@ -65,7 +66,7 @@ export async function startServer(more: Record<string, string> = {}): Promise<Se
     },
     close: async () => {
       await client.close();
-      await workplace.remove();
+      await testFolders.remove();
     },
   };
 }

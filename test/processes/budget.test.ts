@@ -1,13 +1,18 @@
 /** AUDIO_CREDIT_BUDGET under a race: exact, and nothing is sent that could pass it. */
 import { expect, it } from "vitest";
-import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
-import { makeWorkplace, startProcesses, startService } from "./server-processes.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { startProcesses, startService, useTestFolders } from "./server-processes.ts";
 
 it("four processes racing for a budget of three make three tasks, and send nothing for the fourth", async () => {
   const service = await startService({ processingMs: 100, audioSeconds: 120, limitScale: 0.01 });
-  const workplace = await makeWorkplace();
+  const testFolders = await useTestFolders();
   const settings = { ...FAST, AUDIO_CREDIT_BUDGET: "450" };
-  const clients = await startProcesses([workplace, workplace, workplace, workplace], service, settings);
+  const clients = await startProcesses(
+    [testFolders, testFolders, testFolders, testFolders],
+    service,
+    settings,
+  );
   const outcomes = await Promise.all(
     clients.map((client, index) => client.call("generate_audio", { prompt: `Two minutes, part ${index}` })),
   );
@@ -15,7 +20,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   expect(refused).toHaveLength(1);
   for (const outcome of refused) {
     expect(errorOf(outcome)).toMatchObject({ code: "budget_exceeded", http_status: null, task_id: null });
-    expect(textOf(outcome)).toMatch(/Nothing was sent/);
+    expect(resultTextOf(outcome)).toMatch(/Nothing was sent/);
   }
   const done = outcomes.filter(({ isError }) => isError !== true).map(taskOf);
   expect(done.map(({ billing }) => billing?.charged_credits)).toEqual([150, 150, 150]);
@@ -23,7 +28,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   expect(service.tasks.size).toBe(3);
 
   // Also not by a new process, and paid audio is still returned.
-  const [later] = await startProcesses([workplace], service, settings);
+  const [later] = await startProcesses([testFolders], service, settings);
   expect(errorOf((await later?.call("generate_audio", { prompt: "A fifth" })) ?? { content: [] }).code).toBe(
     "budget_exceeded",
   );
@@ -34,8 +39,8 @@ it("four processes racing for a budget of three make three tasks, and send nothi
 
 it("a budget counts a finished task by its charge, so that a budget of 160 allows two short ones in turn", async () => {
   const service = await startService({ audioSeconds: 4 });
-  const workplace = await makeWorkplace();
-  const [client] = await startProcesses([workplace], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
+  const testFolders = await useTestFolders();
+  const [client] = await startProcesses([testFolders], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
   if (client === undefined) throw new Error("nobody to ask");
   for (const prompt of ["Short one", "Short two"]) {
     expect(taskOf(await client.call("generate_audio", { prompt })).billing?.charged_credits).toBe(10);

@@ -1,28 +1,31 @@
 /** The API key changed between a crash and the retry: nothing is charged to the new account unsaid (faults: Create). */
 import { describe, expect, it } from "vitest";
-import type { CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import type { FakeService } from "../support/fake-service.ts";
 import { killHard } from "../support/processes.ts";
-import { FAST, type ToolClient, taskOf, textOf, type Workplace } from "../support/workplace.ts";
-import { makeWorkplace, openLedgerController, startProcess, startService } from "./server-processes.ts";
+import type { TestFolders } from "../support/test-folders.ts";
+import type { ToolClient } from "../support/tool-client.ts";
+import { resultTextOf, taskOf } from "../support/tool-result.ts";
+import { openLedgerController, startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
 const CALL = { prompt: "Under one key, then another" };
 
 async function startWithKey(
-  workplace: Workplace,
-  service: CountingService,
+  testFolders: TestFolders,
+  service: FakeService,
   key: string,
 ): Promise<ToolClient> {
-  return await startProcess(workplace, { baseUrl: service.baseUrl, apiKey: key }, FAST);
+  return await startProcess(testFolders, { baseUrl: service.baseUrl, apiKey: key }, FAST);
 }
 
 /** A process with the first key dies after its accepted submission, with or without having received the response. */
 async function killedWithFirstKey(
-  service: CountingService,
-  workplace: Workplace,
+  service: FakeService,
+  testFolders: TestFolders,
   isAnswered: boolean,
 ): Promise<void> {
-  const killTarget = await startWithKey(workplace, service, KEYS[0]);
+  const killTarget = await startWithKey(testFolders, service, KEYS[0]);
   const reached = new Promise<void>((resolve) => {
     service.intercept = (exchange) => {
       if (exchange.kind !== (isAnswered ? "query" : "create")) return false;
@@ -37,7 +40,7 @@ async function killedWithFirstKey(
   service.intercept = undefined;
 }
 
-const kinds = (service: CountingService, key: string): string[] =>
+const kinds = (service: FakeService, key: string): string[] =>
   service.exchanges
     .filter(({ headers }) => headers.authorization === `Bearer ${key}`)
     .map(({ kind }) => kind);
@@ -45,9 +48,9 @@ const kinds = (service: CountingService, key: string): string[] =>
 describe("a retry under the key of another account", () => {
   it("queries the recorded task first, and says that the new task belongs to this account", async () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
-    const workplace = await makeWorkplace();
-    await killedWithFirstKey(service, workplace, true);
-    const successor = await startWithKey(workplace, service, KEYS[1]);
+    const testFolders = await useTestFolders();
+    await killedWithFirstKey(service, testFolders, true);
+    const successor = await startWithKey(testFolders, service, KEYS[1]);
     const outcome = await successor.call("generate_audio", CALL);
     const task = taskOf(outcome);
     const asked = kinds(service, KEYS[1]);
@@ -55,15 +58,15 @@ describe("a retry under the key of another account", () => {
     expect(asked.filter((kind) => kind === "create")).toHaveLength(1);
     expect(service.tasks.get(task.task_id ?? "")?.account).toContain(KEYS[1]);
     expect(task.replayed).toBe(false);
-    expect(textOf(outcome)).toMatch(/another API key.*task of its own/);
+    expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
     expect(service.tasks.size).toBe(2);
   });
 
   it("creates nothing by other calls than the one that requests it", async () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
-    const workplace = await makeWorkplace();
-    await killedWithFirstKey(service, workplace, false);
-    const successor = await startWithKey(workplace, service, KEYS[1]);
+    const testFolders = await useTestFolders();
+    await killedWithFirstKey(service, testFolders, false);
+    const successor = await startWithKey(testFolders, service, KEYS[1]);
     const listed = await successor.call("list_tasks", {});
     expect(listed.structuredContent).toMatchObject({
       tasks: [{ status: "unresolved", task_id: expect.stringMatching(/^req-/) }],
@@ -71,16 +74,16 @@ describe("a retry under the key of another account", () => {
     expect(kinds(service, KEYS[1])).toEqual([]);
     const outcome = await successor.call("generate_audio", CALL);
     expect(taskOf(outcome).replayed).toBe(false);
-    expect(textOf(outcome)).toMatch(/another API key.*task of its own/);
+    expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
   });
 
   it("leaves the first account's task to the first account", async () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
-    const workplace = await makeWorkplace();
-    await killedWithFirstKey(service, workplace, false);
-    const successor = await startWithKey(workplace, service, KEYS[1]);
+    const testFolders = await useTestFolders();
+    await killedWithFirstKey(service, testFolders, false);
+    const successor = await startWithKey(testFolders, service, KEYS[1]);
     const second = taskOf(await successor.call("generate_audio", { ...CALL, take: 2 }));
-    const owner = await startWithKey(workplace, service, KEYS[0]);
+    const owner = await startWithKey(testFolders, service, KEYS[0]);
     const first = taskOf(await owner.call("generate_audio", CALL));
     expect(service.tasks.get(first.task_id ?? "")?.account).toContain(KEYS[0]);
     expect(second.task_id).not.toBe(first.task_id);
@@ -91,16 +94,16 @@ describe("a retry under the key of another account", () => {
 describe("a retry under another key of the same account", () => {
   it("fetches the recorded task and submits nothing", async () => {
     const service = await startService({ processingMs: 50, apiKeys: KEYS });
-    const workplace = await makeWorkplace();
-    await killedWithFirstKey(service, workplace, true);
-    const successor = await startWithKey(workplace, service, KEYS[1]);
+    const testFolders = await useTestFolders();
+    await killedWithFirstKey(service, testFolders, true);
+    const successor = await startWithKey(testFolders, service, KEYS[1]);
     const outcome = await successor.call("generate_audio", CALL);
     expect(taskOf(outcome)).toMatchObject({ status: "succeeded", replayed: true });
-    expect(textOf(outcome)).not.toMatch(/another API key/);
+    expect(resultTextOf(outcome)).not.toMatch(/another API key/);
     expect(service.count("create")).toBe(1);
     expect(service.tasks.size).toBe(1);
     // Two records name the task: it is listed once, and charged once toward the budget.
-    const ledgerController = await openLedgerController(workplace, service);
+    const ledgerController = await openLedgerController(testFolders, service);
     expect((await ledgerController.records()).map(({ taskId }) => taskId)).toEqual([taskOf(outcome).task_id]);
     expect(await ledgerController.spentInWindowCredits()).toBe(10);
   });

@@ -5,30 +5,31 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { FAST } from "../support/bin-under-test.ts";
 import { freePort } from "../support/free-port.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import {
   hashAtService,
   hashOnDisk,
-  makeWorkplace,
   openLedgerController,
   startProcess,
   startService,
+  useTestFolders,
 } from "./server-processes.ts";
 
 async function setUp(settings: Record<string, string> = {}) {
   const service = await startService();
-  const workplace = await makeWorkplace();
-  const client = await startProcess(workplace, service, { ...FAST, ...settings });
-  return { service, workplace, client };
+  const testFolders = await useTestFolders();
+  const client = await startProcess(testFolders, service, { ...FAST, ...settings });
+  return { service, testFolders, client };
 }
 
 describe("a ledger that cannot be written", () => {
   it("stops the submission before it is sent, and the same call continues once it can be written", async () => {
-    const { service, workplace, client } = await setUp();
+    const { service, testFolders, client } = await setUp();
     await client.call("list_tasks", {});
-    const ledgerController = await openLedgerController(workplace, service);
+    const ledgerController = await openLedgerController(testFolders, service);
     ledgerController.failWrites("any record");
     const refused = await client.call("generate_audio", { prompt: "Nowhere to write" });
     expect(errorOf(refused).code).toBe("store_unavailable");
@@ -41,10 +42,10 @@ describe("a ledger that cannot be written", () => {
   });
 
   it("at the moment of the 202 still names the task, which is saved once it can be written", async () => {
-    const { service, workplace, client } = await setUp();
+    const { service, testFolders, client } = await setUp();
     // The code loaded by the first request must not use up the short window.
     await client.call("get_task", { task_id: "task-of-nobody" });
-    const ledgerController = await openLedgerController(workplace, service);
+    const ledgerController = await openLedgerController(testFolders, service);
     ledgerController.failWrites("a task id");
     const call = { prompt: "Full just now", wait_seconds: 0.5 };
     const unwritten = taskOf(await client.call("generate_audio", call));
@@ -63,16 +64,16 @@ describe("a ledger that cannot be written", () => {
   });
 
   it("because it is another file is reported, and nothing is sent", async () => {
-    const { service, workplace, client } = await setUp();
+    const { service, testFolders, client } = await setUp();
     await client.call("list_tasks", {});
     await client.close();
     for (const suffix of ["-wal", "-shm"])
-      await rm(join(workplace.stateDir, `ledger.sqlite${suffix}`), { force: true });
-    await writeFile(join(workplace.stateDir, "ledger.sqlite"), Buffer.alloc(8192, "scrambled "));
-    const later = await startProcess(workplace, service, FAST);
+      await rm(join(testFolders.stateDir, `ledger.sqlite${suffix}`), { force: true });
+    await writeFile(join(testFolders.stateDir, "ledger.sqlite"), Buffer.alloc(8192, "scrambled "));
+    const later = await startProcess(testFolders, service, FAST);
     const refused = await later.call("generate_audio", { prompt: "Scrambled" });
     expect(errorOf(refused).code).toBe("store_unavailable");
-    expect(textOf(refused)).toMatch(/What to do:/);
+    expect(resultTextOf(refused)).toMatch(/What to do:/);
     expect(service.exchanges).toEqual([]);
   });
 });
@@ -106,9 +107,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is unreachab
 
 describe("an unreachable service", () => {
   it("takes no rate slot and reserves nothing, because nothing was sent", async () => {
-    const workplace = await makeWorkplace();
+    const testFolders = await useTestFolders();
     const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };
-    const client = await startProcess(workplace, nowhere, FAST);
+    const client = await startProcess(testFolders, nowhere, FAST);
     const call = { prompt: "Nobody there", wait_seconds: 5 };
     expect(errorOf(await client.call("generate_audio", call))).toMatchObject({
       code: "network_error",
@@ -117,7 +118,7 @@ describe("an unreachable service", () => {
     });
     // Look while the process runs: on a busy machine it ends before it has released a submission that it was about to
     // send.
-    const ledgerController = await openLedgerController(workplace, nowhere);
+    const ledgerController = await openLedgerController(testFolders, nowhere);
     const counted = async (): Promise<number[]> => [
       ledgerController.createSlots(),
       await ledgerController.concurrencySlots(),

@@ -2,62 +2,58 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { onTestFinished } from "vitest";
-import { type CountingOptions, CountingService } from "../support/counting-service.ts";
+import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
 import { LedgerController } from "../support/ledger-controller.ts";
-import {
-  createWorkplace,
-  startToolClient,
-  type TaskOutput,
-  type ToolClient,
-  type Workplace,
-} from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import type { TaskOutput } from "../support/tool-result.ts";
 
 type Settings = Record<string, string>;
 
-export async function startService(options: CountingOptions = {}): Promise<CountingService> {
-  const service = await CountingService.start(options);
+export async function startService(options: FakeServiceOptions = {}): Promise<FakeService> {
+  const service = await FakeService.start(options);
   onTestFinished(() => service.stop());
   return service;
 }
 
-export async function makeWorkplace(): Promise<Workplace> {
-  const workplace = await createWorkplace();
-  onTestFinished(() => workplace.remove());
-  return workplace;
+export async function useTestFolders(): Promise<TestFolders> {
+  const testFolders = await createTestFolders();
+  onTestFinished(() => testFolders.remove());
+  return testFolders;
 }
 
-/** Starts another process of a workplace; it is closed before its workplace is removed. */
+/** Starts another process of a testFolders; it is closed before its testFolders is removed. */
 export async function startProcess(
-  workplace: Workplace,
+  testFolders: TestFolders,
   service: { baseUrl: string; apiKey: string },
   settings: Settings = {},
 ): Promise<ToolClient> {
-  const client = await startToolClient(workplace.env(service, settings));
+  const client = await startToolClient(testFolders.env(service, settings));
   onTestFinished(() => client.close());
   return client;
 }
 
-/** Starts a process in each workplace, all at once. */
+/** Starts a process in each testFolders, all at once. */
 export function startProcesses(
-  workplaces: readonly Workplace[],
+  allTestFolders: readonly TestFolders[],
   service: { baseUrl: string; apiKey: string },
   settings: Settings = {},
 ): Promise<ToolClient[]> {
-  return Promise.all(workplaces.map((workplace) => startProcess(workplace, service, settings)));
+  return Promise.all(allTestFolders.map((testFolders) => startProcess(testFolders, service, settings)));
 }
 
-/** Looks into the ledger of a workplace. */
+/** Looks into the ledger of a testFolders. */
 export async function openLedgerController(
-  workplace: Workplace,
+  testFolders: TestFolders,
   service: { baseUrl: string },
 ): Promise<LedgerController> {
-  const ledgerController = await LedgerController.open(workplace.stateDir, service.baseUrl);
+  const ledgerController = await LedgerController.open(testFolders.stateDir, service.baseUrl);
   onTestFinished(() => ledgerController.close());
   return ledgerController;
 }
 
 /** The hash of the audio that the service made. */
-export function hashAtService(service: CountingService, task: TaskOutput): string {
+export function hashAtService(service: FakeService, task: TaskOutput): string {
   const made = service.tasks.get(task.task_id);
   return createHash("sha256")
     .update(made?.audio ?? "")

@@ -3,14 +3,17 @@
  * service refuses.
  */
 import { describe, expect, it, onTestFinished } from "vitest";
+import { COMPILED } from "../support/bin-under-test.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { COMPILED, type ToolClient, taskOf, type Workplace } from "../support/workplace.ts";
+import type { TestFolders } from "../support/test-folders.ts";
+import type { ToolClient } from "../support/tool-client.ts";
+import { taskOf } from "../support/tool-result.ts";
 import {
   hashAtService,
   hashOnDisk,
-  makeWorkplace,
   startProcesses,
   startService,
+  useTestFolders,
 } from "./server-processes.ts";
 
 /** A minute takes 3 s, on both sides. */
@@ -20,20 +23,23 @@ const INPUTS = 20;
 
 /** The machines of the processes, and what the processes share. */
 interface Site {
-  readonly workplaces: readonly Workplace[];
+  readonly allTestFolders: readonly TestFolders[];
   readonly settings: Record<string, string>;
 }
 
 async function oneMachine(): Promise<Site> {
-  const workplace = await makeWorkplace();
-  return { workplaces: [workplace, workplace, workplace, workplace], settings: SETTINGS };
+  const testFolders = await useTestFolders();
+  return { allTestFolders: [testFolders, testFolders, testFolders, testFolders], settings: SETTINGS };
 }
 
 async function twoMachines(): Promise<Site> {
   const postgres = await PostgresServer.start();
   onTestFinished(() => postgres.remove());
-  const [left, right] = [await makeWorkplace(), await makeWorkplace()];
-  return { workplaces: [left, left, right, right], settings: { ...SETTINGS, AUDIO_STORE_URL: postgres.url } };
+  const [left, right] = [await useTestFolders(), await useTestFolders()];
+  return {
+    allTestFolders: [left, left, right, right],
+    settings: { ...SETTINGS, AUDIO_STORE_URL: postgres.url },
+  };
 }
 
 const sites = [
@@ -50,8 +56,8 @@ for (const { where, set, machines, skip } of sites) {
   describe.skipIf(skip)(`four processes ${where}`, () => {
     it("make one task of the same input requested at once, and all return it", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
-      const { workplaces, settings } = await set();
-      const clients = await startProcesses(workplaces, service, settings);
+      const { allTestFolders, settings } = await set();
+      const clients = await startProcesses(allTestFolders, service, settings);
       const call = { prompt: "The same in four windows", voice: "sophie_en_zh" };
       const tasks = (await Promise.all(clients.map((client) => client.call("generate_audio", call)))).map(
         taskOf,
@@ -65,13 +71,13 @@ for (const { where, set, machines, skip } of sites) {
       expect(service.count("content")).toBe(machines);
       expect(tasks.filter(({ replayed }) => !replayed)).toHaveLength(1);
       for (const task of tasks) expect(await hashOnDisk(task)).toBe(hashAtService(service, task));
-      for (const workplace of workplaces) expect(await workplace.outputNames()).toHaveLength(1);
+      for (const testFolders of allTestFolders) expect(await testFolders.outputNames()).toHaveLength(1);
     });
 
     it("complete 20 inputs without a single 429", async () => {
       const service = await startService({ processingMs: 150, limitScale: SCALE });
-      const { workplaces, settings } = await set();
-      const clients = await startProcesses(workplaces, service, settings);
+      const { allTestFolders, settings } = await set();
+      const clients = await startProcesses(allTestFolders, service, settings);
       const ask = (client: ToolClient, index: number) =>
         client.call("generate_audio", { prompt: `Input number ${index}` });
       const outcomes = await Promise.all(

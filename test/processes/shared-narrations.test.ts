@@ -2,23 +2,18 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { narrationOf, PART_BYTES, textOf } from "../narration/narrator.ts";
+import { buildText, narrationOf, PART_BYTES } from "../narration/narrator.ts";
+import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { killHard } from "../support/processes.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import {
-  BIN,
-  errorOf,
-  FAST,
-  NODE,
-  startCommandClient,
-  type ToolClient,
-  type Workplace,
-} from "../support/workplace.ts";
+import type { TestFolders } from "../support/test-folders.ts";
+import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf } from "../support/tool-result.ts";
 import { ELSEWHERE, whyNotElsewhere } from "../tasks/task-processes.ts";
-import { makeWorkplace, startProcess, startService } from "./server-processes.ts";
+import { startProcess, startService, useTestFolders } from "./server-processes.ts";
 
-const CALL = { text: textOf("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };
+const CALL = { text: buildText("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };
 
 /** A busy machine makes the database wait. The call is then repeated, as its answer says. */
 async function narrate(client: ToolClient, more: Record<string, unknown> = {}) {
@@ -39,7 +34,7 @@ describe(
       onTestFinished(() => postgres.remove());
       const service = await startService({ processingMs, audioBytes: PART_BYTES });
       const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
-      const [here, there]: [Workplace, Workplace] = [await makeWorkplace(), await makeWorkplace()];
+      const [here, there]: [TestFolders, TestFolders] = [await useTestFolders(), await useTestFolders()];
       const [command = "", ...args] = [...ELSEWHERE, NODE, BIN];
       const other = await startCommandClient({ command, args, env: there.env(service, settings) });
       onTestFinished(() => other.close());

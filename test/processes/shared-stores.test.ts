@@ -1,9 +1,10 @@
 /** The built bin on a shared PostgreSQL: behind TLS, and used by two machines at once. */
 import { describe, expect, it, onTestFinished } from "vitest";
+import { FAST } from "../support/bin-under-test.ts";
 import { selfSigned } from "../support/certificates.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
-import { makeWorkplace, startProcess, startService } from "./server-processes.ts";
+import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 const CALL = { prompt: "Shared by two machines" };
 
@@ -16,18 +17,18 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
       certificate.remove();
     });
     const service = await startService({ processingMs: 50 });
-    const workplace = await makeWorkplace();
+    const testFolders = await useTestFolders();
     const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
-    const stranger = await startProcess(workplace, service, {
+    const stranger = await startProcess(testFolders, service, {
       ...settings,
       // Removes the TLS requirement for programs that do not ask for TLS themselves.
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
     });
     const refused = await stranger.call("generate_audio", CALL);
     expect(errorOf(refused).code).toBe("store_unavailable");
-    expect(textOf(refused)).toMatch(/certificate/i);
+    expect(resultTextOf(refused)).toMatch(/certificate/i);
     expect(service.exchanges).toEqual([]);
-    const trusting = await startProcess(workplace, service, {
+    const trusting = await startProcess(testFolders, service, {
       ...settings,
       NODE_EXTRA_CA_CERTS: certificate.certificate,
     });
@@ -41,7 +42,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     onTestFinished(() => postgres.remove());
     const service = await startService({ processingMs: 100 });
     const settings = { ...FAST, AUDIO_STORE_URL: postgres.url, AUDIO_CREDIT_BUDGET: "300" };
-    const places = await Promise.all([makeWorkplace(), makeWorkplace()]);
+    const places = await Promise.all([useTestFolders(), useTestFolders()]);
     const machines = await Promise.all(places.map((place) => startProcess(place, service, settings)));
     const [first, second] = await Promise.all(
       machines.map(async (machine) => taskOf(await machine.call("generate_audio", CALL))),

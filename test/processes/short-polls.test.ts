@@ -3,8 +3,9 @@
  * later.
  */
 import { expect, it } from "vitest";
-import { COMPILED, taskOf } from "../support/workplace.ts";
-import { makeWorkplace, startProcess, startService } from "./server-processes.ts";
+import { COMPILED } from "../support/bin-under-test.ts";
+import { taskOf } from "../support/tool-result.ts";
+import { startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 /** A minute takes 6 s, on both sides. */
 const SCALE = 0.1;
@@ -17,7 +18,7 @@ const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTE
 
 it("one task polled every 0.1 s is saved soon after it is ready, without a 429", async () => {
   const service = await startService({ processingMs: 2000, limitScale: SCALE });
-  const client = await startProcess(await makeWorkplace(), service, SETTINGS);
+  const client = await startProcess(await useTestFolders(), service, SETTINGS);
   const task = taskOf(await client.call("generate_audio", { prompt: "Impatient" }));
   expect(task.status).toBe("succeeded");
   expect(service.count("query") + service.count("content")).toBeLessThan(READS);
@@ -26,7 +27,7 @@ it("one task polled every 0.1 s is saved soon after it is ready, without a 429",
 
 it("two tasks polled at once, and two more after them, cause no 429 either", async () => {
   const service = await startService({ processingMs: 1000, limitScale: SCALE });
-  const client = await startProcess(await makeWorkplace(), service, SETTINGS);
+  const client = await startProcess(await useTestFolders(), service, SETTINGS);
   const prompts = ["One", "Two", "Three", "Four"];
   const all = prompts.map((prompt) => client.call("generate_audio", { prompt }));
   for (const outcome of await Promise.all(all)) expect(taskOf(outcome).status).toBe("succeeded");

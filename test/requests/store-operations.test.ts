@@ -12,7 +12,7 @@ import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { buildTiming } from "../../src/requests/deps.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { CountingService } from "../support/counting-service.ts";
+import { FakeService } from "../support/fake-service.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
@@ -37,7 +37,7 @@ function counted(store: LedgerStore, operations: string[]): LedgerStore {
 }
 
 it("a generation with two polls asks the store at most 17 times, and its repeat once or twice", async () => {
-  const service = await CountingService.start({ processingMs: 60_000 });
+  const service = await FakeService.start({ processingMs: 60_000 });
   service.intercept = (exchange) => {
     // Ended between the two polls, even on a slow machine.
     if (exchange.kind === "query" && exchange.ordinal === 2) service.processingMs = 0;

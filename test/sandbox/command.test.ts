@@ -5,7 +5,7 @@ import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
-import { temporaryFolder } from "./box.ts";
+import { temporaryFolder } from "./test-sandbox.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 

@@ -5,7 +5,7 @@ import { networkInterfaces } from "node:os";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type SandboxOptions, SandboxUsageError, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { SHORT_INPUT } from "../contract/service-client.ts";
-import { startBox } from "./box.ts";
+import { startTestSandbox } from "./test-sandbox.ts";
 import { TinySpeech } from "./tiny-speech.ts";
 
 describe("starting", () => {
@@ -36,7 +36,7 @@ describe("starting", () => {
   });
 
   it("listens on loopback alone", async () => {
-    const { sandbox } = await startBox();
+    const { sandbox } = await startTestSandbox();
     const { hostname, port } = new URL(sandbox.baseUrl);
     expect(hostname).toBe("127.0.0.1");
     const outside = Object.values(networkInterfaces())
@@ -52,7 +52,7 @@ describe("starting", () => {
 
 describe("stopping", () => {
   it("closes open connections at once, ends the engine", async () => {
-    const { sandbox, client, speech } = await startBox();
+    const { sandbox, client, speech } = await startTestSandbox();
     await client.created({ prompt: "[hangs]" });
     await client.created(SHORT_INPUT);
     const idle = connect({ host: "127.0.0.1", port: Number(new URL(sandbox.baseUrl).port) });
@@ -81,7 +81,7 @@ describe("stopping", () => {
   });
 
   it("can be called twice", async () => {
-    const { sandbox } = await startBox();
+    const { sandbox } = await startTestSandbox();
     await Promise.all([sandbox.stop(), sandbox.stop()]);
     await sandbox.stop();
   });

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { looksLikeFormat, OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { chargeForSeconds } from "../../src/contract/billing.ts";
 import { createSpeechEngine } from "../../src/sandbox/speech/speech.ts";
-import { startBox } from "./box.ts";
+import { startTestSandbox } from "./test-sandbox.ts";
 
 const WAV_HEAD_BYTES = 44;
 
 describe("a sandbox with its own voices", () => {
   it("speaks in every format, and charges by its length", async () => {
-    const { client } = await startBox({ speech: createSpeechEngine() });
+    const { client } = await startTestSandbox({ speech: createSpeechEngine() });
     for (const output_format of OUTPUT_FORMATS) {
       const prompt = "The quick brown fox jumps over the lazy dog.";
       const { id } = await client.created({ prompt, output_format, sample_rate: 16000 });
@@ -28,7 +28,7 @@ describe("a sandbox with its own voices", () => {
   });
 
   it("speaks each task differently, a repeat of one byte for byte the same, and charges each by its length", async () => {
-    const { client } = await startBox({ speech: createSpeechEngine() });
+    const { client } = await startTestSandbox({ speech: createSpeechEngine() });
     const input = { prompt: "It was a bright cold day in April. ".repeat(6), output_format: "wav" } as const;
     const takes = [];
     for (const key of ["take-1", "take-2"]) {
@@ -46,7 +46,7 @@ describe("a sandbox with its own voices", () => {
   });
 
   it("fails a prompt of emoji alone, and returns its reservation", async () => {
-    const { client, sandbox } = await startBox({ speech: createSpeechEngine() });
+    const { client, sandbox } = await startTestSandbox({ speech: createSpeechEngine() });
     const task = await client.finished((await client.created({ prompt: "\u{1f600}\u{1f680}" })).id);
     expect(task).toMatchObject({ status: "failed", billing: { charged_credits: 0, refunded_credits: 150 } });
     expect(sandbox.balances()[0]).toMatchObject({ reserved: 0, charged: 0 });

@@ -1,11 +1,13 @@
-/** The environment of most end-to-end tests: a counting service, temporary folders, and the built bin with a client. */
+/** The environment of most end-to-end tests: a fake service, temporary folders, and the built bin with a client. */
 import { afterEach, beforeEach } from "vitest";
-import { type CountingOptions, CountingService } from "./counting-service.ts";
-import { createWorkplace, FAST, startToolClient, type ToolClient, type Workplace } from "./workplace.ts";
+import { FAST } from "./bin-under-test.ts";
+import { FakeService, type FakeServiceOptions } from "./fake-service.ts";
+import { createTestFolders, type TestFolders } from "./test-folders.ts";
+import { startToolClient, type ToolClient } from "./tool-client.ts";
 
 export interface E2eSetup {
-  readonly service: CountingService;
-  readonly workplace: Workplace;
+  readonly service: FakeService;
+  readonly testFolders: TestFolders;
   readonly client: ToolClient;
 }
 
@@ -17,18 +19,18 @@ export interface E2eSetup {
  */
 export function setUpEach(
   receive: (setup: E2eSetup) => () => ToolClient,
-  options: CountingOptions = {},
+  options: FakeServiceOptions = {},
 ): void {
   let tearDown: () => Promise<void> = async () => undefined;
   beforeEach(async () => {
-    const service = await CountingService.start(options);
-    const workplace = await createWorkplace();
-    const client = await startToolClient(workplace.env(service, FAST));
-    const getOpenClient = receive({ service, workplace, client });
+    const service = await FakeService.start(options);
+    const testFolders = await createTestFolders();
+    const client = await startToolClient(testFolders.env(service, FAST));
+    const getOpenClient = receive({ service, testFolders, client });
     tearDown = async () => {
       await getOpenClient().close();
       await service.stop();
-      await workplace.remove();
+      await testFolders.remove();
     };
   });
   afterEach(() => tearDown());

@@ -1,7 +1,7 @@
 /** Runs the MCP Inspector's command line: each run starts the server, does one thing, and ends. */
 import { execFile } from "node:child_process";
 import { cachedTool } from "../../scripts/cached-packages.ts";
-import { BIN, NODE } from "./workplace.ts";
+import { BIN, NODE } from "./bin-under-test.ts";
 
 export interface Inspected {
   readonly status: number;

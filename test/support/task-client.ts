@@ -6,8 +6,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { z } from "zod";
+import { BIN, NODE } from "./bin-under-test.ts";
 import { killHard } from "./processes.ts";
-import { BIN, NODE } from "./workplace.ts";
 
 const answer = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -42,7 +42,7 @@ export class TaskClient {
   readonly messages: unknown[] = [];
   #lastId = 0;
 
-  /** @param under a command that runs the server, in its own workplace */
+  /** @param under a command that runs the server, in its own testFolders */
   constructor(env: Record<string, string>, under: readonly string[] = []) {
     const [command = NODE, ...args] = [...under, NODE, BIN];
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });

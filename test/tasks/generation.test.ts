@@ -2,29 +2,31 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { CountingService } from "../support/counting-service.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
 import { resultOf, TASKS, TaskClient } from "../support/task-client.ts";
-import { createWorkplace, FAST, taskOutput, type Workplace } from "../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+import { taskOutput } from "../support/tool-result.ts";
 import { holdSubmissions, pause } from "./task-processes.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 const open: TaskClient[] = [];
 
 function start(more: Record<string, string> = {}): TaskClient {
-  const client = new TaskClient(workplace.env(service, { ...FAST, ...more }));
+  const client = new TaskClient(testFolders.env(service, { ...FAST, ...more }));
   open.push(client);
   return client;
 }
 
 beforeEach(async () => {
-  service = await CountingService.start({ processingMs: 100 });
-  workplace = await createWorkplace();
+  service = await FakeService.start({ processingMs: 100 });
+  testFolders = await createTestFolders();
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((client) => client.close()));
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 const CALL = { prompt: "As a task" };
@@ -292,7 +294,7 @@ describe("the protocol", () => {
   });
 
   it("reports missing settings for every request", async () => {
-    const client = new TaskClient(workplace.env(null));
+    const client = new TaskClient(testFolders.env(null));
     open.push(client);
     const { error } = await client.request("tasks/get", { taskId: "x" });
     expect(error).toMatchObject({ code: -32603, message: expect.stringMatching(/^configuration_error/) });

@@ -6,24 +6,25 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { makeWorkplace, startService } from "../processes/server-processes.ts";
+import { startService, useTestFolders } from "../processes/server-processes.ts";
+import { FAST } from "../support/bin-under-test.ts";
 import { GENERATE_WORDS, inspect } from "../support/inspector.ts";
-import { FAST, taskOutput } from "../support/workplace.ts";
+import { taskOutput } from "../support/tool-result.ts";
 
 it.each([
   ["modern", 1],
   ["legacy", 0],
 ] as const)("runs a generation to its file in the %s era, through %i task", async (era, mcpTaskCount) => {
   const service = await startService({ processingMs: 1500 });
-  const workplace = await makeWorkplace();
+  const testFolders = await useTestFolders();
   const words = ["--protocol-era", era, ...GENERATE_WORDS];
-  const { status, stdout } = await inspect(workplace.env(service, FAST), [], words);
+  const { status, stdout } = await inspect(testFolders.env(service, FAST), [], words);
   expect(status).toBe(0);
   const { structuredContent } = z.object({ structuredContent: taskOutput }).parse(JSON.parse(stdout));
   expect(structuredContent).toMatchObject({ status: "succeeded", replayed: false });
   expect(existsSync(structuredContent.audio?.path ?? "")).toBe(true);
   expect(service.count("create")).toBe(1);
-  const ledger = new DatabaseSync(join(workplace.stateDir, "ledger.sqlite"), { readOnly: true });
+  const ledger = new DatabaseSync(join(testFolders.stateDir, "ledger.sqlite"), { readOnly: true });
   const ends = ledger.prepare("SELECT end_json FROM agm_mcp_tasks").all();
   ledger.close();
   expect(ends).toEqual(Array.from({ length: mcpTaskCount }, () => ({ end_json: '{"kind":"done"}' })));

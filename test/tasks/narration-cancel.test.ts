@@ -1,8 +1,8 @@
 /** Cancelling a narration's task while parts are in progress: what is reported, and that no further part is created. */
 import { describe, expect, it } from "vitest";
-import { PART_BYTES, textOf } from "../narration/narrator.ts";
-import { makeWorkplace, startService } from "../processes/server-processes.ts";
-import type { CountingService } from "../support/counting-service.ts";
+import { buildText, PART_BYTES } from "../narration/narrator.ts";
+import { startService, useTestFolders } from "../processes/server-processes.ts";
+import type { FakeService } from "../support/fake-service.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import type { TaskClient } from "../support/task-client.ts";
@@ -12,7 +12,7 @@ const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] :
 const newDatabase = databasesOfFile();
 const SPOKEN = { processingMs: 150, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = {
-  text: textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"),
+  text: buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"),
   output_format: "pcm",
   max_credits: 5000,
 };
@@ -21,7 +21,7 @@ const CALL = {
 const LOOKS_MS = 1500;
 
 /** Lets no task end until released, so that parts wait for one of the two tasks in flight. */
-function holdEnds(service: CountingService): () => void {
+function holdEnds(service: FakeService): () => void {
   service.processingMs = 60_000;
   return () => {
     service.processingMs = 0;
@@ -37,7 +37,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 /** Waits until the last submissions of a killed process have arrived, so that further ones are from another process. */
-async function untilStill(service: CountingService): Promise<void> {
+async function untilStill(service: FakeService): Promise<void> {
   for (let looks = 0; looks < 20; looks += 1) {
     const before = service.tasks.size;
     await pause(1000);
@@ -53,7 +53,7 @@ const messageOf = async (client: TaskClient, mcpTaskId: string): Promise<string>
 };
 
 /** Starts a narration as a task, and cancels it once another part has been sent. */
-async function begunAndTakenBack(client: TaskClient, service: CountingService): Promise<string> {
+async function begunAndTakenBack(client: TaskClient, service: FakeService): Promise<string> {
   const before = service.tasks.size;
   const mcpTaskId = await client.begin(CALL, "narrate");
   await until(async () => (await client.look(mcpTaskId)) !== null && service.tasks.size > before);
@@ -135,12 +135,12 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
   it("stops, even if a process there with an expired lease had requested it", async () => {
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ ...SPOKEN, processingMs: 300 });
-    const killTarget = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
+    const killTarget = startClient(await useTestFolders(), service, settings, ELSEWHERE);
     void killTarget.call("narrate", CALL, {});
     await until(() => service.tasks.size > 0);
     await killTarget.kill();
     await untilStill(service);
-    const successor = startClient(await makeWorkplace(), service, settings);
+    const successor = startClient(await useTestFolders(), service, settings);
     await begunAndTakenBack(successor, service);
     const reported = service.tasks.size;
     await pause(LOOKS_MS);

@@ -5,8 +5,8 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
-import { makeWorkplace, startService } from "../processes/server-processes.ts";
+import { buildText, narrationOutput, PART_BYTES } from "../narration/narrator.ts";
+import { startService, useTestFolders } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
 import { holdSubmissions, machinesOn, pause, type Store, startClient } from "./task-processes.ts";
@@ -14,7 +14,7 @@ import { holdSubmissions, machinesOn, pause, type Store, startClient } from "./t
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const newDatabase = databasesOfFile();
 const SPOKEN = { processingMs: 100, audioBytes: PART_BYTES, audioSeconds: 4 };
-const CALL = { text: textOf("One", "Two", "Three"), output_format: "pcm", max_credits: 1000 };
+const CALL = { text: buildText("One", "Two", "Three"), output_format: "pcm", max_credits: 1000 };
 
 const plannedIn = z.object({ structuredContent: narrationOutput });
 const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).structuredContent);
@@ -121,7 +121,7 @@ describe.each(stores)("on %s", (store) => {
 describe("a narration", () => {
   it("without a limit, or with a limit of 0, returns at once", async () => {
     const service = await startService(SPOKEN);
-    const client = startClient(await makeWorkplace(), service);
+    const client = startClient(await useTestFolders(), service);
     const { max_credits: _, ...plan } = CALL;
     expect(await client.call("narrate", plan)).toMatchObject({ structuredContent: { status: "planned" } });
     const nothing = { ...CALL, max_credits: 0 };
@@ -131,7 +131,7 @@ describe("a narration", () => {
 
   it("asks the person for the limit before it becomes a task", async () => {
     const service = await startService(SPOKEN);
-    const client = startClient(await makeWorkplace(), service);
+    const client = startClient(await useTestFolders(), service);
     const { max_credits: _, ...args } = CALL;
     const capabilities = { ...TASKS, elicitation: { form: {} } };
     const params = { name: "narrate", arguments: args };
@@ -147,7 +147,7 @@ describe("a narration", () => {
 
   it("that a call stops ends its task with the current status", async () => {
     const service = await startService(SPOKEN);
-    const client = startClient(await makeWorkplace(), service);
+    const client = startClient(await useTestFolders(), service);
     const release = holdSubmissions(service);
     const mcpTaskId = await client.begin(CALL, "narrate");
     await client.call("narrate", { ...CALL, stop: true }, {});
@@ -163,11 +163,11 @@ describe("a narration", () => {
       ...SPOKEN,
       apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
     });
-    const workplace = await makeWorkplace();
-    const own = startClient(workplace, service);
+    const testFolders = await useTestFolders();
+    const own = startClient(testFolders, service);
     const mcpTaskId = await own.begin(CALL, "narrate");
     const apiKey = "sk-second-0123456789abcdef";
-    const foreign = startClient(workplace, { baseUrl: service.baseUrl, apiKey });
+    const foreign = startClient(testFolders, { baseUrl: service.baseUrl, apiKey });
     const forged = `${mcpTaskId.slice(0, -1)}${mcpTaskId.endsWith("0") ? "1" : "0"}`;
     for (const taskId of [mcpTaskId, forged]) {
       expect(await foreign.refusal("tasks/get", { taskId })).toBe(-32602);

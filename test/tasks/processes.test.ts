@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeWorkplace, startService } from "../processes/server-processes.ts";
+import { startService, useTestFolders } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import { resultOf } from "../support/task-client.ts";
-import { taskOutput } from "../support/workplace.ts";
+import { taskOutput } from "../support/tool-result.ts";
 import {
   ELSEWHERE,
   holdSubmissions,
@@ -156,12 +156,12 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ processingMs: 300 });
     const release = kind === null ? holdSubmissions(service) : () => undefined;
-    const killTarget = startClient(await makeWorkplace(), service, settings);
+    const killTarget = startClient(await useTestFolders(), service, settings);
     const mcpTaskId = await killTarget.begin(CALL);
     while (kind !== null && service.count(kind) === 0) await killTarget.look(mcpTaskId);
     await killTarget.kill();
     release();
-    const place = await makeWorkplace();
+    const place = await useTestFolders();
     const successor = startClient(place, service, settings, ELSEWHERE);
     const message = async (): Promise<string> => {
       const { status, statusMessage } = await successor.look(mcpTaskId);
@@ -181,15 +181,15 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
 
 it("a new process replaces the file that the call of a killed process may replace", async () => {
   const service = await startService({ processingMs: 800 });
-  const workplace = await makeWorkplace();
-  const killTarget = startClient(workplace, service);
+  const testFolders = await useTestFolders();
+  const killTarget = startClient(testFolders, service);
   const replaced = audioOf((await killTarget.result(await killTarget.begin(CALL))).structuredContent);
   const other = { prompt: "The text that replaces it" };
   const accepted = await killTarget.begin({ ...other, file_name: "elsewhere" });
   while (service.count("create") < 2) await killTarget.look(accepted);
   const mcpTaskId = await killTarget.begin({ ...other, file_name: CALL.file_name, replace: true });
   await killTarget.kill();
-  const successor = startClient(workplace, service);
+  const successor = startClient(testFolders, service);
   expect(audioOf((await successor.result(mcpTaskId)).structuredContent)?.path).toBe(replaced?.path);
   expect(service.count("create")).toBe(2);
 });
@@ -200,15 +200,15 @@ describe("an MCP task of another key or service", () => {
       apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
     });
     const other = await startService();
-    const workplace = await makeWorkplace();
-    const own = startClient(workplace, service);
+    const testFolders = await useTestFolders();
+    const own = startClient(testFolders, service);
     const mcpTaskId = await own.begin(CALL);
     await own.waitForEnd(mcpTaskId);
-    const foreign = startClient(workplace, {
+    const foreign = startClient(testFolders, {
       baseUrl: service.baseUrl,
       apiKey: "sk-second-0123456789abcdef",
     });
-    const elsewhere = startClient(workplace, { baseUrl: other.baseUrl, apiKey: service.apiKey });
+    const elsewhere = startClient(testFolders, { baseUrl: other.baseUrl, apiKey: service.apiKey });
     const submissions = service.count("create");
     for (const client of [foreign, elsewhere]) {
       for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {

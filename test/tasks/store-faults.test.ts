@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
-import { makeWorkplace, startService } from "../processes/server-processes.ts";
+import { startService, useTestFolders } from "../processes/server-processes.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
 import { startClient } from "./task-processes.ts";
@@ -13,7 +13,7 @@ async function onPostgres(processingMs: number) {
   const postgres = await PostgresServer.start();
   onTestFinished(() => postgres.remove());
   const service = await startService({ processingMs });
-  const client = startClient(await makeWorkplace(), service, { AUDIO_STORE_URL: postgres.url });
+  const client = startClient(await useTestFolders(), service, { AUDIO_STORE_URL: postgres.url });
   return { postgres, service, client };
 }
 
@@ -62,11 +62,11 @@ it.skipIf(whyNoPostgres() !== undefined)(
 
 it("a record missing from the ledger does not end its task", async () => {
   const service = await startService({ processingMs: 1000 });
-  const workplace = await makeWorkplace();
-  const client = startClient(workplace, service);
+  const testFolders = await useTestFolders();
+  const client = startClient(testFolders, service);
   const mcpTaskId = await client.begin(CALL);
   while (service.count("query") === 0) await client.look(mcpTaskId);
-  const ledger = new DatabaseSync(join(workplace.stateDir, "ledger.sqlite"), { timeout: 5000 });
+  const ledger = new DatabaseSync(join(testFolders.stateDir, "ledger.sqlite"), { timeout: 5000 });
   ledger.exec("DELETE FROM agm_records");
   ledger.close();
   expect((await client.look(mcpTaskId)).status).toBe("working");

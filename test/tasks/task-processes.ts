@@ -1,45 +1,46 @@
 /** Starts server processes with the tasks extension, on one or several machines, and stops them cleanly. */
 import { spawnSync } from "node:child_process";
 import { onTestFinished } from "vitest";
-import { makeWorkplace } from "../processes/server-processes.ts";
-import type { CountingService } from "../support/counting-service.ts";
+import { useTestFolders } from "../processes/server-processes.ts";
+import { FAST } from "../support/bin-under-test.ts";
+import type { FakeService } from "../support/fake-service.ts";
 import { TaskClient } from "../support/task-client.ts";
-import { FAST, type Workplace } from "../support/workplace.ts";
+import type { TestFolders } from "../support/test-folders.ts";
 
-/** Starts one more process on the workplace. */
+/** Starts one more process on the testFolders. */
 export function startClient(
-  workplace: Workplace,
+  testFolders: TestFolders,
   service: { baseUrl: string; apiKey: string },
   settings: Record<string, string> = {},
   under: readonly string[] = [],
 ): TaskClient {
-  const client = new TaskClient(workplace.env(service, { ...FAST, ...settings }), under);
+  const client = new TaskClient(testFolders.env(service, { ...FAST, ...settings }), under);
   onTestFinished(() => client.close());
   return client;
 }
 
 export type Store = "sqlite" | "postgres";
 
-/** Starts processes on one store: SQLite in one workplace, or PostgreSQL with one machine per process. */
+/** Starts processes on one store: SQLite in one testFolders, or PostgreSQL with one machine per process. */
 export async function machinesOn(
   store: Store,
   service: { baseUrl: string; apiKey: string },
   newDatabase: () => Promise<string>,
-): Promise<(settings?: Record<string, string>) => Promise<{ client: TaskClient; workplace: Workplace }>> {
+): Promise<(settings?: Record<string, string>) => Promise<{ client: TaskClient; testFolders: TestFolders }>> {
   if (store === "sqlite") {
-    const workplace = await makeWorkplace();
-    return async (settings) => ({ client: startClient(workplace, service, settings), workplace });
+    const testFolders = await useTestFolders();
+    return async (settings) => ({ client: startClient(testFolders, service, settings), testFolders });
   }
   const url = await newDatabase();
   return async (settings) => {
-    const workplace = await makeWorkplace();
-    const client = startClient(workplace, service, { AUDIO_STORE_URL: url, ...settings });
-    return { client, workplace };
+    const testFolders = await useTestFolders();
+    const client = startClient(testFolders, service, { AUDIO_STORE_URL: url, ...settings });
+    return { client, testFolders };
   };
 }
 
 /** Delays all submissions until released. */
-export function holdSubmissions(service: CountingService): () => void {
+export function holdSubmissions(service: FakeService): () => void {
   service.intercept = ({ kind }, response) => {
     if (kind !== "create") return false;
     service.refuse(response, 429, "rate_limit");

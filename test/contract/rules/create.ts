@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { MAX_REQUEST_BODY_BYTES } from "../../../src/contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";
-import { expectError, newKey, type ServiceClient, SHORT_INPUT, taskOf } from "../service-client.ts";
+import { answeredTaskOf, expectError, newKey, type ServiceClient, SHORT_INPUT } from "../service-client.ts";
 
 const padded = (input: unknown, sizeBytes: number): string => JSON.stringify(input).padEnd(sizeBytes, " ");
 
@@ -42,7 +42,7 @@ export function createRules(book: RuleBook, client: ServiceClient): void {
     const first = await client.create({ prompt: "Twice." }, { key });
     const second = await client.create({ prompt: "Twice." }, { key });
     expect([first.status, second.status]).toEqual([202, 202]);
-    expect(taskOf(second).id).toBe(taskOf(first).id);
+    expect(answeredTaskOf(second).id).toBe(answeredTaskOf(first).id);
   });
 
   book.ruleWith(
@@ -54,7 +54,7 @@ export function createRules(book: RuleBook, client: ServiceClient): void {
       const { id } = await client.mainTask();
       const answer = await client.create(SHORT_INPUT, { key: client.mainKey, apiKey });
       expect(answer.status).toBe(202);
-      expect(taskOf(answer).id).not.toBe(id);
+      expect(answeredTaskOf(answer).id).not.toBe(id);
     },
   );
   book.ruleWith(
@@ -64,7 +64,7 @@ export function createRules(book: RuleBook, client: ServiceClient): void {
     "the key is the account's: its other API key replays the same task",
     async (apiKey) => {
       const { id } = await client.mainTask();
-      expect(taskOf(await client.create(SHORT_INPUT, { key: client.mainKey, apiKey })).id).toBe(id);
+      expect(answeredTaskOf(await client.create(SHORT_INPUT, { key: client.mainKey, apiKey })).id).toBe(id);
     },
   );
   book.rule("4.1.2", "same key with identical normalized input returns the original task", async () => {

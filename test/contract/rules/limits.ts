@@ -10,11 +10,11 @@ import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";
 import {
   type Answer,
+  answeredTaskOf,
   expectError,
   newKey,
   type ServiceClient,
   SHORT_INPUT,
-  taskOf,
 } from "../service-client.ts";
 
 /** A burst that takes longer than a short limit window proves nothing, so it is repeated. */
@@ -89,7 +89,7 @@ export function limitRules(book: RuleBook, client: ServiceClient): void {
     }
     const third = await client.create({ prompt: "One too many." }, impatient);
     if (third.status === 202) {
-      const states = await Promise.all(open.map(async (id) => taskOf(await client.query(id)).status));
+      const states = await Promise.all(open.map(async (id) => answeredTaskOf(await client.query(id)).status));
       if (states.includes("succeeded")) context.skip("the tasks finished before the third was sent");
     }
     expectLimited(third, "concurrency_limit");

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { AudioTask } from "../../../src/contract/audio-task.ts";
 import { chargeForSeconds } from "../../../src/contract/billing.ts";
 import type { RuleBook } from "../rule-book.ts";
-import { expectError, type ServiceClient, SHORT_INPUT, taskOf } from "../service-client.ts";
+import { answeredTaskOf, expectError, type ServiceClient, SHORT_INPUT } from "../service-client.ts";
 
 const ORDER: Readonly<Record<AudioTask["status"], number>> = {
   queued: 0,
@@ -25,11 +25,11 @@ export function stateRules(book: RuleBook, client: ServiceClient): void {
     let task = await client.created({ prompt: "Step by step." });
     while (ORDER[task.status] < ORDER.succeeded) {
       await sleep(target.pollIntervalMs);
-      const next = taskOf(await client.query(task.id));
+      const next = answeredTaskOf(await client.query(task.id));
       expect(ORDER[next.status]).toBeGreaterThanOrEqual(ORDER[task.status]);
       task = next;
     }
-    expect(taskOf(await client.query(task.id))).toEqual(task);
+    expect(answeredTaskOf(await client.query(task.id))).toEqual(task);
   });
   book.ruleWith(
     target.setFaults,

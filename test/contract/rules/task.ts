@@ -4,7 +4,7 @@ import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../../src/contract/audio-format.ts";
 import { TASK_STATUSES } from "../../../src/contract/audio-task.ts";
 import type { RuleBook } from "../rule-book.ts";
-import { jsonOf, type ServiceClient, SHORT_INPUT, taskOf } from "../service-client.ts";
+import { answeredTaskOf, jsonOf, type ServiceClient, SHORT_INPUT } from "../service-client.ts";
 
 const credits = z.int().min(0).max(150).nullable();
 
@@ -46,7 +46,7 @@ export function taskRules(book: RuleBook, client: ServiceClient): void {
   });
   book.rule("2.2", "a succeeded task has output, usage, a settled bill and no error", async () => {
     const { id } = await client.mainTask();
-    const task = taskOf(await client.query(id));
+    const task = answeredTaskOf(await client.query(id));
     expect(task.output).not.toBeNull();
     expect(task.usage?.audio_seconds).toBeGreaterThan(0);
     expect((task.billing.charged_credits ?? 0) + (task.billing.refunded_credits ?? 0)).toBe(150);

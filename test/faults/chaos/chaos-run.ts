@@ -1,9 +1,9 @@
 /** One failing service, one ledger, a few processes: rounds of random calls, and a comparison after each. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
-import type { CountingService } from "../../support/counting-service.ts";
+import type { FakeService } from "../../support/fake-service.ts";
 import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
-import { createWorkplace, type Workplace } from "../../support/workplace.ts";
+import { createTestFolders, type TestFolders } from "../../support/test-folders.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
 import { compareAllSources, creditsOver, findKeysInOutput, findKeysOnDisk } from "./compare-sources.ts";
 import { type LedgerPlace, openLedgerPlace, type StoreKind } from "./ledger-place.ts";
@@ -31,8 +31,8 @@ export interface ChaosRunOptions {
 export class ChaosRun {
   readonly #random: Random;
   readonly #trouble: Trouble;
-  readonly #workplace: Workplace;
-  readonly #service: CountingService;
+  readonly #testFolders: TestFolders;
+  readonly #service: FakeService;
   readonly #place: LedgerPlace;
   /** Factor by which faults of processes and ledger are more frequent here. */
   readonly #roughness: number;
@@ -46,14 +46,14 @@ export class ChaosRun {
   private constructor(
     random: Random,
     trouble: Trouble,
-    workplace: Workplace,
-    service: CountingService,
+    testFolders: TestFolders,
+    service: FakeService,
     place: LedgerPlace,
     mixesKeys: boolean,
   ) {
     this.#random = random;
     this.#trouble = trouble;
-    this.#workplace = workplace;
+    this.#testFolders = testFolders;
     this.#service = service;
     this.#place = place;
     this.#roughness = random.pick([1, 1, 3]);
@@ -63,11 +63,11 @@ export class ChaosRun {
     this.#servers = new Servers({
       random,
       count: SERVERS,
-      cwd: workplace.root,
+      cwd: testFolders.root,
       apiKeys: API_KEYS,
       mixesKeys,
       env: (apiKey) =>
-        workplace.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...place.env }),
+        testFolders.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...place.env }),
       onGone: (server) => this.#wrong.push(...findKeysInOutput(API_KEYS, [server])),
     });
   }
@@ -75,11 +75,11 @@ export class ChaosRun {
   static async open({ seed, store }: ChaosRunOptions): Promise<ChaosRun> {
     const random = new Random(seed);
     const trouble = { faults: 0, failures: 0, count: 0, answeredNotFound: new Set<string>() };
-    const workplace = await createWorkplace();
+    const testFolders = await createTestFolders();
     const service = await startTroubledService(random, trouble, API_KEYS);
     service.processingMs = random.pick([10, 10, 200]);
-    const place = await openLedgerPlace(store, workplace.stateDir);
-    const run = new ChaosRun(random, trouble, workplace, service, place, random.chance(0.3));
+    const place = await openLedgerPlace(store, testFolders.stateDir);
+    const run = new ChaosRun(random, trouble, testFolders, service, place, random.chance(0.3));
     await run.#servers.start();
     return run;
   }
@@ -220,7 +220,7 @@ export class ChaosRun {
     if (this.isWrong) this.#wrong.unshift(`round ${number}:`);
     else {
       this.#wrong.push(...findKeysInOutput(API_KEYS, this.#servers.all));
-      this.#wrong.push(...(await findKeysOnDisk(API_KEYS, this.#workplace)));
+      this.#wrong.push(...(await findKeysOnDisk(API_KEYS, this.#testFolders)));
     }
   }
 
@@ -230,13 +230,13 @@ export class ChaosRun {
       budget: this.#budget,
       asked: this.#asked,
       service: this.#service,
-      workplace: this.#workplace,
+      testFolders: this.#testFolders,
       wasKilled: this.#servers.kills > 0,
     });
   }
 
   get #ledgerPlace(): LedgerLocation {
-    const { stateDir } = this.#workplace;
+    const { stateDir } = this.#testFolders;
     const { baseUrl } = this.#service;
     return { stateDir, storeUrl: this.#place.directUrl, baseUrl, apiKeys: API_KEYS };
   }
@@ -271,7 +271,7 @@ export class ChaosRun {
     this.#wrong.push(...this.#servers.wrong);
     await this.#service.stop();
     await this.#place.close();
-    if (!this.isWrong) await this.#workplace.remove();
-    else this.#wrong.push(await this.#servers.keepEvidence(this.#workplace.root));
+    if (!this.isWrong) await this.#testFolders.remove();
+    else this.#wrong.push(await this.#servers.keepEvidence(this.#testFolders.root));
   }
 }

@@ -1,7 +1,7 @@
 /** Compares the ledger with the service once everything has ended. Corrects nothing. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import type { RequestRecord } from "../../../src/ledger/record.ts";
-import type { CountingService } from "../../support/counting-service.ts";
+import type { FakeService } from "../../support/fake-service.ts";
 import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 
 /**
@@ -10,7 +10,7 @@ import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
  * @param unsent idempotency keys of submissions that the budget refused; their records may wait
  */
 export async function compareLedger(
-  service: CountingService,
+  service: FakeService,
   where: LedgerLocation,
   unsent: ReadonlySet<string>,
 ): Promise<string[]> {
@@ -23,7 +23,7 @@ export async function compareLedger(
 }
 
 async function compareWith(
-  service: CountingService,
+  service: FakeService,
   view: LedgerView,
   { apiKeys }: LedgerLocation,
   unsent: ReadonlySet<string>,

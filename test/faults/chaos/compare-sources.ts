@@ -1,9 +1,9 @@
 /** Compares what the service stores, what the tools returned and what is on disk. Corrects nothing. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CountingService } from "../../support/counting-service.ts";
+import type { FakeService } from "../../support/fake-service.ts";
 import type { LedgerLocation } from "../../support/ledger-view.ts";
-import type { Workplace } from "../../support/workplace.ts";
+import type { TestFolders } from "../../support/test-folders.ts";
 import { filesBelow, spellingsOf } from "../find-leaks.ts";
 import type { RawServer } from "../raw-server.ts";
 import { compareLedger } from "./compare-ledger.ts";
@@ -13,7 +13,7 @@ import { type Asked, keyOf } from "./requests.ts";
 const MAX_ATTEMPTS = 60;
 
 /** The keys of all attempts so far, and of the next one. */
-function keysOf(asked: Asked, service: CountingService): string[] {
+function keysOf(asked: Asked, service: FakeService): string[] {
   const keys = [keyOf(asked, 1)];
   while (service.byKey.has(keys.at(-1) ?? "")) keys.push(keyOf(asked, keys.length + 1));
   return keys;
@@ -23,7 +23,7 @@ function keysOf(asked: Asked, service: CountingService): string[] {
  * Checks the tasks of one request: every attempt but the last has failed, and the last one is what the tools
  * reported.
  */
-function compareRequest(asked: Asked, service: CountingService, known: Set<string>): string[] {
+function compareRequest(asked: Asked, service: FakeService, known: Set<string>): string[] {
   const wrong: string[] = [];
   const say = (what: string): void => {
     wrong.push(`${JSON.stringify(asked.input.prompt)}: ${what}`);
@@ -64,7 +64,7 @@ function compareRequest(asked: Asked, service: CountingService, known: Set<strin
 /**
  * Checks that each request has one task with the reported charge, and that no task was created without a request.
  */
-function compareTasks(all: readonly Asked[], service: CountingService): string[] {
+function compareTasks(all: readonly Asked[], service: FakeService): string[] {
   const known = new Set<string>();
   const wrong = all.flatMap((asked) => compareRequest(asked, service, known));
   for (const task of service.tasks.values()) {
@@ -79,8 +79,8 @@ function compareTasks(all: readonly Asked[], service: CountingService): string[]
 /** Checks that the folder contains exactly the bytes of every task, and nothing else. */
 async function compareDisk(
   all: readonly Asked[],
-  service: CountingService,
-  workplace: Workplace,
+  service: FakeService,
+  testFolders: TestFolders,
   wasKilled: boolean,
 ): Promise<string[]> {
   const wrong: string[] = [];
@@ -92,28 +92,28 @@ async function compareDisk(
     if (!bytes.equals(service.tasks.get(report.taskId)?.audio ?? Buffer.alloc(1)))
       wrong.push(`other bytes in ${path}`);
   }
-  for (const path of await filesBelow(workplace.root)) {
-    const isAudio = path.startsWith(join(workplace.outputDir, "/"));
+  for (const path of await filesBelow(testFolders.root)) {
+    const isAudio = path.startsWith(join(testFolders.outputDir, "/"));
     if (isAudio && expected.has(path)) continue;
     // The temporary file of a killed process, which is removed when it is two hours old.
     if (isAudio && wasKilled && /\/\.audio-generation-[0-9a-f]{16}\.\d+\.[0-9a-f]{12}\.part$/.test(path))
       continue;
-    if (!path.startsWith(join(workplace.stateDir, "/"))) wrong.push(`nobody asked for the file ${path}`);
+    if (!path.startsWith(join(testFolders.stateDir, "/"))) wrong.push(`nobody asked for the file ${path}`);
   }
-  const outside = (await readdir(workplace.root)).filter((name) => name !== "out" && name !== "state");
+  const outside = (await readdir(testFolders.root)).filter((name) => name !== "out" && name !== "state");
   return [...wrong, ...outside.map((name) => `outside of the folders: ${name}`)];
 }
 
 /** The largest amount by which commitments exceeded the budget. */
-export const creditsOver = (budget: number, service: CountingService): number =>
+export const creditsOver = (budget: number, service: FakeService): number =>
   Math.max(0, service.maxCommittedCredits - budget);
 
 export interface ComparedSources {
   /** AUDIO_CREDIT_BUDGET. */
   readonly budget: number;
   readonly asked: readonly Asked[];
-  readonly service: CountingService;
-  readonly workplace: Workplace;
+  readonly service: FakeService;
+  readonly testFolders: TestFolders;
   readonly ledgerPlace: LedgerLocation;
   /** A killed process leaves its temporary files. */
   readonly wasKilled: boolean;
@@ -121,7 +121,7 @@ export interface ComparedSources {
 
 /** Returns every disagreement between ledger, tools, service and disk. */
 export async function compareAllSources(books: ComparedSources): Promise<string[]> {
-  const { budget, asked, service, workplace, ledgerPlace, wasKilled } = books;
+  const { budget, asked, service, testFolders, ledgerPlace, wasKilled } = books;
   const unsent = asked.filter(({ isOverBudget }) => isOverBudget).flatMap((one) => keysOf(one, service));
   const ledger = compareLedger(service, ledgerPlace, new Set(unsent));
   const over = creditsOver(budget, service);
@@ -129,7 +129,7 @@ export async function compareAllSources(books: ComparedSources): Promise<string[
     ...(over > 0 ? [`${over} credits were committed over the budget of ${budget}`] : []),
     ...(await ledger.catch((error: unknown) => [String(error)])),
     ...compareTasks(asked, service),
-    ...(await compareDisk(asked, service, workplace, wasKilled)),
+    ...(await compareDisk(asked, service, testFolders, wasKilled)),
   ];
 }
 
@@ -155,10 +155,10 @@ export function findKeysInOutput(keys: readonly string[], servers: readonly RawS
  * Returns where a file or file name of the state folder contains a key. Not for use while this process has the ledger
  * open, because reading a file ends all locks that its process has on it.
  */
-export async function findKeysOnDisk(keys: readonly string[], workplace: Workplace): Promise<string[]> {
+export async function findKeysOnDisk(keys: readonly string[], testFolders: TestFolders): Promise<string[]> {
   const wrong: string[] = [];
   const needles = keys.flatMap(spellingsOf);
-  for (const path of await filesBelow(workplace.stateDir)) {
+  for (const path of await filesBelow(testFolders.stateDir)) {
     const bytes = await readFile(path).catch(() => Buffer.alloc(0));
     if (needles.some((needle) => path.includes(needle) || bytes.includes(needle)))
       wrong.push(`the key is in ${path}`);

@@ -1,11 +1,6 @@
 /** A service that fails at random at every point of the protocol, and never forgets or doubles a task. */
 import type { ServerResponse } from "node:http";
-import {
-  type CountedTask,
-  CountingService,
-  type Exchange,
-  type Interceptor,
-} from "../../support/counting-service.ts";
+import { type Exchange, FakeService, type FakeTask, type Interceptor } from "../../support/fake-service.ts";
 import { answerGzip, answerText, rawAnswer, sayAndHangUp } from "../wire.ts";
 import type { Random } from "./random.ts";
 
@@ -22,7 +17,7 @@ export interface Trouble {
   readonly answeredNotFound: Set<string>;
 }
 
-type Fault = (response: ServerResponse, exchange: Exchange, service: CountingService, random: Random) => void;
+type Fault = (response: ServerResponse, exchange: Exchange, service: FakeService, random: Random) => void;
 
 const keyOf = ({ headers }: Exchange): string => headers.authorization?.replace("Bearer ", "") ?? "";
 
@@ -80,7 +75,7 @@ const GARBLINGS: readonly [
   (r, _e, _s, _random, body, status) => answerText(r, status, JSON.stringify({ ...Object(body), id: ["x"] })),
 ];
 
-function garbleAudio(response: ServerResponse, exchange: Exchange, task: CountedTask, random: Random): void {
+function garbleAudio(response: ServerResponse, exchange: Exchange, task: FakeTask, random: Random): void {
   const { audio } = task;
   const from = Number(/\d+/.exec(exchange.headers.range ?? "")?.[0] ?? 0);
   const cut = random.int(from, audio.length - 1);
@@ -159,7 +154,7 @@ function trouble(random: Random, now: Trouble): Interceptor {
 }
 
 /** A task that is going to fail does so at its first query. */
-function markIfFailing(service: CountingService, exchange: Exchange, isFailing: boolean): boolean {
+function markIfFailing(service: FakeService, exchange: Exchange, isFailing: boolean): boolean {
   if (!isFailing || service.runningTaskCount >= 2) return false;
   const task = service.accept(exchange);
   if (task !== "conflict") task.status = "failed";
@@ -171,8 +166,8 @@ export async function startTroubledService(
   random: Random,
   now: Trouble,
   apiKeys: readonly string[],
-): Promise<CountingService> {
-  const service = await CountingService.start({
+): Promise<FakeService> {
+  const service = await FakeService.start({
     audioBytes: 3000,
     processingMs: 10,
     limitScale: 0.001,

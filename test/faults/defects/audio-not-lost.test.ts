@@ -12,21 +12,21 @@ import {
   pause,
   savedByItself,
   savedNames,
-  taskOf,
-  textOf,
+  shownTaskOf,
+  shownTextOf,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
 
 /** An accepted task for which no call waits. */
 async function left(setup: FaultSetup, prompt: string, more: Record<string, unknown> = {}): Promise<string> {
-  const task = taskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0, ...more }));
+  const task = shownTaskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0, ...more }));
   return task.task_id ?? "";
 }
 
 async function bytesSaved(setup: FaultSetup): Promise<Buffer> {
   const [name] = await savedByItself(setup);
-  return await readFile(join(setup.workplace.outputDir, name ?? ""));
+  return await readFile(join(setup.testFolders.outputDir, name ?? ""));
 }
 
 function onlyTask({ service }: FaultSetup): { id: string; audio: Buffer } {
@@ -45,7 +45,7 @@ describe("one stray 404", () => {
       setup.misbehave(
         misbehaveNext(kind, (response, _, service) => service.refuse(response, 404, "not_found")),
       );
-      const task = taskOf(
+      const task = shownTaskOf(
         await setup.server.call("generate_audio", { prompt: "A stray answer", wait_seconds: 5 }),
       );
       expect(task).toMatchObject({ status: "succeeded", audio: { path: expect.any(String) } });
@@ -90,7 +90,7 @@ describe("a task that was given up after two 404s", () => {
     const server = where === "after a restart" ? await setup.another() : setup.server;
     const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
     const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
-    const task = taskOf(await server.call(tool, { ...args, ...wait }));
+    const task = shownTaskOf(await server.call(tool, { ...args, ...wait }));
     expect(task).toMatchObject({ task_id: id, status: "succeeded", audio: { path: expect.any(String) } });
     expect(setup.service.tasks.size).toBe(1);
   });
@@ -171,7 +171,7 @@ describe("an odd answer to a poll", () => {
     });
     const id = await left(setup, "Taken back");
     await eventually("the failure", async () => (await onlyRow(setup.server)).status === "failed");
-    expect(taskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
+    expect(shownTaskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
     // The failed task was repeated once, at no cost. The audio of each of the two was requested once.
     const asked = setup.service.exchanges.filter(({ kind }) => kind === "content");
     expect(asked.length).toBe(new Set(asked.map(({ taskId }) => taskId)).size);
@@ -203,7 +203,7 @@ describe("one bad 200 to a download", () => {
       }),
     );
     const call = { prompt: "One bad answer", output_format: format, wait_seconds: 5 };
-    const task = taskOf(await setup.server.call("generate_audio", call));
+    const task = shownTaskOf(await setup.server.call("generate_audio", call));
     expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
     expect(await savedNames(setup)).toHaveLength(1);
   });
@@ -217,7 +217,7 @@ describe("one bad 200 to a download", () => {
       }),
     );
     const call = { prompt: "A page without a name", output_format: "pcm", wait_seconds: 5 };
-    const task = taskOf(await setup.server.call("generate_audio", call));
+    const task = shownTaskOf(await setup.server.call("generate_audio", call));
     expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
   });
 });
@@ -235,7 +235,7 @@ describe("bytes that are still not audio", () => {
       });
       const refused = await setup.server.call("generate_audio", { prompt: "Never sound", wait_seconds: 5 });
       expect(codeOf(refused)).toBe("unexpected_response");
-      expect(textOf(refused)).toContain(".bin");
+      expect(shownTextOf(refused)).toContain(".bin");
       const fetched = setup.service.count("content");
       expect(fetched).toBeGreaterThan(1);
       const { id, audio } = onlyTask(setup);
@@ -244,7 +244,7 @@ describe("bytes that are still not audio", () => {
       await setup.server.call(tool, { ...args, ...wait });
       expect(setup.service.count("content")).toBeGreaterThan(fetched);
       setup.misbehave(undefined);
-      const task = taskOf(await setup.server.call(tool, { ...args, ...wait }));
+      const task = shownTaskOf(await setup.server.call(tool, { ...args, ...wait }));
       expect(await readFile(task.audio?.path ?? "")).toEqual(audio);
       expect(setup.service.tasks.size).toBe(1);
     },
@@ -262,7 +262,7 @@ const renamed = (name: string): string =>
 describe("a machine that has another name after a restart", () => {
   it("still delivers, lists and links every saved file", async () => {
     const setup = await openFaultSetup({ start: { nodeArgs: ["--import", renamed("at-home")] } });
-    const first = taskOf(
+    const first = shownTaskOf(
       await setup.server.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
     );
     await setup.server.end();
@@ -273,9 +273,11 @@ describe("a machine that has another name after a restart", () => {
       expect(answer.result, JSON.stringify(answer.error)).toBeDefined();
     }
     const before = setup.service.exchanges.length;
-    const again = taskOf(await later.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }));
+    const again = shownTaskOf(
+      await later.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
+    );
     expect(again.audio?.path).toBe(first.audio?.path);
-    const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
+    const fetched = shownTaskOf(await later.call("download_audio", { task_id: first.task_id }));
     expect(fetched.audio?.path).toBe(first.audio?.path);
     expect(setup.service.exchanges.length).toBe(before);
   });
@@ -305,7 +307,7 @@ describe("after a change of key on the same account", () => {
     expect(nextStep).toMatch(/get_task|download_audio/);
     expect(nextStep).toContain(id);
     expect(nextStep).not.toMatch(/cost|pay/i);
-    taskOf(await later.call("download_audio", { task_id: id }));
+    shownTaskOf(await later.call("download_audio", { task_id: id }));
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
 });

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { onlyRow, pause, taskOf, wireTo } from "./read-from-outside.ts";
+import { onlyRow, pause, shownTaskOf, wireTo } from "./read-from-outside.ts";
 
 closeAfterEach();
 
@@ -38,7 +38,7 @@ it.skipIf(whyNoPostgres() !== undefined)(
     await held;
     setup.server.child.kill("SIGSTOP");
     const other: RawServer = await setup.another({ AUDIO_STORE_URL: postgres.url });
-    const task = taskOf(await other.call("generate_audio", call));
+    const task = shownTaskOf(await other.call("generate_audio", call));
     letGo();
     await pause(200);
     const row = await onlyRow(other);

@@ -15,8 +15,8 @@ import {
   onlyRow,
   pause,
   savedByItself,
-  taskOf,
-  textOf,
+  shownTaskOf,
+  shownTextOf,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -28,7 +28,7 @@ async function expectSaved(setup: FaultSetup): Promise<void> {
   const [name] = await savedByItself(setup, 1, 12_000);
   const [task, ...others] = setup.service.tasks.values();
   expect(others).toEqual([]);
-  expect(await readFile(join(setup.workplace.outputDir, name ?? ""))).toEqual(task?.audio);
+  expect(await readFile(join(setup.testFolders.outputDir, name ?? ""))).toEqual(task?.audio);
   const row = await eventually("its row", async () => {
     const shown = await onlyRow(setup.server);
     return shown.status === "succeeded" && shown.audio_path != null && shown;
@@ -42,7 +42,9 @@ async function expectSaved(setup: FaultSetup): Promise<void> {
 describe("a state disk that is full for a second", () => {
   it("while the task runs does not prevent the saving", async () => {
     const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 500 } });
-    taskOf(await setup.server.call("generate_audio", { prompt: "No room in the watch", wait_seconds: 0 }));
+    shownTaskOf(
+      await setup.server.call("generate_audio", { prompt: "No room in the watch", wait_seconds: 0 }),
+    );
     const empty = fillUp(ledgerFile(setup));
     await pause(1000);
     empty();
@@ -62,7 +64,7 @@ describe("a state disk that is full for a second", () => {
     await exchanged(setup, "create");
     await pause(1000);
     empty();
-    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
+    expect(shownTaskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
     await expectSaved(setup);
   });
 
@@ -76,7 +78,7 @@ describe("a state disk that is full for a second", () => {
       return false;
     });
     const outcome = await setup.server.call("generate_audio", { prompt: "No room at all", wait_seconds: 0 });
-    expect(taskOf(outcome).task_id).toBe([...setup.service.tasks.keys()][0]);
+    expect(shownTaskOf(outcome).task_id).toBe([...setup.service.tasks.keys()][0]);
     empty();
     await expectSaved(setup);
   });
@@ -92,7 +94,7 @@ describe("a state disk that is full for a second", () => {
     expect(codeOf(refused)).toBe("store_unavailable");
     expect(setup.service.exchanges).toEqual([]);
     empty();
-    taskOf(await setup.server.call("generate_audio", { prompt: "There is room now", wait_seconds: 5 }));
+    shownTaskOf(await setup.server.call("generate_audio", { prompt: "There is room now", wait_seconds: 5 }));
   });
 });
 
@@ -100,7 +102,7 @@ describe("a state disk that is full for a second", () => {
 describe("a record that was deleted while its job runs", () => {
   it("is written again from memory, with its id and its file", async () => {
     const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 600 } });
-    taskOf(await setup.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
+    shownTaskOf(await setup.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
     ledgerFile(setup).exec("DELETE FROM agm_records");
     await expectSaved(setup);
   });
@@ -128,7 +130,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down
     ] as const) {
       const outcome = await setup.server.call(tool, args);
       expect(codeOf(outcome)).toBe("store_unavailable");
-      expect(textOf(outcome)).toContain("PostgreSQL database postgres on 127.0.0.1");
+      expect(shownTextOf(outcome)).toContain("PostgreSQL database postgres on 127.0.0.1");
     }
     postgres.thaw();
     expect(setup.service.count("create")).toBe(0);
@@ -136,7 +138,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down
 
   it.each(["killed", "frozen"])("(%s) while the task runs does not prevent the saving", async (how) => {
     const { setup, postgres } = await onPostgres(500);
-    taskOf(
+    shownTaskOf(
       await setup.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }),
     );
     if (how === "killed") await postgres.kill();
@@ -163,13 +165,15 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down
     await exchanged(setup, "create");
     await pause(1000);
     await postgres.start();
-    expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
+    expect(shownTaskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
     await expectSaved(setup);
   });
 
   it("that loses all data while the task runs still gets the audio and its row", async () => {
     const { setup, postgres } = await onPostgres(1000);
-    taskOf(await setup.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }));
+    shownTaskOf(
+      await setup.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }),
+    );
     await postgres.command(`TRUNCATE ${TABLE_NAMES.join(", ")}`);
     await expectSaved(setup);
   });

@@ -11,8 +11,8 @@ import {
   pause,
   rowsOf,
   savedByItself,
-  taskOf,
-  textOf,
+  shownTaskOf,
+  shownTextOf,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -39,7 +39,7 @@ async function underAnotherKey(
       Number.POSITIVE_INFINITY,
     ),
   );
-  const task = taskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0 }));
+  const task = shownTaskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0 }));
   await exchanged(setup, "content");
   await setup.server.end();
   return { setup, id: task.task_id ?? "" };
@@ -85,9 +85,11 @@ describe("a call ends before its client gives up, even if", () => {
 
   it("download_audio fetches a task of another machine, whose audio never arrives", async () => {
     const setup = await openFaultSetup({ env: { AUDIO_WAIT_SECONDS: "4" } });
-    const made = taskOf(await setup.server.call("generate_audio", { prompt: "Made here", wait_seconds: 4 }));
+    const made = shownTaskOf(
+      await setup.server.call("generate_audio", { prompt: "Made here", wait_seconds: 4 }),
+    );
     slowly(setup);
-    const elsewhere = await setup.another({ AUDIO_STATE_DIR: `${setup.workplace.stateDir}/elsewhere` });
+    const elsewhere = await setup.another({ AUDIO_STATE_DIR: `${setup.testFolders.stateDir}/elsewhere` });
     await elsewhere.call("list_voices", {});
     const args = { task_id: made.task_id, file_name: "elsewhere" };
     expect(await secondsOf(() => elsewhere.call("download_audio", args))).toBeLessThan(6.8);
@@ -101,7 +103,7 @@ describe("a file name that is used again after its file was deleted", () => {
     const setup = await openFaultSetup();
     for (const text of ["one", "two", "three", "four"]) {
       const call = { prompt: `Take of ${text}`, file_name: "again", wait_seconds: 5 };
-      const { audio, task_id: id } = taskOf(await setup.server.call("generate_audio", call));
+      const { audio, task_id: id } = shownTaskOf(await setup.server.call("generate_audio", call));
       for (const uri of [audio?.uri, `audio://tasks/${id}/content`]) {
         const answer = await setup.server.request("resources/read", { uri });
         expect(answer.result, `${text}: ${JSON.stringify(answer.error)}`).toBeDefined();
@@ -113,7 +115,7 @@ describe("a file name that is used again after its file was deleted", () => {
       if (text !== "four") await rm(audio?.path ?? "");
     }
     // The earlier file is downloaded again, at no cost, and the newest one stays unchanged.
-    const first = taskOf(
+    const first = shownTaskOf(
       await setup.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
     );
     expect(first.audio?.path).not.toMatch(/again\.mp3$/);
@@ -138,14 +140,14 @@ describe("a stored request that today's rules would refuse", () => {
   ])("(%s) is listed, asked for and saved", async (_, from, to) => {
     const setup = await openFaultSetup({ service: { processingMs: 300 } });
     const call = { prompt: "Asked for long ago", voice: "stokie_en", wait_seconds: 0 };
-    const { task_id: id } = taskOf(await setup.server.call("generate_audio", call));
+    const { task_id: id } = shownTaskOf(await setup.server.call("generate_audio", call));
     await setup.server.end();
     rewrite(setup, from, to);
     const later = await setup.another();
     const row = await onlyRow(later);
     expect(row).toMatchObject({ task_id: id, prompt_excerpt: "Asked for long ago" });
     await savedByItself(setup);
-    const task = taskOf(await later.call("get_task", { task_id: id, wait_seconds: 5 }));
+    const task = shownTaskOf(await later.call("get_task", { task_id: id, wait_seconds: 5 }));
     expect(task.status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(1);
   });
@@ -158,7 +160,7 @@ describe("a stored request that today's rules would refuse", () => {
     rewrite(setup, '\\"prompt\\":\\"The odd one\\"', "odd");
     const later = await setup.another();
     const listed = await later.call("list_tasks", {});
-    expect(listed.isError, textOf(listed)).not.toBe(true);
+    expect(listed.isError, shownTextOf(listed)).not.toBe(true);
     expect((await rowsOf(later)).map(({ prompt_excerpt: text }) => text)).toContain("The good one");
   });
 });
@@ -218,7 +220,7 @@ describe("a bug that throws before the request is sent", () => {
         wait_seconds: 60,
       });
       outcome = codeOf(refused);
-      expect(textOf(refused)).not.toMatch(/connection|AUDIO_BASE_URL/);
+      expect(shownTextOf(refused)).not.toMatch(/connection|AUDIO_BASE_URL/);
     });
     expect(outcome).toBe("unexpected_response");
     expect(seconds).toBeLessThan(30);

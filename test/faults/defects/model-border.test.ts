@@ -1,8 +1,8 @@
 /** Invalid requests of clients, and what their users and models see. */
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
-import { PART_BYTES, textOf as paragraphs } from "../../narration/narrator.ts";
-import { taskOf, textOf } from "../../support/workplace.ts";
+import { buildText, PART_BYTES } from "../../narration/narrator.ts";
+import { resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
 
@@ -25,14 +25,16 @@ async function initializedBy(
 
 describe("a client that declares that it can ask its user", () => {
   const forms = { elicitation: { form: {} } };
-  const plan = { text: paragraphs("One", "Two"), output_format: "pcm" };
+  const plan = { text: buildText("One", "Two"), output_format: "pcm" };
 
   it("and never does, gets the plan at the end of the call's wait", async () => {
     const setup = await openFaultSetup({ service: spoken });
     const server = await initializedBy(setup, "never-answers", forms);
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 5 });
     expect(outcome.structuredContent).toMatchObject({ status: "planned" });
-    expect(textOf(outcome)).toMatch(/a ceiling: about \d+ are charged, the rest is only held meanwhile/);
+    expect(resultTextOf(outcome)).toMatch(
+      /a ceiling: about \d+ are charged, the rest is only held meanwhile/,
+    );
     expect(server.lines.join("\n")).toContain("elicitation/create");
     expect(setup.service.exchanges).toEqual([]);
   });
@@ -87,7 +89,7 @@ describe("audio that a call requests", () => {
       const setup = await openFaultSetup({ service: { audioBytes: 600 } });
       const outcome = await made(await initializedBy(setup, name));
       expect(outcome.content.map(({ type }) => type)).not.toContain("audio");
-      expect(textOf(outcome)).toMatch(/^Saved .*\/out\/.*because this client would put its bytes/s);
+      expect(resultTextOf(outcome)).toMatch(/^Saved .*\/out\/.*because this client would put its bytes/s);
       expect(outcome.structuredContent).toMatchObject({ message: expect.stringContaining("this client") });
     },
   );
@@ -99,7 +101,8 @@ describe("audio that a call requests", () => {
     const setup = await openFaultSetup({ service: { audioBytes } });
     const outcome = await made(await initializedBy(setup, "another"));
     expect(outcome.content.some(({ type }) => type === "audio")).toBe(isThere);
-    if (!isThere) expect(textOf(outcome)).toMatch(/it has 262145 bytes, and at most 262144 go into one/);
+    if (!isThere)
+      expect(resultTextOf(outcome)).toMatch(/it has 262145 bytes, and at most 262144 go into one/);
     expect(outcome.isError).not.toBe(true);
   });
 });

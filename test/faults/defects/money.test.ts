@@ -12,7 +12,7 @@ import {
   rowsOf,
   savedByItself,
   savedNames,
-  taskOf,
+  shownTaskOf,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -25,7 +25,9 @@ const ROOM_FOR_ONE = { AUDIO_CREDIT_BUDGET: "150" };
 const ROOM_FOR_ONE_AFTER_ONE = { AUDIO_CREDIT_BUDGET: "165" };
 
 async function expectRoom(server: RawServer, prompt: string): Promise<void> {
-  expect(taskOf(await server.call("generate_audio", { prompt, wait_seconds: 5 })).status).toBe("succeeded");
+  expect(shownTaskOf(await server.call("generate_audio", { prompt, wait_seconds: 5 })).status).toBe(
+    "succeeded",
+  );
 }
 
 async function expectNoRoom(server: RawServer, prompt: string): Promise<void> {
@@ -190,13 +192,15 @@ describe("two keys of one account", () => {
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
       env: ROOM_FOR_ONE_AFTER_ONE,
     });
-    const first = taskOf(await setup.server.call("generate_audio", { prompt: "Paid once", wait_seconds: 5 }));
+    const first = shownTaskOf(
+      await setup.server.call("generate_audio", { prompt: "Paid once", wait_seconds: 5 }),
+    );
     await setup.server.end();
     const later = await setup.another({
       AUDIO_API_KEY: NEWER_KEY,
-      AUDIO_OUTPUT_DIR: `${setup.workplace.outputDir}/other`,
+      AUDIO_OUTPUT_DIR: `${setup.testFolders.outputDir}/other`,
     });
-    const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
+    const fetched = shownTaskOf(await later.call("download_audio", { task_id: first.task_id }));
     expect(fetched.task_id).toBe(first.task_id);
     await expectRoom(later, "The next one");
   });
@@ -214,7 +218,7 @@ describe("two keys of one account", () => {
       ),
     );
     const call = { prompt: "Paid once", wait_seconds: 0 };
-    const first = taskOf(await setup.server.call("generate_audio", call));
+    const first = shownTaskOf(await setup.server.call("generate_audio", call));
     await exchanged(setup, "content");
     await setup.server.end();
     setup.misbehave(undefined);
@@ -243,7 +247,7 @@ describe("two keys of one account", () => {
       setup.server.call("generate_audio", call),
       other.call("generate_audio", call),
     ]);
-    const ids = both.map((outcome) => taskOf(outcome).task_id);
+    const ids = both.map((outcome) => shownTaskOf(outcome).task_id);
     expect(setup.service.tasks.size).toBe(1);
     expect(new Set(ids).size).toBe(1);
     const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_CREDIT_BUDGET: "160" });
@@ -271,7 +275,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
       setup.server.cancel(id);
       await pause(20);
       const name = which === "no name" ? {} : { file_name: "second" };
-      const task = taskOf(
+      const task = shownTaskOf(
         await setup.server.call("generate_audio", { prompt: "Named anew", ...name, wait_seconds: 5 }),
       );
       const names = await savedNames(setup);
@@ -301,7 +305,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
     const later = await setup.another();
     await eventually("its turn", async () => {
       const call = { prompt: "Named anew", file_name: "second", wait_seconds: 5 };
-      return taskOf(await later.call("generate_audio", call)).status === "succeeded";
+      return shownTaskOf(await later.call("generate_audio", call)).status === "succeeded";
     });
     expect(await savedNames(setup)).toEqual(["second.mp3"]);
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { openLedgerController } from "../../processes/server-processes.ts";
-import { errorOf, taskOf, textOf } from "../../support/workplace.ts";
+import { errorOf, resultTextOf, taskOf } from "../../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import { sayAndHangUp } from "../wire.ts";
 
@@ -26,11 +26,11 @@ describe("a task that failed and was charged nevertheless", () => {
     });
     const outcome = await setup.server.call("generate_audio", { prompt: "Charged for nothing" });
     expect(errorOf(outcome).code).toBe("task_failed");
-    expect(textOf(outcome)).toContain("charged 150 credits");
-    expect(textOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
+    expect(resultTextOf(outcome)).toContain("charged 150 credits");
+    expect(resultTextOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
     expect(setup.service.tasks.size).toBe(1);
     const shown = await setup.server.call("get_task", { task_id: errorOf(outcome).task_id });
-    expect(textOf(shown)).not.toMatch(/Cost 0/);
+    expect(resultTextOf(shown)).not.toMatch(/Cost 0/);
   });
 });
 
@@ -47,15 +47,15 @@ describe("a bill that breaks the contract", () => {
     });
     const outcome = await setup.server.call("generate_audio", { prompt: "Billed oddly" });
     expect(setup.service.tasks.size).toBe(1);
-    const ledgerController = await openLedgerController(setup.workplace, setup.service);
-    const listed = textOf(await setup.server.call("list_tasks", {}));
+    const ledgerController = await openLedgerController(setup.testFolders, setup.service);
+    const listed = resultTextOf(await setup.server.call("list_tasks", {}));
     return { outcome, listed, counted: await ledgerController.spentInWindowCredits() };
   };
 
   it("counts as stated if it charges more than was reserved", async () => {
     const bill = { reserved_credits: 150, charged_credits: 300, refunded_credits: 0 };
     const { outcome, counted } = await billed("succeeded", bill)();
-    expect(textOf(outcome)).toContain("Cost 300 credits");
+    expect(resultTextOf(outcome)).toContain("Cost 300 credits");
     expect(counted).toBe(300);
   });
 
@@ -69,7 +69,7 @@ describe("a bill that breaks the contract", () => {
       const { outcome, listed, counted } = await billed("failed", bill)();
       expect(listed).toMatch(/failed,.*It failed, and may have been charged/s);
       expect(errorOf(outcome).code).toBe("task_failed");
-      expect(textOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
+      expect(resultTextOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
       expect(counted).toBe(credits);
     },
   );
@@ -96,10 +96,10 @@ describe("a refusal of the repetition of a send without an answer", () => {
       const call = { prompt: "Taken, and refused after that" };
       const outcome = await setup.server.call("generate_audio", call);
       expect(errorOf(outcome).code).toBe(code);
-      expect(textOf(outcome)).toMatch(/may have been accepted.*does not pay twice.*Do not change/s);
-      expect(textOf(outcome)).not.toMatch(/[Nn]othing was (sent|charged)/);
+      expect(resultTextOf(outcome)).toMatch(/may have been accepted.*does not pay twice.*Do not change/s);
+      expect(resultTextOf(outcome)).not.toMatch(/[Nn]othing was (sent|charged)/);
       setup.misbehave(undefined);
-      const handle = /req-[0-9a-f]{32}/.exec(textOf(outcome))?.[0];
+      const handle = /req-[0-9a-f]{32}/.exec(resultTextOf(outcome))?.[0];
       const found = taskOf(await setup.server.call("download_audio", { task_id: handle }));
       if (found.audio === null)
         expect(taskOf(await setup.server.call("generate_audio", call)).audio).not.toBeNull();
@@ -119,7 +119,7 @@ describe("one damaged cell of the ledger", () => {
     const setup = await openFaultSetup({ service: { processingMs: 500 } });
     const call = { prompt: "Its revision is off", wait_seconds: 0 };
     taskOf(await setup.server.call("generate_audio", call));
-    damage(setup.workplace.stateDir, "UPDATE agm_records SET revision = revision + 5");
+    damage(setup.testFolders.stateDir, "UPDATE agm_records SET revision = revision + 5");
     const task = taskOf(await setup.server.call("generate_audio", { ...call, wait_seconds: 20 }));
     expect(task.audio).not.toBeNull();
     expect(setup.service.count("create")).toBe(1);
@@ -129,7 +129,7 @@ describe("one damaged cell of the ledger", () => {
     const setup = await openFaultSetup();
     await setup.server.call("generate_audio", { prompt: "Damaged" });
     damage(
-      setup.workplace.stateDir,
+      setup.testFolders.stateDir,
       "UPDATE agm_records SET concurrency_slot_state = 'lost', status = 'odd', spend_credits = 'many'",
     );
     const sound = taskOf(await setup.server.call("generate_audio", { prompt: "Sound" }));

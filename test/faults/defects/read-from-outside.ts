@@ -34,23 +34,23 @@ const taskRowSchema = z.looseObject({
 });
 export type TaskRow = z.infer<typeof taskRowSchema>;
 
-export const textOf = ({ content }: Outcome): string => content.map(({ text }) => text ?? "").join("\n");
+export const shownTextOf = ({ content }: Outcome): string => content.map(({ text }) => text ?? "").join("\n");
 
 /** Returns a successful result. An error fails the test with its text. */
-export function taskOf(outcome: Outcome): Task {
-  if (outcome.isError === true) throw new Error(`an error came back: ${textOf(outcome)}`);
+export function shownTaskOf(outcome: Outcome): Task {
+  if (outcome.isError === true) throw new Error(`an error came back: ${shownTextOf(outcome)}`);
   return taskSchema.parse(outcome.structuredContent);
 }
 
 export function codeOf(outcome: Outcome): string {
-  if (outcome.isError !== true) throw new Error(`no error came back: ${textOf(outcome)}`);
-  return outcome._meta?.["audio-generation-mcp/error"]?.code ?? textOf(outcome);
+  if (outcome.isError !== true) throw new Error(`no error came back: ${shownTextOf(outcome)}`);
+  return outcome._meta?.["audio-generation-mcp/error"]?.code ?? shownTextOf(outcome);
 }
 
 /** The rows of `list_tasks`, newest first. */
 export async function rowsOf(server: RawServer): Promise<TaskRow[]> {
   const outcome = await server.call("list_tasks", { limit: 100 });
-  if (outcome.isError === true) throw new Error(`list_tasks failed: ${textOf(outcome)}`);
+  if (outcome.isError === true) throw new Error(`list_tasks failed: ${shownTextOf(outcome)}`);
   return z.object({ tasks: z.array(taskRowSchema) }).parse(outcome.structuredContent).tasks;
 }
 
@@ -87,8 +87,8 @@ export async function eventually<T>(
 }
 
 /** Names of complete files in the output folder. */
-export async function savedNames({ workplace }: FaultSetup): Promise<string[]> {
-  return (await workplace.outputNames()).filter((name) => !name.startsWith("."));
+export async function savedNames({ testFolders }: FaultSetup): Promise<string[]> {
+  return (await testFolders.outputNames()).filter((name) => !name.startsWith("."));
 }
 
 /** Audio for which no call waits any more is saved in the background. */
@@ -113,8 +113,8 @@ export async function exchanged(
 }
 
 /** The ledger file, which the test can damage or lock. */
-export function ledgerFile({ workplace }: FaultSetup): DatabaseSync {
-  const file = join(workplace.stateDir, "ledger.sqlite");
+export function ledgerFile({ testFolders }: FaultSetup): DatabaseSync {
+  const file = join(testFolders.stateDir, "ledger.sqlite");
   if (!existsSync(file)) throw new Error("there is no ledger yet");
   const db = new DatabaseSync(file, { timeout: 5000 });
   onTestFinished(() => db.close());

@@ -1,29 +1,24 @@
 /** The service refuses a request after its call has returned. The next call gets the reason. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CountingService } from "../../support/counting-service.ts";
-import {
-  createWorkplace,
-  errorOf,
-  FAST,
-  startToolClient,
-  type ToolClient,
-  taskOf,
-  type Workplace,
-} from "../../support/workplace.ts";
+import { FAST } from "../../support/bin-under-test.ts";
+import { FakeService } from "../../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../../support/test-folders.ts";
+import { startToolClient, type ToolClient } from "../../support/tool-client.ts";
+import { errorOf, taskOf } from "../../support/tool-result.ts";
 
-let service: CountingService;
-let workplace: Workplace;
+let service: FakeService;
+let testFolders: TestFolders;
 let client: ToolClient;
 
 beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
-  client = await startToolClient(workplace.env(service, FAST));
+  service = await FakeService.start();
+  testFolders = await createTestFolders();
+  client = await startToolClient(testFolders.env(service, FAST));
 });
 afterEach(async () => {
   await client.close();
   await service.stop();
-  await workplace.remove();
+  await testFolders.remove();
 });
 
 /**
@@ -57,7 +52,7 @@ describe.each([
       })
       .toBe(true);
     await client.close();
-    client = await startToolClient(workplace.env(service, FAST));
+    client = await startToolClient(testFolders.env(service, FAST));
     const asked = errorOf(await client.call("get_task", { task_id: begun.task_id, wait_seconds: 1 }));
     expect(asked).toMatchObject({ code });
     const list = await client.call("list_tasks", {});

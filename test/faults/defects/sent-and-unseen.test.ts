@@ -13,7 +13,7 @@ import {
   pause,
   rowsOf,
   savedByItself,
-  taskOf,
+  shownTaskOf,
   type Wire,
   wireTo,
 } from "./read-from-outside.ts";
@@ -111,12 +111,12 @@ describe("a submission that is on its way when the program is asked to stop", ()
     expect(row.next_step).toContain("never pays twice");
     // A query sends nothing.
     const handle = handleIn(row);
-    const asked = taskOf(await later.call("get_task", { task_id: handle }));
+    const asked = shownTaskOf(await later.call("get_task", { task_id: handle }));
     expect(asked.status).toBe("waiting");
     expect(setup.service.count("create")).toBe(1);
     const task = await eventually("the audio", async () => {
       const outcome = await later.call("download_audio", { task_id: handle });
-      return outcome.isError === true ? null : taskOf(outcome);
+      return outcome.isError === true ? null : shownTaskOf(outcome);
     });
     const [first, ...repeats] = setup.service.exchanges.filter(({ kind }) => kind === "create");
     for (const repeat of repeats) {
@@ -127,7 +127,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     expect(task).toMatchObject({ status: "succeeded", task_id: [...setup.service.tasks.keys()][0] });
     // The handle stays valid.
     for (const tool of ["get_task", "download_audio"]) {
-      expect(taskOf(await later.call(tool, { task_id: handle })).audio?.path).toBe(task.audio?.path);
+      expect(shownTaskOf(await later.call(tool, { task_id: handle })).audio?.path).toBe(task.audio?.path);
     }
   });
 
@@ -188,7 +188,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
         prompt: "There is room for it",
         wait_seconds: 5,
       });
-      expect(taskOf(another).status).toBe("succeeded");
+      expect(shownTaskOf(another).status).toBe("succeeded");
       expect(setup.service.tasks.size).toBe(1);
     });
 
@@ -200,7 +200,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
       const second = setup.server.begin("generate_audio", call);
       await admitted;
       setup.server.cancel(first);
-      expect(taskOf(await setup.server.outcomeOf(second)).status).toBe("succeeded");
+      expect(shownTaskOf(await setup.server.outcomeOf(second)).status).toBe("succeeded");
       expect(setup.service.tasks.size).toBe(1);
     });
 
@@ -214,7 +214,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
       expect(setup.service.exchanges).toEqual([]);
       const later = await setup.another();
       const another = await later.call("generate_audio", { prompt: "There is room for it", wait_seconds: 5 });
-      expect(taskOf(another).status).toBe("succeeded");
+      expect(shownTaskOf(another).status).toBe("succeeded");
     });
 
     it("a lost answer is requested again and returns the same admission", async () => {
@@ -222,7 +222,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
       const admitted = atAdmission(wire, () => "deafen");
       const call = setup.server.call("generate_audio", { prompt: "Admitted once", wait_seconds: 5 });
       await admitted;
-      expect(taskOf(await call).status).toBe("succeeded");
+      expect(shownTaskOf(await call).status).toBe("succeeded");
       expect(setup.service.tasks.size).toBe(1);
     });
   },

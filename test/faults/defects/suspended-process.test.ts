@@ -3,7 +3,7 @@
  */
 import type { ServerResponse } from "node:http";
 import { expect, it } from "vitest";
-import type { Exchange } from "../../support/counting-service.ts";
+import type { Exchange } from "../../support/fake-service.ts";
 import { suspend } from "../../support/suspend.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { Outcome } from "../raw-server.ts";
@@ -12,9 +12,9 @@ import {
   onlyRow,
   pause,
   savedByItself,
+  shownTaskOf,
+  shownTextOf,
   type TaskRow,
-  taskOf,
-  textOf,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -55,7 +55,7 @@ async function sleepOver(
   const other = await setup.another();
   const id = sleeper.begin("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
   await exchanged(setup, "create");
-  await suspend(sleeper.child.pid ?? 0, setup.workplace.stateDir);
+  await suspend(sleeper.child.pid ?? 0, setup.testFolders.stateDir);
   const outcome = await other.call("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
   for (const answer of held) answer();
   await pause(20);
@@ -67,7 +67,7 @@ async function sleepOver(
 }
 
 async function expectKept({ setup, other, row }: Scene): Promise<void> {
-  const task = taskOf(other);
+  const task = shownTaskOf(other);
   expect
     .soft(row)
     .toMatchObject({ status: "succeeded", task_id: task.task_id, audio_path: task.audio?.path });
@@ -96,7 +96,7 @@ it("a late refusal, a late 429 and a cancellation do not change the task that an
   ]);
   for (const scene of [refused, limited, failed]) await expectKept(scene);
   // The sleeper's caller is told that the audio exists, and not that nothing was charged.
-  expect.soft(refused.late === "cancelled" ? "" : textOf(refused.late)).toContain("Saved ");
+  expect.soft(refused.late === "cancelled" ? "" : shownTextOf(refused.late)).toContain("Saved ");
   expect.soft(taken.row.task_id).toBe([...taken.setup.service.tasks.keys()][0]);
   await savedByItself(taken.setup);
 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { PART_BYTES } from "../../narration/narrator.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { codeOf, eventually, exchanged, onlyRow, pause, taskOf } from "./read-from-outside.ts";
+import { codeOf, eventually, exchanged, onlyRow, pause, shownTaskOf } from "./read-from-outside.ts";
 
 closeAfterEach();
 
@@ -15,7 +15,9 @@ const startLater = (setup: FaultSetup): Promise<RawServer> => setup.another({ AU
 /** A task that still runs at the service when the process with the earlier key ends. */
 async function leftRunning(setup: FaultSetup): Promise<string> {
   setup.service.processingMs = 60_000;
-  const { task_id: id } = taskOf(await setup.server.call("generate_audio", { ...CALL, wait_seconds: 0 }));
+  const { task_id: id } = shownTaskOf(
+    await setup.server.call("generate_audio", { ...CALL, wait_seconds: 0 }),
+  );
   if (typeof id !== "string") throw new Error("no task was made");
   await setup.server.end();
   setup.service.exchanges.length = 0;
@@ -24,13 +26,15 @@ async function leftRunning(setup: FaultSetup): Promise<string> {
 
 it("a file that the earlier key made is found without asking the service", async () => {
   const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
-  const made = taskOf(await setup.server.call("generate_audio", CALL));
+  const made = shownTaskOf(await setup.server.call("generate_audio", CALL));
   await setup.server.end();
   setup.service.exchanges.length = 0;
   const later = await startLater(setup);
-  const found = taskOf(await later.call("generate_audio", CALL));
+  const found = shownTaskOf(await later.call("generate_audio", CALL));
   expect(found.audio?.path).toBe(made.audio?.path);
-  expect(taskOf(await later.call("get_task", { task_id: made.task_id })).audio?.path).toBe(made.audio?.path);
+  expect(shownTaskOf(await later.call("get_task", { task_id: made.task_id })).audio?.path).toBe(
+    made.audio?.path,
+  );
   expect(setup.service.exchanges).toEqual([]);
 });
 
@@ -49,7 +53,7 @@ it.each([
     await pause(100);
     expect(setup.service.exchanges).toEqual([]);
     setup.service.processingMs = 0;
-    const done = taskOf(await later.call(tool, argumentsOf(id)));
+    const done = shownTaskOf(await later.call(tool, argumentsOf(id)));
     expect(done).toMatchObject({ status: "succeeded", task_id: id });
     expect(setup.service.count("create")).toBe(0);
     expect(await onlyRow(later)).toMatchObject({ task_id: id, credits: 10, audio_path: done.audio?.path });
@@ -97,7 +101,7 @@ it("a lost answer is recovered by the same call, free of charge", async () => {
   const unseen = await onlyRow(later);
   expect(unseen.status).toBe("unresolved");
   expect(unseen.next_step).toMatch(/earlier API key.*same generate_audio call/);
-  expect(taskOf(await later.call("generate_audio", CALL)).status).toBe("succeeded");
+  expect(shownTaskOf(await later.call("generate_audio", CALL)).status).toBe("succeeded");
   expect(setup.service.tasks.size).toBe(1);
 });
 

@@ -21,7 +21,7 @@ describeWithFfprobe("a chapter of a book", () => {
   it("plays while the next one is made", async () => {
     const processingMsOf = (prompt: string): number => (prompt.includes("Two begins") ? 60_000 : 20);
     const narrator = await Narrator.start({}, { processingMsOf });
-    const folder = join(narrator.workplace.root, "texts");
+    const folder = join(narrator.testFolders.root, "texts");
     mkdirSync(folder);
     await narrator.restart({ AUDIO_INPUT_DIR: folder });
     const pages = ["One", "Two"].map((name) => ({

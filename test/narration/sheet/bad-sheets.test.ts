@@ -2,14 +2,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { errorOf, type ToolOutcome, textOf } from "../../support/workplace.ts";
+import { errorOf, resultTextOf, type ToolOutcome } from "../../support/tool-result.ts";
 import { Narrator } from "../narrator.ts";
 
 let narrator: Narrator;
 let folder: string;
 beforeAll(async () => {
   narrator = await Narrator.start();
-  folder = join(narrator.workplace.root, "texts");
+  folder = join(narrator.testFolders.root, "texts");
   mkdirSync(folder);
   await narrator.restart({ AUDIO_INPUT_DIR: folder });
 });
@@ -94,22 +94,24 @@ describe("is refused free of charge, with the correction", () => {
   ])("%s", async (_what, content, words) => {
     const outcome = await planOf(content, { max_credits: 5000 });
     expect(errorOf(outcome)).toMatchObject({ code: "invalid_request" });
-    expect(textOf(outcome)).toMatch(words);
-    expect(textOf(outcome).length).toBeLessThan(2000);
+    expect(resultTextOf(outcome)).toMatch(words);
+    expect(resultTextOf(outcome).length).toBeLessThan(2000);
     expect(narrator.service.exchanges).toEqual([]);
   });
 
   it("a row that the pronunciations make too long", async () => {
     const text = `text\nHello\n${"Ng ".repeat(600)}\n`;
     const outcome = await planOf(text, { pronounce: ["Ng=Nguyenuyen"] });
-    expect(textOf(outcome)).toMatch(/Row 3: With the pronunciations of Ng the text becomes/);
+    expect(resultTextOf(outcome)).toMatch(/Row 3: With the pronunciations of Ng the text becomes/);
   });
 
   it("several faults at once, up to ten of which are named", async () => {
     const lines = Array.from({ length: 14 }, (_, index) => `Hello ${index},${index + 3}`);
     const outcome = await planOf(`text,speed\nFine,1\n${lines.join("\n")}\n`);
-    expect(textOf(outcome)).toMatch(/Row 3: speed "3".*Row 12: speed "12".*; and 4 more\. Nothing was sent/s);
-    expect(textOf(outcome)).not.toContain("Row 13");
+    expect(resultTextOf(outcome)).toMatch(
+      /Row 3: speed "3".*Row 12: speed "12".*; and 4 more\. Nothing was sent/s,
+    );
+    expect(resultTextOf(outcome)).not.toContain("Row 13");
   });
 });
 
@@ -119,7 +121,7 @@ const INPUT =
 describe("is read as intended", () => {
   it("with semicolons, line breaks in quotation marks, other case of a column, a decimal comma", async () => {
     const outcome = await planOf(INPUT);
-    const text = textOf(outcome);
+    const text = resultTextOf(outcome);
     expect(text).toContain("A plan of 2 parts");
     expect(text).toContain("2 files, one for each row, without captions, named by number and first words.");
     expect(text).toContain("Columns are separated by semicolons.");
@@ -151,22 +153,22 @@ describe("is read as intended", () => {
     ],
   ])("%s", async (_what, content, words) => {
     const outcome = await planOf(content, { output_format: "pcm" });
-    expect(textOf(outcome)).toMatch(words);
+    expect(resultTextOf(outcome)).toMatch(words);
     expect(outcome.isError).not.toBe(true);
   });
 
   it("a speaker of `voices` in the column voice, and one that no row names", async () => {
     const sheet = "text,voice\nHalt,Guard\nGo,guard\n";
     const outcome = await planOf(sheet, { voices: ["GUARD: opal_en_zh speed 0.8", "COOK: felix_zh"] });
-    expect(textOf(outcome)).toContain("All are spoken by opal_en_zh.");
-    expect(textOf(outcome)).toContain('No row has "COOK" in its column voice');
+    expect(resultTextOf(outcome)).toContain("All are spoken by opal_en_zh.");
+    expect(resultTextOf(outcome)).toContain('No row has "COOK" in its column voice');
   });
 
   it("a thousand rows, in a separate thread if they are long", async () => {
     const sheet = `text\n${"It was a bright cold day in April, and the clocks were striking thirteen times.\n".repeat(1000)}`;
     const outcome = await planOf(sheet.slice(0, 98_000).replace(/\n[^\n]*$/, "\n"));
     expect(outcome.isError).not.toBe(true);
-    expect(textOf(await planOf(sheet))).toContain("A plan of 1000 parts");
+    expect(resultTextOf(await planOf(sheet))).toContain("A plan of 1000 parts");
     expect(JSON.stringify(outcome).length).toBeLessThan(5000);
   });
 });

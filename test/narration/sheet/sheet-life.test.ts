@@ -13,7 +13,7 @@ let narrator: Narrator;
 let folder: string;
 beforeEach(async () => {
   narrator = await Narrator.start();
-  folder = join(narrator.workplace.root, "texts");
+  folder = join(narrator.testFolders.root, "texts");
   mkdirSync(folder);
   await narrator.restart({ AUDIO_INPUT_DIR: folder });
 });
@@ -36,7 +36,7 @@ const narrate = (more: Record<string, unknown> = {}): Promise<NarrationOutput> =
 
 const names = ({ files }: NarrationOutput): string[] => files.map(({ path }) => basename(path));
 const saved = async (): Promise<string[]> =>
-  (await narrator.workplace.outputNames()).filter((name) => !name.startsWith("."));
+  (await narrator.testFolders.outputNames()).filter((name) => !name.startsWith("."));
 const asked = (): unknown[] => [...narrator.service.tasks.values()].map(({ body }) => JSON.parse(body));
 const NAMES = ["guard_01.pcm", "cook_01.pcm", "03-Then-pass-and-be-quick.pcm", "guard_02.pcm"];
 
@@ -101,8 +101,8 @@ describe("a sheet", () => {
 
   it("puts file_name before the names of unnamed rows, and a number after a name that is taken", async () => {
     write();
-    mkdirSync(narrator.workplace.outputDir, { recursive: true });
-    writeFileSync(join(narrator.workplace.outputDir, "guard_01.pcm"), "somebody's");
+    mkdirSync(narrator.testFolders.outputDir, { recursive: true });
+    writeFileSync(join(narrator.testFolders.outputDir, "guard_01.pcm"), "somebody's");
     const done = await narrate({ max_credits: 600, file_name: "gate" });
     expect(names(done)).toEqual(
       NAMES.with(0, "guard_01-2.pcm").with(2, "gate-03-Then-pass-and-be-quick.pcm"),
@@ -111,8 +111,8 @@ describe("a sheet", () => {
   });
 
   it("never gives a row the numbered name of another one", async () => {
-    mkdirSync(narrator.workplace.outputDir, { recursive: true });
-    writeFileSync(join(narrator.workplace.outputDir, "a.pcm"), "mine");
+    mkdirSync(narrator.testFolders.outputDir, { recursive: true });
+    writeFileSync(join(narrator.testFolders.outputDir, "a.pcm"), "mine");
     writeFileSync(join(folder, "lines.csv"), "text,file\nAlpha one,a\nAlpha two,a-2\n");
     expect(names(await narrate({ max_credits: 600 }))).toEqual(["a-3.pcm", "a-2.pcm"]);
   });
@@ -152,7 +152,7 @@ describe("a sheet", () => {
 it("a sheet of forty rows keeps the limits of the service, which never refuses one", async () => {
   await narrator.stop();
   narrator = await Narrator.start({}, { limitScale: 0.01, processingMs: 30 });
-  folder = join(narrator.workplace.root, "texts");
+  folder = join(narrator.testFolders.root, "texts");
   mkdirSync(folder);
   await narrator.restart({ AUDIO_INPUT_DIR: folder });
   write(Array.from({ length: 40 }, (_, index) => `Line ${index + 1} of a game.,,,,,`));

@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NODE } from "../../support/workplace.ts";
+import { NODE } from "../../support/bin-under-test.ts";
 import { GOLDEN, goldenPlans, TEXTS } from "./golden-plans.ts";
 
 describe("the plan of a committed text", () => {

@@ -23,7 +23,7 @@ const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
   ["en", "9.5.10. Use of memory"],
   ["en", "It grew by 9.5. |Then it fell."],
   ["en", "Oh! . . . by the way, Lane. |I see . . . well . . . you know. . . . |Then go."],
-  ["en", "It was held in 164 Mont. 30 and Pub. L. 99-514, Va. Code § 5, Cal. § 12. |It stands."],
+  ["en", "It was held in 164 Mont. 30 and Pub. L. 99-514, Va. Code  5, Cal.  12. |It stands."],
   ["en", "He came from Montana. |30 people knew."],
   ["es", "¿Quién eres? —preguntó Ana."],
   ["es", "¿Vienes? |¡Claro que sí! |Vamos."],

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { readAccountsFile } from "../../../src/sandbox/accounts/accounts-file.ts";
 import { SandboxUsageError } from "../../../src/sandbox/usage-error.ts";
 import { ON_WINDOWS, skipBecause } from "../../support/skip-because.ts";
-import { temporaryFolder } from "../box.ts";
+import { temporaryFolder } from "../test-sandbox.ts";
 
 const account = { id: "studio", keys: [{ key: "sk-1", active: true }], grants: [] };
 

@@ -1,15 +1,15 @@
 /** The grants that pay a task, and the grants that get the rest back, tested through the running service. */
 import { describe, expect, it } from "vitest";
 import { expectError, SHORT_INPUT } from "../../contract/service-client.ts";
-import { accountWith, startBox } from "../box.ts";
-import { HeldClock } from "../held-clock.ts";
+import { ManualSandboxClock } from "../manual-sandbox-clock.ts";
+import { accountWith, startTestSandbox } from "../test-sandbox.ts";
 
 const once = { patient: false };
 
 describe("credits", () => {
   it("return to the grants they came from, even to an expired one", async () => {
-    const clock = new HeldClock("2026-06-01T00:00:00Z");
-    const { client, sandbox } = await startBox({
+    const clock = new ManualSandboxClock("2026-06-01T00:00:00Z");
+    const { client, sandbox } = await startTestSandbox({
       clock,
       processingSeconds: 600,
       accounts: accountWith(
@@ -28,14 +28,14 @@ describe("credits", () => {
   });
 
   it("from gifts can be spent once a paid pack unlocks the account, even an empty one", async () => {
-    const { client } = await startBox({
+    const { client } = await startTestSandbox({
       accounts: accountWith({ kind: "pack", credits: 0 }, { kind: "gift", credits: 150 }),
     });
     await client.created(SHORT_INPUT);
   });
 
   it("that are reserved cannot be reserved again", async () => {
-    const { client } = await startBox({
+    const { client } = await startTestSandbox({
       processingSeconds: 3600,
       accounts: accountWith({ kind: "pack", credits: 299 }),
     });
@@ -47,16 +47,16 @@ describe("credits", () => {
     const period = { kind: "subscription", credits: 1000 } as const;
     const ended = { ...period, expires_at: "2026-05-31T00:00:00Z" };
     const accounts = accountWith(ended, { kind: "gift", credits: 1000 });
-    const clock = new HeldClock("2026-06-01T00:00:00Z");
-    const before = await startBox({ clock, accounts });
+    const clock = new ManualSandboxClock("2026-06-01T00:00:00Z");
+    const before = await startTestSandbox({ clock, accounts });
     expectError(await before.client.create(SHORT_INPUT, once), 403, "purchase_required");
     const renewed = accountWith(ended, { kind: "gift", credits: 1000 }, period);
-    const after = await startBox({ clock, accounts: renewed });
+    const after = await startTestSandbox({ clock, accounts: renewed });
     await after.client.created(SHORT_INPUT);
   });
 
   it("belong to one account only", async () => {
-    const { client, sandbox } = await startBox({
+    const { client, sandbox } = await startTestSandbox({
       accounts: {
         accounts: [
           { id: "a", keys: [{ key: "sk-a" }], grants: [{ kind: "pack", credits: 1000 }] },

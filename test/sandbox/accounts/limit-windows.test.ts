@@ -1,14 +1,14 @@
 /** The limit windows, on a manual clock. */
 import { describe, expect, it } from "vitest";
 import { AccountLimits } from "../../../src/sandbox/accounts/limit-windows.ts";
-import { HeldClock } from "../held-clock.ts";
+import { ManualSandboxClock } from "../manual-sandbox-clock.ts";
 
-const limitsAt = (clock: HeldClock, timeScale = 1): AccountLimits =>
+const limitsAt = (clock: ManualSandboxClock, timeScale = 1): AccountLimits =>
   new AccountLimits({ clock, timeScale, isEnforced: true });
 
 describe("limit windows", () => {
   it("admit six submissions and sixty reads in a minute, each account its own", () => {
-    const limits = limitsAt(new HeldClock());
+    const limits = limitsAt(new ManualSandboxClock());
     const submissions = Array.from({ length: 7 }, () => limits.admitSubmission("a"));
     const reads = Array.from({ length: 61 }, () => limits.admitRead("a"));
     expect(submissions).toEqual([...Array<boolean>(6).fill(true), false]);
@@ -17,7 +17,7 @@ describe("limit windows", () => {
   });
 
   it("slide: each place is free sixty seconds after it was taken", async () => {
-    const clock = new HeldClock();
+    const clock = new ManualSandboxClock();
     const limits = limitsAt(clock);
     for (let count = 0; count < 3; count += 1) limits.admitSubmission("a");
     await clock.advance(30_000);
@@ -29,7 +29,7 @@ describe("limit windows", () => {
   });
 
   it("are not extended by refusals", async () => {
-    const clock = new HeldClock();
+    const clock = new ManualSandboxClock();
     const limits = limitsAt(clock);
     for (let count = 0; count < 6; count += 1) limits.admitSubmission("a");
     await clock.advance(59_000);
@@ -39,7 +39,7 @@ describe("limit windows", () => {
   });
 
   it("shrink with the time scale", async () => {
-    const clock = new HeldClock();
+    const clock = new ManualSandboxClock();
     const limits = limitsAt(clock, 0.001);
     for (let count = 0; count < 6; count += 1) limits.admitSubmission("a");
     await clock.advance(59);

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import { expectError, jsonOf, SHORT_INPUT } from "../../contract/service-client.ts";
-import { startBox } from "../box.ts";
+import { startTestSandbox } from "../test-sandbox.ts";
 
 /** Sends raw bytes and returns the whole response. */
 async function rawExchange(baseUrl: string, request: string): Promise<string> {
@@ -38,14 +38,14 @@ describe("answers", () => {
     ["GET", `${GENERATIONS_PATH}/..%2f..%2fetc`],
     ["GET", `${GENERATIONS_PATH}/aud_1%00`],
   ])("%s %s is 404 not_found, and 401 without a key", async (method, path) => {
-    const { client } = await startBox();
+    const { client } = await startTestSandbox();
     expectError(await client.send(method, path), 404, "not_found");
     expectError(await client.send(method, path, { apiKey: null }), 401, "invalid_api_key");
   });
 
   it("treats an id that is too long like any other: unavailable, counted, not found", async () => {
     const id = "x".repeat(3000);
-    const { client, setFaults } = await startBox({ timeScale: 1 });
+    const { client, setFaults } = await startTestSandbox({ timeScale: 1 });
     const read = (path = "") => client.send("GET", `${GENERATIONS_PATH}/${id}${path}`, { patient: false });
     await setFaults({ unavailable: "temporarily_unavailable" });
     expectError(await read(), 503, "temporarily_unavailable");
@@ -58,7 +58,7 @@ describe("answers", () => {
   });
 
   it("refuses an Idempotency-Key that is sent twice", async () => {
-    const { sandbox } = await startBox();
+    const { sandbox } = await startTestSandbox();
     const body = JSON.stringify(SHORT_INPUT);
     const answer = await rawExchange(
       sandbox.baseUrl,
@@ -70,7 +70,7 @@ describe("answers", () => {
   });
 
   it("accepts the bearer scheme in any case, and a key in no other place", async () => {
-    const { client, sandbox } = await startBox();
+    const { client, sandbox } = await startTestSandbox();
     const at = async (path: string, headers: Record<string, string>): Promise<number> =>
       (await client.send("GET", path, { apiKey: null, headers })).status;
     const path = `${GENERATIONS_PATH}/aud_1`;
@@ -92,7 +92,7 @@ describe("answers", () => {
 
   it("hides an internal error from the client, and shows it to the operator", async () => {
     const faults: unknown[] = [];
-    const { client, speech } = await startBox({ onInternalError: (error) => faults.push(error) });
+    const { client, speech } = await startTestSandbox({ onInternalError: (error) => faults.push(error) });
     const task = await client.finished((await client.created({ prompt: "[broken]" })).id);
     expect(speech.requests).toHaveLength(1);
     expect(JSON.stringify(task)).not.toContain("/secret/path");
@@ -103,7 +103,7 @@ describe("answers", () => {
 describe("a client that hangs up during a body", () => {
   it("is not a fault of the sandbox", async () => {
     const faults: unknown[] = [];
-    const { client, sandbox } = await startBox({ onInternalError: (error) => faults.push(error) });
+    const { client, sandbox } = await startTestSandbox({ onInternalError: (error) => faults.push(error) });
     const socket = connect({ host: "127.0.0.1", port: Number(new URL(sandbox.baseUrl).port) });
     socket.write(
       `POST ${GENERATIONS_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sandbox.apiKey}\r\n` +
@@ -121,7 +121,7 @@ describe("a client that hangs up during a body", () => {
 
 describe("fault controls", () => {
   it("need no key, change only the named faults, and refuse unknown ones", async () => {
-    const { client, setFaults } = await startBox();
+    const { client, setFaults } = await startTestSandbox();
     expect(await setFaults({ unavailable: "api_unavailable" })).toBe(204);
     expect(await setFaults({ capacity_full: true })).toBe(204);
     expectError(await client.query("aud_1"), 503, "api_unavailable");
@@ -137,7 +137,7 @@ describe("fault controls", () => {
   });
 
   it("stay reachable while the service is unavailable, and refuse web pages", async () => {
-    const { client, setFaults } = await startBox();
+    const { client, setFaults } = await startTestSandbox();
     await setFaults({ unavailable: "temporarily_unavailable" });
     expect(await setFaults({ unavailable: null }, { origin: "https://evil.example" })).toBe(400);
     expect((await client.query("aud_1")).status).toBe(503);
@@ -146,7 +146,7 @@ describe("fault controls", () => {
   });
 
   it("answer 429 with the contract's header while capacity is full", async () => {
-    const { client, setFaults } = await startBox();
+    const { client, setFaults } = await startTestSandbox();
     await setFaults({ capacity_full: true });
     const answer = await client.create(SHORT_INPUT, { patient: false });
     expectError(answer, 429, "concurrency_limit");

@@ -1,48 +1,48 @@
 /** Downloads where the contract leaves room, and many at once. */
 import { describe, expect, it } from "vitest";
 import { expectError, jsonOf, SHORT_INPUT } from "../../contract/service-client.ts";
-import { type Box, startBox } from "../box.ts";
+import { startTestSandbox, type TestSandbox } from "../test-sandbox.ts";
 
-async function finishedTask({ client }: Box): Promise<string> {
+async function finishedTask({ client }: TestSandbox): Promise<string> {
   return (await client.finished((await client.created(SHORT_INPUT)).id)).id;
 }
 
 describe("content", () => {
   it("with an empty suffix is 416, and with an unknown unit the whole", async () => {
-    const box = await startBox();
-    const id = await finishedTask(box);
-    const nothing = await box.client.content(id, { headers: { range: "bytes=-0" } });
+    const testSandbox = await startTestSandbox();
+    const id = await finishedTask(testSandbox);
+    const nothing = await testSandbox.client.content(id, { headers: { range: "bytes=-0" } });
     expect([nothing.status, nothing.headers.get("content-range")]).toEqual([416, "bytes */1000"]);
     expect(jsonOf(nothing)).toMatchObject({ error: { code: "range_not_satisfiable" } });
-    const whole = await box.client.content(id, { headers: { range: "items=0-5" } });
+    const whole = await testSandbox.client.content(id, { headers: { range: "items=0-5" } });
     expect([whole.status, whole.bytes.byteLength]).toEqual([200, 1000]);
   });
 
   it("answers HEAD with what GET would answer, ranges included, without the body", async () => {
-    const box = await startBox();
-    const id = await finishedTask(box);
+    const testSandbox = await startTestSandbox();
+    const id = await finishedTask(testSandbox);
     for (const headers of [{}, { range: "bytes=0-9" }, { range: "bytes=5000-" }]) {
-      const get = await box.client.content(id, { headers });
-      const head = await box.client.content(id, { headers, method: "HEAD" });
+      const get = await testSandbox.client.content(id, { headers });
+      const head = await testSandbox.client.content(id, { headers, method: "HEAD" });
       expect(head.status).toBe(get.status);
       expect(head.bytes.byteLength).toBe(0);
       for (const name of ["content-length", "content-range", "content-type", "cache-control"]) {
         expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
       }
     }
-    const missing = await box.client.content("aud_none", { method: "HEAD" });
+    const missing = await testSandbox.client.content("aud_none", { method: "HEAD" });
     expect([missing.status, missing.bytes.byteLength]).toEqual([404, 0]);
   });
 
   it("ignores a range under If-Range, because it sends no validator that could match", async () => {
-    const box = await startBox();
-    const id = await finishedTask(box);
+    const testSandbox = await startTestSandbox();
+    const id = await finishedTask(testSandbox);
     const headers = { range: "bytes=0-9", "if-range": '"etag"' };
-    expect((await box.client.content(id, { headers })).status).toBe(200);
+    expect((await testSandbox.client.content(id, { headers })).status).toBe(200);
   });
 
   it("is 404 for another account before it is 409 or 416", async () => {
-    const box = await startBox({
+    const testSandbox = await startTestSandbox({
       processingSeconds: 3600,
       accounts: {
         accounts: [
@@ -51,31 +51,31 @@ describe("content", () => {
         ],
       },
     });
-    const { id } = await box.client.created(SHORT_INPUT);
+    const { id } = await testSandbox.client.created(SHORT_INPUT);
     const headers = { range: "bytes=9-5" };
-    expectError(await box.client.content(id, { apiKey: "sk-b", headers }), 404, "not_found");
-    expectError(await box.client.content(id, { headers }), 409, "not_ready");
+    expectError(await testSandbox.client.content(id, { apiKey: "sk-b", headers }), 404, "not_found");
+    expectError(await testSandbox.client.content(id, { headers }), 409, "not_ready");
   });
 
   it("counts HEAD, GET, queries and misses toward the sixty", async () => {
-    const box = await startBox({ timeScale: 1 });
+    const testSandbox = await startTestSandbox({ timeScale: 1 });
     const id = "aud_none";
     for (let count = 0; count < 15; count += 1) {
-      await box.client.content(id, { method: "HEAD", patient: false });
-      await box.client.content(id, { patient: false });
-      await box.client.query(id, { patient: false });
-      await box.client.query("x".repeat(400), { patient: false });
+      await testSandbox.client.content(id, { method: "HEAD", patient: false });
+      await testSandbox.client.content(id, { patient: false });
+      await testSandbox.client.query(id, { patient: false });
+      await testSandbox.client.query("x".repeat(400), { patient: false });
     }
-    expectError(await box.client.query(id, { patient: false }), 429, "rate_limit");
-    const head = await box.client.content(id, { method: "HEAD", patient: false });
+    expectError(await testSandbox.client.query(id, { patient: false }), 429, "rate_limit");
+    const head = await testSandbox.client.content(id, { method: "HEAD", patient: false });
     expect([head.status, head.headers.get("retry-after")]).toEqual([429, "60"]);
   });
 
   it("survives clients that hang up", async () => {
-    const box = await startBox({ enforceLimits: false });
-    const id = await finishedTask(box);
-    const url = `${box.sandbox.baseUrl}/api/v1/audio/generations/${id}/content`;
-    const headers = { authorization: `Bearer ${box.sandbox.apiKey}` };
+    const testSandbox = await startTestSandbox({ enforceLimits: false });
+    const id = await finishedTask(testSandbox);
+    const url = `${testSandbox.sandbox.baseUrl}/api/v1/audio/generations/${id}/content`;
+    const headers = { authorization: `Bearer ${testSandbox.sandbox.apiKey}` };
     await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const hangUp = new AbortController();
@@ -84,6 +84,6 @@ describe("content", () => {
         await reading.then((response) => response.arrayBuffer()).catch(() => undefined);
       }),
     );
-    expect((await box.client.content(id)).bytes.byteLength).toBe(1000);
+    expect((await testSandbox.client.content(id)).bytes.byteLength).toBe(1000);
   });
 });

@@ -3,12 +3,12 @@ import { ReadableStream } from "node:stream/web";
 import { describe, expect, it } from "vitest";
 import { FIELD_NAMES } from "../../../src/contract/request-fields.ts";
 import { deriveVariation } from "../../../src/sandbox/tasks/speech-variation.ts";
-import { expectError, jsonOf, SHORT_INPUT, taskOf } from "../../contract/service-client.ts";
-import { startBox } from "../box.ts";
+import { answeredTaskOf, expectError, jsonOf, SHORT_INPUT } from "../../contract/service-client.ts";
+import { startTestSandbox } from "../test-sandbox.ts";
 
 describe("input of a creation", () => {
   it("refuses an explicit null for every field, and names the field", async () => {
-    const { client } = await startBox();
+    const { client } = await startTestSandbox();
     for (const field of FIELD_NAMES) {
       const answer = await client.create({ ...SHORT_INPUT, [field]: null });
       expectError(answer, 400, "invalid_request");
@@ -17,7 +17,7 @@ describe("input of a creation", () => {
   });
 
   it("holds image URLs to the host rules of references", async () => {
-    const { client } = await startBox();
+    const { client } = await startTestSandbox();
     for (const image_url of ["https://127.1/a.jpg", "https://[::1]/a.jpg", "https://u:p@example.com/a.jpg"]) {
       expectError(await client.create({ ...SHORT_INPUT, image_url }), 400, "invalid_request");
     }
@@ -31,12 +31,12 @@ describe("input of a creation", () => {
     ["a trailing comma", '{"prompt":"hi",}'],
     ["an empty body", ""],
   ])("refuses %s", async (_, body) => {
-    const { client } = await startBox();
+    const { client } = await startTestSandbox();
     expectError(await client.create(undefined, { body }), 400, "invalid_request");
   });
 
   it("refuses bytes that are not UTF-8, and compressed bodies", async () => {
-    const { client } = await startBox();
+    const { client } = await startTestSandbox();
     const latin1 = new Uint8Array(Buffer.from('{"prompt":"h\u00e9"}', "latin1"));
     expectError(await client.create(undefined, { body: latin1 }), 400, "invalid_request");
     const headers = { "content-encoding": "gzip" };
@@ -44,7 +44,7 @@ describe("input of a creation", () => {
   });
 
   it("accepts the content type in any case and with parameters, and refuses similar ones", async () => {
-    const { client } = await startBox();
+    const { client } = await startTestSandbox();
     for (const type of ["application/json; charset=utf-8", "Application/JSON", "application/json;"]) {
       const headers = { "content-type": type };
       expect((await client.create(SHORT_INPUT, { headers, key: "same" })).status).toBe(202);
@@ -63,7 +63,7 @@ describe("input of a creation", () => {
   });
 
   it("answers 413 to bodies far over the limit, with and without a stated length, and keeps serving", async () => {
-    const { client } = await startBox();
+    const { client } = await startTestSandbox();
     const chunk = new Uint8Array(100_000);
     expectError(
       await client.create(undefined, { body: new Uint8Array(5_000_000) }),
@@ -84,7 +84,7 @@ describe("input of a creation", () => {
   });
 
   it("keeps line breaks, and passes the defaults of the contract to the speech engine", async () => {
-    const { client, speech } = await startBox();
+    const { client, speech } = await startTestSandbox();
     const { id } = await client.created({ prompt: "a\n\r\n b " });
     await client.finished(id);
     expect(speech.requests).toEqual([
@@ -102,7 +102,7 @@ describe("input of a creation", () => {
   });
 
   it("recognises equal input despite its spelling, and different input by one field", async () => {
-    const { client } = await startBox({ enforceLimits: false });
+    const { client } = await startTestSandbox({ enforceLimits: false });
     const key = "spelling";
     const { id } = await client.created(
       { prompt: "hi", audio_references: ["https://a.example/1", "https://b.example/2"] },
@@ -112,7 +112,8 @@ describe("input of a creation", () => {
       '{"audio_references":["https://a.example/1","https://b.example/2"],"prompt":"hi"}',
       '{ "prompt": "\\u0068i", "speed": 1.0, "pitch": -0, "audio_references":["https://a.example/1","https://b.example/2"] }',
     ];
-    for (const body of same) expect(taskOf(await client.create(undefined, { key, body })).id).toBe(id);
+    for (const body of same)
+      expect(answeredTaskOf(await client.create(undefined, { key, body })).id).toBe(id);
     const others = [
       { prompt: "hi" },
       { prompt: "hi ", audio_references: ["https://a.example/1", "https://b.example/2"] },

@@ -1,8 +1,8 @@
 /** The order of a submission's checks: each request breaks two rules, and the earlier rule answers. */
 import { describe, expect, it } from "vitest";
 import { expectError, SHORT_INPUT } from "../../contract/service-client.ts";
-import { accountWith, startBox } from "../box.ts";
-import { HeldClock } from "../held-clock.ts";
+import { ManualSandboxClock } from "../manual-sandbox-clock.ts";
+import { accountWith, startTestSandbox } from "../test-sandbox.ts";
 
 const OVERSIZED = "x".repeat(33_000);
 const once = { patient: false };
@@ -10,7 +10,7 @@ const pack = (credits: number) => ({ kind: "pack", credits }) as const;
 
 describe("order of a creation's checks", () => {
   it("401 comes before 503, before 413, and before an unknown route", async () => {
-    const { client, setFaults } = await startBox();
+    const { client, setFaults } = await startTestSandbox();
     await setFaults({ unavailable: "api_unavailable" });
     const apiKey = "sk-nobody";
     expectError(await client.create(SHORT_INPUT, { apiKey, body: OVERSIZED }), 401, "invalid_api_key");
@@ -19,13 +19,13 @@ describe("order of a creation's checks", () => {
   });
 
   it("503 comes before 413", async () => {
-    const { client, setFaults } = await startBox();
+    const { client, setFaults } = await startTestSandbox();
     await setFaults({ unavailable: "temporarily_unavailable" });
     expectError(await client.create(undefined, { body: OVERSIZED }), 503, "temporarily_unavailable");
   });
 
   it("413 comes before every 400: no key, a bad key, a bad content type, no JSON", async () => {
-    const { client } = await startBox();
+    const { client } = await startTestSandbox();
     for (const options of [
       { key: null },
       { key: "a/b" },
@@ -38,7 +38,7 @@ describe("order of a creation's checks", () => {
   });
 
   it("400 comes before rate_limit, and does not count toward it", async () => {
-    const { client } = await startBox({ timeScale: 1, clock: new HeldClock() });
+    const { client } = await startTestSandbox({ timeScale: 1, clock: new ManualSandboxClock() });
     for (let count = 0; count < 20; count += 1) {
       expectError(await client.create({}, once), 400, "invalid_request");
     }
@@ -50,15 +50,15 @@ describe("order of a creation's checks", () => {
   });
 
   it("rate_limit comes before a replay and before idempotency_conflict", async () => {
-    const { client } = await startBox({ timeScale: 1, clock: new HeldClock() });
+    const { client } = await startTestSandbox({ timeScale: 1, clock: new ManualSandboxClock() });
     for (let count = 0; count < 6; count += 1) await client.created(SHORT_INPUT, { key: "one" });
     expectError(await client.create({ prompt: "other" }, { ...once, key: "one" }), 429, "rate_limit");
   });
 
   it("conflicts and refusals for credits or slots count toward the six", async () => {
-    const { client } = await startBox({
+    const { client } = await startTestSandbox({
       timeScale: 1,
-      clock: new HeldClock(),
+      clock: new ManualSandboxClock(),
       accounts: accountWith(pack(150)),
     });
     await client.created({ prompt: "one" }, { key: "one" });
@@ -71,8 +71,8 @@ describe("order of a creation's checks", () => {
   });
 
   it("a replay needs neither access, nor credits, nor a slot; a conflict comes before 403", async () => {
-    const clock = new HeldClock("2026-06-01T00:00:00Z");
-    const { client, setFaults } = await startBox({
+    const clock = new ManualSandboxClock("2026-06-01T00:00:00Z");
+    const { client, setFaults } = await startTestSandbox({
       clock,
       processingSeconds: 3600,
       accounts: accountWith({ ...pack(300), expires_at: "2026-06-01T00:05:00Z" }),
@@ -87,19 +87,19 @@ describe("order of a creation's checks", () => {
   });
 
   it("403 comes before 402", async () => {
-    const { client } = await startBox({ accounts: accountWith({ ...pack(10), state: "refunded" }) });
+    const { client } = await startTestSandbox({ accounts: accountWith({ ...pack(10), state: "refunded" }) });
     expectError(await client.create(SHORT_INPUT), 403, "purchase_required");
   });
 
   it("402 comes before concurrency_limit", async () => {
-    const { client } = await startBox({ processingSeconds: 3600, accounts: accountWith(pack(300)) });
+    const { client } = await startTestSandbox({ processingSeconds: 3600, accounts: accountWith(pack(300)) });
     await client.created({ prompt: "one" });
     await client.created({ prompt: "two" });
     expectError(await client.create({ prompt: "three" }, once), 402, "insufficient_credits");
   });
 
   it("a refused submission leaves its key unused, even for other input", async () => {
-    const { client, setFaults } = await startBox();
+    const { client, setFaults } = await startTestSandbox();
     await setFaults({ capacity_full: true });
     expectError(await client.create(SHORT_INPUT, { ...once, key: "k" }), 429, "concurrency_limit");
     await setFaults({ capacity_full: false });
@@ -107,8 +107,8 @@ describe("order of a creation's checks", () => {
   });
 
   it("a third task in flight is refused until one of the two has ended", async () => {
-    const clock = new HeldClock();
-    const { client } = await startBox({ clock, processingSeconds: 10 });
+    const clock = new ManualSandboxClock();
+    const { client } = await startTestSandbox({ clock, processingSeconds: 10 });
     const { id } = await client.created({ prompt: "one" });
     await clock.advance(5000);
     await client.created({ prompt: "two" });

@@ -1,7 +1,7 @@
 /** Every task is read in its own way, and always in the same one. */
 import { expect, it } from "vitest";
 import { deriveVariation } from "../../../src/sandbox/tasks/speech-variation.ts";
-import { startBox } from "../box.ts";
+import { startTestSandbox } from "../test-sandbox.ts";
 
 const IDS = Array.from({ length: 200 }, (_, number) => `aud_${number.toString(16).padStart(24, "0")}`);
 
@@ -18,7 +18,7 @@ it("distinguishes tasks by small changes of tempo and pitch", () => {
 });
 
 it("is requested from the speech engine", async () => {
-  const { client, speech } = await startBox();
+  const { client, speech } = await startTestSandbox();
   const { id } = await client.finished((await client.created({ prompt: "Spoken in a way of its own" })).id);
   expect(speech.requests.map(({ variation }) => variation)).toEqual([deriveVariation(id)]);
 });

@@ -1,15 +1,15 @@
 /** The states of a task: what each shows, how long it lasts, and how it ends. */
 import { describe, expect, it, vi } from "vitest";
-import { SHORT_INPUT, taskOf } from "../../contract/service-client.ts";
-import { startBox } from "../box.ts";
-import { HeldClock } from "../held-clock.ts";
+import { answeredTaskOf, SHORT_INPUT } from "../../contract/service-client.ts";
+import { ManualSandboxClock } from "../manual-sandbox-clock.ts";
+import { startTestSandbox } from "../test-sandbox.ts";
 
 const OPEN_BILL = { reserved_credits: 150, charged_credits: null, refunded_credits: null };
 
 describe("a task", () => {
   it("is queued, then processing, then succeeded, with nulls until the end", async () => {
-    const clock = new HeldClock();
-    const { client, sandbox } = await startBox({ clock, processingSeconds: 8 });
+    const clock = new ManualSandboxClock();
+    const { client, sandbox } = await startTestSandbox({ clock, processingSeconds: 8 });
     const open = {
       object: "audio.generation",
       model: "audio-1.0",
@@ -19,7 +19,7 @@ describe("a task", () => {
       error: null,
     };
     const { id } = await client.created({ prompt: "[8.2s]", output_format: "wav", sample_rate: 8000 });
-    const seen = async () => taskOf(await client.query(id));
+    const seen = async () => answeredTaskOf(await client.query(id));
     await clock.advance(1999);
     expect(await seen()).toEqual({ ...open, id, status: "queued" });
     await clock.advance(1);
@@ -52,7 +52,7 @@ describe("a task", () => {
     [120, 150],
     [500, 150],
   ])("of %d seconds costs %d credits", async (seconds, credits) => {
-    const { client, sandbox } = await startBox();
+    const { client, sandbox } = await startTestSandbox();
     const task = await client.finished((await client.created({ prompt: `[${seconds}s]` })).id);
     expect(task.billing).toEqual({
       reserved_credits: 150,
@@ -68,7 +68,7 @@ describe("a task", () => {
     ["the duration is nothing", "[0s]", "unreliable_duration"],
     ["the engine breaks", "[broken]", "generation_failed"],
   ])("fails and returns the whole reservation when %s", async (_, prompt, code) => {
-    const { client, sandbox } = await startBox();
+    const { client, sandbox } = await startTestSandbox();
     const before = sandbox.balances();
     const task = await client.finished((await client.created({ prompt })).id);
     expect(task).toMatchObject({
@@ -84,7 +84,7 @@ describe("a task", () => {
   });
 
   it("that failed is replayed as failed, and its content is 409", async () => {
-    const { client, speech } = await startBox();
+    const { client, speech } = await startTestSandbox();
     const key = "failing";
     const { id } = await client.finished((await client.created({ prompt: "[broken]" }, { key })).id);
     expect(await client.created({ prompt: "[broken]" }, { key })).toMatchObject({ id, status: "failed" });
@@ -93,19 +93,19 @@ describe("a task", () => {
   });
 
   it("fails when recovery has lasted sixty minutes", async () => {
-    const clock = new HeldClock();
-    const { client } = await startBox({ clock, processingSeconds: 0 });
+    const clock = new ManualSandboxClock();
+    const { client } = await startTestSandbox({ clock, processingSeconds: 0 });
     const { id } = await client.created({ prompt: "[hangs]" });
     await clock.advance(59 * 60_000);
-    expect(taskOf(await client.query(id)).status).toBe("processing");
+    expect(answeredTaskOf(await client.query(id)).status).toBe("processing");
     await clock.advance(60_000);
-    await vi.waitFor(async () => expect(taskOf(await client.query(id)).status).toBe("failed"));
-    const task = taskOf(await client.query(id));
+    await vi.waitFor(async () => expect(answeredTaskOf(await client.query(id)).status).toBe("failed"));
+    const task = answeredTaskOf(await client.query(id));
     expect(task).toMatchObject({ billing: { refunded_credits: 150 }, error: { code: "recovery_expired" } });
   });
 
   it("fails on demand, exactly as many tasks as requested", async () => {
-    const { client, setFaults } = await startBox();
+    const { client, setFaults } = await startTestSandbox();
     expect(await setFaults({ fail_next_tasks: 2 })).toBe(204);
     const ends: string[] = [];
     for (let count = 0; count < 3; count += 1) {

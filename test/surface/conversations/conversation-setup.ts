@@ -7,8 +7,9 @@ import { z } from "zod";
 import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createSpeechEngine, type SpeechEngine } from "../../../src/sandbox/speech/speech.ts";
 import { RawServer } from "../../faults/raw-server.ts";
-import { type CountingOptions, CountingService } from "../../support/counting-service.ts";
-import { createWorkplace, FAST, type Workplace } from "../../support/workplace.ts";
+import { FAST } from "../../support/bin-under-test.ts";
+import { FakeService, type FakeServiceOptions } from "../../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../../support/test-folders.ts";
 import { SeenAnswer } from "./seen-answer.ts";
 
 export const ERAS = ["2025-11-25", "2026-07-28"] as const;
@@ -103,7 +104,7 @@ export interface ConversationOptions {
 }
 
 export class ConversationSetup {
-  readonly workplace: Workplace;
+  readonly testFolders: TestFolders;
   readonly #era: Era;
   readonly #address: Address | null;
   readonly #env: Readonly<Record<string, string>>;
@@ -111,7 +112,7 @@ export class ConversationSetup {
   readonly #closers: Array<() => Promise<void>>;
 
   constructor(
-    workplace: Workplace,
+    testFolders: TestFolders,
     era: Era,
     address: Address | null,
     {
@@ -119,8 +120,8 @@ export class ConversationSetup {
       close = () => Promise.resolve(),
     }: ConversationOptions & { readonly close?: () => Promise<void> },
   ) {
-    this.workplace = workplace;
-    this.#closers = [() => workplace.remove(), close];
+    this.testFolders = testFolders;
+    this.#closers = [() => testFolders.remove(), close];
     this.#era = era;
     this.#address = address;
     this.#env = env;
@@ -128,7 +129,7 @@ export class ConversationSetup {
 
   /** Another client: a separate process with the same folders. */
   async startAssistant(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
-    const all = this.workplace.env(this.#address, { ...FAST, ...this.#env, ...env });
+    const all = this.testFolders.env(this.#address, { ...FAST, ...this.#env, ...env });
     const server = await RawServer.start(all, { isInitialized: false });
     const assistant = new Assistant(server, this.#era);
     this.#assistants.push(assistant);
@@ -156,15 +157,15 @@ export class ConversationSetup {
   }
 }
 
-export type CountedConversation = ConversationSetup & { readonly service: CountingService };
+export type CountedConversation = ConversationSetup & { readonly service: FakeService };
 
-/** Creates a setup with the counting service, which can be made to misbehave. */
+/** Creates a setup with the fake service, which can be made to misbehave. */
 export async function setupWithFaults(
   era: Era,
-  { env = {}, ...service }: ConversationOptions & CountingOptions = {},
+  { env = {}, ...service }: ConversationOptions & FakeServiceOptions = {},
 ): Promise<CountedConversation> {
-  const counting = await CountingService.start(service);
-  const setup = new ConversationSetup(await createWorkplace(), era, counting, {
+  const counting = await FakeService.start(service);
+  const setup = new ConversationSetup(await createTestFolders(), era, counting, {
     env,
     close: () => counting.stop(),
   });
@@ -185,7 +186,7 @@ export async function setupWithSandbox(
   { speech = spoken, ...more }: ConversationOptions & { readonly speech?: SpeechEngine } = {},
 ): Promise<ConversationSetup> {
   const sandbox = await startSandbox({ speech, processingSeconds: 0, timeScale: 0.01 });
-  return new ConversationSetup(await createWorkplace(), era, sandbox, {
+  return new ConversationSetup(await createTestFolders(), era, sandbox, {
     ...more,
     close: () => sandbox.stop(),
   });
@@ -193,5 +194,5 @@ export async function setupWithSandbox(
 
 /** Creates a setup without any settings. */
 export async function setupWithoutSettings(era: Era): Promise<ConversationSetup> {
-  return new ConversationSetup(await createWorkplace(), era, null, {});
+  return new ConversationSetup(await createTestFolders(), era, null, {});
 }

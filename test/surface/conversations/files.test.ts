@@ -30,8 +30,8 @@ describeConversations("Files", [
       await assistant.generate(BRIDGE);
       setup.forget();
       const replaced = await assistant.generate({ ...OTHER, replace: true });
-      expect(replaced.path).toBe(join(setup.workplace.outputDir, "bridge.mp3"));
-      expect(await setup.workplace.outputNames()).toEqual(["bridge.mp3"]);
+      expect(replaced.path).toBe(join(setup.testFolders.outputDir, "bridge.mp3"));
+      expect(await setup.testFolders.outputNames()).toEqual(["bridge.mp3"]);
     },
   },
   {

@@ -1,6 +1,6 @@
 /** Conversations about credits: too few, reserved by other tasks, and a task that fails. */
 import { expect } from "vitest";
-import type { CountingService } from "../../support/counting-service.ts";
+import type { FakeService } from "../../support/fake-service.ts";
 import { type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
@@ -8,7 +8,7 @@ const TEXT = {
   prompt: "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(10),
 };
 
-function refuseSubmissions(service: CountingService, isRefused: () => boolean): void {
+function refuseSubmissions(service: FakeService, isRefused: () => boolean): void {
   service.intercept = ({ kind }, response) => {
     if (kind !== "create" || !isRefused()) return false;
     service.refuse(response, 402, "insufficient_credits", "not enough credits");
@@ -20,7 +20,7 @@ function refuseSubmissions(service: CountingService, isRefused: () => boolean): 
 const asked = (era: Era): Promise<CountedConversation> => setupWithFaults(era, { processingMs: 60_000 });
 
 /** The next tasks fail at their first query, and those after them succeed. */
-function failTasks(service: CountingService, most: number): void {
+function failTasks(service: FakeService, most: number): void {
   const failed = new Set<string>();
   service.intercept = ({ kind, taskId }) => {
     const task = service.tasks.get(taskId ?? "");

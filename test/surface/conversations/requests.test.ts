@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { PART_BYTES, paragraph, textOf } from "../../narration/narrator.ts";
+import { buildText, PART_BYTES, paragraph } from "../../narration/narrator.ts";
 import { type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
@@ -14,7 +14,7 @@ const sounding =
 
 /** Raw sound, because the service of these conversations has no encoder. */
 const RAW = { output_format: "pcm" };
-const ARTICLE = { ...RAW, text: textOf("One", "Two", "Three") };
+const ARTICLE = { ...RAW, text: buildText("One", "Two", "Three") };
 const JUST_FITS = "It fits. ".repeat(227).padEnd(2048, "!").slice(0, 2048);
 /** A call that waits for the file. */
 const PATIENT = { wait_seconds: 40 };
@@ -97,7 +97,7 @@ describeConversations("A longer wish", [
     fewestCalls: 2,
     setup: sounding(),
     play: async (setup) => {
-      const inputDir = join(setup.workplace.root, "texts");
+      const inputDir = join(setup.testFolders.root, "texts");
       await mkdir(inputDir);
       await writeFile(join(inputDir, "chapter.md"), `# A chapter\n\n${paragraph("It")}`);
       const assistant = await setup.startAssistant({ AUDIO_INPUT_DIR: inputDir });

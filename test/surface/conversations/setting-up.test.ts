@@ -40,7 +40,7 @@ describeConversations("Setting up", [
     play: async (setup) => {
       const { instructions } = await setup.startAssistant();
       expect(instructions).toContain(
-        `Files go to ${setup.workplace.outputDir} (setting AUDIO_OUTPUT_DIR); no call can choose another folder.`,
+        `Files go to ${setup.testFolders.outputDir} (setting AUDIO_OUTPUT_DIR); no call can choose another folder.`,
       );
     },
   },

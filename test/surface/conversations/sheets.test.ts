@@ -15,14 +15,14 @@ const FORTY = Array.from(
 
 async function setupWithSheet(era: Era, rows: readonly string[]): Promise<ConversationSetup> {
   const setup = await setupWithSandbox(era, { speech: noiseSpeech });
-  const texts = join(setup.workplace.root, "texts");
+  const texts = join(setup.testFolders.root, "texts");
   await mkdir(texts);
   await writeFile(join(texts, "lines.csv"), ["file,text,voice", ...rows].join("\n"));
   return setup;
 }
 
 const startAssistant = (setup: ConversationSetup) =>
-  setup.startAssistant({ AUDIO_INPUT_DIR: join(setup.workplace.root, "texts") });
+  setup.startAssistant({ AUDIO_INPUT_DIR: join(setup.testFolders.root, "texts") });
 
 describeConversations("The lines of a game", [
   {
@@ -43,7 +43,7 @@ describeConversations("The lines of a game", [
       // more.
       (await assistant.call(name, { ...args, wait_seconds: 0 })).says(/goes on by itself/);
       const count = async (): Promise<number> =>
-        (await setup.workplace.outputNames()).filter((each) => each.endsWith(".mp3")).length;
+        (await setup.testFolders.outputNames()).filter((each) => each.endsWith(".mp3")).length;
       await expect.poll(count, LONG).toBe(40);
     },
   },
@@ -57,7 +57,7 @@ describeConversations("The lines of a game", [
       refused.says(/Row 18: voice "opel" must be the id or the name of a voice; nearest: opal_en_zh/);
       const rows = FORTY.with(16, "line_17,Halt!,opal_en_zh");
       await writeFile(
-        join(setup.workplace.root, "texts", "lines.csv"),
+        join(setup.testFolders.root, "texts", "lines.csv"),
         ["file,text,voice", ...rows].join("\n"),
       );
       (await assistant.call("narrate", { file: "lines.csv" })).says(/40 files, one for each row/);

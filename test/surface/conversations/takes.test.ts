@@ -20,7 +20,7 @@ describeConversations("Takes", [
       const second = await assistant.repeat({ take: 2 });
       second.says(/take:? 2/, /Cost 10 credits/).hides(/identical/);
       expect(second.path).toMatch(/\/bridge-2\.mp3$/);
-      expect(await setup.workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
+      expect(await setup.testFolders.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
     },
   },
   {

@@ -17,7 +17,7 @@ async function repeats(setup: CountedConversation, first: Assistant): Promise<vo
   const handle = await first.repeat();
   handle.says(/150 credits are reserved/, /The server saves the file by itself/);
   setup.service.processingMs = 0;
-  expect((await first.follow(handle)).path).toContain(setup.workplace.outputDir);
+  expect((await first.follow(handle)).path).toContain(setup.testFolders.outputDir);
 }
 
 describeConversations(
@@ -65,7 +65,7 @@ describeConversations(
         }
         const listed = await assistant.call("list_tasks");
         setup.service.processingMs = 0;
-        expect((await assistant.follow(listed)).path).toContain(setup.workplace.outputDir);
+        expect((await assistant.follow(listed)).path).toContain(setup.testFolders.outputDir);
         expect(setup.service.count("create")).toBe(1);
       },
     },

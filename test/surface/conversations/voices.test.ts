@@ -35,7 +35,7 @@ describeConversations("Voices", [
     fewestCalls: 1,
     setup: setupWithSandbox,
     play: async (setup) => {
-      const notes = join(setup.workplace.root, "voices.json");
+      const notes = join(setup.testFolders.root, "voices.json");
       await writeFile(notes, JSON.stringify({ mabel_en_zh: "warm, slow, like a grandmother" }));
       const assistant = await setup.startAssistant({ AUDIO_VOICE_NOTES: notes });
       const voices = await assistant.call("list_voices", { query: "warm" });

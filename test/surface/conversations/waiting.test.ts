@@ -1,6 +1,6 @@
 /** Conversations in which the service makes users wait: a pause, a restart before acceptance, many texts at once. */
 import { expect } from "vitest";
-import type { CountingService } from "../../support/counting-service.ts";
+import type { FakeService } from "../../support/fake-service.ts";
 import { type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
@@ -15,7 +15,7 @@ const SHORT = { wait_seconds: 1 };
 const PATIENT = { wait_seconds: 15 };
 
 /** Until the returned function is called. */
-function putOff(service: CountingService): () => void {
+function putOff(service: FakeService): () => void {
   service.intercept = ({ kind }, response) => {
     if (kind !== "create") return false;
     service.refuse(response, 429, "rate_limit");

@@ -23,7 +23,7 @@ export interface Exchange {
   status?: number;
 }
 
-export interface CountedTask {
+export interface FakeTask {
   readonly id: string;
   /** The account of the request, if each API key is an account. */
   readonly account: string;
@@ -40,10 +40,10 @@ export interface CountedTask {
 export type Interceptor = (
   exchange: Exchange,
   response: ServerResponse,
-  service: CountingService,
+  service: FakeService,
 ) => boolean | Promise<boolean>;
 
-export interface CountingOptions {
+export interface FakeServiceOptions {
   /** From acceptance to success. */
   readonly processingMs?: number;
   /** The time for each text, in place of `processingMs`. */
@@ -65,14 +65,14 @@ const PATH = /^\/api\/v1\/audio\/generations(?:\/([^/]+)(\/content)?)?$/;
 
 export const API_KEY = "sk-test-0123456789abcdef";
 
-export class CountingService {
+export class FakeService {
   readonly exchanges: Exchange[] = [];
-  readonly tasks = new Map<string, CountedTask>();
-  readonly byKey = new Map<string, CountedTask>();
+  readonly tasks = new Map<string, FakeTask>();
+  readonly byKey = new Map<string, FakeTask>();
   intercept: Interceptor | undefined;
   processingMs: number;
   audioSeconds: number;
-  readonly #options: CountingOptions;
+  readonly #options: FakeServiceOptions;
   readonly #server: Server;
   /** By account. */
   readonly #createTimes = new Map<string, number[]>();
@@ -82,7 +82,7 @@ export class CountingService {
   /** The largest sum of reserved and charged credits at any moment. */
   maxCommittedCredits = 0;
 
-  private constructor(options: CountingOptions) {
+  private constructor(options: FakeServiceOptions) {
     this.#options = options;
     this.processingMs = options.processingMs ?? 0;
     this.audioSeconds = options.audioSeconds ?? 4;
@@ -91,8 +91,8 @@ export class CountingService {
     });
   }
 
-  static async start(options: CountingOptions = {}): Promise<CountingService> {
-    const service = new CountingService(options);
+  static async start(options: FakeServiceOptions = {}): Promise<FakeService> {
+    const service = new FakeService(options);
     await new Promise<void>((resolve) => service.#server.listen(0, "127.0.0.1", resolve));
     return service;
   }
@@ -159,7 +159,7 @@ export class CountingService {
   }
 
   /** The task in the contract's form. */
-  view(task: CountedTask, isNew = false): Record<string, unknown> {
+  view(task: FakeTask, isNew = false): Record<string, unknown> {
     // A submission is answered `queued`, however fast the work is (docs/contract.md, States).
     if (!isNew) this.#progress(task);
     const done = task.status === "succeeded";
@@ -189,14 +189,14 @@ export class CountingService {
   }
 
   /** Answers a submission like the real service: a replay, a conflict, or a new task. */
-  accept(exchange: Exchange): CountedTask | "conflict" {
+  accept(exchange: Exchange): FakeTask | "conflict" {
     const key = exchange.key ?? "";
     const account = this.#accountOf(exchange);
     const existing = this.byKey.get(account + key);
     if (existing !== undefined) return existing.body === exchange.body ? existing : "conflict";
     const id = `task-${randomBytes(6).toString("hex")}`;
     const { prompt = "" }: { prompt?: string } = JSON.parse(exchange.body);
-    const task: CountedTask = {
+    const task: FakeTask = {
       id,
       account,
       key,
@@ -233,12 +233,12 @@ export class CountingService {
     return Buffer.concat([head, Buffer.alloc(Math.max(0, size - head.length), seed)]);
   }
 
-  #progress(task: CountedTask): void {
+  #progress(task: FakeTask): void {
     task.status = this.#statusNow(task);
   }
 
   /** Changes nothing, so a test can still make a task fail that was not queried yet. */
-  #statusNow(task: CountedTask): CountedTask["status"] {
+  #statusNow(task: FakeTask): FakeTask["status"] {
     if (task.status === "failed" || task.status === "succeeded") return task.status;
     const elapsedMs = performance.now() - task.acceptedAtMs;
     const processingMs = task.processingMs ?? this.processingMs;
@@ -262,7 +262,7 @@ export class CountingService {
     return this.#countRunning([...this.tasks.values()]);
   }
 
-  #countRunning(tasks: readonly CountedTask[]): number {
+  #countRunning(tasks: readonly FakeTask[]): number {
     let count = 0;
     for (const task of tasks) {
       this.#progress(task);
@@ -320,7 +320,7 @@ export class CountingService {
       return;
     }
     const isNew = !this.byKey.has(account + (exchange.key ?? ""));
-    const own = (): CountedTask[] => [...this.tasks.values()].filter((task) => task.account === account);
+    const own = (): FakeTask[] => [...this.tasks.values()].filter((task) => task.account === account);
     if (isNew && this.#options.limitScale !== undefined && this.#countRunning(own()) >= 2) {
       this.refuse(response, 429, "concurrency_limit");
       return;
@@ -342,7 +342,7 @@ export class CountingService {
     else this.#answerContent(exchange, task, response);
   }
 
-  #answerContent(exchange: Exchange, task: CountedTask, response: ServerResponse): void {
+  #answerContent(exchange: Exchange, task: FakeTask, response: ServerResponse): void {
     this.#progress(task);
     if (task.status !== "succeeded") {
       this.refuse(response, 409, "not_ready");

@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-export class HeldClock implements SandboxClock {
+export class ManualSandboxClock implements SandboxClock {
   #nowMs = 1_000_000;
   #wallMs: number;
   #sleepers: Sleeper[] = [];

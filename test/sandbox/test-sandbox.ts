@@ -8,7 +8,7 @@ import { type RunningSandbox, type SandboxOptions, startSandbox } from "../../sr
 import { ServiceClient } from "../contract/service-client.ts";
 import { TinySpeech } from "./tiny-speech.ts";
 
-export interface Box {
+export interface TestSandbox {
   readonly sandbox: RunningSandbox;
   readonly client: ServiceClient;
   readonly speech: TinySpeech;
@@ -17,7 +17,7 @@ export interface Box {
 }
 
 /** Starts a sandbox that finishes tasks at once and reports no fault, unless `options` say otherwise. */
-export async function startBox(options: SandboxOptions = {}): Promise<Box> {
+export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
   const speech = new TinySpeech();
   const sandbox = await startSandbox({
     speech,

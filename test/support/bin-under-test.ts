@@ -1,0 +1,21 @@
+/** The built bin that tests start, the Node that runs it, and environment variables for it. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The bin under test. `TEST_BIN` selects another version, to check that a test fails with it. */
+export const BIN = process.env["TEST_BIN"] ?? join(import.meta.dirname, "..", "..", "dist", "main.js");
+
+/** The Node that runs the bin: this one, or the one that `npm run test:matrix` is trying. */
+export const NODE = process.env["TEST_NODE"] ?? process.execPath;
+
+/** Node options before the bin. `npm run test:permission` uses them to forbid everything that the bin does not need. */
+export const NODE_FLAGS: readonly string[] = process.env["TEST_NODE_FLAGS"]?.split(" ") ?? [];
+
+/**
+ * The compile cache is shared by all processes of a run, as in normal use from the second start on. A new state
+ * folder has no cache of its own. Tests of folders and disks do not use it.
+ */
+export const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), "audio-generation-tests-compiled") };
+
+/** Windows, polls and backoffs are a hundred times shorter than in normal use. */
+export const FAST = { AUDIO_TIME_SCALE: "0.01", ...COMPILED };

@@ -1,0 +1,43 @@
+/** Temporary folders for one test, and the settings that name them. */
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Folders of one test's own, with the settings that point at them. */
+export interface TestFolders {
+  readonly root: string;
+  readonly outputDir: string;
+  readonly stateDir: string;
+  env(
+    service: { baseUrl: string; apiKey: string } | null,
+    more?: Record<string, string>,
+  ): Record<string, string>;
+  /** Names in the output folder, sorted; temporary files included. */
+  outputNames(): Promise<string[]>;
+  remove(): Promise<void>;
+}
+
+export async function createTestFolders(): Promise<TestFolders> {
+  const root = await mkdtemp(join(tmpdir(), "agm-test-"));
+  const outputDir = join(root, "out");
+  const stateDir = join(root, "state");
+  return {
+    root,
+    outputDir,
+    stateDir,
+    env: (service, more = {}) => ({
+      PATH: process.env["PATH"] ?? "",
+      HOME: root,
+      AUDIO_OUTPUT_DIR: outputDir,
+      AUDIO_STATE_DIR: stateDir,
+      // The clients of these tests are not among those that get them by themselves.
+      AUDIO_RESOURCE_LINKS: "always",
+      ...(service === null ? {} : { AUDIO_BASE_URL: service.baseUrl, AUDIO_API_KEY: service.apiKey }),
+      ...more,
+    }),
+    outputNames: async () => (existsSync(outputDir) ? (await readdir(outputDir)).sort() : []),
+    // A server that is just ending may still be writing its compile cache.
+    remove: () => rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }),
+  };
+}
