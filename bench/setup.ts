@@ -49,7 +49,7 @@ export async function startService(audioBytes: number): Promise<Service> {
   };
 }
 
-/** @param timeScale a thousandth by default, so that limits and polls take no time that counts */
+/** @param timeScale a thousandth by default, so that waiting for limits and polls adds almost nothing to a measured time */
 export async function openSetup(service: Service, timeScale = 0.001): Promise<Setup> {
   const { root, remove } = await openFolder();
   return {

@@ -9,7 +9,7 @@ import { build } from "rolldown";
 
 const FOLDER = join(import.meta.dirname, "..", "src", "player");
 
-/** The largest page. It must be small, because a host transfers it for each result. */
+/** Maximum size of the page. A host transfers the page for each result, so it must be small. */
 const MAX_BYTES = 30 * 1024;
 
 /**

@@ -191,7 +191,7 @@ function claudePlugin(manifest: PackageManifest, publisher: Publisher, bundle: B
   };
 }
 
-/** Builds the marketplace of Claude. Codex reads this file, too. */
+/** Builds the marketplace file for Claude. Codex reads the same file. */
 function marketplace(manifest: PackageManifest, publisher: Publisher): Json {
   const { name, version, description } = manifest;
   return {

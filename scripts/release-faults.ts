@@ -78,7 +78,7 @@ function pictureFaults(root: string): string[] {
     );
 }
 
-/** Checks the tag: a workflow that runs for a tag must run for this version's. */
+/** Checks the tag. If a tag started the workflow, it must be the tag of this version. */
 function tagFaults(
   { GITHUB_REF_TYPE: kind, GITHUB_REF_NAME: tag }: NodeJS.ProcessEnv,
   version: string,

@@ -11,9 +11,9 @@ import type { Client } from "../test/clients/client.ts";
 import { COMMANDS } from "../test/clients/commands.ts";
 import { driveClient, type Outcome } from "../test/clients/drive.ts";
 import { LIBRARIES } from "../test/clients/libraries.ts";
-import { loopbackOnly } from "../test/clients/loopback.ts";
+import { findLoopbackPrefix } from "../test/clients/loopback.ts";
 import { PLUGINS } from "../test/clients/plugins.ts";
-import { putTable, tableOf } from "../test/clients/table.ts";
+import { renderTable, writeTable } from "../test/clients/table.ts";
 import { TERMINALS } from "../test/clients/terminals.ts";
 import { fetchPackages } from "./outside-cache.ts";
 
@@ -38,7 +38,7 @@ function confine(): number {
   for (const client of chosen) {
     console.log(`${titleOf(client)}: ${fetchPackages(client.packages)}`);
   }
-  const [command, ...before] = loopbackOnly() ?? [];
+  const [command, ...before] = findLoopbackPrefix() ?? [];
   if (command === undefined) {
     console.log(
       "\nNo network of their own for the clients here (that takes Linux, unshare and ip): they are told",
@@ -70,17 +70,17 @@ async function driveAll(): Promise<number> {
     const outcome = await driveClient(client, { root, modules, folder: own });
     outcomes.push(outcome);
     const seconds = ((performance.now() - beganAtMs) / 1000).toFixed(1);
-    console.log(`${outcome.faults.length === 0 ? "✓" : "✗"} ${titleOf(client)}, ${seconds} s`);
-    for (const fault of outcome.faults) console.log(`    ${fault}`);
-    if (outcome.faults.length === 0 && !values.keep) rmSync(own, { recursive: true, force: true });
+    console.log(`${outcome.problems.length === 0 ? "✓" : "✗"} ${titleOf(client)}, ${seconds} s`);
+    for (const fault of outcome.problems) console.log(`    ${fault}`);
+    if (outcome.problems.length === 0 && !values.keep) rmSync(own, { recursive: true, force: true });
     else console.log(`    what was said is in ${own}`);
   }
-  const failed = outcomes.filter(({ faults }) => faults.length > 0).length;
-  const table = tableOf(outcomes);
+  const failed = outcomes.filter(({ problems }) => problems.length > 0).length;
+  const table = renderTable(outcomes);
   console.log(`\n${table}\n\n${outcomes.length - failed} passed, ${failed} failed`);
   if (failed > 0) return 1;
   if (!values.keep) rmSync(folder, { recursive: true, force: true });
-  if (chosen.length === CLIENTS.length) putTable(table);
+  if (chosen.length === CLIENTS.length) writeTable(table);
   return 0;
 }
 

@@ -113,9 +113,9 @@ export function decideAfterFailedRead(
 }
 
 /**
- * Returns how long a download pauses after a break: the time that a 503 states, or the backoff if no time is stated.
+ * Returns how long a download waits after its connection broke: the time that a 503 states, or the backoff if no time is stated.
  *
- * @param failureCount number of breaks in a row without a new byte, at least 1
+ * @param failureCount number of times in a row that the connection broke without a new byte, at least 1
  * @param random in [0, 1)
  */
 export function computeDelayAfterBreakMs(

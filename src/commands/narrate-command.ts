@@ -33,7 +33,7 @@ import { WorkflowProvider } from "./workflow-provider.ts";
  * The exit code if the narration was begun but is not finished when the command ends. Used only with `max_credits` or
  * `stop`, because other calls only ask for the status.
  */
-const EXIT_STOPPED = 3;
+const EXIT_UNFINISHED = 3;
 
 export interface NarrateCommand {
   /** A path, or `-` for standard input. */
@@ -44,7 +44,8 @@ export interface NarrateCommand {
 }
 
 /**
- * Checks the arguments by the rules of the tool.
+ * Checks the arguments by the rules of the tool, which require a source: the command reads the file itself, so `file` is
+ * any text here.
  *
  * @throws UsageError
  */
@@ -159,7 +160,7 @@ export async function runNarrateCommand({ file, args, asJson }: NarrateCommand):
     report(view, asJson);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
-    return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
+    return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_UNFINISHED;
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     throw commandError(error, redact);

@@ -50,7 +50,7 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
 }
 
 /**
- * Time without a change after which a folder is removed, even if its process seems to be alive. A sandbox in use
+ * A folder that has not changed for this long is removed, even if its process seems to be alive. A sandbox in use
  * changes its folder more than once a week.
  */
 const STALE_AFTER_MS = 7 * 24 * 60 * 60 * 1000;

@@ -2,7 +2,7 @@
 import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage-errors.ts";
 
-export interface SandboxCommand {
+export interface SandboxCommandOptions {
   readonly port: number | undefined;
   readonly accountsFile: string | undefined;
   readonly processingSeconds: number | undefined;
@@ -10,7 +10,7 @@ export interface SandboxCommand {
 }
 
 /** Runs the sandbox. Prints one JSON line on stdout when the sandbox listens, and nothing else. */
-export async function runSandboxCommand(command: SandboxCommand): Promise<void> {
+export async function runSandboxCommand(command: SandboxCommandOptions): Promise<void> {
   const { SandboxUsageError, startSandbox } = await loadSandbox();
   const { readAccountsFile } = await import("../sandbox/accounts/accounts-file.ts");
   const { port, accountsFile, processingSeconds, timeScale } = command;

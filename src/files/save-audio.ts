@@ -35,7 +35,7 @@ export interface SaveRequest {
    * Whether to keep bytes that do not match their format. If false, they are discarded with an error, so that the
    * caller downloads them once more.
    */
-  readonly keepsWrongFormat: boolean;
+  readonly mayKeepWrongFormat: boolean;
   /** Called after the file has got its final name, and after its content and name were flushed to the disk. */
   readonly onPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
@@ -70,7 +70,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       await assertNotReplaced(temporary, root);
       await close();
       const matchesFormat = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
-      if (!matchesFormat && !request.keepsWrongFormat) throw unexpectedFormatError(request.format);
+      if (!matchesFormat && !request.mayKeepWrongFormat) throw unexpectedFormatError(request.format);
       const name = await publishUnderFreeName(request, temporary.path, digest, matchesFormat);
       const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), matchesFormat };
       await syncFolder(root);

@@ -35,11 +35,11 @@ export interface QueuedSubmission {
 
 /**
  * The admission results that {@link SubmissionQueue.waitForAdmission} returns. The queue does not return the others: it
- * throws for `over_limit` and `over_budget`, and asks again for `held`.
+ * throws for `over_max_credits` and `over_budget`, and asks again for `wait`.
  */
 export type AdmissionWaitResult = Exclude<
   AdmissionResult,
-  { readonly kind: "over_limit" | "over_budget" | "held" }
+  { readonly kind: "over_max_credits" | "over_budget" | "wait" }
 >;
 
 export interface SubmissionQueueOptions {
@@ -66,7 +66,7 @@ export class SubmissionQueue {
       tryAdmit: (submission) => this.#tryAdmit(submission),
       mustRejectAll: (error) => !(error instanceof AudioError && REFUSES_ONE_SUBMISSION_ONLY.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
-      // A repeated send goes first, because it already has a concurrency slot. If it queued behind a submission that
+      // A submission that is sent again goes first, because it already has a concurrency slot. If it queued behind a submission that
       // needs this concurrency slot, both would wait forever.
       rankOf: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
@@ -77,7 +77,7 @@ export class SubmissionQueue {
   }
 
   /**
-   * Waits until one submission may be sent. In this process, repeats of unresolved sends go first, then direct
+   * Waits until one submission may be sent. In this process, unresolved submissions go first, then direct
    * requests, then narrations. Each of these groups is served in the order of arrival. Calls `onWaiting` with each
    * reason for waiting and the milliseconds until the next try. If the submission is admitted, the returned record is
    * already `unresolved`.
@@ -167,12 +167,12 @@ export class SubmissionQueue {
       case "conflict":
       case "not_wanted":
         return { outcome: admission };
-      case "over_limit":
-        throw overLimitError(admission.maxCredits, admission.billedCredits);
+      case "over_max_credits":
+        throw overMaxCreditsError(admission.maxCredits, admission.billedCredits);
       case "over_budget":
         // The cost of this record's earlier attempts counts towards the budget, too.
         throw overBudgetError(creditBudget ?? 0, admission.spentInWindowCredits + record.earlierCredits);
-      case "held": {
+      case "wait": {
         const { reason } = admission;
         // While no concurrency slot is free, ask again at intervals, because nothing tells this process when the task
         // of another process ends.
@@ -187,7 +187,7 @@ export class SubmissionQueue {
   }
 }
 
-const overLimitError = (maxCredits: number, billed: number): AudioError =>
+const overMaxCreditsError = (maxCredits: number, billed: number): AudioError =>
   new AudioError(
     "max_credits_reached",
     `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(billed)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,

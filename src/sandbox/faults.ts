@@ -1,4 +1,4 @@
-/** Defines the faults that tests can switch on (docs/reference.md, Sandbox). */
+/** Defines the faults that tests can switch on (docs/sandbox.md, Simulate failures). */
 import { z } from "zod";
 
 /** The body of `POST /sandbox/faults`. An omitted field leaves its fault unchanged. */
@@ -28,7 +28,7 @@ export class Faults {
    * Returns whether the next task must fail. If so, lowers the number of tasks that still have to fail. Must be called
    * exactly once per accepted task.
    */
-  takeFailure(): boolean {
+  consumeFailure(): boolean {
     if (this.#failNextTasks === 0) return false;
     this.#failNextTasks -= 1;
     return true;

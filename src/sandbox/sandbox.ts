@@ -1,12 +1,12 @@
 /** Starts and stops a sandbox, a local imitation of the audio service on one loopback port. */
 import type { FastifyInstance } from "fastify";
+import { type Account, AccountRegistry } from "./accounts/account-registry.ts";
 import {
   type AccountsFile,
   buildDefaultAccounts,
   generateApiKey,
   parseAccounts,
 } from "./accounts/accounts-file.ts";
-import { type Account, AccountDirectory } from "./accounts/directory.ts";
 import { sumAvailableCredits } from "./accounts/grants.ts";
 import { AccountLimits } from "./accounts/limit-windows.ts";
 import { type SandboxClock, systemClock } from "./clock.ts";
@@ -128,7 +128,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const directory = new AccountDirectory(accounts);
+    const accountRegistry = new AccountRegistry(accounts);
     const faults = new Faults();
     const tasks = new TaskRegistry({ clock, faults, enforceLimits });
     const engine = options.speech ?? createSpeechEngine();
@@ -137,7 +137,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     closers.push(() => processor.stop());
     let baseUrl = "";
     const routeDeps: RouteDeps = {
-      directory,
+      accountRegistry,
       faults,
       limits: new AccountLimits({ clock, timeScale, isEnforced: enforceLimits }),
       tasks,
@@ -151,8 +151,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     let stopping: Promise<void> | undefined;
     return {
       baseUrl,
-      apiKey: directory.firstActiveKey,
-      balances: () => directory.accounts.map((account) => computeBalance(account, clock.wallMs())),
+      apiKey: accountRegistry.firstActiveKey,
+      balances: () => accountRegistry.accounts.map((account) => computeBalance(account, clock.wallMs())),
       stop: () => {
         stopping ??= closeAll();
         return stopping;

@@ -32,9 +32,7 @@ function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilitie
 }
 
 /**
- * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With
- * `answered`, `value` is the person's number. `null` means that the client cannot ask, or that the person gave no valid
- * number in time.
+ * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With `answered`, `value` is the person's number. It is `null` if the client cannot ask, or if the person gave no valid number in time.
  */
 export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }

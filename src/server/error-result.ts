@@ -4,7 +4,7 @@ import { AudioError, internalError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
 import { BadArgumentsError } from "../tools/tool.ts";
 import { describeBadInput } from "./describe-bad-input.ts";
-import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
+import { REFUSED_BY_SERVICE_REMEDY, REMEDIES, WRONG_ADDRESS_REMEDY } from "./remedies.ts";
 
 const ERROR_META_KEY = "audio-generation-mcp/error";
 
@@ -23,8 +23,8 @@ export function toAudioError(thrown: unknown, args: unknown, knownFields: readon
 /** Returns the remedy of the error, or the default remedy of its code. */
 export function findRemedy(error: AudioError): string {
   if (error.remedy !== undefined) return error.remedy;
-  if (error.code === "invalid_request" && error.httpStatus !== undefined) return REFUSED_BY_SERVICE;
-  if (error.code === "unexpected_response" && !error.retryable) return WRONG_ADDRESS;
+  if (error.code === "invalid_request" && error.httpStatus !== undefined) return REFUSED_BY_SERVICE_REMEDY;
+  if (error.code === "unexpected_response" && !error.retryable) return WRONG_ADDRESS_REMEDY;
   return REMEDIES[error.code];
 }
 

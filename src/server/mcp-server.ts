@@ -27,8 +27,8 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
 };
 
 /**
- * Accepts any parameters, because the handlers check them. `answerMcpTaskRequest` must check the request's capabilities
- * before its parameters, but a check here would run before both.
+ * Accepts any parameters, because the handlers check them. `answerMcpTaskRequest` checks the client's capabilities first
+ * and the parameters second. A schema here would check the parameters first.
  */
 const ANY_PARAMS = { params: z.looseObject({}) };
 

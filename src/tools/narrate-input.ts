@@ -108,7 +108,7 @@ export const narrateInput = z.strictObject({
     .optional(),
   max_credits: boundedIntegerSchema(0, MAX_CREDITS)
     .meta({
-      description: `A ceiling for what it may cost in all, 1 to ${formatThousands(MAX_CREDITS)}`,
+      description: `The most that it may cost in all, 1 to ${formatThousands(MAX_CREDITS)}`,
     })
     .optional(),
   edits: z

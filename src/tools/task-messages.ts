@@ -23,7 +23,7 @@ export function getAudioSeconds(view: RequestView): number | null {
 
 const describeWaitingCall = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
 
-/** Returns the next call. It is complete on its own, because a model may see only this field. */
+/** Describes the next call. The text is complete on its own, because a model may see only the field that holds it. */
 export function describeTaskNextStep(view: RequestView): string {
   const id = getTaskIdOrRequestHandle(view);
   switch (view.status) {

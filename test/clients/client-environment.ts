@@ -1,4 +1,4 @@
-/** The environment of one client: its own home, variables and programs, and all processes that it starts. */
+/** The isolated environment of one client: its home folder, its variables and programs, and the processes it starts. */
 import { spawn } from "node:child_process";
 import {
   appendFileSync,
@@ -12,19 +12,20 @@ import {
 import { dirname, join } from "node:path";
 import { isAlive } from "../support/processes.ts";
 
-export interface Ended {
-  /** `null`: ended by a signal, or by us because it took too long. */
+/** How a process ended, and what it printed. */
+export interface ProcessResult {
+  /** `null` if a signal ended the process, for example after its time-out. */
   readonly code: number | null;
   readonly isTimedOut: boolean;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-const RUN_WITHIN_MS = 120_000;
-/** Time between the request to end and the kill. */
-const GRACE_MS = 4_000;
-/** A server is gone within this time after its client (docs/reference-requests.md, Stopping). */
-export const SERVER_ENDS_WITHIN_MS = 2_000;
+const RUN_TIMEOUT_MS = 120_000;
+/** The time between SIGTERM and SIGKILL. */
+const KILL_GRACE_MS = 4_000;
+/** A server ends within this time after its client (docs/reference-requests.md, Stopping). */
+export const SERVER_EXIT_TIMEOUT_MS = 2_000;
 
 export class ClientEnvironment {
   readonly home: string;
@@ -36,13 +37,13 @@ export class ClientEnvironment {
     this.home = join(folder, "home");
     this.work = join(folder, "work");
     this.#bin = join(folder, "bin");
-    for (const each of [this.home, this.work, this.#bin, join(this.home, "tmp")]) {
-      mkdirSync(each, { recursive: true });
+    for (const path of [this.home, this.work, this.#bin, join(this.home, "tmp")]) {
+      mkdirSync(path, { recursive: true });
     }
     symlinkSync(process.execPath, join(this.#bin, "node"));
   }
 
-  /** Environment variables of the client besides home and PATH. */
+  /** Adds variables to the client's environment, which contains few others besides home and PATH. */
   setEnv(env: Record<string, string>): void {
     Object.assign(this.#env, env);
   }
@@ -53,30 +54,30 @@ export class ClientEnvironment {
    * @param before arguments in front of the given ones
    * @param dropped number of given arguments to remove, such as the package name behind `npx`
    */
-  addCommand(name: string, program: string, before: readonly string[] = [], dropped = 0): void {
-    const words = [program, ...before].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-    const script = `#!/bin/sh\n${dropped === 0 ? "" : `shift ${dropped}\n`}exec ${words} "$@"\n`;
+  addCommand(name: string, program: string, leadingArgs: readonly string[] = [], droppedArgCount = 0): void {
+    const words = [program, ...leadingArgs].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+    const script = `#!/bin/sh\n${droppedArgCount === 0 ? "" : `shift ${droppedArgCount}\n`}exec ${words} "$@"\n`;
     const path = join(this.#bin, name);
     writeFileSync(path, script);
     chmodSync(path, 0o755);
   }
 
   /** Writes a file below the home folder. */
-  putHome(name: string, text: string): void {
-    this.#put(join(this.home, name), text);
+  writeHomeFile(name: string, text: string): void {
+    this.#writeFile(join(this.home, name), text);
   }
 
   /** Appends to a file below the home folder that a command has written. */
-  appendHome(name: string, text: string): void {
+  appendHomeFile(name: string, text: string): void {
     appendFileSync(join(this.home, name), text);
   }
 
   /** Writes a file below the folder in which commands run. */
-  putWork(name: string, text: string): void {
-    this.#put(join(this.work, name), text);
+  writeWorkFile(name: string, text: string): void {
+    this.#writeFile(join(this.work, name), text);
   }
 
-  #put(path: string, text: string): void {
+  #writeFile(path: string, text: string): void {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
@@ -93,7 +94,7 @@ export class ClientEnvironment {
   }
 
   /** Runs shell commands as if a person pasted them. */
-  shell(lines: string): Promise<Ended> {
+  shell(lines: string): Promise<ProcessResult> {
     return this.run("/bin/sh", ["-e", "-c", lines]);
   }
 
@@ -102,30 +103,30 @@ export class ClientEnvironment {
     command: string,
     args: readonly string[],
     answers: ReadonlyArray<readonly [question: RegExp, answer: string]> = [],
-  ): Promise<Ended> {
+  ): Promise<ProcessResult> {
     const child = spawn(command, args, {
       cwd: this.work,
       env: this.env,
-      // An empty input, as for a script, unless the test gives answers.
+      // Without answers the input is empty, as for a script.
       stdio: [answers.length === 0 ? "ignore" : "pipe", "pipe", "pipe"],
-      // A separate process group, so that all processes started by it can be ended.
+      // A separate process group, so that all processes of the client can be ended together.
       detached: true,
     });
     let [stdout, stderr, isTimedOut] = ["", "", false];
-    const open = [...answers];
+    const remainingAnswers = [...answers];
     child.stdout?.on("data", (chunk) => {
       stdout += String(chunk);
-      const at = open.findIndex(([question]) => question.test(stdout));
-      if (at >= 0) child.stdin?.write(open.splice(at, 1)[0]?.[1] ?? "");
+      const answerIndex = remainingAnswers.findIndex(([question]) => question.test(stdout));
+      if (answerIndex >= 0) child.stdin?.write(remainingAnswers.splice(answerIndex, 1)[0]?.[1] ?? "");
     });
     child.stderr?.on("data", (chunk) => {
       stderr += String(chunk);
     });
     const timer = setTimeout(() => {
       isTimedOut = true;
-      endGroup(child.pid, "SIGTERM");
-      setTimeout(() => endGroup(child.pid, "SIGKILL"), GRACE_MS).unref();
-    }, RUN_WITHIN_MS);
+      signalGroup(child.pid, "SIGTERM");
+      setTimeout(() => signalGroup(child.pid, "SIGKILL"), KILL_GRACE_MS).unref();
+    }, RUN_TIMEOUT_MS);
     return new Promise((resolve) => {
       child.once("error", (error) => {
         clearTimeout(timer);
@@ -139,37 +140,37 @@ export class ClientEnvironment {
   }
 
   /**
-   * Waits until all servers with this home have ended; kills all processes, and counts the servers. Works only on
-   * Linux.
+   * Waits until all servers with this home have ended, kills the remaining processes, and returns how many servers it
+   * had to kill. Returns 0 on systems other than Linux.
    */
-  async endRest(): Promise<number> {
+  async endRemainingProcesses(): Promise<number> {
     const beganAtMs = performance.now();
-    while (this.#servers().length > 0 && performance.now() - beganAtMs < SERVER_ENDS_WITHIN_MS) {
+    while (this.#serverPids().length > 0 && performance.now() - beganAtMs < SERVER_EXIT_TIMEOUT_MS) {
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
-    const servers = this.#servers();
-    for (const pid of this.#processes()) if (isAlive(pid)) process.kill(pid, "SIGKILL");
-    return servers.length;
+    const serverPids = this.#serverPids();
+    for (const pid of this.#processPids()) if (isAlive(pid)) process.kill(pid, "SIGKILL");
+    return serverPids.length;
   }
 
-  /** Leaves out daemons of the client itself, such as Cline's hub. */
-  #servers(): number[] {
-    return this.#processes().filter((pid) =>
-      /dist\/main\.js|bin\/audio-generation-mcp/.test(processFile(pid, "cmdline")),
+  /** The servers among the processes. Daemons of the client, such as Cline's hub, are not among them. */
+  #serverPids(): number[] {
+    return this.#processPids().filter((pid) =>
+      /dist\/main\.js|bin\/audio-generation-mcp/.test(readProcessFile(pid, "cmdline")),
     );
   }
 
-  #processes(): number[] {
+  #processPids(): number[] {
     if (process.platform !== "linux") return [];
     return readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
       .map(Number)
-      .filter((pid) => processFile(pid, "environ").split("\0").includes(`HOME=${this.home}`));
+      .filter((pid) => readProcessFile(pid, "environ").split("\0").includes(`HOME=${this.home}`));
   }
 }
 
-/** Reads a file of `/proc`; empty if the process has just ended, or belongs to another user. */
-function processFile(pid: number, file: "environ" | "cmdline"): string {
+/** Reads a file of `/proc`. Returns an empty text if the process has just ended or belongs to another user. */
+function readProcessFile(pid: number, file: "environ" | "cmdline"): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
@@ -177,7 +178,7 @@ function processFile(pid: number, file: "environ" | "cmdline"): string {
   }
 }
 
-function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {

@@ -1,6 +1,6 @@
 /** The interface of a client program under test, and its inputs. */
 
-import type { ClientEnvironment, Ended } from "./client-environment.ts";
+import type { ClientEnvironment, ProcessResult } from "./client-environment.ts";
 import type { Scene } from "./conversation.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -9,7 +9,7 @@ export interface ClientSetup {
   readonly sandbox: Sandbox;
   /** The folder that replaces the placeholder `/absolute/path/to`. */
   readonly root: string;
-  /** The folder of node_modules in which the client's packages lie. */
+  /** The `node_modules` folder that contains the client's packages. */
   readonly modules: string;
   /**
    * A block of this client with its placeholders filled in; `which` is its index among the blocks of its language.
@@ -17,31 +17,31 @@ export interface ClientSetup {
   block(language: string, which?: number): string;
 }
 
-interface Pinned {
-  /** As written in the documents. */
+interface PinnedClient {
+  /** The name that the documents use. */
   readonly name: string;
   /** Distinguishes the ways of driving one client. */
   readonly variant?: string;
   /** `name@version`; the first is the client itself. */
   readonly packages: readonly string[];
-  /** Calls that the client refuses itself, in its own words, so that the server never receives them. */
-  readonly refusesItself?: readonly Scene[];
+  /** The scenes whose call the client itself refuses, in its own words, so that the server never receives the call. */
+  readonly refusedScenes?: readonly Scene[];
 }
 
-/** A program with a model; here the model is scripted. */
-export interface ModelClient extends Pinned {
+/** A program that asks a model. In these tests the model is scripted. */
+export interface ModelClient extends PinnedClient {
   readonly kind: "model";
-  /** Plays the conversation with the client, set up by the block as written. */
-  converse(setup: ClientSetup, modelUrl: string): Promise<Ended>;
+  /** Sets the client up with its block as written, and runs the conversation. */
+  converse(setup: ClientSetup, modelUrl: string): Promise<ProcessResult>;
 }
 
-/** A program driven by a person or a script, who see only its output. */
-export interface CommandClient extends Pinned {
+/** A program that a person or a script drives, and of which they see only the output. */
+export interface CommandClient extends PinnedClient {
   readonly kind: "command";
-  /** Runs the block as written. */
-  prepare(setup: ClientSetup): Promise<Ended>;
+  /** Runs the client's block as written. */
+  prepare(setup: ClientSetup): Promise<ProcessResult>;
   /** Makes one call and resolves with its output. */
-  call(setup: ClientSetup, tool: string, args: Record<string, unknown>): Promise<Ended>;
+  call(setup: ClientSetup, tool: string, args: Record<string, unknown>): Promise<ProcessResult>;
 }
 
 export type Client = ModelClient | CommandClient;

@@ -1,4 +1,4 @@
-/** Programs without a model. Each is first driven with the documented command, then with others of its kind. */
+/** Programs without a model. Each runs its documented command first, then the calls of the conversation. */
 import { join } from "node:path";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
 import type { ClientSetup, CommandClient } from "./client.ts";
@@ -16,14 +16,14 @@ const mcporter: CommandClient = {
     return setup.environment.shell(setup.block("sh"));
   },
   call({ environment }, tool, args) {
-    const words = Object.entries(args).map(([name, value]) => `${name}=${value}`);
-    return environment.run("npx", ["mcporter", "call", `audio-generation.${tool}`, ...words]);
+    const assignments = Object.entries(args).map(([name, value]) => `${name}=${value}`);
+    return environment.run("npx", ["mcporter", "call", `audio-generation.${tool}`, ...assignments]);
   },
 };
 
-/** Both take the block of Claude Desktop as a file. */
-function putMcpJson({ environment, root, sandbox }: ClientSetup): void {
-  environment.putWork("mcp.json", fillIn(blockOf("Claude Desktop", "json"), root, sandbox));
+/** Writes the block of Claude Desktop to a file, for the clients that read it from one. */
+function writeMcpJson({ environment, root, sandbox }: ClientSetup): void {
+  environment.writeWorkFile("mcp.json", fillIn(blockOf("Claude Desktop", "json"), root, sandbox));
 }
 
 const inspector: CommandClient = {
@@ -32,14 +32,21 @@ const inspector: CommandClient = {
   packages: ["@modelcontextprotocol/inspector@2.12.0"],
   prepare(setup) {
     addNpx(setup, "mcp-inspector");
-    putMcpJson(setup);
+    writeMcpJson(setup);
     return setup.environment.shell(setup.block("sh"));
   },
   call({ environment }, tool, args) {
-    const words = Object.entries(args).map(([name, value]) => `${name}=${value}`);
-    const start = ["inspector", "--cli", "--config", "mcp.json", "--server", "audio-generation"];
-    const given = words.length === 0 ? [] : ["--tool-arg", ...words];
-    return environment.run("npx", [...start, "--method", "tools/call", "--tool-name", tool, ...given]);
+    const assignments = Object.entries(args).map(([name, value]) => `${name}=${value}`);
+    const serverArgs = ["inspector", "--cli", "--config", "mcp.json", "--server", "audio-generation"];
+    const toolArgs = assignments.length === 0 ? [] : ["--tool-arg", ...assignments];
+    return environment.run("npx", [
+      ...serverArgs,
+      "--method",
+      "tools/call",
+      "--tool-name",
+      tool,
+      ...toolArgs,
+    ]);
   },
 };
 
@@ -49,12 +56,12 @@ const mcpCli: CommandClient = {
   packages: ["@wong2/mcp-cli@2.0.0"],
   prepare(setup) {
     addNpx(setup, "mcp-cli");
-    putMcpJson(setup);
+    writeMcpJson(setup);
     return setup.environment.shell(setup.block("sh"));
   },
   call({ environment }, tool, args) {
-    const call = ["call-tool", `audio-generation:${tool}`, "--args", JSON.stringify(args)];
-    return environment.run("npx", ["mcp-cli", "--config", "mcp.json", ...call]);
+    const callArgs = ["call-tool", `audio-generation:${tool}`, "--args", JSON.stringify(args)];
+    return environment.run("npx", ["mcp-cli", "--config", "mcp.json", ...callArgs]);
   },
 };
 

@@ -1,9 +1,9 @@
-/** The conversation of every client, and the facts that its model must see in each result. */
+/** The conversation that every client has, and the facts that its model must see in each result. */
 import { join } from "node:path";
 
 export const PROMPT = "Good morning, and welcome.";
-const LATER = "And good night, later on.";
-const FAILING = "This one fails at the service.";
+const LATER_PROMPT = "And good night, later on.";
+const FAILING_PROMPT = "This one fails at the service.";
 const FILE_NAME = "welcome";
 
 export type Scene =
@@ -17,15 +17,15 @@ export type Scene =
   | "waiting"
   | "list";
 
-/** `down`: the service accepts no further requests. `failing`: the next two tasks fail, and are refunded. */
+/** With `down` the service accepts no further requests. With `failing` its next two tasks fail and are refunded. */
 export type Fault = "down" | "failing";
 
 export interface Step {
   readonly scene: Scene;
   readonly tool: "generate_audio" | "get_task" | "download_audio" | "list_tasks";
-  /** @param earlier the text shown to the model so far */
+  /** @param earlier the text that the model has seen so far */
   args(earlier: string): Record<string, unknown>;
-  /** A change at the service before this step. */
+  /** The fault that the service gets before this step. */
   readonly fault?: Fault;
 }
 
@@ -38,7 +38,7 @@ export const STEPS: readonly Step[] = [
     tool: "generate_audio",
     args: () => ({ prompt: PROMPT, file_name: FILE_NAME }),
   },
-  // No schema tells the client that this is wrong, so the call reaches the server.
+  // The schema allows this id, so the client passes the call on to the server.
   { scene: "error", tool: "get_task", args: () => ({ task_id: "aud_nowhere" }) },
   {
     scene: "audio",
@@ -55,15 +55,15 @@ export const STEPS: readonly Step[] = [
     tool: "generate_audio",
     args: () => ({ prompt: PROMPT, file_name: FILE_NAME, tempo: "slow" }),
   },
-  { scene: "failure", tool: "generate_audio", args: () => ({ prompt: FAILING }), fault: "failing" },
+  { scene: "failure", tool: "generate_audio", args: () => ({ prompt: FAILING_PROMPT }), fault: "failing" },
   {
     scene: "waiting",
     tool: "generate_audio",
-    args: () => ({ prompt: LATER, wait_seconds: 1 }),
+    args: () => ({ prompt: LATER_PROMPT, wait_seconds: 1 }),
     fault: "down",
   },
   { scene: "list", tool: "list_tasks", args: () => ({}) },
-  // Last, because some programs end when they refuse it.
+  // This step is the last one, because some programs end when they refuse `null`.
   {
     scene: "null",
     tool: "generate_audio",
@@ -71,11 +71,11 @@ export const STEPS: readonly Step[] = [
   },
 ];
 
-/** The possible folders of the first step's audio. They depend on whose environment the server got. */
-export const savedIn = (folder: string): string => join(folder, `${FILE_NAME}.mp3`);
+/** The path of the first step's audio in a folder. The folder depends on the environment that the server got. */
+export const savedPath = (folder: string): string => join(folder, `${FILE_NAME}.mp3`);
 
-/** Facts that only the text form contains. */
-const TEXT_FORM: Record<Scene, RegExp> = {
+/** Matches the text form of a result, and not its structured form. */
+const TEXT_FORM_PATTERNS: Record<Scene, RegExp> = {
   success: /Saved \/\S+\.mp3/,
   error: /What to do:/,
   audio: /Saved \/\S+\.mp3/,
@@ -87,8 +87,8 @@ const TEXT_FORM: Record<Scene, RegExp> = {
   list: /aud_[0-9a-f]{24}: succeeded/,
 };
 
-/** Facts that only the structured form contains; for an error, the facts for programs in `_meta`. */
-const STRUCTURED_FORM: Record<Scene, RegExp> = {
+/** Matches the structured form of a result, and not its text form. For an error it is the facts in `_meta`. */
+const STRUCTURED_FORM_PATTERNS: Record<Scene, RegExp> = {
   success: /\bnext_step"?: ?"?\w/,
   error: /audio-generation-mcp\/error/,
   audio: /\bnext_step"?: ?"?\w/,
@@ -101,7 +101,7 @@ const STRUCTURED_FORM: Record<Scene, RegExp> = {
 };
 
 /** Facts that a model needs to continue, in either form. */
-const NEEDED: Record<Scene, ReadonlyArray<readonly [what: string, is: RegExp]>> = {
+const NEEDED_FACTS: Record<Scene, ReadonlyArray<readonly [fact: string, pattern: RegExp]>> = {
   success: [
     ["the task id", TASK_ID],
     ["the path", /\/welcome\.mp3/],
@@ -130,35 +130,37 @@ const NEEDED: Record<Scene, ReadonlyArray<readonly [what: string, is: RegExp]>> 
     ["the task that is saved", TASK_ID],
     ["the one that is not accepted", HANDLE],
     ["its next step", /download_audio with task_id req-/],
-    ["its text", new RegExp(LATER)],
+    ["its text", new RegExp(LATER_PROMPT)],
   ],
 };
 
+/** Which parts of a result the client passed on to its model. */
 export interface ModelView {
-  readonly text: boolean;
-  readonly structured: boolean;
-  readonly link: boolean;
-  /** Bytes of audio, as base64. */
-  readonly bytes: boolean;
-  /** The client put the audio into a file of its own. */
-  readonly ownFile: boolean;
-  readonly missing: readonly string[];
+  readonly hasText: boolean;
+  readonly hasStructured: boolean;
+  /** The link to the saved file. */
+  readonly hasLink: boolean;
+  /** The bytes of the audio, as base64. */
+  readonly hasAudioBytes: boolean;
+  /** The path of a file to which the client itself has written the audio. */
+  readonly hasOwnFile: boolean;
+  readonly missingFacts: readonly string[];
 }
 
-/** Clients write results as JSON inside JSON, or in a notation of their own; seen are the words in any of them. */
-export function wordsOf(shown: unknown): string {
+/** The text of a result without the escapes of JSON, because many clients write results as JSON inside JSON. */
+export function unescapedText(shown: unknown): string {
   const text = typeof shown === "string" ? shown : JSON.stringify(shown);
   return text.replaceAll(/\\+n/g, "\n").replaceAll(/\\+"/g, '"');
 }
 
 export function readModelView(scene: Scene, shown: unknown): ModelView {
-  const words = wordsOf(shown);
+  const text = unescapedText(shown);
   return {
-    text: TEXT_FORM[scene].test(words),
-    structured: STRUCTURED_FORM[scene].test(words),
-    link: /file:\/\/\/[^"\s]*\.mp3/.test(words),
-    bytes: /[A-Za-z0-9+/]{1000}/.test(words),
-    ownFile: /audio\/mpeg[^"]*saved to \//.test(words),
-    missing: NEEDED[scene].flatMap(([what, is]) => (is.test(words) ? [] : [what])),
+    hasText: TEXT_FORM_PATTERNS[scene].test(text),
+    hasStructured: STRUCTURED_FORM_PATTERNS[scene].test(text),
+    hasLink: /file:\/\/\/[^"\s]*\.mp3/.test(text),
+    hasAudioBytes: /[A-Za-z0-9+/]{1000}/.test(text),
+    hasOwnFile: /audio\/mpeg[^"]*saved to \//.test(text),
+    missingFacts: NEEDED_FACTS[scene].flatMap(([fact, pattern]) => (pattern.test(text) ? [] : [fact])),
   };
 }

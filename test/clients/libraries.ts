@@ -8,16 +8,16 @@ import type { Scene } from "./conversation.ts";
 function library(
   name: string,
   packages: readonly string[],
-  refusesItself: readonly Scene[] = [],
+  refusedScenes: readonly Scene[] = [],
 ): ModelClient {
   return {
     kind: "model",
     name,
     packages,
-    refusesItself,
+    refusedScenes,
     converse({ environment, modules, block }, modelUrl) {
       symlinkSync(modules, join(environment.work, "node_modules"));
-      environment.putWork("script.mjs", block("js"));
+      environment.writeWorkFile("script.mjs", block("js"));
       environment.setEnv({
         OPENAI_API_KEY: "scripted",
         OPENAI_BASE_URL: `${modelUrl}/v1`,

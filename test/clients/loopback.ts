@@ -1,17 +1,20 @@
 /** Runs a program and its child processes in a network with only the loopback of this machine. */
 import { spawnSync } from "node:child_process";
 
-/** Needs root, or root of a user namespace, which most Linux systems allow everybody to create. */
-const WAYS: ReadonlyArray<readonly string[]> = [["--net"], ["--net", "--map-root-user"]];
+/** The options to try in turn: as root, then as root of a user namespace, which most Linux systems let everybody create. */
+const UNSHARE_OPTIONS: ReadonlyArray<readonly string[]> = [["--net"], ["--net", "--map-root-user"]];
 
-/** Not every PATH contains `ip`. */
-const UP = "PATH=$PATH:/usr/sbin:/sbin ip link set lo up";
+/** Adds the folders of `ip` to the PATH, because not every PATH contains them. */
+const ENABLE_LOOPBACK = "PATH=$PATH:/usr/sbin:/sbin ip link set lo up";
 
-/** Returns the prefix of a command that may use only loopback; `null` if this system cannot do that. */
-export function loopbackOnly(): string[] | null {
-  for (const way of WAYS) {
-    const { status } = spawnSync("unshare", [...way, "--", "sh", "-c", UP], { stdio: "ignore" });
-    if (status === 0) return ["unshare", ...way, "--", "sh", "-c", `${UP} && exec "$@"`, "sh"];
+/** Returns the words to put before a command that may use only loopback; `null` if this system cannot do that. */
+export function findLoopbackPrefix(): string[] | null {
+  for (const options of UNSHARE_OPTIONS) {
+    const { status } = spawnSync("unshare", [...options, "--", "sh", "-c", ENABLE_LOOPBACK], {
+      stdio: "ignore",
+    });
+    if (status === 0)
+      return ["unshare", ...options, "--", "sh", "-c", `${ENABLE_LOOPBACK} && exec "$@"`, "sh"];
   }
   return null;
 }

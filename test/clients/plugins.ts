@@ -9,22 +9,22 @@ import { PLUGIN_PARTS } from "../../scripts/bundle-contents.ts";
 import { readJson } from "../../scripts/publication-files.ts";
 import { startRegistry } from "../support/loopback-registry.ts";
 import type { ClientSetup, ModelClient } from "./client.ts";
-import type { Ended } from "./client-environment.ts";
+import type { ProcessResult } from "./client-environment.ts";
 import {
-  ASK,
   askCodex,
   CLAUDE_CODE,
   CODEX,
   GEMINI_CLI,
-  inTurn,
-  openClaude,
-  openCodex,
-  openGemini,
+  runInOrder,
+  setUpClaude,
+  setUpCodex,
+  setUpGemini,
+  USER_MESSAGE,
 } from "./terminals.ts";
 
 const PLUGIN = "audio-generation-mcp";
 
-function npxOfThisMachine(): string {
+function findNpx(): string {
   for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     try {
       return realpathSync(join(folder, "npx"));
@@ -38,17 +38,23 @@ function npxOfThisMachine(): string {
 /**
  * Runs a client with `npx` on its environment. `plugin` contains the plugin's files, as a release's archive unpacks.
  */
-async function withPlugin(setup: ClientSetup, run: (plugin: string) => Promise<Ended>): Promise<Ended> {
+async function withPlugin(
+  setup: ClientSetup,
+  run: (plugin: string) => Promise<ProcessResult>,
+): Promise<ProcessResult> {
   const { environment, root } = setup;
   const [plugin, packages] = [join(environment.home, "plugin"), join(environment.home, "packed")];
   for (const folder of [plugin, packages]) mkdirSync(folder);
   const archive = execFileSync("tar", ["-cf", "-", ...PLUGIN_PARTS], { cwd: root, maxBuffer: 2 ** 26 });
   execFileSync("tar", ["-xf", "-", "-C", plugin], { input: archive });
-  environment.addCommand("npx", npxOfThisMachine());
+  environment.addCommand("npx", findNpx());
   // npm starts a fetched program through a shell that it finds on the PATH.
   environment.addCommand("sh", "/bin/sh");
   const registry = await startRegistry(root, packages);
-  environment.putHome(".npmrc", `registry=${registry.url}\naudit=false\nfund=false\nupdate-notifier=false\n`);
+  environment.writeHomeFile(
+    ".npmrc",
+    `registry=${registry.url}\naudit=false\nfund=false\nupdate-notifier=false\n`,
+  );
   try {
     // npx fetches the package here, because some clients give a server five seconds to start.
     const version = z.object({ version: z.string() }).parse(readJson("package.json")).version;
@@ -60,11 +66,11 @@ async function withPlugin(setup: ClientSetup, run: (plugin: string) => Promise<E
 }
 
 /** Exits with 1 if the output does not contain the words. */
-async function shows(run: Promise<Ended>, words: RegExp): Promise<Ended> {
-  const ended = await run;
-  const printed = `${ended.stdout}\n${ended.stderr}`;
-  if (ended.code !== 0 || words.test(printed)) return ended;
-  return { ...ended, code: 1, stderr: `error: ${words} is not in: ${printed}` };
+async function requireOutput(run: Promise<ProcessResult>, pattern: RegExp): Promise<ProcessResult> {
+  const result = await run;
+  const output = `${result.stdout}\n${result.stderr}`;
+  if (result.code !== 0 || pattern.test(output)) return result;
+  return { ...result, code: 1, stderr: `error: ${pattern} is not in: ${output}` };
 }
 
 const VARIANT = "its plugin, from the packed files";
@@ -76,19 +82,19 @@ const claudePlugin: ModelClient = {
   packages: CLAUDE_CODE,
   converse(setup, modelUrl) {
     const { environment, sandbox } = setup;
-    openClaude(setup, modelUrl);
+    setUpClaude(setup, modelUrl);
     // npx must have started the server before the first question of a script.
     environment.setEnv({ MCP_CONNECTION_NONBLOCKING: "false" });
-    const claude = (...args: string[]): Promise<Ended> => environment.run("claude", args);
+    const claude = (...args: string[]): Promise<ProcessResult> => environment.run("claude", args);
     const settings = ["--config", `base_url=${sandbox.baseUrl}`, "--config", `api_key=${sandbox.apiKey}`];
     return withPlugin(setup, (plugin) =>
-      inTurn(
+      runInOrder(
         () => claude("plugin", "validate", plugin, "--profile", "directory", "--strict"),
         // The line of the README.
         () => claude("plugin", "install", PLUGIN, "--marketplace", plugin, ...settings),
-        () => shows(claude("mcp", "list"), /Connected/),
-        () => shows(claude("plugin", "details", PLUGIN), /Skills \(1\)\s+narration/),
-        () => claude("-p", ASK, "--allowedTools", `mcp__plugin_${PLUGIN}_audio-generation`),
+        () => requireOutput(claude("mcp", "list"), /Connected/),
+        () => requireOutput(claude("plugin", "details", PLUGIN), /Skills \(1\)\s+narration/),
+        () => claude("-p", USER_MESSAGE, "--allowedTools", `mcp__plugin_${PLUGIN}_audio-generation`),
       ),
     );
   },
@@ -99,20 +105,20 @@ const geminiExtension: ModelClient = {
   name: "Gemini CLI",
   variant: VARIANT,
   packages: GEMINI_CLI,
-  refusesItself: ["null"],
+  refusedScenes: ["null"],
   converse(setup, modelUrl) {
     const { environment, sandbox } = setup;
-    openGemini(setup, modelUrl);
+    setUpGemini(setup, modelUrl);
     const answers = [
       [/Service address/, `${sandbox.baseUrl}\r`],
       [/API key/, `${sandbox.apiKey}\r`],
     ] as const;
     return withPlugin(setup, (plugin) =>
-      inTurn(
+      runInOrder(
         () => environment.run("gemini", ["extensions", "install", plugin, "--consent"], answers),
-        () => shows(environment.run("gemini", ["mcp", "list"]), /audio-generation.*Connected/),
-        () => shows(environment.run("gemini", ["extensions", "list"]), /Agent skills:\s+narration/),
-        () => environment.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro", "--yolo"]),
+        () => requireOutput(environment.run("gemini", ["mcp", "list"]), /audio-generation.*Connected/),
+        () => requireOutput(environment.run("gemini", ["extensions", "list"]), /Agent skills:\s+narration/),
+        () => environment.run("gemini", ["-p", USER_MESSAGE, "-m", "gemini-2.5-pro", "--yolo"]),
       ),
     );
   },
@@ -125,14 +131,14 @@ const codexPlugin: ModelClient = {
   packages: CODEX,
   converse(setup, modelUrl) {
     const { environment, sandbox } = setup;
-    openCodex(setup);
+    setUpCodex(setup);
     // Codex has no form. It passes on the variables of its own environment that the plugin names.
     environment.setEnv({ AUDIO_BASE_URL: sandbox.baseUrl, AUDIO_API_KEY: sandbox.apiKey });
     return withPlugin(setup, (plugin) =>
-      inTurn(
+      runInOrder(
         () => environment.run("codex", ["plugin", "marketplace", "add", plugin]),
         () => environment.run("codex", ["plugin", "add", `${PLUGIN}@${PLUGIN}`]),
-        () => shows(environment.run("codex", ["mcp", "list"]), /audio-generation.*enabled/),
+        () => requireOutput(environment.run("codex", ["mcp", "list"]), /audio-generation.*enabled/),
         () =>
           askCodex(setup, modelUrl, [
             "-m",

@@ -5,18 +5,18 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { Fault } from "./conversation.ts";
 
-const greeting = z.object({ base_url: z.url(), api_key: z.string() });
-/** Bodies for `/sandbox/faults`. */
-const FAULTS: Record<Fault, object> = {
+const startupLine = z.object({ base_url: z.url(), api_key: z.string() });
+/** The request bodies for `/sandbox/faults`. */
+const FAULT_BODIES: Record<Fault, object> = {
   down: { unavailable: "temporarily_unavailable" },
   failing: { fail_next_tasks: 2 },
 };
-const START_WITHIN_MS = 20_000;
+const START_TIMEOUT_MS = 20_000;
 
 export interface Sandbox {
   readonly baseUrl: string;
   readonly apiKey: string;
-  cause(fault: Fault): Promise<void>;
+  injectFault(fault: Fault): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -27,16 +27,16 @@ export async function startSandbox(bin: string, home: string): Promise<Sandbox> 
     env: { HOME: home },
   });
   const lines = createInterface({ input: child.stdout });
-  const [line] = await once(lines, "line", { signal: AbortSignal.timeout(START_WITHIN_MS) });
-  const { base_url: baseUrl, api_key: apiKey } = greeting.parse(JSON.parse(String(line)));
+  const [line] = await once(lines, "line", { signal: AbortSignal.timeout(START_TIMEOUT_MS) });
+  const { base_url: baseUrl, api_key: apiKey } = startupLine.parse(JSON.parse(String(line)));
   return {
     baseUrl,
     apiKey,
-    cause: async (fault) => {
+    injectFault: async (fault) => {
       const { status } = await fetch(new URL("/sandbox/faults", baseUrl), {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify(FAULTS[fault]),
+        body: JSON.stringify(FAULT_BODIES[fault]),
       });
       if (status !== 204) throw new Error(`the sandbox answered ${status}`);
     },

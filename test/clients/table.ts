@@ -5,8 +5,8 @@ import type { ModelView, Scene } from "./conversation.ts";
 import type { Outcome } from "./drive.ts";
 
 const README = join(import.meta.dirname, "README.md");
-const BEGIN = "<!-- what follows is written by `npm run test:clients` -->";
-const END = "<!-- end of what is written -->";
+const BEGIN_MARKER = "<!-- what follows is written by `npm run test:clients` -->";
+const END_MARKER = "<!-- end of what is written -->";
 
 const HEADINGS = [
   "client",
@@ -26,26 +26,26 @@ const HEADINGS = [
   "failed task",
 ];
 
-const BAD_CALLS: readonly Scene[] = ["voice", "argument", "null", "failure"];
+const BAD_CALL_SCENES: readonly Scene[] = ["voice", "argument", "null", "failure"];
 
-function formsIn(modelView: ModelView | undefined): string {
+function describeForms(modelView: ModelView | undefined): string {
   if (modelView === undefined) return "nothing";
-  if (modelView.text && modelView.structured) return "both";
-  return modelView.text ? "text" : modelView.structured ? "structured" : "nothing";
+  if (modelView.hasText && modelView.hasStructured) return "both";
+  return modelView.hasText ? "text" : modelView.hasStructured ? "structured" : "nothing";
 }
 
-/** The structured facts of an error are not a form of their own. */
-function errorIn(modelView: ModelView | undefined): string {
-  return modelView?.text === true && modelView.structured ? "text, facts" : formsIn(modelView);
+/** The structured facts of an error do not count as its structured form, because they do not replace the text. */
+function describeErrorForms(modelView: ModelView | undefined): string {
+  return modelView?.hasText === true && modelView.hasStructured ? "text, facts" : describeForms(modelView);
 }
 
-function audioIn(modelView: ModelView | undefined): string {
-  if (modelView?.bytes === true) return "base64";
-  return modelView?.ownFile === true ? "a file of its own" : "the path alone";
+function describeAudio(modelView: ModelView | undefined): string {
+  if (modelView?.hasAudioBytes === true) return "base64";
+  return modelView?.hasOwnFile === true ? "a file of its own" : "the path alone";
 }
 
 function rowOf(outcome: Outcome): string[] {
-  const { client, dialect, toolName, modelViews, handsOnEnvironment } = outcome;
+  const { client, dialect, toolName, modelViews, passesEnvironment } = outcome;
   const modelView = (scene: Scene): ModelView | undefined => modelViews.get(scene);
   const variant = client.variant === undefined ? "" : ` (${client.variant})`;
   return [
@@ -53,28 +53,28 @@ function rowOf(outcome: Outcome): string[] {
     client.packages.map((spec) => `\`${spec}\``).join(", "),
     dialect ?? "none",
     toolName === null ? "" : `\`${toolName}\``,
-    formsIn(modelView("success")),
-    errorIn(modelView("error")),
-    formsIn(modelView("waiting")),
-    formsIn(modelView("list")),
-    modelView("success")?.link === true ? "yes" : "no",
-    audioIn(modelView("audio")),
-    handsOnEnvironment ? "handed on" : "no",
-    ...BAD_CALLS.map((scene) =>
-      client.refusesItself?.includes(scene) === true ? "its own words" : errorIn(modelView(scene)),
+    describeForms(modelView("success")),
+    describeErrorForms(modelView("error")),
+    describeForms(modelView("waiting")),
+    describeForms(modelView("list")),
+    modelView("success")?.hasLink === true ? "yes" : "no",
+    describeAudio(modelView("audio")),
+    passesEnvironment ? "handed on" : "no",
+    ...BAD_CALL_SCENES.map((scene) =>
+      client.refusedScenes?.includes(scene) === true ? "its own words" : describeErrorForms(modelView(scene)),
     ),
   ];
 }
 
-export function tableOf(outcomes: readonly Outcome[]): string {
+export function renderTable(outcomes: readonly Outcome[]): string {
   const rows = [HEADINGS, HEADINGS.map(() => "---"), ...outcomes.map(rowOf)];
   return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 /** @throws Error if the markers are missing */
-export function putTable(table: string): void {
+export function writeTable(table: string): void {
   const text = readFileSync(README, "utf8");
-  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
+  const [from, to] = [text.indexOf(BEGIN_MARKER), text.indexOf(END_MARKER)];
   if (from < 0 || to < from) throw new Error("test/clients/README.md has lost its marks");
-  writeFileSync(README, `${text.slice(0, from)}${BEGIN}\n\n${table}\n\n${text.slice(to)}`);
+  writeFileSync(README, `${text.slice(0, from)}${BEGIN_MARKER}\n\n${table}\n\n${text.slice(to)}`);
 }

@@ -1,28 +1,30 @@
 /** Terminal assistants, each configured with its block and the address of the scripted model. */
 import { join } from "node:path";
 import type { ClientSetup, ModelClient } from "./client.ts";
-import type { Ended } from "./client-environment.ts";
+import type { ProcessResult } from "./client-environment.ts";
 
-export const ASK = "Read this aloud: Good morning, and welcome.";
+export const USER_MESSAGE = "Read this aloud: Good morning, and welcome.";
 
-/** Programs whose package has one folder for each kind of machine. */
-const MACHINE = `${process.platform}-${process.arch}`;
+/** Names the folder of a program whose packages are built for one platform each. */
+const PLATFORM = `${process.platform}-${process.arch}`;
 
-/** Runs the commands that must come first, and stops at the first failure. */
-export async function inTurn(...runs: ReadonlyArray<() => Promise<Ended>>): Promise<Ended> {
-  let ended: Ended | undefined;
-  for (const run of runs) {
-    ended = await run();
-    if (ended.code !== 0) break;
+/** Runs commands one after the other, and stops at the first one that fails. */
+export async function runInOrder(
+  ...commands: ReadonlyArray<() => Promise<ProcessResult>>
+): Promise<ProcessResult> {
+  let result: ProcessResult | undefined;
+  for (const runCommand of commands) {
+    result = await runCommand();
+    if (result.code !== 0) break;
   }
-  if (ended === undefined) throw new Error("nothing was to be run");
-  return ended;
+  if (result === undefined) throw new Error("nothing was to be run");
+  return result;
 }
 
 export const CLAUDE_CODE = ["@anthropic-ai/claude-code@2.1.330"];
 
-export function openClaude({ environment, modules }: ClientSetup, modelUrl: string): void {
-  environment.addCommand("claude", join(modules, "@anthropic-ai", `claude-code-${MACHINE}`, "claude"));
+export function setUpClaude({ environment, modules }: ClientSetup, modelUrl: string): void {
+  environment.addCommand("claude", join(modules, "@anthropic-ai", `claude-code-${PLATFORM}`, "claude"));
   environment.setEnv({
     ANTHROPIC_BASE_URL: modelUrl,
     ANTHROPIC_API_KEY: "scripted",
@@ -37,8 +39,8 @@ const claudeCode: ModelClient = {
   packages: CLAUDE_CODE,
   converse(setup, modelUrl) {
     const { environment, block } = setup;
-    openClaude(setup, modelUrl);
-    return inTurn(
+    setUpClaude(setup, modelUrl);
+    return runInOrder(
       () => environment.shell(block("sh", 0)),
       () => environment.shell(block("sh", 1)),
     );
@@ -47,15 +49,15 @@ const claudeCode: ModelClient = {
 
 export const GEMINI_CLI = ["@google/gemini-cli@0.61.0"];
 
-export function openGemini({ environment, modules }: ClientSetup, modelUrl: string): void {
+export function setUpGemini({ environment, modules }: ClientSetup, modelUrl: string): void {
   environment.addCommand("gemini", join(modules, ".bin", "gemini"));
   environment.setEnv({
     GEMINI_API_KEY: "scripted",
     GOOGLE_GEMINI_BASE_URL: modelUrl,
-    // A folder that nobody has trusted is refused where nobody can be asked.
+    // Without a terminal, Gemini CLI refuses a folder that no person has trusted.
     GEMINI_CLI_TRUST_WORKSPACE: "true",
   });
-  environment.putHome(
+  environment.writeHomeFile(
     ".gemini/settings.json",
     JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }),
   );
@@ -65,13 +67,13 @@ const geminiCli: ModelClient = {
   kind: "model",
   name: "Gemini CLI",
   packages: GEMINI_CLI,
-  refusesItself: ["null"],
+  refusedScenes: ["null"],
   converse(setup, modelUrl) {
     const { environment, block } = setup;
-    openGemini(setup, modelUrl);
-    return inTurn(
+    setUpGemini(setup, modelUrl);
+    return runInOrder(
       () => environment.shell(block("sh")),
-      () => environment.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro"]),
+      () => environment.run("gemini", ["-p", USER_MESSAGE, "-m", "gemini-2.5-pro"]),
     );
   },
 };
@@ -84,7 +86,7 @@ const codexModel = (modelUrl: string): string[] =>
     "analytics.enabled=false",
   ].flatMap((setting) => ["-c", setting]);
 
-export function openCodex({ environment, modules }: ClientSetup): void {
+export function setUpCodex({ environment, modules }: ClientSetup): void {
   environment.addCommand("codex", join(modules, ".bin", "codex"));
   environment.setEnv({ SCRIPTED_KEY: "scripted" });
 }
@@ -92,9 +94,15 @@ export function openCodex({ environment, modules }: ClientSetup): void {
 export const askCodex = (
   { environment }: ClientSetup,
   modelUrl: string,
-  more: readonly string[] = [],
-): Promise<Ended> =>
-  environment.run("codex", ["exec", "--skip-git-repo-check", ...more, ...codexModel(modelUrl), ASK]);
+  extraArgs: readonly string[] = [],
+): Promise<ProcessResult> =>
+  environment.run("codex", [
+    "exec",
+    "--skip-git-repo-check",
+    ...extraArgs,
+    ...codexModel(modelUrl),
+    USER_MESSAGE,
+  ]);
 
 export const CODEX = ["@openai/codex@0.169.0"];
 
@@ -104,15 +112,15 @@ const codex: ModelClient = {
   variant: "its own model, which calls tools from a script",
   packages: CODEX,
   converse(setup, modelUrl) {
-    openCodex(setup);
-    setup.environment.putHome(".codex/config.toml", setup.block("toml"));
+    setUpCodex(setup);
+    setup.environment.writeHomeFile(".codex/config.toml", setup.block("toml"));
     return askCodex(setup, modelUrl);
   },
 };
 
 /**
- * Uses the settings that the command writes, and a permission for each tool. Codex offers the tools themselves to a
- * model of 2025; with newer ones, the model writes a script that calls them.
+ * Codex with the settings that its command writes, and a permission for each tool. Codex offers the tools themselves
+ * to a model of 2025. Newer models write a script that calls the tools.
  */
 const codexByCommand: ModelClient = {
   kind: "model",
@@ -121,11 +129,11 @@ const codexByCommand: ModelClient = {
   packages: CODEX,
   converse(setup, modelUrl) {
     const { environment, block } = setup;
-    openCodex(setup);
-    return inTurn(
+    setUpCodex(setup);
+    return runInOrder(
       () => environment.shell(block("sh")),
       async () => {
-        environment.appendHome(".codex/config.toml", `\n${block("toml", 1)}`);
+        environment.appendHomeFile(".codex/config.toml", `\n${block("toml", 1)}`);
         return await askCodex(setup, modelUrl, ["-m", "gpt-5-codex"]);
       },
     );
@@ -156,9 +164,9 @@ const opencode: ModelClient = {
   name: "opencode",
   packages: ["opencode-ai@1.18.33"],
   converse({ environment, modules, block }, modelUrl) {
-    environment.addCommand("opencode", join(modules, `opencode-${MACHINE}`, "bin", "opencode"));
-    environment.putHome(".config/opencode/opencode.json", block("json"));
-    environment.putHome("model.json", opencodeModel(modelUrl));
+    environment.addCommand("opencode", join(modules, `opencode-${PLATFORM}`, "bin", "opencode"));
+    environment.writeHomeFile(".config/opencode/opencode.json", block("json"));
+    environment.writeHomeFile("model.json", opencodeModel(modelUrl));
     environment.setEnv({
       OPENCODE_CONFIG: join(environment.home, "model.json"),
       OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -175,9 +183,9 @@ const kilo: ModelClient = {
   name: "Kilo",
   packages: ["@kilocode/cli@7.7.7"],
   converse({ environment, modules, block }, modelUrl) {
-    environment.addCommand("kilo", join(modules, "@kilocode", `cli-${MACHINE}`, "bin", "kilo"));
-    environment.putHome(".config/kilo/kilo.json", block("json"));
-    environment.putHome("model.json", opencodeModel(modelUrl));
+    environment.addCommand("kilo", join(modules, "@kilocode", `cli-${PLATFORM}`, "bin", "kilo"));
+    environment.writeHomeFile(".config/kilo/kilo.json", block("json"));
+    environment.writeHomeFile("model.json", opencodeModel(modelUrl));
     environment.setEnv({
       KILO_CONFIG: join(environment.home, "model.json"),
       KILO_DISABLE_MODELS_FETCH: "1",
@@ -206,7 +214,7 @@ models:
     roles: [chat]
     capabilities: [tool_use]
 `;
-    environment.putHome(".continue/config.yaml", `${model}${block("yaml")}`);
+    environment.writeHomeFile(".continue/config.yaml", `${model}${block("yaml")}`);
     environment.setEnv({ CONTINUE_TELEMETRY_ENABLED: "0", CONTINUE_METRICS_ENABLED: "0" });
     return environment.shell(block("sh"));
   },
@@ -216,7 +224,7 @@ const qwenCode: ModelClient = {
   kind: "model",
   name: "Qwen Code",
   packages: ["@qwen-code/qwen-code@0.24.4"],
-  refusesItself: ["null"],
+  refusedScenes: ["null"],
   converse({ environment, modules, block }, modelUrl) {
     environment.addCommand("qwen", join(modules, ".bin", "qwen"));
     environment.setEnv({
@@ -224,7 +232,7 @@ const qwenCode: ModelClient = {
       OPENAI_BASE_URL: `${modelUrl}/v1`,
       OPENAI_MODEL: "scripted",
     });
-    environment.putHome(
+    environment.writeHomeFile(
       ".qwen/settings.json",
       JSON.stringify({
         security: { auth: { selectedType: "openai" } },
@@ -232,7 +240,7 @@ const qwenCode: ModelClient = {
         general: { enableAutoUpdate: false },
       }),
     );
-    return inTurn(
+    return runInOrder(
       () => environment.shell(block("sh", 0)),
       () => environment.shell(block("sh", 1)),
     );
@@ -252,7 +260,7 @@ const copilotCli: ModelClient = {
       COPILOT_OFFLINE: "true",
       COPILOT_AUTO_UPDATE: "false",
     });
-    return inTurn(
+    return runInOrder(
       () => environment.shell(block("sh", 0)),
       () => environment.shell(block("sh", 1)),
     );
@@ -266,8 +274,8 @@ const cline: ModelClient = {
   converse({ environment, modules, block }, modelUrl) {
     environment.addCommand("cline", join(modules, ".bin", "cline"));
     const provider = ["-p", "openai", "-k", "scripted", "-m", "scripted", "-b", `${modelUrl}/v1`];
-    environment.putHome(".cline/data/settings/cline_mcp_settings.json", block("json"));
-    return inTurn(
+    environment.writeHomeFile(".cline/data/settings/cline_mcp_settings.json", block("json"));
+    return runInOrder(
       () => environment.run("cline", ["auth", ...provider]),
       () => environment.shell(block("sh")),
     );

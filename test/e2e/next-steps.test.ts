@@ -113,7 +113,7 @@ describe("a later attempt that the service refuses", () => {
       return kind === "create" && ordinal === 2;
     };
     const call = { prompt: "Second attempt" };
-    // The first task fails, and the service refuses its free repeat.
+    // The first task fails, and the service refuses its free retry.
     expect(errorOf(await client.call("generate_audio", call)).code).toBe("insufficient_credits");
     expect((await firstRow(client))?.status).toBe("waiting");
     expect(taskOf(await client.call("generate_audio", call)).status).toBe("succeeded");

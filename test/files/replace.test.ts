@@ -42,7 +42,7 @@ function save(
     folder,
     fileName: "story.mp3",
     fileToReplace: replaced,
-    keepsWrongFormat: true,
+    mayKeepWrongFormat: true,
     format: "mp3",
     writeAudio: (sink) => sink.write(more.download ?? NEW),
     clock: { wallMs: () => 0 },

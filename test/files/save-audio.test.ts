@@ -52,7 +52,7 @@ function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): Save
   return {
     folder,
     fileName: "story.mp3",
-    keepsWrongFormat: true,
+    mayKeepWrongFormat: true,
     format: "mp3",
     writeAudio: bringing(AUDIO),
     clock,
@@ -264,7 +264,10 @@ describe("audio that does not look like its format", () => {
 
   it("is dropped, to be fetched again, unless it must be kept", async () => {
     const folder = await newOutputFolder();
-    const changes = { keepsWrongFormat: false, writeAudio: bringing(Buffer.from("<html>not audio</html>")) };
+    const changes = {
+      mayKeepWrongFormat: false,
+      writeAudio: bringing(Buffer.from("<html>not audio</html>")),
+    };
     const failure = await failureOf(saveAudio(request(folder, changes)));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
     expect(await listing(folder.root)).toEqual([]);
@@ -386,7 +389,7 @@ const CHILD = `
     console.log("written");
     if (process.argv[4] === "hang") await new Promise((resolve) => setTimeout(resolve, 60000));
   };
-  const request = { folder, fileName: "a.mp3", keepsWrongFormat: true, format: "mp3", writeAudio, clock: { wallMs: Date.now } };
+  const request = { folder, fileName: "a.mp3", mayKeepWrongFormat: true, format: "mp3", writeAudio, clock: { wallMs: Date.now } };
   for (let n = 0; process.argv[4] === "many"; n += 1) {
     const fileName = "take-" + process.pid + "-" + n + ".mp3";
     await saveAudio({ ...request, fileName, makeLink: noLinks });

@@ -21,7 +21,7 @@ async function saved(bytes: Buffer = AUDIO): Promise<{ folder: OutputFolder; fil
   const file = await saveAudio({
     folder,
     fileName: "story.mp3",
-    keepsWrongFormat: true,
+    mayKeepWrongFormat: true,
     format: "mp3",
     writeAudio: (sink) => sink.write(bytes),
     clock: { wallMs: () => 0 },

@@ -61,7 +61,7 @@ describe("an MCP task", () => {
     expect(cancelMcpTask(done, WAITING, 3)).toBe(done);
   });
 
-  it("keeps the failure of its attempt when a new call continues, and continues during a free repeat", () => {
+  it("keeps the failure of its attempt when a new call continues, and continues during a free retry", () => {
     const error = { code: "task_failed", message: "lost" };
     const next = open([only], { mcpTask: "next", target: FAILED });
     expect(next).toMatchObject({ mcpTaskId: "next", firstAttempt: 2, saveOptions: { replayed: false } });

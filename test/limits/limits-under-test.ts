@@ -1,6 +1,4 @@
-/**
- * One account's limits on a real ledger, with a manual clock: several processes, each with a store that can fail.
- */
+/** Several processes that share the limits of one API key on a real ledger, with a manual clock and injected store faults. */
 import { onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { AudioError } from "../../src/errors.ts";
@@ -17,31 +15,32 @@ import { ManualClock } from "../support/manual-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
-export const never = new AbortController().signal;
+/** A signal that is never aborted. */
+export const NEVER_ABORTED = new AbortController().signal;
 /** How long a rate slot counts. */
-export const { limitWindowMs: WINDOW_MS } = buildLimitTiming(1);
+export const { limitWindowMs: LIMIT_WINDOW_MS } = buildLimitTiming(1);
 const BASE_URL = "https://service.example";
 
 export type AdmittedSubmission = Extract<AdmissionWaitResult, { kind: "admitted" }>;
-type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
+type OptionChanges = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
 
-/** `away`: no operation arrives. `answers_lost`: every operation arrives, but no answer returns. */
-type Trouble = "none" | "away" | "answers_lost";
+/** `unreachable`: no operation arrives. `results_lost`: every operation is executed, but no result returns. */
+type StoreFault = "none" | "unreachable" | "results_lost";
 
-/** A store with all its parts, whose faults a test switches on and off. */
-function troubled<T extends object>(inner: T, trouble: () => Trouble): T {
-  const lost = (): AudioError => new AudioError("store_unavailable", "gone", { retryable: true });
+/** Wraps a store and the stores inside it, so that a test can switch faults on and off. */
+function withFaults<T extends object>(inner: T, getFault: () => StoreFault): T {
+  const buildError = (): AudioError => new AudioError("store_unavailable", "gone", { retryable: true });
   return new Proxy(inner, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
-      if (typeof member === "object" && member !== null) return troubled(member, trouble);
+      if (typeof member === "object" && member !== null) return withFaults(member, getFault);
       if (typeof member !== "function") return member;
       return async (...args: unknown[]): Promise<unknown> => {
-        const now = trouble();
-        if (now === "away") throw lost();
-        const answer: unknown = await Reflect.apply(member, target, args);
-        if (now === "answers_lost") throw lost();
-        return answer;
+        const fault = getFault();
+        if (fault === "unreachable") throw buildError();
+        const result: unknown = await Reflect.apply(member, target, args);
+        if (fault === "results_lost") throw buildError();
+        return result;
       };
     },
   });
@@ -51,17 +50,18 @@ function troubled<T extends object>(inner: T, trouble: () => Trouble): T {
 export class Process {
   readonly limits: Limits;
   readonly ledger: Ledger;
-  trouble: Trouble = "none";
-  /** Names of the admitted submissions, in order. */
-  readonly admitted: string[] = [];
-  readonly waiting: string[] = [];
+  storeFault: StoreFault = "none";
+  /** The names of the admitted submissions, in order. */
+  readonly admittedNames: string[] = [];
+  /** The name of each submission that waits, with its reason. */
+  readonly waitReports: string[] = [];
   readonly #clock: ManualClock;
 
-  constructor(store: LedgerStore, identity: LedgerIdentity, clock: ManualClock, changes: Changes) {
+  constructor(store: LedgerStore, identity: LedgerIdentity, clock: ManualClock, changes: OptionChanges) {
     const log = createLog("silent", (text) => text);
     this.#clock = clock;
     this.ledger = new Ledger(
-      troubled(store, () => this.trouble),
+      withFaults(store, () => this.storeFault),
       identity,
       clock,
       log,
@@ -76,73 +76,81 @@ export class Process {
     });
   }
 
-  /** A record for its own work, claimed by this process. */
-  async claim(name: string, changes: Partial<RequestRecord> = {}): Promise<RequestRecord> {
+  /** Creates a record of its own request, and acquires its lease for this process. */
+  async createRecord(name: string, changes: Partial<RequestRecord> = {}): Promise<RequestRecord> {
     const { baseUrl, apiKeyId } = this.ledger.identity;
-    const names = { recordId: name, requestFingerprint: `work of ${name}`, baseUrl, apiKeyId };
-    const draft = sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
+    const ids = { recordId: name, requestFingerprint: `work of ${name}`, baseUrl, apiKeyId };
+    const draft = sampleRecord({ ...ids, status: "waiting", taskId: null, revision: 0, ...changes });
     return (await this.ledger.acquireLease(draft)).record;
   }
 
-  /** Requests the admission of a claimed record, and records its name when it is admitted. */
-  async order(
+  /** Requests the admission of a leased record, and stores its name when it is admitted. */
+  async requestAdmission(
     record: RequestRecord,
-    signal: AbortSignal = never,
+    signal: AbortSignal = NEVER_ABORTED,
     narrationId: () => string | null = () => null,
   ): Promise<AdmissionWaitResult> {
     const name = record.recordId;
-    const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
-    const grant = await this.limits.submissions.waitForAdmission({ record, narrationId, onWaiting }, signal);
-    if (grant.kind === "admitted") this.admitted.push(name);
-    return grant;
+    const onWaiting = (reason: string): void => void this.waitReports.push(`${name} ${reason}`);
+    const admission = await this.limits.submissions.waitForAdmission(
+      { record, narrationId, onWaiting },
+      signal,
+    );
+    if (admission.kind === "admitted") this.admittedNames.push(name);
+    return admission;
   }
 
-  /** Claims a record and requests its admission. */
-  async ask(name: string, signal: AbortSignal = never): Promise<AdmittedSubmission> {
-    const grant = await this.order(await this.claim(name), signal);
-    if (grant.kind !== "admitted") throw new Error(`${name} is ${grant.kind}`);
-    return grant;
+  /** Creates a record and waits for its admission. @throws if it is not admitted */
+  async admit(name: string, signal: AbortSignal = NEVER_ABORTED): Promise<AdmittedSubmission> {
+    const admission = await this.requestAdmission(await this.createRecord(name), signal);
+    if (admission.kind !== "admitted") throw new Error(`${name} is ${admission.kind}`);
+    return admission;
   }
 
-  /** Records that the service accepted the submission. */
-  async accept(grant: AdmittedSubmission): Promise<RequestRecord> {
-    return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
+  /** Stores that the service accepted the submission. */
+  async accept(admission: AdmittedSubmission): Promise<RequestRecord> {
+    return await this.#storeResponse(
+      admission,
+      this.#buildObservedEvent(admission.record, { status: "queued" }),
+    );
   }
 
-  /** Records that the service refused the submission definitively. */
-  async refuse(grant: AdmittedSubmission): Promise<void> {
-    await this.#answered(grant, { kind: "not_accepted", sendId: grant.sendId });
+  /** Stores that the service refused the submission definitively. */
+  async refuse(admission: AdmittedSubmission): Promise<void> {
+    await this.#storeResponse(admission, { kind: "not_accepted", sendId: admission.sendId });
     this.limits.submissions.wake();
   }
 
-  /** Records that no response arrived. */
+  /** Stores that no response arrived. */
   async leaveUnresolved({ sendId }: AdmittedSubmission): Promise<void> {
     this.limits.heartbeats.clearPending(sendId);
     await this.ledger.store.admissions.recordSendOutcome({ sendId, outcome: "sent" });
   }
 
-  /** Records that the task has ended, as seen by this process. */
+  /** Stores that the task ended, as observed by this process. */
   async end(record: RequestRecord, chargedCredits: number): Promise<void> {
     const billing: ObservedTask["billing"] = {
       reserved_credits: 150,
       charged_credits: chargedCredits,
       refunded_credits: null,
     };
-    const event = this.#observed(record, { status: "succeeded", billing });
-    await this.limits.pendingWrites.writeNowOrLater("an end", () => this.ledger.apply(record, event));
+    const event = this.#buildObservedEvent(record, { status: "succeeded", billing });
+    await this.limits.pendingWrites.writeNowOrLater("the end of a task", () =>
+      this.ledger.apply(record, event),
+    );
     this.limits.submissions.wake();
   }
 
-  /** A submission and its task, from admission to end, without passing time. */
-  async createWhole(name: string): Promise<void> {
-    await this.end(await this.accept(await this.ask(name)), 12);
+  /** Runs a submission and its task from admission to end, without advancing the clock. */
+  async runToEnd(name: string): Promise<void> {
+    await this.end(await this.accept(await this.admit(name)), 12);
   }
 
-  async spent(): Promise<number> {
+  async sumSpentCredits(): Promise<number> {
     return await this.ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
 
-  #observed(record: RequestRecord, changes: Partial<ObservedTask>): RequestEvent {
+  #buildObservedEvent(record: RequestRecord, changes: Partial<ObservedTask>): RequestEvent {
     const task: ObservedTask = {
       taskId: `task of ${record.recordId}`,
       status: "queued",
@@ -156,11 +164,11 @@ export class Process {
     return { kind: "observed", attempt: record.attempt, task, atMs: this.#clock.wallMs() };
   }
 
-  async #answered({ record, sendId }: AdmittedSubmission, event: RequestEvent): Promise<RequestRecord> {
+  async #storeResponse({ record, sendId }: AdmittedSubmission, event: RequestEvent): Promise<RequestRecord> {
     this.limits.heartbeats.clearPending(sendId);
     const sendOutcome = { sendId, outcome: "sent" } as const;
     let stored: RequestRecord | null = record;
-    await this.limits.pendingWrites.writeNowOrLater("an answer", async () => {
+    await this.limits.pendingWrites.writeNowOrLater("a response", async () => {
       stored = await this.ledger.apply(record, event, { sendOutcome });
     });
     return stored ?? record;
@@ -169,24 +177,24 @@ export class Process {
 
 export interface LimitsUnderTest extends Process {
   readonly clock: ManualClock;
-  /** Another process on the same ledger, with the same account unless given. */
-  another(changes?: Changes, apiKeyId?: string): Process;
+  /** Starts another process on the same ledger, with the same API key unless another is given. */
+  startAnother(changes?: OptionChanges, apiKeyId?: string): Process;
 }
 
-export function startLimits(changes: Changes = {}): LimitsUnderTest {
+export function startLimits(changes: OptionChanges = {}): LimitsUnderTest {
   const clock = new ManualClock();
   const stateDir = scratchFolder();
   let processes = 0;
-  const another = (more: Changes = {}, apiKeyId = "account"): Process => {
+  const startAnother = (moreChanges: OptionChanges = {}, apiKeyId = "key"): Process => {
     processes += 1;
     const identity = { baseUrl: BASE_URL, apiKeyId, processId: `process ${processes}` };
     const store = openSqliteStore({ stateDir, clock, identity });
-    const process = new Process(store, identity, clock, { ...changes, ...more });
+    const process = new Process(store, identity, clock, { ...changes, ...moreChanges });
     onTestFinished(async () => {
       await process.limits.close();
       await store.close();
     });
     return process;
   };
-  return Object.assign(another(), { clock, another });
+  return Object.assign(startAnother(), { clock, startAnother });
 }

@@ -1,46 +1,46 @@
-/** Creates that wait inside one process: their order, cancellation, wake-ups, the budget, a store that is lost. */
+/** Submissions that wait inside one process: their order, cancellation, wake-ups, the budget and an unreachable store. */
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../api/failure.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
-import { type AdmittedSubmission, startLimits, WINDOW_MS } from "./limits-under-test.ts";
+import { type AdmittedSubmission, LIMIT_WINDOW_MS, startLimits } from "./limits-under-test.ts";
 
 describe("submissions", () => {
   it("are admitted first come, first served, six in any 60 s", async () => {
     const subject = startLimits();
     const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    const all = Promise.all(names.map((name) => subject.createWhole(name)));
+    const runs = Promise.all(names.map((name) => subject.runToEnd(name)));
     await drainEventLoop();
-    expect(subject.admitted).toEqual(["a", "b", "c", "d", "e", "f"]);
-    expect(subject.waiting).toContain("g rate");
-    expect(subject.waiting).toContain("h rate");
-    await subject.clock.advance(WINDOW_MS - 100);
-    expect(subject.admitted).toHaveLength(6);
+    expect(subject.admittedNames).toEqual(["a", "b", "c", "d", "e", "f"]);
+    expect(subject.waitReports).toContain("g rate");
+    expect(subject.waitReports).toContain("h rate");
+    await subject.clock.advance(LIMIT_WINDOW_MS - 100);
+    expect(subject.admittedNames).toHaveLength(6);
     await subject.clock.advance(200);
-    expect(subject.admitted).toEqual(names);
-    await all;
+    expect(subject.admittedNames).toEqual(names);
+    await runs;
   });
 
   it("are unresolved with their reservation from the moment of their admission", async () => {
     const subject = startLimits();
-    const { record, sendId } = await subject.ask("a");
+    const { record, sendId } = await subject.admit("a");
     expect(record).toMatchObject({ status: "unresolved", sendId, spend: { credits: 150 } });
     expect(await subject.ledger.get("a")).toEqual(record);
   });
 
-  it("wait for a task of this process to end, and start at once when it does", async () => {
+  it("wait while two tasks of this process run, and are admitted as soon as one ends", async () => {
     const subject = startLimits();
-    const first = await subject.accept(await subject.ask("a"));
-    const second = await subject.accept(await subject.ask("b"));
-    const third = subject.ask("c");
-    const fourth = subject.ask("d");
+    const first = await subject.accept(await subject.admit("a"));
+    const second = await subject.accept(await subject.admit("b"));
+    const thirdAdmission = subject.admit("c");
+    const fourthAdmission = subject.admit("d");
     await drainEventLoop();
-    expect(subject.waiting).toContain("c concurrency");
-    // No time passes between the end and the start.
+    expect(subject.waitReports).toContain("c concurrency");
+    // The clock does not advance between the end and the admission.
     await subject.end(second, 10);
-    await third;
-    expect(subject.admitted).toEqual(["a", "b", "c"]);
+    await thirdAdmission;
+    expect(subject.admittedNames).toEqual(["a", "b", "c"]);
     await subject.end(first, 10);
-    await fourth;
+    await fourthAdmission;
   });
 
   it("of narrations yield to the submissions of direct requests", async () => {
@@ -48,273 +48,285 @@ describe("submissions", () => {
     const state = JSON.stringify({ status: "running", maxCredits: 1000 });
     const narration = { narrationId: "nar_1", plan: "{}", state, createdAtMs: 1 };
     await subject.ledger.store.narrations.insert(narration);
-    const running = await subject.accept(await subject.ask("a"));
-    const other = await subject.accept(await subject.ask("b"));
-    const isPart = { value: true };
-    const parts = ["part 1", "part 2"].map(async (name) =>
-      subject.order(await subject.claim(name), undefined, () =>
-        name !== "part 2" || isPart.value ? "nar_1" : null,
+    const running = await subject.accept(await subject.admit("a"));
+    const other = await subject.accept(await subject.admit("b"));
+    let isPartOfNarration = true;
+    const partAdmissions = ["part 1", "part 2"].map(async (name) =>
+      subject.requestAdmission(await subject.createRecord(name), undefined, () =>
+        name !== "part 2" || isPartOfNarration ? "nar_1" : null,
       ),
     );
     await drainEventLoop();
-    const single = subject.ask("single");
+    const directAdmission = subject.admit("direct");
     await drainEventLoop();
     await subject.end(running, 10);
-    const grant = await single;
-    expect(subject.admitted).toEqual(["a", "b", "single"]);
+    const admission = await directAdmission;
+    expect(subject.admittedNames).toEqual(["a", "b", "direct"]);
     // A direct request for the part moves it to the front.
-    isPart.value = false;
-    await subject.accept(grant);
+    isPartOfNarration = false;
+    await subject.accept(admission);
     await subject.end(other, 10);
     await drainEventLoop();
-    expect(subject.admitted).toEqual(["a", "b", "single", "part 2"]);
-    await subject.end(grant.record, 10).catch(() => undefined);
+    expect(subject.admittedNames).toEqual(["a", "b", "direct", "part 2"]);
+    await subject.end(admission.record, 10).catch(() => undefined);
     await subject.limits.close();
-    await Promise.allSettled(parts);
+    await Promise.allSettled(partAdmissions);
   });
 
-  it("notice soon that a task of another process ended", async () => {
+  it("are admitted soon after a task of another process ends", async () => {
     const subject = startLimits();
-    const other = subject.another();
-    const running = await other.accept(await other.ask("x"));
-    await other.accept(await other.ask("y"));
-    const mine = subject.ask("a");
+    const other = subject.startAnother();
+    const running = await other.accept(await other.admit("x"));
+    await other.accept(await other.admit("y"));
+    const ownAdmission = subject.admit("a");
     await subject.clock.advance(5_000);
-    expect(subject.admitted).toEqual([]);
+    expect(subject.admittedNames).toEqual([]);
     await other.end(running, 10);
     await subject.clock.advance(300);
-    await mine;
+    await ownAdmission;
   });
 
-  it("report the reason for waiting to later callers, too", async () => {
+  it("report the reason for waiting to each caller, including later ones", async () => {
     const subject = startLimits();
     await subject.limits.startCooldown("submissions", 40);
-    void subject.ask("a").catch(() => {});
+    void subject.admit("a").catch(() => {});
     await drainEventLoop();
-    void subject.ask("b").catch(() => {});
+    void subject.admit("b").catch(() => {});
     await drainEventLoop();
-    expect(subject.waiting).toEqual(["a cooldown", "b cooldown"]);
+    expect(subject.waitReports).toEqual(["a cooldown", "b cooldown"]);
   });
 
   it("leave the queue when they are cancelled, at its head and behind it", async () => {
     const subject = startLimits();
     await subject.limits.startCooldown("submissions", 40);
-    const head = new AbortController();
-    const middle = new AbortController();
-    const asks = [subject.ask("a", head.signal), subject.ask("b", middle.signal), subject.ask("c")];
-    const outcomes = Promise.allSettled(asks);
+    const headController = new AbortController();
+    const middleController = new AbortController();
+    const admissions = [
+      subject.admit("a", headController.signal),
+      subject.admit("b", middleController.signal),
+      subject.admit("c"),
+    ];
+    const outcomes = Promise.allSettled(admissions);
     await drainEventLoop();
-    middle.abort(new Error("b gave up"));
-    head.abort(new Error("a gave up"));
-    await expect(asks[0]).rejects.toThrow("a gave up");
-    await expect(asks[1]).rejects.toThrow("b gave up");
+    middleController.abort(new Error("b gave up"));
+    headController.abort(new Error("a gave up"));
+    await expect(admissions[0]).rejects.toThrow("a gave up");
+    await expect(admissions[1]).rejects.toThrow("b gave up");
     await subject.clock.advance(40_001);
     expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
-    expect(subject.admitted).toEqual(["c"]);
-    const gone = AbortSignal.abort(new Error("never came"));
-    await expect(subject.ask("d", gone)).rejects.toThrow("never came");
+    expect(subject.admittedNames).toEqual(["c"]);
+    const alreadyAborted = AbortSignal.abort(new Error("d gave up"));
+    await expect(subject.admit("d", alreadyAborted)).rejects.toThrow("d gave up");
   });
 
-  it("release an admission that came too late", async () => {
+  it("release an admission that is granted after their cancellation", async () => {
     const subject = startLimits();
     for (let round = 0; round < 8; round += 1) {
-      const record = await subject.claim(`late ${round}`);
+      const record = await subject.createRecord(`late ${round}`);
       const controller = new AbortController();
-      const late = subject.order(record, controller.signal);
-      controller.abort(new Error("gone"));
-      await expect(late).rejects.toThrow("gone");
+      const lateAdmission = subject.requestAdmission(record, controller.signal);
+      controller.abort(new Error("cancelled"));
+      await expect(lateAdmission).rejects.toThrow("cancelled");
       await drainEventLoop();
       expect(await subject.ledger.get(record.recordId)).toMatchObject({ status: "waiting", spend: null });
     }
-    await subject.ask("a");
-    expect(subject.admitted).toEqual(["a"]);
-    expect(await subject.spent()).toBe(150);
+    await subject.admit("a");
+    expect(subject.admittedNames).toEqual(["a"]);
+    expect(await subject.sumSpentCredits()).toBe(150);
   });
 
-  it("release an unused admission with its concurrency slot and its reservation", async () => {
+  it("release an unused admission with its slots and its reservation", async () => {
     const subject = startLimits({ creditBudget: 150 });
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
-      await subject.limits.submissions.releaseUnused(await subject.ask(name));
+      await subject.limits.submissions.releaseUnused(await subject.admit(name));
       expect(await subject.ledger.get(name)).toMatchObject({ status: "waiting", sendId: null, spend: null });
     }
-    expect(await subject.spent()).toBe(0);
+    expect(await subject.sumSpentCredits()).toBe(0);
   });
 
   it("repeat an unresolved send before others that wait for its concurrency slot", async () => {
     const subject = startLimits();
-    const sent: AdmittedSubmission[] = [await subject.ask("a"), await subject.ask("b")];
-    for (const grant of sent) await subject.leaveUnresolved(grant);
-    const third = subject.ask("c");
+    const unresolved: AdmittedSubmission[] = [await subject.admit("a"), await subject.admit("b")];
+    for (const admission of unresolved) await subject.leaveUnresolved(admission);
+    const waitingAdmission = subject.admit("c");
     await drainEventLoop();
-    expect(subject.waiting).toContain("c concurrency");
-    const again = await subject.order(sent[0]?.record ?? (await subject.claim("none")));
-    if (again.kind !== "admitted") throw new Error(again.kind);
-    expect(subject.admitted).toEqual(["a", "b", "a"]);
-    expect(again.record.hasUnresolvedEarlierSend).toBe(true);
-    await subject.end(await subject.accept(again), 10);
-    await third;
+    expect(subject.waitReports).toContain("c concurrency");
+    const secondSend = await subject.requestAdmission(
+      unresolved[0]?.record ?? (await subject.createRecord("none")),
+    );
+    if (secondSend.kind !== "admitted") throw new Error(secondSend.kind);
+    expect(subject.admittedNames).toEqual(["a", "b", "a"]);
+    expect(secondSend.record.hasUnresolvedEarlierSend).toBe(true);
+    await subject.end(await subject.accept(secondSend), 10);
+    await waitingAdmission;
   });
 
-  it("keep their concurrency slot while they have no response, and lose it after their process's death", async () => {
+  it("keep their concurrency slot while their process waits for a response, and lose it some time after its death", async () => {
     const subject = startLimits();
-    const other = subject.another();
-    for (const name of ["x", "y"]) await other.ask(name);
-    const mine = subject.ask("a");
+    const other = subject.startAnother();
+    for (const name of ["x", "y"]) await other.admit(name);
+    const ownAdmission = subject.admit("a");
     await subject.clock.advance(40_000);
-    expect(subject.admitted).toEqual([]);
-    // No heartbeats from here on.
+    expect(subject.admittedNames).toEqual([]);
+    // Closing the limits ends the heartbeats.
     await other.limits.close();
     await subject.clock.advance(29_000 - 5_000);
-    expect(subject.admitted).toEqual([]);
+    expect(subject.admittedNames).toEqual([]);
     await subject.clock.advance(7_000);
-    await mine;
+    await ownAdmission;
   });
 
-  it("that ended without a response keep their concurrency slot for 30 s, and no longer", async () => {
+  it("without a response keep their concurrency slot for 30 s after they end, and no longer", async () => {
     const subject = startLimits();
-    const other = subject.another();
-    for (const name of ["x", "y"]) await other.leaveUnresolved(await other.ask(name));
-    const mine = subject.ask("a");
+    const other = subject.startAnother();
+    for (const name of ["x", "y"]) await other.leaveUnresolved(await other.admit(name));
+    const ownAdmission = subject.admit("a");
     await subject.clock.advance(29_000);
-    expect(subject.admitted).toEqual([]);
+    expect(subject.admittedNames).toEqual([]);
     await subject.clock.advance(2_000);
-    await mine;
+    await ownAdmission;
   });
 
-  it("are not sent if the record has changed; its new status is returned", async () => {
+  it("are not admitted if their record has changed; the changed record is returned", async () => {
     const subject = startLimits();
-    const stale = await subject.claim("a");
-    const accepted = await subject.accept(await subject.ask("a"));
-    expect(await subject.order(stale)).toEqual({ kind: "conflict", record: accepted, isLeaseLost: false });
-    expect(subject.admitted).toEqual(["a"]);
+    const staleRecord = await subject.createRecord("a");
+    const accepted = await subject.accept(await subject.admit("a"));
+    expect(await subject.requestAdmission(staleRecord)).toEqual({
+      kind: "conflict",
+      record: accepted,
+      isLeaseLost: false,
+    });
+    expect(subject.admittedNames).toEqual(["a"]);
   });
 });
 
 describe("the budget", () => {
-  it("refuses at once, even behind others that wait", async () => {
+  it("refuses a submission at once, even if others wait", async () => {
     const subject = startLimits({ creditBudget: 300 });
-    const first = await subject.accept(await subject.ask("a"));
-    await subject.accept(await subject.ask("b"));
-    const failure = await failureOf(subject.ask("c"));
+    const first = await subject.accept(await subject.admit("a"));
+    await subject.accept(await subject.admit("b"));
+    const failure = await failureOf(subject.admit("c"));
     expect(failure.code).toBe("budget_exceeded");
     expect(failure.message).toContain("300");
     await subject.end(first, 12);
-    const withLowBudget = subject.another({ creditBudget: 330 });
+    const withLowBudget = subject.startAnother({ creditBudget: 330 });
     await withLowBudget.limits.startCooldown("submissions", 40);
-    void withLowBudget.ask("d").catch(() => {});
+    void withLowBudget.admit("d").catch(() => {});
     await drainEventLoop();
-    expect(withLowBudget.waiting).toEqual(["d cooldown"]);
-    const fuller = await subject.another().claim("e", {
+    expect(withLowBudget.waitReports).toEqual(["d cooldown"]);
+    const runningRecord = await subject.startAnother().createRecord("e", {
       status: "queued",
       taskId: "task of e",
       spend: { credits: 20, atMs: subject.clock.wallMs() },
     });
-    expect(fuller.status).toBe("queued");
-    expect((await failureOf(withLowBudget.ask("f"))).code).toBe("budget_exceeded");
+    expect(runningRecord.status).toBe("queued");
+    expect((await failureOf(withLowBudget.admit("f"))).code).toBe("budget_exceeded");
     // The submission at the head of the queue is judged when its turn comes.
-    expect(withLowBudget.admitted).toEqual([]);
+    expect(withLowBudget.admittedNames).toEqual([]);
   });
 
-  it("and the concurrency slots are available for the next submission after a refusal", async () => {
+  it("has room for the next submission after a refusal or an unused admission", async () => {
     const subject = startLimits({ creditBudget: 150 });
-    await subject.refuse(await subject.ask("a"));
+    await subject.refuse(await subject.admit("a"));
     expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
-    await subject.limits.submissions.releaseUnused(await subject.ask("b"));
-    await subject.ask("c");
+    await subject.limits.submissions.releaseUnused(await subject.admit("b"));
+    await subject.admit("c");
   });
 
-  it("does not count the reservation of an unresolved submission twice when it is repeated", async () => {
+  it("counts the reservation of an unresolved submission once, even if it is sent again", async () => {
     const subject = startLimits({ creditBudget: 150 });
-    const grant = await subject.ask("a");
-    await subject.leaveUnresolved(grant);
-    expect(await subject.order(grant.record)).toMatchObject({ kind: "admitted" });
-    expect(await subject.spent()).toBe(150);
+    const admission = await subject.admit("a");
+    await subject.leaveUnresolved(admission);
+    expect(await subject.requestAdmission(admission.record)).toMatchObject({ kind: "admitted" });
+    expect(await subject.sumSpentCredits()).toBe(150);
   });
 });
 
 describe("while the store is unreachable", () => {
-  it("submissions are refused, even those that wait", async () => {
+  it("submissions are refused, including those that already wait", async () => {
     const subject = startLimits();
     const [first, second, third] = [
-      await subject.claim("a"),
-      await subject.claim("b"),
-      await subject.claim("c"),
+      await subject.createRecord("a"),
+      await subject.createRecord("b"),
+      await subject.createRecord("c"),
     ];
     await subject.limits.startCooldown("submissions", 40);
-    const waits = failureOf(subject.order(first));
+    const failureOfWaiting = failureOf(subject.requestAdmission(first));
     await drainEventLoop();
-    subject.trouble = "away";
+    subject.storeFault = "unreachable";
     await subject.clock.advance(40_001);
-    expect((await waits).code).toBe("store_unavailable");
-    expect((await failureOf(subject.order(second))).code).toBe("store_unavailable");
-    subject.trouble = "none";
-    expect(await subject.order(third)).toMatchObject({ kind: "admitted" });
+    expect((await failureOfWaiting).code).toBe("store_unavailable");
+    expect((await failureOf(subject.requestAdmission(second))).code).toBe("store_unavailable");
+    subject.storeFault = "none";
+    expect(await subject.requestAdmission(third)).toMatchObject({ kind: "admitted" });
   });
 
-  it("the ends of submissions are written later", async () => {
+  it("the ends of submissions are kept, and written once the store is reachable again", async () => {
     const subject = startLimits();
-    const first = await subject.ask("a");
-    const second = await subject.ask("b");
-    subject.trouble = "away";
+    const first = await subject.admit("a");
+    const second = await subject.admit("b");
+    subject.storeFault = "unreachable";
     await subject.refuse(first);
     await subject.accept(second);
     await subject.clock.advance(20_000);
-    subject.trouble = "none";
+    subject.storeFault = "none";
     await subject.clock.advance(5_001);
     expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", spend: null });
     expect(await subject.ledger.get("b")).toMatchObject({ status: "queued" });
-    expect(await subject.spent()).toBe(150);
-    await subject.ask("c");
+    expect(await subject.sumSpentCredits()).toBe(150);
+    await subject.admit("c");
   });
 
   it.each([0, 20_000])(
-    "an admission whose answer was lost is released, %i ms after the store is reachable again",
-    async (awayMs) => {
+    "an admission whose result was lost is released once the store is reachable again, after %i ms",
+    async (outageMs) => {
       const subject = startLimits({ creditBudget: 150 });
-      const record = await subject.claim("a");
-      subject.trouble = "answers_lost";
-      const failure = failureOf(subject.order(record));
-      // The transaction was committed. From here on, nothing arrives.
-      if (awayMs > 0) subject.trouble = "away";
+      const record = await subject.createRecord("a");
+      subject.storeFault = "results_lost";
+      const failure = failureOf(subject.requestAdmission(record));
+      // The transaction was committed. Later operations do not arrive.
+      if (outageMs > 0) subject.storeFault = "unreachable";
       expect((await failure).code).toBe("store_unavailable");
-      await subject.clock.advance(awayMs);
-      subject.trouble = "none";
+      await subject.clock.advance(outageMs);
+      subject.storeFault = "none";
       await subject.clock.advance(5_001);
       expect(await subject.ledger.get("a")).toMatchObject({ status: "waiting", sendId: null, spend: null });
-      expect(await subject.spent()).toBe(0);
-      await subject.ask("b");
+      expect(await subject.sumSpentCredits()).toBe(0);
+      await subject.admit("b");
     },
   );
 
   it("one write that never succeeds blocks neither the others nor the heartbeats", async () => {
     const subject = startLimits();
-    const other = subject.another();
-    for (const name of ["x", "y"]) await other.ask(name);
-    await other.limits.pendingWrites.writeNowOrLater("poison", () => Promise.reject(new Error("never")));
-    let reported = 0;
-    await other.limits.pendingWrites.writeNowOrLater("what fails once", async () => {
-      reported += 1;
-      if (reported === 1) throw new Error("not yet");
+    const other = subject.startAnother();
+    for (const name of ["x", "y"]) await other.admit(name);
+    await other.limits.pendingWrites.writeNowOrLater("fails always", () =>
+      Promise.reject(new Error("never")),
+    );
+    let writeAttempts = 0;
+    await other.limits.pendingWrites.writeNowOrLater("fails once", async () => {
+      writeAttempts += 1;
+      if (writeAttempts === 1) throw new Error("not yet");
     });
-    const mine = subject.ask("a");
+    const ownAdmission = subject.admit("a");
     await subject.clock.advance(50_000);
-    expect(reported).toBe(2);
-    expect(subject.admitted).toEqual([]);
+    expect(writeAttempts).toBe(2);
+    expect(subject.admittedNames).toEqual([]);
     await other.limits.close();
     await subject.clock.advance(40_000);
-    await mine;
+    await ownAdmission;
   });
 });
 
 describe("leases", () => {
-  it("are kept until they are dropped", async () => {
+  it("are kept as long as their owner renews them", async () => {
     const subject = startLimits();
-    const record = await subject.claim("a");
+    const record = await subject.createRecord("a");
     let isLost = false;
     subject.limits.heartbeats.startRenewingLease("a", () => {
       isLost = true;
     });
-    const other = subject.another();
+    const other = subject.startAnother();
     await subject.clock.advance(10 * subject.ledger.leaseTtlMs);
     expect((await other.ledger.acquireLease(record)).isOurs).toBe(false);
     subject.limits.heartbeats.stopRenewingLease("a");
@@ -323,43 +335,43 @@ describe("leases", () => {
     expect(isLost).toBe(false);
   });
 
-  it("that another process has acquired are reported once", async () => {
+  it("that another process acquires are reported as lost once", async () => {
     const subject = startLimits();
-    const record = await subject.claim("a");
-    let losses = 0;
+    const record = await subject.createRecord("a");
+    let lossReports = 0;
     subject.limits.heartbeats.startRenewingLease("a", () => {
-      losses += 1;
+      lossReports += 1;
     });
-    // Suspended for longer than a lease lasts.
+    // Like a process that is suspended for longer than a lease lasts.
     subject.clock.skip(subject.ledger.leaseTtlMs + 1);
-    const other = subject.another();
+    const other = subject.startAnother();
     expect((await other.ledger.acquireLease(record)).isOurs).toBe(true);
     await subject.clock.advance(30_000);
-    expect(losses).toBe(1);
+    expect(lossReports).toBe(1);
   });
 });
 
 it("waiting submissions are rejected when the limits close", async () => {
   const subject = startLimits();
   await subject.limits.startCooldown("submissions", 40);
-  const waits = failureOf(subject.ask("a"));
+  const failureOfWaiting = failureOf(subject.admit("a"));
   await drainEventLoop();
   await subject.limits.close();
-  expect((await waits).code).toBe("store_unavailable");
+  expect((await failureOfWaiting).code).toBe("store_unavailable");
 });
 
-it("a time scale shortens windows and pauses alike", async () => {
+it("a time scale shortens rate windows and cooldowns alike", async () => {
   const subject = startLimits({ timeScale: 0.01 });
-  for (const name of ["a", "b", "c", "d", "e", "f"]) await subject.createWhole(name);
-  const seventh = subject.ask("g");
+  for (const name of ["a", "b", "c", "d", "e", "f"]) await subject.runToEnd(name);
+  const seventhAdmission = subject.admit("g");
   await subject.clock.advance(599);
-  expect(subject.admitted).toHaveLength(6);
+  expect(subject.admittedNames).toHaveLength(6);
   await subject.clock.advance(10);
-  await subject.accept(await seventh);
+  await subject.accept(await seventhAdmission);
   await subject.limits.startCooldown("submissions", 60);
-  const eighth = subject.ask("h");
+  const eighthAdmission = subject.admit("h");
   await subject.clock.advance(599);
-  expect(subject.admitted).toHaveLength(7);
+  expect(subject.admittedNames).toHaveLength(7);
   await subject.clock.advance(10);
-  await eighth;
+  await eighthAdmission;
 });

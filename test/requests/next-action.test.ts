@@ -21,7 +21,7 @@ const answers = fc.array(
 const callFacts = fc.record({
   maySubmit: fc.boolean(),
   isOfNarration: fc.boolean(),
-  mayReplaceFailedTask: fc.boolean(),
+  mayRetryEarlierTask: fc.boolean(),
   wasFailed: fc.boolean(),
 });
 
@@ -44,7 +44,7 @@ function brokenRule(
   const facts = {
     failureTiming: "before_job" as JobFacts["failureTiming"],
     newTaskCount: 0,
-    replayedFailureCount: 0,
+    alreadyFailedResponseCount: 0,
   };
   let charged = 0;
   let isPaidFailureSeen = false;
@@ -54,7 +54,7 @@ function brokenRule(
       return "a submission without permission";
     if (action.kind === "new_attempt") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
-      if (facts.failureTiming === "in_response") facts.replayedFailureCount += 1;
+      if (facts.failureTiming === "in_response") facts.alreadyFailedResponseCount += 1;
       record = { ...record, status: "waiting", billing: null };
       continue;
     }
@@ -119,7 +119,7 @@ const planted: readonly (readonly [string, string, Next])[] = [
   [
     "failed attempts that are passed are not counted",
     "no end",
-    (record, facts) => decideNextAction(record, { ...facts, replayedFailureCount: 0 }),
+    (record, facts) => decideNextAction(record, { ...facts, alreadyFailedResponseCount: 0 }),
   ],
 ];
 

@@ -9,7 +9,7 @@ import type { ListedRequest } from "../../src/requests/use-cases/list-recorded-r
 import { renderErrorResult, toAudioError } from "../../src/server/error-result.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { buildPromptList, getPrompt } from "../../src/server/prompts.ts";
-import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "../../src/server/remedies.ts";
+import { REFUSED_BY_SERVICE_REMEDY, REMEDIES, WRONG_ADDRESS_REMEDY } from "../../src/server/remedies.ts";
 import { buildToolList } from "../../src/server/tool-list.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
@@ -271,7 +271,7 @@ describe("every text that a model can get", () => {
   });
 
   it("ends every error with a step", () => {
-    const all = [...Object.values(REMEDIES), REFUSED_BY_SERVICE, WRONG_ADDRESS];
+    const all = [...Object.values(REMEDIES), REFUSED_BY_SERVICE_REMEDY, WRONG_ADDRESS_REMEDY];
     for (const remedy of all) expect(remedy).toMatch(/^[A-Z].{20,}\.$/);
   });
 });

@@ -134,7 +134,7 @@ describe("a call as a task", () => {
     expect(await client.look(mcpTaskId)).toEqual(reported);
   });
 
-  it("keeps its MCP task during the free repeat of a failed task", async () => {
+  it("keeps its MCP task during the free retry of a failed task", async () => {
     const client = start();
     service.intercept = (exchange) => {
       if (exchange.kind === "query" && service.tasks.size === 1) {

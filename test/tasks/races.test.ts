@@ -70,7 +70,7 @@ describe.each(stores)("on %s", (store) => {
     }
   });
 
-  it("two processes share the free repeat of one task", async () => {
+  it("two processes share the free retry of one task", async () => {
     // The first task fails only after both calls have arrived, because a late call would get the finished audio at
     // once.
     const service = await startService({ processingMs: 60_000 });

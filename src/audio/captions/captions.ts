@@ -46,26 +46,24 @@ export const LOUDNESS_METERS: LoudnessMeters = {
 };
 
 const VTT_NOTE = `NOTE
-Each part of the sound begins and ends exactly where its captions do. Inside a part, a caption
-whose name has no "~" begins where a silence in the sound ends; one whose name ends in "~"
-begins at a time estimated from the length of its text.`;
+Each part of the audio begins and ends exactly where its captions do. Inside a part, a caption
+whose identifier has no "~" begins where a silence in the audio ends. One whose identifier ends in
+"~" begins at a time estimated from the length of its text.`;
 
-const MEASURED_MARK = "";
-const ESTIMATED_MARK = "~";
+const MEASURED_SUFFIX = "";
+const ESTIMATED_SUFFIX = "~";
 
 /**
  * Formats milliseconds as hours, minutes and seconds.
- *
- * @param mark the separator before the milliseconds
  */
-function formatClockTime(milliseconds: number, mark: "." | ","): string {
+function formatClockTime(milliseconds: number, decimalSeparator: "." | ","): string {
   const pad = (value: number, digits = 2): string => `${Math.floor(value)}`.padStart(digits, "0");
   const [hours, minutes, seconds] = [
     milliseconds / 3_600_000,
     (milliseconds / 60_000) % 60,
     (milliseconds / 1000) % 60,
   ];
-  return `${pad(hours)}:${pad(minutes)}:${pad(seconds)}${mark}${pad(milliseconds % 1000, 3)}`;
+  return `${pad(hours)}:${pad(minutes)}:${pad(seconds)}${decimalSeparator}${pad(milliseconds % 1000, 3)}`;
 }
 
 const escapeMarkup = (line: string): string =>
@@ -126,11 +124,13 @@ function toWholeMilliseconds(
 
 function renderVtt(cues: readonly Cue[]): string {
   const blocks = toWholeMilliseconds(cues).map(({ lines, speaker, startMs, endMs, isMeasured }, index) => {
-    const name = `${index + 1}${isMeasured ? MEASURED_MARK : ESTIMATED_MARK}`;
+    const identifier = `${index + 1}${isMeasured ? MEASURED_SUFFIX : ESTIMATED_SUFFIX}`;
     // A WebVTT voice tag that spans the whole cue needs no closing tag.
     const voice = speaker === undefined ? "" : `<v ${escapeMarkup(speaker)}>`;
     const text = `${voice}${lines.map(escapeMarkup).join("\n")}`;
-    return [name, `${formatClockTime(startMs, ".")} --> ${formatClockTime(endMs, ".")}`, text].join("\n");
+    return [identifier, `${formatClockTime(startMs, ".")} --> ${formatClockTime(endMs, ".")}`, text].join(
+      "\n",
+    );
   });
   return ["WEBVTT", VTT_NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }

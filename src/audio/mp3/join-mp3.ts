@@ -80,7 +80,7 @@ function countBytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], fr
   const { part, firstFrame, firstByte } = placedPart;
   const framesInPart = Math.min(frame - firstFrame, part.frameCount);
   const silent = frame - firstFrame - framesInPart;
-  const ownBytes = part.framePositions.bytesBefore(framesInPart, part.frameCount, part.audioBytes);
+  const ownBytes = part.framePositions.estimateBytesBefore(framesInPart, part.frameCount, part.audioBytes);
   return firstByte + ownBytes + silent * buildSilentFrame(part.headerBytes).byteLength;
 }
 

@@ -69,7 +69,7 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
     for (const { header, bytes } of batch) {
       first ??= { header, headerBytes: bytes.slice(0, HEADER_BYTES) };
       isConstant &&= header.bitrateIndex === first.header.bitrateIndex;
-      framePositions.pass(frames, audioBytes);
+      framePositions.record(frames, audioBytes);
       frames += 1;
       audioBytes += header.frameBytes;
     }

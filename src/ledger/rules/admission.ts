@@ -65,15 +65,15 @@ export type AdmissionDecision =
   | { readonly kind: "conflict"; readonly recordJson: string | undefined; readonly isLeaseLost: boolean }
   /** Every MCP task was cancelled, or the narration was stopped, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
-  | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
+  | { readonly kind: "over_max_credits"; readonly maxCredits: number; readonly billedCredits: number }
   | { readonly kind: "over_budget"; readonly spentInWindowCredits: number }
   /**
    * `waitMs`: milliseconds until the next request for admission. For `concurrency` this is a maximum, because a task
    * may end earlier.
    */
-  | { readonly kind: "held"; readonly reason: AdmissionWaitReason; readonly waitMs: number };
+  | { readonly kind: "wait"; readonly reason: AdmissionWaitReason; readonly waitMs: number };
 
-/** Whether an earlier try has already committed this admission. The answer of that try was lost. */
+/** Whether the admission is already stored. This is so if the response to an earlier try was lost. */
 export function isRepeatedAdmission(
   { sendId, admittedRecord }: SubmissionToAdmit,
   { record, state }: AdmissionFacts,
@@ -101,28 +101,27 @@ export function decideAdmission(
     return { kind: "conflict", recordJson: record?.recordJson, isLeaseLost };
   }
   if (!isSubmissionWanted) return { kind: "not_wanted" };
-  const refusal =
-    narration === null
-      ? null
-      : findNarrationRefusal(narration, admittedRecord.spendCredits, owner, nowSteadyMs);
-  if (refusal !== null) return refusal;
+  const narrationDecision =
+    narration === null ? null : checkNarration(narration, admittedRecord.spendCredits, owner, nowSteadyMs);
+  if (narrationDecision !== null) return narrationDecision;
   if (limits.budget !== null && spentInWindowCredits + admittedRecord.spendCredits > limits.budget.credits) {
     return { kind: "over_budget", spentInWindowCredits };
   }
   const cooldownMs = computeCooldownLeftMs(state, nowSteadyMs);
-  if (cooldownMs > 0) return { kind: "held", reason: "cooldown", waitMs: cooldownMs };
+  if (cooldownMs > 0) return { kind: "wait", reason: "cooldown", waitMs: cooldownMs };
   const rateMs = computeRateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
-  if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
+  if (rateMs > 0) return { kind: "wait", reason: "rate", waitMs: rateMs };
   const slotExpiriesMs = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
-  // The expiries come in order. Once this one has passed, fewer than the maximum are left.
+  // Sorted, the soonest first. When this slot expires, `maxConcurrentTasks - 1` slots are left.
   const concurrencySlotFreeAtMs = slotExpiriesMs[slotExpiriesMs.length - limits.maxConcurrentTasks];
   if (concurrencySlotFreeAtMs !== undefined) {
-    return { kind: "held", reason: "concurrency", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };
+    return { kind: "wait", reason: "concurrency", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };
   }
   return { kind: "admitted" };
 }
 
-function findNarrationRefusal(
+/** Returns the decision against the submission; `null` if its narration allows it. */
+function checkNarration(
   { isNarrationWanted, maxCredits, lease, billedCredits }: NarrationFacts,
   spendCredits: number,
   owner: ProcessId,
@@ -130,6 +129,7 @@ function findNarrationRefusal(
 ): AdmissionDecision | null {
   const drivenBy = findLeaseOwner(lease, nowSteadyMs);
   if (!isNarrationWanted || (drivenBy !== null && drivenBy !== owner)) return { kind: "not_wanted" };
-  if (billedCredits + spendCredits > maxCredits) return { kind: "over_limit", maxCredits, billedCredits };
+  if (billedCredits + spendCredits > maxCredits)
+    return { kind: "over_max_credits", maxCredits, billedCredits };
   return null;
 }

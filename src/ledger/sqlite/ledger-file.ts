@@ -81,7 +81,7 @@ function tightenFile(file: string): void {
 
 /**
  * Writes an empty ledger to a temporary file, and links the complete file to its path. On file systems with hard links,
- * the path therefore never holds an unfinished file: an empty or truncated file there is damaged. If two processes
+ * the path never holds an unfinished file, so an empty or truncated file at the path means damage. If two processes
  * start together, both use the file that was linked first.
  */
 function createFile(sqlite: typeof NodeSqlite, file: string): void {

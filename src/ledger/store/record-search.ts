@@ -13,7 +13,7 @@ export interface ListQuery {
   readonly apiKeys: "own" | "all";
   readonly status?: RecordStatus | undefined;
   readonly mustBeResumable?: boolean;
-  /** Whether to list parts of narrations, too. */
+  /** Whether to list parts of narrations, too. Their records have `is_listed = 0` until a call requests them. */
   readonly includesParts?: boolean;
   readonly limit: number;
 }
@@ -130,7 +130,9 @@ function sortNewestFirst(rows: Rows): Rows {
     })
     .sort((left, right) =>
       left.created_at_ms === right.created_at_ms
-        ? Number(left.record_id < right.record_id) || -1
+        ? left.record_id < right.record_id
+          ? 1
+          : -1
         : right.created_at_ms - left.created_at_ms,
     )
     .map(({ row }) => row);

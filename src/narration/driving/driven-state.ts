@@ -47,7 +47,7 @@ export class DrivenState {
    * @returns `null` if no call has changed the narration or requested it again since the last inspection
    */
   beginInspection(): NarrationState | null {
-    if (this.#newest === null || this.hasInspectedChoices(this.#newest)) return null;
+    if (this.#newest === null || this.isUpToDateWith(this.#newest)) return null;
     this.#inspected = this.#newest;
     return this.#inspected;
   }
@@ -56,7 +56,7 @@ export class DrivenState {
    * Whether a state has the same retakes, file name, choice for failed parts and number of starts as the last inspected
    * one.
    */
-  hasInspectedChoices(state: NarrationState): boolean {
+  isUpToDateWith(state: NarrationState): boolean {
     return this.#inspected !== null && !hasChangedChoice(this.#inspected, state);
   }
 

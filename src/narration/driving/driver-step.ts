@@ -29,7 +29,7 @@ export interface NarrationProgress {
   /**
    * For each part, the index of the first part with the same text, settings and take. Such equal parts share one task.
    */
-  readonly firstEqualParts: readonly number[];
+  readonly firstEqualPartIndexes: readonly number[];
   readonly files: readonly FileProgress[];
   /** Whether no submission may be sent, because the narration was stopped or an error prevents it. */
   readonly isHalted: boolean;
@@ -61,7 +61,8 @@ const MAX_PARTS_IN_PROGRESS = 3;
 /**
  * Decides what the driver does next. Parts whose submissions were sent come first, because their credits are reserved.
  * The other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
- * start now, a file whose parts are all saved or skipped is joined.
+ * start now, a file whose parts are all saved or skipped is joined. If nothing is in progress any more, the other files
+ * are joined from the parts that are saved.
  */
 export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
@@ -87,16 +88,18 @@ export function decideDriverStep(progress: NarrationProgress): DriverStep {
 /** Returns the index of the part that starts next; -1 if none can start now. */
 function findNextPartIndex({
   partStates,
-  firstEqualParts,
+  firstEqualPartIndexes,
   isHalted,
   hasUnsentPart,
   isOutOfCredits,
 }: NarrationProgress): number {
-  const workingTasks = new Set(
-    partStates.flatMap((state, index) => (state === "working" ? [firstEqualParts[index]] : [])),
+  const workingPartIndexes = new Set(
+    partStates.flatMap((state, index) => (state === "working" ? [firstEqualPartIndexes[index]] : [])),
   );
   const findFirstIndex = (wanted: PartState): number =>
-    partStates.findIndex((state, index) => state === wanted && !workingTasks.has(firstEqualParts[index]));
+    partStates.findIndex(
+      (state, index) => state === wanted && !workingPartIndexes.has(firstEqualPartIndexes[index]),
+    );
   const sentPartIndex = findFirstIndex("sent");
   const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
   return sentPartIndex !== -1 || !mayBeginNew ? sentPartIndex : findFirstIndex("to_do");

@@ -123,7 +123,7 @@ export class NarrationDriver {
   #decideNextStep(): DriverStep {
     return decideDriverStep({
       partStates: this.#partTable.states,
-      firstEqualParts: this.#partTable.firstEqualParts,
+      firstEqualPartIndexes: this.#partTable.firstEqualPartIndexes,
       files: this.#joiner.progress,
       isHalted: this.#isHalted,
       hasUnsentPart: this.#runningParts.hasUnsent,
@@ -289,6 +289,6 @@ export class NarrationDriver {
     const problems = [...narrationProblems, ...this.#partTable.problems];
     const state = await this.#state.storeEnd(isComplete, this.#partTable.savedPartCount, problems);
     this.updateState(state);
-    return this.#state.hasInspectedChoices(state);
+    return this.#state.isUpToDateWith(state);
   }
 }

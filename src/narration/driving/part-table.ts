@@ -25,7 +25,7 @@ interface InspectedParts {
 
 export class PartTable {
   #states: PartState[] = [];
-  #firstEqualParts: readonly number[] = [];
+  #firstEqualPartIndexes: readonly number[] = [];
   #shouldSkipFailed = false;
   readonly #problems = new Map<number, NarrationProblem>();
   /** For each part, how many of its jobs failed and cost nothing. */
@@ -38,8 +38,8 @@ export class PartTable {
   }
 
   /** For each part, the index of the first part with the same request. */
-  get firstEqualParts(): readonly number[] {
-    return this.#firstEqualParts;
+  get firstEqualPartIndexes(): readonly number[] {
+    return this.#firstEqualPartIndexes;
   }
 
   get savedPartCount(): number {
@@ -69,7 +69,7 @@ export class PartTable {
   setInspected({ statuses, requests, runningParts, shouldSkipFailed }: InspectedParts): void {
     this.#shouldSkipFailed = shouldSkipFailed;
     const firsts = new Map<string, number>();
-    this.#firstEqualParts = requests.map((request, part) => {
+    this.#firstEqualPartIndexes = requests.map((request, part) => {
       const first = firsts.get(request) ?? part;
       firsts.set(request, first);
       return first;
@@ -90,8 +90,8 @@ export class PartTable {
    * that is not `working`.
    */
   setState(partIndex: number, state: PartState): void {
-    const first = this.#firstEqualParts[partIndex];
-    this.#firstEqualParts.forEach((other, index) => {
+    const first = this.#firstEqualPartIndexes[partIndex];
+    this.#firstEqualPartIndexes.forEach((other, index) => {
       if (other === first && (index === partIndex || this.#states[index] !== "working"))
         this.#states[index] = state;
     });

@@ -183,7 +183,7 @@ async function joinParts(
     mayBeNamed: async (tried) =>
       !isNameOfOtherRow(fileRequest, tried) &&
       (!hasCompanions || (await isFreeInOtherFormats(folder, tried))),
-    keepsWrongFormat: false,
+    mayKeepWrongFormat: false,
     format,
     clock,
     writeAudio: async (sink) => {

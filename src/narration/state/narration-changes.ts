@@ -76,7 +76,7 @@ export function wouldChangeFiles(state: NarrationState, changes: NarrateChanges,
 }
 
 /**
- * Whether a call has changed the narration between the states `seen` and `now`. A call can choose other retakes, choose
+ * Whether a call has changed the narration between the states `before` and `after`. A call can choose other retakes, choose
  * another file name, decide otherwise about failed parts, or start the narration again.
  */
 export function hasChangedChoice(before: NarrationState, after: NarrationState): boolean {

@@ -203,8 +203,7 @@ export const narrationStateSchema = z.object({
   /** Parts with a chosen speed, or with a take other than 1. */
   retakes: z.array(retakeSchema),
   /**
-   * Number of times that calls have started the narration. If the number increases while a driver works, a call has
-   * started the narration again, and the driver does not end it.
+   * Number of times that calls have started the narration. If the number increases while a driver works, a call has started the narration again, and the driver must not mark the narration as ended.
    */
   startCount: z.int().nonnegative(),
   /**

@@ -41,8 +41,7 @@ const SENTENCE_GAP_SECONDS = 1.5;
 /** Maximum length of a sentence. It is short, so that voice and picture stay together. */
 const MAX_SENTENCE_SECONDS = 20;
 /**
- * Minimum share of utterances that contain the end of a sentence, such as a full stop. With a smaller share, each cue
- * is a sentence. With this share or more, a sentence may extend over several cues.
+ * If at least this share of the utterances contains a mark that ends a sentence, such as a full stop, a sentence may extend over several cues. Otherwise each cue is taken for one sentence.
  */
 const MARKS_SHARE = 0.1;
 const SENTENCE_END = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;

@@ -38,7 +38,7 @@ export interface NarrationView extends NarrationTotals {
   readonly remarks: readonly Remark[];
   /** Complete sentences about what is not spoken. */
   readonly unspoken: readonly string[];
-  /** Indexes of parts that no file contains; empty if there are no files. */
+  /** Indexes of the parts that are missing from the files. Empty until there is a file. */
   readonly unjoinedParts: readonly number[];
   /** True if the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat: boolean;

@@ -6,10 +6,12 @@ import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
 import type { AdmissionWaitResult } from "../../limits/submission-queue.ts";
 import type { RequestDeps } from "../deps.ts";
 import { toRequestHandle } from "../records/request-handle.ts";
-import { findCreditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
+import { findReservedCredits, waitForReturnedCredits } from "./reserved-credits.ts";
 
 export type AdmittedSubmission = Extract<AdmissionWaitResult, { kind: "admitted" }>;
+
+const NO_RESERVED_CREDITS = { kind: "none" } as const;
 
 /** A 404 in response to a submission means a wrong address, because no task exists yet. */
 const noSuchServiceError = (error: AudioError): AudioError =>
@@ -49,9 +51,10 @@ export async function recordFailureAndAwaitResend(
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
-  const holders = error.code === "insufficient_credits" ? await findCreditHolders(record, deps) : null;
+  const reservedCredits =
+    error.code === "insufficient_credits" ? await findReservedCredits(record, deps) : NO_RESERVED_CREDITS;
   const decision =
-    holders === null
+    reservedCredits.kind === "none"
       ? decideAfterFailure(errorWithKey, failureCount, random)
       : ({ kind: "credits" } as const);
   const isUnresolved = mayHaveCreatedTask(error);
@@ -84,7 +87,9 @@ export async function recordFailureAndAwaitResend(
   }
   if (decision.kind === "credits") {
     job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryTimeoutMs });
-    if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
+    if (reservedCredits.kind === "reserved") {
+      await waitForReturnedCredits(record, deps, reservedCredits.recordIds, job.signal);
+    }
     return errorWithKey;
   }
   const delayMs = decision.delayMs * timing.timeScale;

@@ -71,7 +71,7 @@ export class JobRunner {
    *
    * @param narrationId the narration that pays for the submission; `null` for a direct request
    * @param mustDownload whether to download the audio even if this machine has it
-   * @param mayReplaceFailedTask whether to start a new attempt if the response to a submission shows that the current
+   * @param mayRetryEarlierTask whether to start a new attempt if the response to a submission shows that the current
    *   attempt has already failed
    */
   start(
@@ -79,20 +79,20 @@ export class JobRunner {
     purpose: JobPurpose,
     {
       narrationId = null,
-      mayReplaceFailedTask = true,
+      mayRetryEarlierTask = true,
       mustDownload = false,
-    }: { narrationId?: string | null; mayReplaceFailedTask?: boolean; mustDownload?: boolean } = {},
+    }: { narrationId?: string | null; mayRetryEarlierTask?: boolean; mustDownload?: boolean } = {},
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
       if (purpose === "submit") existing.job.purpose = "submit";
       if (purpose === "submit" && narrationId === null) existing.job.narrationId = null;
-      existing.job.mayReplaceFailedTask ||= mayReplaceFailedTask;
+      existing.job.mayRetryEarlierTask ||= mayRetryEarlierTask;
       return { job: existing.job, isNew: false };
     }
     const job = new Job(record, purpose, this.#deps.clock);
     job.narrationId = narrationId;
-    job.mayReplaceFailedTask = mayReplaceFailedTask;
+    job.mayRetryEarlierTask = mayRetryEarlierTask;
     job.mustDownload = mustDownload;
     const entry: RunningJob = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
@@ -153,22 +153,22 @@ export class JobRunner {
   async #runActions(job: Job, hadFailedAttempt: boolean): Promise<JobOutcome> {
     const { clock, timing, limits } = this.#deps;
     let failureTiming: FailureTiming = "before_job";
-    let replayedFailureCount = 0;
+    let alreadyFailedResponseCount = 0;
     for (;;) {
-      const { purpose, mayReplaceFailedTask, newTaskCount } = job;
+      const { purpose, mayRetryEarlierTask, newTaskCount } = job;
       const action = decideNextAction(job.record, {
         maySubmit:
-          purpose === "submit" && (failureTiming !== "during_job" || (await this.#isRepeatWanted(job))),
+          purpose === "submit" && (failureTiming !== "during_job" || (await this.#isNewAttemptWanted(job))),
         isOfNarration: job.narrationId !== null,
-        mayReplaceFailedTask,
+        mayRetryEarlierTask,
         failureTiming,
         hadFailedAttempt,
         newTaskCount,
-        replayedFailureCount,
+        alreadyFailedResponseCount,
       });
       switch (action.kind) {
         case "send":
-          // `elsewhere`: another process created the task while this job waited for admission. If the task has failed,
+          // If another process created the task, it did so while this job waited for admission. If that task has failed,
           // it failed during this job.
           failureTiming =
             (await sendUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
@@ -177,7 +177,7 @@ export class JobRunner {
           break;
         case "new_attempt": {
           if (action.wasSeenByThisJob) job.announce("The task failed and was refunded; trying once more.");
-          if (failureTiming === "in_response") replayedFailureCount += 1;
+          if (failureTiming === "in_response") alreadyFailedResponseCount += 1;
           const { attempt: failedAttempt } = job.record;
           const error = action.wasSeenByThisJob ? undefined : toStoredError(taskFailedError(job.record));
           job.record = await applyEventWithRetry(job, this.#deps, {
@@ -208,10 +208,10 @@ export class JobRunner {
   }
 
   /**
-   * Whether a caller still wants the free repeat of a failed task. Admission checks this again, because an MCP task may
-   * be cancelled before the repeat is sent.
+   * Whether a caller still wants a new attempt after a failed task. Admission checks this again, because an MCP task may
+   * be cancelled before the submission is sent.
    */
-  async #isRepeatWanted({ record, hasOnlyMcpTaskCallers }: Job): Promise<boolean> {
+  async #isNewAttemptWanted({ record, hasOnlyMcpTaskCallers }: Job): Promise<boolean> {
     if (!hasOnlyMcpTaskCallers || record.status !== "failed") return true;
     return await this.#deps.ledger.store.mcpTasks.hasWanted(record.recordId).catch(() => true);
   }

@@ -40,7 +40,7 @@ export class Job {
   /**
    * Whether to start a new attempt if the response to the submission shows that the current attempt has already failed.
    */
-  mayReplaceFailedTask = true;
+  mayRetryEarlierTask = true;
   /** Whether to download the audio although this machine has a copy. This is set if the copy is damaged. */
   mustDownload = false;
   /** Number of new tasks that this job created. */
@@ -65,7 +65,7 @@ export class Job {
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #resolve: (end: JobOutcome) => void = () => undefined;
-  /** Number of callers that made a plain call and wait, and number of callers with an MCP task. */
+  /** Numbers of waiting callers: those with a plain call, and those with an MCP task. */
   readonly #callers = { plain: 0, withMcpTask: 0 };
   /** Whether a call has told its caller that the job continues. */
   #keepsRunning = false;
@@ -120,7 +120,7 @@ export class Job {
    * open for at least {@link LIKELY_ABANDONED_AFTER_MS}. Forgets the cancellation, so the next call of this method
    * returns `false` unless another caller has cancelled.
    */
-  takeLikelyRetry(): boolean {
+  consumeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
     return wasCancelled || this.#clock.steadyMs() - this.#longestWaitSinceMs >= LIKELY_ABANDONED_AFTER_MS;

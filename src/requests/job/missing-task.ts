@@ -6,7 +6,7 @@ import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import type { Job } from "./job.ts";
 
 /** Two 404s in a row are required, because a single one may come from a lagging replica or a deployment. */
-export const MISSES_UNTIL_GONE = 2;
+export const NOT_FOUND_RESPONSES_UNTIL_GONE = 2;
 
 /** Marks the record as gone. A later call may still query the task, because a query is free. */
 export async function recordGoneAndBuildError(job: Job, deps: RequestDeps): Promise<AudioError> {

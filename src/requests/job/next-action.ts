@@ -28,7 +28,7 @@ export type FailureTiming =
   | "during_job";
 
 export interface JobFacts {
-  /** Whether the job may send submissions and a caller still wants the task. */
+  /** Whether the job may send submissions, and a caller still wants them. */
   readonly maySubmit: boolean;
   /** Whether the job makes a part of a narration. If so, the narration checks its own credit limit for each attempt. */
   readonly isOfNarration: boolean;
@@ -36,24 +36,24 @@ export interface JobFacts {
    * Whether the callers allow a new attempt if the response to a submission shows that the current attempt has already
    * failed.
    */
-  readonly mayReplaceFailedTask: boolean;
+  readonly mayRetryEarlierTask: boolean;
   readonly failureTiming: FailureTiming;
   /** Whether an attempt of the record had failed before this process acquired the lease. */
   readonly hadFailedAttempt: boolean;
   /** Number of tasks that this job has created. */
   readonly newTaskCount: number;
   /** Number of submissions of this job whose response was an already failed task. */
-  readonly replayedFailureCount: number;
+  readonly alreadyFailedResponseCount: number;
 }
 
-/** A job creates at most two tasks: the first task, and its free repeat if the first task fails. */
+/** A job creates at most two tasks: the first task, and another one, free of charge, if the first task fails. */
 const MAX_NEW_TASKS = 2;
 
 /**
  * Limits new attempts if the service responds to every submission with a failed task. Without this limit, the job would
  * send submissions until the recovery timeout passes.
  */
-const MAX_REPLAYED_FAILURES = 2;
+const MAX_ALREADY_FAILED_RESPONSES = 2;
 
 export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAction {
   switch (record.status) {
@@ -75,7 +75,7 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
 /**
  * Whether to start a new attempt after the task failed. If the task failed before this job started, the answer is yes,
  * because a new call requests the audio and pays for it. If the task failed later, a new attempt also requires that the
- * task was refunded. A task that this job created is repeated only once.
+ * task was refunded. A task that this job created is retried only once.
  */
 function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
   if (!facts.maySubmit) return false;
@@ -85,11 +85,11 @@ function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
     case "in_response":
       return (
         isRefunded(record) &&
-        facts.replayedFailureCount < MAX_REPLAYED_FAILURES &&
-        (facts.newTaskCount === 0 ? mayReplaceEarlierTask(facts) : mayRepeatOwnTask(facts))
+        facts.alreadyFailedResponseCount < MAX_ALREADY_FAILED_RESPONSES &&
+        (facts.newTaskCount === 0 ? mayRetryTaskOfEarlierCall(facts) : mayRetryOwnTask(facts))
       );
     case "during_job":
-      return isRefunded(record) && mayRepeatOwnTask(facts);
+      return isRefunded(record) && mayRetryOwnTask(facts);
   }
 }
 
@@ -97,8 +97,8 @@ function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
  * Whether to start a new attempt after the task of an earlier call failed. Always false for a narration, because the
  * narration checks its own credit limit before it requests another task.
  */
-const mayReplaceEarlierTask = ({ mayReplaceFailedTask, isOfNarration }: JobFacts): boolean =>
-  mayReplaceFailedTask && !isOfNarration;
+const mayRetryTaskOfEarlierCall = ({ mayRetryEarlierTask, isOfNarration }: JobFacts): boolean =>
+  mayRetryEarlierTask && !isOfNarration;
 
-const mayRepeatOwnTask = ({ hadFailedAttempt, newTaskCount }: JobFacts): boolean =>
+const mayRetryOwnTask = ({ hadFailedAttempt, newTaskCount }: JobFacts): boolean =>
   !hadFailedAttempt && newTaskCount > 0 && newTaskCount < MAX_NEW_TASKS;

@@ -15,7 +15,7 @@ import { findSaved } from "../records/find-saved.ts";
 import { parseStoredFormat } from "../records/stored-input.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import type { Job } from "./job.ts";
-import { MISSES_UNTIL_GONE, recordGoneAndBuildError } from "./missing-task.ts";
+import { NOT_FOUND_RESPONSES_UNTIL_GONE, recordGoneAndBuildError } from "./missing-task.ts";
 
 /** Maximum size of audio. Two minutes of 48 kHz wav are 11 MiB. */
 const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
@@ -43,15 +43,15 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.matchesFormat === true && !job.mustDownload) return existing;
-  let notFoundCount = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
+  let notFoundCount = job.record.isGone ? NOT_FOUND_RESPONSES_UNTIL_GONE - 1 : 0;
   let lastError: AudioError | null = null;
   let failureCount = 0;
   for (;;) {
     try {
       job.setPhase({ kind: "saving", lastError });
-      // Bytes that are not audio may come from a proxy, and the next try may get the audio. So the first try saves such
-      // bytes only if this machine already has a copy.
-      return await saveOnce(job, deps, { keepsWrongFormat: failureCount > 0 || existing !== null });
+      // Bytes that are not audio may come from a proxy, so the first try discards them, and the next try may get the
+      // audio. An existing copy of such bytes shows that an earlier download had already tried twice.
+      return await saveOnce(job, deps, { mayKeepWrongFormat: failureCount > 0 || existing !== null });
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       lastError = error;
@@ -66,7 +66,7 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
         return null;
       }
       if (error.code === "not_found") notFoundCount += 1;
-      if (notFoundCount >= MISSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
+      if (notFoundCount >= NOT_FOUND_RESPONSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
       const decision = decideAfterFailedRead(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
@@ -79,11 +79,11 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
 async function saveOnce(
   job: Job,
   deps: RequestDeps,
-  { keepsWrongFormat }: { readonly keepsWrongFormat: boolean },
+  { mayKeepWrongFormat }: { readonly mayKeepWrongFormat: boolean },
 ): Promise<SavedFile> {
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
-  const file = await downloadAndPublish(job, deps, taskId, keepsWrongFormat, async (published) => {
+  const file = await downloadAndPublish(job, deps, taskId, mayKeepWrongFormat, async (published) => {
     // This is the last write of the record, so it also releases the lease.
     const options: ChangeOptions = job.ownsLease ? { lease: "release" } : {};
     await applyEventWithRetry(job, deps, { kind: "saved", file: published }, options);
@@ -97,7 +97,7 @@ async function downloadAndPublish(
   job: Job,
   deps: RequestDeps,
   taskId: string,
-  keepsWrongFormat: boolean,
+  mayKeepWrongFormat: boolean,
   whenPublished: (file: SavedFile) => Promise<void>,
 ): Promise<SavedFile> {
   const { record } = job;
@@ -107,7 +107,7 @@ async function downloadAndPublish(
     fileName: chooseFileName(record, record.fileName),
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),
     fileToReplace: record.fileToReplace,
-    keepsWrongFormat,
+    mayKeepWrongFormat,
     format: parseStoredFormat(record).format,
     clock: deps.clock,
     writeAudio: (sink) =>

@@ -18,14 +18,14 @@ import { type Job, NotWantedError } from "./job.ts";
  *
  * @param onConcurrencySlotsFull called while both concurrency slots are taken. The listener resumes tasks that a dead
  *   process left running
- * @returns `answered` if this job's submission got a response, `elsewhere` if another process created the task
+ * @returns `answered` if this job's submission got a response, `task_of_other_process` if another process created the task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
 export async function sendUntilAnswered(
   job: Job,
   deps: RequestDeps,
   onConcurrencySlotsFull: () => void,
-): Promise<"answered" | "elsewhere"> {
+): Promise<"answered" | "task_of_other_process"> {
   const recovery = new Deadline(deps.clock, deps.timing.recoveryTimeoutMs);
   let lastError: AudioError | null = null;
   let failureCount = 0;
@@ -35,7 +35,7 @@ export async function sendUntilAnswered(
     if (outcome === null) break;
     if (outcome.kind !== "admitted") {
       await reloadRecord(job, deps, outcome);
-      if (job.record.taskId !== null) return "elsewhere";
+      if (job.record.taskId !== null) return "task_of_other_process";
       continue;
     }
     const error = await send(job, deps, outcome, failureCount);

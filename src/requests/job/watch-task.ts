@@ -8,7 +8,7 @@ import type { RequestDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
 import { fetchTask } from "./fetch-task.ts";
 import type { Job } from "./job.ts";
-import { MISSES_UNTIL_GONE, recordGoneAndBuildError } from "./missing-task.ts";
+import { NOT_FOUND_RESPONSES_UNTIL_GONE, recordGoneAndBuildError } from "./missing-task.ts";
 
 /**
  * Polls until the task has ended. Gives up after a 401, after two 404s without a success in between, at the end of the
@@ -23,7 +23,7 @@ export async function watchTask(job: Job, deps: RequestDeps): Promise<void> {
   const sinceMs = clock.steadyMs();
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   // If the record is already marked as gone, one more 404 is enough.
-  let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
+  let notFoundCount = job.record.isGone ? NOT_FOUND_RESPONSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
   let nextPollMs = computeNextPollSteadyMs(job, deps);
   if (isRunning(job)) job.setPhase({ kind: "watching", sinceMs });
@@ -32,13 +32,13 @@ export async function watchTask(job: Job, deps: RequestDeps): Promise<void> {
     let extraMs = 0;
     try {
       const { unknownStatus } = await poll(job, deps);
-      misses = 0;
+      notFoundCount = 0;
       failures = 0;
       job.setPhase({ kind: "watching", sinceMs, unknownStatus });
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || isFinal(error)) throw error;
-      if (error.code === "not_found") misses += 1;
-      if (misses >= MISSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
+      if (error.code === "not_found") notFoundCount += 1;
+      if (notFoundCount >= NOT_FOUND_RESPONSES_UNTIL_GONE) throw await recordGoneAndBuildError(job, deps);
       failures += 1;
       const decision = decideAfterFailedRead(error, failures, deps.random);
       // Between two tries the job waits for the poll interval, or for the backoff if that is longer. After a 429,

@@ -34,7 +34,7 @@ export interface McpTaskWithRecord {
 
 /**
  * The number of stages that the request may take, each limited by `recoveryTimeoutMs`. One attempt has three: submit,
- * watch and save. The free repeat of a failed task has three more.
+ * watch and save. The free retry of a failed task has three more.
  */
 const MAX_STAGES = 6;
 

@@ -140,8 +140,7 @@ async function findSavedAmong(
 }
 
 /**
- * Adopts a task that another key's record names: queries the task, and returns a record of it for this API key. If this
- * key has no record yet, drafts one without storing it. The other key's record stays unchanged. The budget counts the
+ * Adopts a task that was first recorded under another API key: queries the task, and returns a record of it for this API key. If this API key has no record yet, drafts one without storing it. The other key's record stays unchanged. The budget counts the
  * task once, because both records name the same task.
  *
  * @throws AudioError `not_found` if the task belongs to another account, and errors of the query

@@ -84,8 +84,7 @@ function notReadyError(record: Pick<RequestRecord, "taskId" | "status" | "record
 }
 
 /**
- * Sends a request again if its send got no response. Throws if the request was never sent, because only generate_audio
- * sends it.
+ * Sends a request again if its submission got no response. Throws if the request was never sent, because only generate_audio may send a request for the first time.
  */
 async function resendUnresolved(
   jobs: JobRunner,

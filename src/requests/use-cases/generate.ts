@@ -164,7 +164,7 @@ async function runRecord(
     case "failed":
       throw taskFailedError(outcome.record);
     case "error":
-      throw await explainCreditError(deps, outcome.error, job.record);
+      throw await addEstimateToCreditError(deps, outcome.error, job.record);
     case "no_result":
     case "not_wanted":
       return null;
@@ -185,7 +185,7 @@ async function startJob(
   const preparedRecord = { ...(await markListed(deps, record)), ...name };
   const recordToStart = (await call.mcpTaskPreparation?.prepare(preparedRecord)) ?? preparedRecord;
   return jobs.start(recordToStart, "submit", {
-    mayReplaceFailedTask: call.mcpTaskPreparation?.isResumed !== true,
+    mayRetryEarlierTask: call.mcpTaskPreparation?.isResumed !== true,
   });
 }
 
@@ -199,7 +199,7 @@ async function waitForOutcome(
   const mayReturnEarly = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
   // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
   // again after the same time.
-  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.takeLikelyRetry();
+  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
   const waitingCall = isLikelyClientRetry ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   return (await waitForJob(job, waitingCall, mayReturnEarly)) ?? (await waitUntilStored(job, call, deps));
 }
@@ -229,7 +229,7 @@ async function waitUntilStored(
  * Adds the estimated cost to an `insufficient_credits` error. The estimate uses the lengths of earlier tasks. They are
  * read from the ledger for this error only.
  */
-async function explainCreditError(
+async function addEstimateToCreditError(
   deps: RequestDeps,
   error: AudioError,
   record: RequestRecord,

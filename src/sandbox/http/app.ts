@@ -48,7 +48,7 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
   app.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
     // A request without a valid key gets 401, even if its path or method is unknown.
-    if (request.is404) requireAccount(deps.directory, request);
+    if (request.is404) requireAccount(deps.accountRegistry, request);
   });
   registerBodyParser(app);
   app.setErrorHandler<FastifyError>((error, _request, reply) =>
@@ -59,7 +59,7 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
   );
   registerFaultsRoute(app, deps.faults);
   app.register(async (api) => {
-    registerAuthentication(api, deps.directory, deps.faults);
+    registerAuthentication(api, deps.accountRegistry, deps.faults);
     registerCreateRoute(api, deps);
     registerQueryRoute(api, deps);
     registerContentRoute(api, deps);

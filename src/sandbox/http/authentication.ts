@@ -1,6 +1,6 @@
 /** Answers 401 or 503 before any other check, and finds the caller's account (docs/contract.md, Authentication). */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Account, AccountDirectory } from "../accounts/directory.ts";
+import type { Account, AccountRegistry } from "../accounts/account-registry.ts";
 import type { Faults } from "../faults.ts";
 import { ServiceError } from "../service-error.ts";
 
@@ -12,10 +12,10 @@ const CALLER = "caller";
  * @throws ServiceError invalid_api_key
  */
 export function requireAccount(
-  directory: AccountDirectory,
+  accountRegistry: AccountRegistry,
   request: Pick<FastifyRequest, "headers">,
 ): Account {
-  const account = directory.accountFor(request.headers.authorization);
+  const account = accountRegistry.accountFor(request.headers.authorization);
   if (account === undefined) {
     throw new ServiceError("invalid_api_key", "The API key is missing, invalid or revoked.");
   }
@@ -25,12 +25,12 @@ export function requireAccount(
 /** Makes every route of `app` check the API key (401) first, and then the fault `unavailable` (503). */
 export function registerAuthentication(
   app: FastifyInstance,
-  directory: AccountDirectory,
+  accountRegistry: AccountRegistry,
   faults: Faults,
 ): void {
   app.decorateRequest(CALLER);
   app.addHook("onRequest", async (request) => {
-    request.setDecorator(CALLER, requireAccount(directory, request));
+    request.setDecorator(CALLER, requireAccount(accountRegistry, request));
     if (faults.unavailable === "api_unavailable") {
       throw new ServiceError("api_unavailable", "The API is not enabled.");
     }

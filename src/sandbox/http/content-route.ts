@@ -46,10 +46,10 @@ async function serveContent(
   return reply.send(request.method === "HEAD" ? undefined : state.audio.subarray(start, end + 1));
 }
 
-export function registerContentRoute(app: FastifyInstance, site: RouteDeps): void {
+export function registerContentRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.route({
     method: ["GET", "HEAD"],
     url: `${GENERATIONS_PATH}/:id/content`,
-    handler: async (request, reply) => serveContent(site, request, reply),
+    handler: async (request, reply) => serveContent(deps, request, reply),
   });
 }

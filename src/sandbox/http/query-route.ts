@@ -23,8 +23,8 @@ export function admitAndFindTask(deps: RouteDeps, request: FastifyRequest): Task
   return task;
 }
 
-export function registerQueryRoute(app: FastifyInstance, site: RouteDeps): void {
+export function registerQueryRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>
-    reply.send(buildTaskBody(admitAndFindTask(site, request), site.baseUrl())),
+    reply.send(buildTaskBody(admitAndFindTask(deps, request), deps.baseUrl())),
   );
 }

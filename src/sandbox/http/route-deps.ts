@@ -1,12 +1,12 @@
 /** Lists the dependencies that every route receives. */
-import type { AccountDirectory } from "../accounts/directory.ts";
+import type { AccountRegistry } from "../accounts/account-registry.ts";
 import type { AccountLimits } from "../accounts/limit-windows.ts";
 import type { Faults } from "../faults.ts";
 import type { TaskProcessor } from "../tasks/task-processor.ts";
 import type { TaskRegistry } from "../tasks/task-registry.ts";
 
 export interface RouteDeps {
-  readonly directory: AccountDirectory;
+  readonly accountRegistry: AccountRegistry;
   readonly faults: Faults;
   readonly limits: AccountLimits;
   readonly tasks: TaskRegistry;

@@ -6,7 +6,7 @@ import { amplify, brighten, fadeEnds, findPeak, withoutSilentEnds } from "./soun
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { FLITE_RATE_HZ, speakWithFlite } from "./synthesis/flite.ts";
 import { deriveTraits, type VoiceTraits } from "./synthesis/voices.ts";
-import { type Breath, type Gap, splitBreaths } from "./text/breaths.ts";
+import { type Gap, type Phrase, splitPhrases } from "./text/phrases.ts";
 import { readPrompt } from "./text/prompt.ts";
 
 /**
@@ -19,7 +19,7 @@ const PEAK = 0.42;
 const SEMITONES_PER_OCTAVE = 12;
 
 /**
- * Seconds of silence after a breath at speed 1. A higher speed shortens the silence by the same factor as the speech.
+ * Seconds of silence after a phrase at speed 1. A higher speed shortens the silence by the same factor as the speech.
  */
 const GAP_SECONDS: Readonly<Record<Gap, number>> = { none: 0.03, short: 0.16, long: 0.32 };
 const LEAD_SECONDS = 0.06;
@@ -32,9 +32,9 @@ function deriveRequestTraits({ voice, variation }: SpeechRequest): VoiceTraits {
   return { ...traits, tempo: traits.tempo * (variation?.tempo ?? 1) };
 }
 
-/** Renders one breath at `rateHz`, without silence before and after it. */
-async function renderBreath(
-  breath: Breath,
+/** Renders one phrase at `rateHz`, without silence before and after it. */
+async function renderPhrase(
+  phrase: Phrase,
   traits: VoiceTraits,
   request: SpeechRequest,
   rateHz: number,
@@ -45,7 +45,7 @@ async function renderBreath(
   const assumedRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
   const shift = assumedRateHz / FLITE_RATE_HZ;
   const raw = await speakWithFlite({
-    tokens: breath.tokens,
+    tokens: phrase.tokens,
     voice: traits.engineVoice,
     meanF0Hz: (traits.meanF0Hz / shift) * 2 ** (toSemitones(request) / SEMITONES_PER_OCTAVE),
     durationStretch: shift / (request.speed * traits.tempo),
@@ -56,27 +56,27 @@ async function renderBreath(
   return resample(sound, assumedRateHz, rateHz);
 }
 
-/** Renders all breaths with silences between them, up to `MAX_AUDIO_SECONDS`. Returns null if nothing is audible. */
+/** Renders all phrases with silences between them, up to `MAX_AUDIO_SECONDS`. Returns null if nothing is audible. */
 async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Float32Array | null> {
   const traits = deriveRequestTraits(request);
   const languages = VOICES.find((voice) => voice.id === request.voice)?.languages ?? [];
   const silence = (seconds: number): number =>
     Math.round((seconds * rateHz) / (request.speed * traits.tempo));
-  const renderedBreaths: { start: number; sound: Float32Array }[] = [];
+  const renderedPhrases: { start: number; sound: Float32Array }[] = [];
   const longest = MAX_AUDIO_SECONDS * rateHz;
   let length = silence(LEAD_SECONDS);
   let gap = 0;
-  for (const breath of splitBreaths(await readPrompt(request.prompt, languages))) {
-    const sound = await renderBreath(breath, traits, request, rateHz);
+  for (const phrase of splitPhrases(await readPrompt(request.prompt, languages))) {
+    const sound = await renderPhrase(phrase, traits, request, rateHz);
     if (sound.length === 0) continue;
-    renderedBreaths.push({ start: length + gap, sound });
+    renderedPhrases.push({ start: length + gap, sound });
     length += gap + sound.length;
-    gap = silence(GAP_SECONDS[breath.gapAfter]);
+    gap = silence(GAP_SECONDS[phrase.gapAfter]);
     if (length >= longest) break;
   }
-  if (renderedBreaths.length === 0) return null;
+  if (renderedPhrases.length === 0) return null;
   const samples = new Float32Array(Math.min(length + silence(TAIL_SECONDS), longest));
-  for (const { start, sound } of renderedBreaths) {
+  for (const { start, sound } of renderedPhrases) {
     if (start < samples.length) samples.set(sound.subarray(0, samples.length - start), start);
   }
   return samples;

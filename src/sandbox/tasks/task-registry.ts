@@ -2,7 +2,7 @@
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { MAX_CONCURRENT_TASKS } from "../../contract/service-limits.ts";
-import type { Account } from "../accounts/directory.ts";
+import type { Account } from "../accounts/account-registry.ts";
 import {
   endReservation,
   type GrantReservation,
@@ -66,9 +66,9 @@ export class TaskRegistry {
       );
     }
     const createdMs = this.#options.clock.wallMs();
-    const grantReservations = planReservationOf(account, createdMs);
-    this.#requireRoom(account);
-    const mustFail = this.#options.faults.takeFailure();
+    const grantReservations = requireReservation(account, createdMs);
+    this.#requireCapacity(account);
+    const mustFail = this.#options.faults.consumeFailure();
     const id = createTaskId();
     const task: Task = {
       id,
@@ -93,7 +93,7 @@ export class TaskRegistry {
     endReservation(task.grantReservations, ending.status === "succeeded" ? ending.chargedCredits : 0);
   }
 
-  #requireRoom(account: Account): void {
+  #requireCapacity(account: Account): void {
     const { enforceLimits, faults } = this.#options;
     const accountTasks = [...this.#open].filter((task) => task.account === account);
     if (enforceLimits && accountTasks.length >= MAX_CONCURRENT_TASKS) {
@@ -105,7 +105,7 @@ export class TaskRegistry {
     // The contract has no code for a service at capacity. `concurrency_limit` is the closest code, because it is about
     // tasks in progress.
     if (faults.capacityFull || this.#open.size >= SERVICE_CAPACITY_TASKS) {
-      throw new ServiceError("concurrency_limit", "The site is at capacity. Wait before trying again.");
+      throw new ServiceError("concurrency_limit", "The service is at capacity. Wait before trying again.");
     }
   }
 }
@@ -118,7 +118,7 @@ export class TaskRegistry {
 const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-function planReservationOf({ grants }: Account, wallMs: number): GrantReservation[] {
+function requireReservation({ grants }: Account, wallMs: number): GrantReservation[] {
   if (!hasUnlockingGrant(grants, wallMs)) {
     throw new ServiceError(
       "purchase_required",

@@ -5,7 +5,7 @@ import type { AudioTask, RunningStatus } from "../../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { MODEL } from "../../contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
-import type { Account } from "../accounts/directory.ts";
+import type { Account } from "../accounts/account-registry.ts";
 import type { GrantReservation } from "../accounts/grants.ts";
 
 /** The final state of a task: succeeded with audio and a charge, or failed with an error and no charge. */

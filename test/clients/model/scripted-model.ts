@@ -1,7 +1,7 @@
 /** A model on loopback that supports four API dialects and plays one conversation for every client. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { z } from "zod";
-import { STEPS, type Step, wordsOf } from "../conversation.ts";
+import { STEPS, type Step, unescapedText } from "../conversation.ts";
 import { chat } from "./chat.ts";
 import { type Dialect, MODEL, type ModelRequest, newId, type OfferedTool, type Reply } from "./dialect.ts";
 import { gemini } from "./gemini.ts";
@@ -116,7 +116,7 @@ export class ScriptedModel {
     for (const { callId, shown } of results) {
       const step = this.#calls.get(callId);
       if (typeof step === "number") this.shown[step] = shown;
-      else if (step === "search") this.#found += wordsOf(shown);
+      else if (step === "search") this.#found += unescapedText(shown);
     }
     for (const { name, group } of tools) {
       if (STEPS.some(({ tool }) => isTool(name, tool))) this.toolNames.add(group ? `${group}.${name}` : name);
@@ -142,7 +142,7 @@ export class ScriptedModel {
   /** @param found the name of the tool that `tool` is to call, if it is a different one */
   async #callStep(step: Step, tool: OfferedTool, found?: string): Promise<Reply> {
     await this.#listener.onStep(step);
-    const args = step.args(wordsOf(this.shown));
+    const args = step.args(unescapedText(this.shown));
     const own = found === undefined ? args : { name: found, arguments: args };
     const given = tool.takesCode ? { code: codeFor(step.tool, args) } : own;
     return this.#call(this.shown.length, tool, given);

@@ -37,7 +37,7 @@ async function compareWith(
   }
   const knowsTheEnd = ({ taskId, status }: RequestRecord): boolean =>
     taskId !== null && service.tasks.get(taskId)?.status === status;
-  // Each key has its own record (docs/reference-requests.md, Changing keys). A claim, a send or a task under one key
+  // Each key has its own record (docs/reference-requests.md, Changing the API key). A claim, a send or a task under one key
   // stays there when the work continues under the other.
   const isLeft = (record: RequestRecord): boolean => {
     const { status, taskId, requestFingerprint } = record;

@@ -247,7 +247,7 @@ export class LedgerOracle {
         this.#checkMayAsk(actor, held, isCurrent);
         this.#checkOverBudget(asked, answer.spentInWindowCredits);
         return;
-      case "held":
+      case "wait":
         this.#checkMayAsk(actor, held, isCurrent);
         if (!(answer.waitMs > 0) || !this.#isHoldExplained(actor, known.recordId, answer.reason)) {
           throw new Violation("wait", `held without reason: ${answer.reason}`);

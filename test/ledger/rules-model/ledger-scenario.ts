@@ -251,7 +251,7 @@ class Run {
     await this.#tick(5 * MINUTE_MS, 0);
     for (const at of [0, 3]) {
       const answer = await this.#ask(at);
-      if (answer.kind === "held") throw new Violation("wait", `held for ever: ${answer.reason}`);
+      if (answer.kind === "wait") throw new Violation("wait", `held for ever: ${answer.reason}`);
     }
     await this.#tick(MAX_WALL_OFFSET_MS * 2 + 2 * DAY_MS, 0);
     for (const at of [0, 3]) {
@@ -372,12 +372,12 @@ class Run {
       const known = stale ?? (await this.#claim(process, recordId, undefined, ignoresLease));
       if (known === null) return;
       let { answer, sendId } = await this.#admit(process, known);
-      if (answer.kind === "held" && isPatient) {
+      if (answer.kind === "wait" && isPatient) {
         const { reason, waitMs } = answer;
         this.#skip(waitMs);
         const next = this.#next;
         ({ answer, sendId } = await this.#admit(process, known));
-        if (answer.kind === "held" && answer.reason === reason && this.#next === next) {
+        if (answer.kind === "wait" && answer.reason === reason && this.#next === next) {
           throw new Violation("wait", `held again after the wait: ${reason}`);
         }
       }

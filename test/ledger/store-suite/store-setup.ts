@@ -43,11 +43,11 @@ export interface Sent {
 
 /** `admitted`, or the reason for the refusal. */
 export function reasonOf({ admission }: Pick<Sent, "admission">): string {
-  return admission.kind === "held" ? admission.reason : admission.kind;
+  return admission.kind === "wait" ? admission.reason : admission.kind;
 }
 
 export function waitOf({ admission }: Pick<Sent, "admission">): number {
-  return admission.kind === "held" ? admission.waitMs : Number.NaN;
+  return admission.kind === "wait" ? admission.waitMs : Number.NaN;
 }
 
 export function savedAt(path: string): SavedFile {

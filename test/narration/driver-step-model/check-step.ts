@@ -32,8 +32,10 @@ const indexesOf = ({ partStates }: NarrationProgress, wanted: PartState): number
 
 /** Parts whose text is not running, also not as another part. */
 const beginnable = (progress: NarrationProgress, state: PartState): number[] => {
-  const atWork = new Set(indexesOf(progress, "working").map((index) => progress.firstEqualParts[index]));
-  return indexesOf(progress, state).filter((index) => !atWork.has(progress.firstEqualParts[index]));
+  const atWork = new Set(
+    indexesOf(progress, "working").map((index) => progress.firstEqualPartIndexes[index]),
+  );
+  return indexesOf(progress, state).filter((index) => !atWork.has(progress.firstEqualPartIndexes[index]));
 };
 
 /** Whether a part could begin now. */
@@ -48,8 +50,8 @@ function checkMakePart(progress: NarrationProgress, part: number): void {
   const state = progress.partStates[part];
   demand(state === "to_do" || state === "sent", "only what is open or sent is begun");
   demand(indexesOf(progress, "working").length < MAX_AT_ONCE, "at most three are at work");
-  const equals = progress.firstEqualParts.flatMap((first, index) =>
-    first === progress.firstEqualParts[part] ? [index] : [],
+  const equals = progress.firstEqualPartIndexes.flatMap((first, index) =>
+    first === progress.firstEqualPartIndexes[part] ? [index] : [],
   );
   demand(
     equals.every((index) => progress.partStates[index] !== "working"),

@@ -98,7 +98,7 @@ class Narration {
   get progress(): NarrationProgress {
     return {
       partStates: this.#parts,
-      firstEqualParts: this.#texts.map((text) => this.#texts.indexOf(text)),
+      firstEqualPartIndexes: this.#texts.map((text) => this.#texts.indexOf(text)),
       files: this.#files,
       isHalted: this.#isHalted,
       hasUnsentPart: this.#isUnsent,

@@ -32,7 +32,8 @@ export const plantedFaults: readonly PlantedFault[] = [
       const working = progress.partStates.filter((state) => state === "working").length;
       const open = progress.partStates.findIndex(
         (state, index) =>
-          state === "to_do" && progress.partStates[progress.firstEqualParts[index] ?? index] === "to_do",
+          state === "to_do" &&
+          progress.partStates[progress.firstEqualPartIndexes[index] ?? index] === "to_do",
       );
       const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
@@ -58,7 +59,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "equal parts count as different ones",
     next: (progress) =>
-      decideDriverStep({ ...progress, firstEqualParts: progress.partStates.map((_, index) => index) }),
+      decideDriverStep({ ...progress, firstEqualPartIndexes: progress.partStates.map((_, index) => index) }),
     promises: ["no two equal parts are at work"],
   },
   {

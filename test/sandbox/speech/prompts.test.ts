@@ -90,7 +90,7 @@ describe("prompts without words", () => {
 
 /**
  * Two at a time, because the engine has two threads and the last ones would wait long on a busy machine. The prompts
- * with the longest sound or the most breaths use the slowest kind of voice. The others use the quickest, because
+ * with the longest sound or the most phrases use the slowest kind of voice. The others use the quickest, because
  * reading their text takes long.
  */
 describe("the longest prompts", { concurrent: true, timeout: 150_000 }, () => {

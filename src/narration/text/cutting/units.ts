@@ -20,8 +20,8 @@ export const CUT_COST = {
   clause: 4,
   word: 5,
   grapheme: 6,
-  /** A cut between two paragraphs, if the first announces the second, as a title does. */
-  announced: 7,
+  /** A cut between two paragraphs, if the first introducesNext the second, as a title does. */
+  introduced: 7,
 } as const;
 export type CutCost = (typeof CUT_COST)[keyof typeof CUT_COST];
 
@@ -60,7 +60,7 @@ function findTrimmedEnd(text: string, start: number, end: number): number {
 const QUOTATION_MARK = /[「『」』]/g;
 
 /** Counts the East Asian quotations that a sentence opens, minus those that it closes. */
-function openQuotations(sentence: string): number {
+function countOpenedQuotations(sentence: string): number {
   let depth = 0;
   for (const [mark] of sentence.matchAll(QUOTATION_MARK)) depth += mark === "「" || mark === "『" ? 1 : -1;
   return depth;
@@ -96,38 +96,39 @@ class UnitSplitter {
       const last = findTrimmedEnd(text, from, to);
       const inner = innerCost === CUT_COST.sentence && depth > 0 ? CUT_COST.sentenceInQuotation : innerCost;
       if (last > from) this.split(paragraph, from, last, from === start ? cutCost : inner, level + 1);
-      if (innerCost === CUT_COST.sentence) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
+      if (innerCost === CUT_COST.sentence)
+        depth = Math.max(0, depth + countOpenedQuotations(text.slice(from, to)));
       from = to;
     }
   }
 }
 
-/** Maximum length of a title in characters. Most sentences are longer. */
-const MAX_ANNOUNCING_CODE_UNITS = 80;
+/** Maximum length of a paragraph that introduces the next one. Most sentences are longer. */
+const MAX_INTRODUCTION_CODE_UNITS = 80;
 /**
- * Maximum number of successive paragraphs that each announce the next one, as a title does. A longer series is a list,
- * of which only the last item may announce a paragraph.
+ * Maximum number of successive paragraphs that each introduce the next one, as a title does. A longer series is a list,
+ * of which only the last item may introduce a paragraph.
  */
-const MAX_ANNOUNCING_ROW = 3;
+const MAX_SUCCESSIVE_INTRODUCTIONS = 3;
 
 /**
  * Whether a paragraph belongs to the next one: a numeral, a line in capitals, or a short paragraph without a final
  * mark. Evidence: form.
  */
-const announces = (text: string): boolean =>
-  text.length <= MAX_ANNOUNCING_CODE_UNITS &&
+const introducesNext = (text: string): boolean =>
+  text.length <= MAX_INTRODUCTION_CODE_UNITS &&
   !text.includes("\n") &&
   (/[\p{L}\p{N}]$/u.test(text) ||
     /^[IVXLC\d]{1,7}[.)]?$/.test(text) ||
     (!/\p{Ll}|\p{Lo}/u.test(text) && /\p{Lu}{2}/u.test(text)));
 
-/** Returns for each paragraph whether it announces the next one. */
-function flagAnnouncing(paragraphs: readonly string[]): boolean[] {
-  const flags = paragraphs.map(announces);
+/** Returns for each paragraph whether it introduces the next one. */
+function flagIntroductions(paragraphs: readonly string[]): boolean[] {
+  const flags = paragraphs.map(introducesNext);
   let from = 0;
   for (let index = 0; index <= flags.length; index += 1) {
     if (flags[index] === true) continue;
-    if (index - from > MAX_ANNOUNCING_ROW) flags.fill(false, from, index - 1);
+    if (index - from > MAX_SUCCESSIVE_INTRODUCTIONS) flags.fill(false, from, index - 1);
     from = index + 1;
   }
   return flags;
@@ -141,13 +142,13 @@ function flagAnnouncing(paragraphs: readonly string[]): boolean[] {
  */
 export function splitUnits(paragraphs: readonly string[], max: SpokenSize): Unit[] {
   const breaker = new UnitSplitter(paragraphs, max);
-  const flags = flagAnnouncing(paragraphs);
+  const flags = flagIntroductions(paragraphs);
   for (const [index, text] of paragraphs.entries()) {
     breaker.split(
       index,
       0,
       text.length,
-      flags[index - 1] === true ? CUT_COST.announced : CUT_COST.paragraph,
+      flags[index - 1] === true ? CUT_COST.introduced : CUT_COST.paragraph,
       0,
     );
   }

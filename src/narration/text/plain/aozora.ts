@@ -1,6 +1,5 @@
 /**
- * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that are marked by notes. Evidence: form
- * (a note) or sequence (at least three readings). Without this evidence, 《》 are kept, because Chinese texts put titles
+ * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that are marked by notes. A text is taken for Aozora Bunko's if it has a note or at least three readings. In other texts 《》 are kept, because Chinese texts put titles
  * in 《》.
  */
 import type { UnspokenList } from "../blocks.ts";

@@ -1,4 +1,4 @@
-/** Measures lines of plain text: widths, indentation, and the shares of lines that have a form. */
+/** Measures lines of plain text: widths, indentation, and the share of lines that match a pattern. */
 import { isCjk, OPENERS } from "../characters.ts";
 
 /** Splits a text into trimmed lines. Drops empty lines. */

@@ -1,4 +1,4 @@
-/** Runs the Flite engine on one breath of tokens and reads the audio it produces. */
+/** Runs the Flite engine on one phrase of tokens and reads the audio it produces. */
 import { readFile } from "node:fs/promises";
 import { buildWavHeader } from "../encode/wav.ts";
 import type { SpeechToken } from "../text/tokens.ts";
@@ -41,7 +41,7 @@ function loadFlite(): Promise<Program> {
 }
 
 /** Returns the pitch to request from the engine so that a voice speaks at `f0Hz`. */
-function computeAskedF0Hz(voice: FliteVoice, f0Hz: number): number {
+function computeEngineF0Hz(voice: FliteVoice, f0Hz: number): number {
   if (voice !== "kal16" || f0Hz <= OVERSHOOT_FROM_HZ) return f0Hz;
   return OVERSHOOT_FROM_HZ * (f0Hz / OVERSHOOT_FROM_HZ) ** (1 / OVERSHOOT_POWER);
 }
@@ -79,13 +79,13 @@ function renderMarkup(tokens: readonly SpeechToken[]): string {
 }
 
 /**
- * Speaks the tokens of one breath.
+ * Speaks the tokens of one phrase.
  *
  * @returns mono samples, -1 to 1, at {@link FLITE_RATE_HZ}, with the silence that the engine adds at both ends
  */
 export async function speakWithFlite(request: FliteRequest): Promise<Float32Array> {
   const program = await loadFlite();
-  const meanF0Hz = computeAskedF0Hz(request.voice, request.meanF0Hz);
+  const meanF0Hz = computeEngineF0Hz(request.voice, request.meanF0Hz);
   const spread = meanF0Hz * INTONATION_SPREAD[request.voice];
   const wav = program.run({
     args: [

@@ -20,7 +20,7 @@ export type Stress = "last" | "penultimate";
 
 /**
  * Maximum number of phones passed to the engine as one word. A longer word, such as a long run of kana, is split,
- * because a breath must stay short and can end only between words.
+ * because a phrase must stay short and can end only between words.
  */
 const MAX_PHONES = 24;
 

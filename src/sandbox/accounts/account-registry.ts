@@ -8,7 +8,7 @@ export interface Account {
   readonly grants: readonly Grant[];
 }
 
-export class AccountDirectory {
+export class AccountRegistry {
   readonly accounts: readonly Account[];
   /** The active key to show to the person who started the sandbox. */
   readonly firstActiveKey: string;

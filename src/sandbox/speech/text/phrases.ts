@@ -1,42 +1,42 @@
-/** Divides tokens into breaths: sequences that the engine renders in one call. */
+/** Divides tokens into phrases: sequences that the engine renders in one call. */
 import { countSyllables, type SpeechToken } from "./tokens.ts";
 
-/** The pause after a breath. */
+/** The pause after a phrase. */
 export type Gap = "none" | "short" | "long";
 
 /** Tokens that the engine speaks in one call. The first and the last token are never pauses. */
-export interface Breath {
+export interface Phrase {
   readonly tokens: readonly SpeechToken[];
   readonly gapAfter: Gap;
 }
 
 /**
- * The end of a sentence ends a breath that has at least this many syllables. A shorter breath continues with the next
- * sentence, because each breath is one call of the engine, and each call costs some milliseconds.
+ * The end of a sentence ends a phrase that has at least this many syllables. A shorter phrase continues with the next
+ * sentence, because each phrase is one call of the engine, and each call costs some milliseconds.
  */
 const MIN_SYLLABLES_AT_SENTENCE_END = 8;
-/** A comma ends a breath that has at least this many syllables. */
+/** A comma ends a phrase that has at least this many syllables. */
 const MIN_SYLLABLES_AT_COMMA = 20;
-/** A breath ends at any token once it has this many syllables, so that the engine's memory stays bounded. */
+/** A phrase ends at any token once it has this many syllables, so that the engine's memory stays bounded. */
 const MAX_SYLLABLES = 64;
 
-function endsBreath(pause: "short" | "long", syllables: number): boolean {
+function endsPhrase(pause: "short" | "long", syllables: number): boolean {
   return syllables >= (pause === "long" ? MIN_SYLLABLES_AT_SENTENCE_END : MIN_SYLLABLES_AT_COMMA);
 }
 
-export function splitBreaths(tokens: readonly SpeechToken[]): Breath[] {
-  const breaths: Breath[] = [];
+export function splitPhrases(tokens: readonly SpeechToken[]): Phrase[] {
+  const phrases: Phrase[] = [];
   let current: SpeechToken[] = [];
   let syllables = 0;
   const finish = (gapAfter: Gap): void => {
     while (current.at(-1)?.kind === "pause") current.pop();
-    if (current.length > 0) breaths.push({ tokens: current, gapAfter });
+    if (current.length > 0) phrases.push({ tokens: current, gapAfter });
     current = [];
     syllables = 0;
   };
   for (const token of tokens) {
     if (token.kind === "pause") {
-      if (endsBreath(token.length, syllables)) finish(token.length);
+      if (endsPhrase(token.length, syllables)) finish(token.length);
       else if (current.length > 0 && current.at(-1)?.kind !== "pause") current.push(token);
       continue;
     }
@@ -45,5 +45,5 @@ export function splitBreaths(tokens: readonly SpeechToken[]): Breath[] {
     syllables += countSyllables(token);
   }
   finish("none");
-  return breaths;
+  return phrases;
 }

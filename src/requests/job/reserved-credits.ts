@@ -9,48 +9,56 @@ import type { RequestDeps } from "../deps.ts";
 /** Number of records to read for each status: the two tasks that can run, and one that ended during the submission. */
 const MAX_PER_STATUS = MAX_CONCURRENT_TASKS + 1;
 
+/** The credits that other requests of the API key have reserved. */
+export type ReservedCredits =
+  /** These records have reserved credits: wait until one of them returns its reservation. */
+  | { readonly kind: "reserved"; readonly recordIds: readonly string[] }
+  /** A request has ended since the submission was sent, and may have returned credits: send again now. */
+  | { readonly kind: "returned" }
+  /** No other request has reserved credits: do not wait. */
+  | { readonly kind: "none" };
+
 /**
- * After the service refused a submission for lack of credits, lists the other requests of this API key that hold
- * credits.
+ * Call this after the service refused a submission for lack of credits.
  *
  * @param refused the record of the refused submission, with the time it was sent
- * @returns the ids of the records that hold credits: wait until one of them releases its credits. An empty list: send
- *   again now, because a request has ended since the submission was sent and may have freed credits. `null`: do not
- *   wait, because no other request holds credits
  */
-export async function findCreditHolders(refused: RequestRecord, deps: RequestDeps): Promise<string[] | null> {
-  const otherRecords = await listOtherRequests(refused, deps);
-  const reservingRequests = otherRecords.filter((other) => reservesCredits(other, deps));
-  const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
-  const hasEnded = otherRecords.some(({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs);
-  if (hasEnded) return [];
-  return reservingRequests.length > 0 ? reservingRequests.map(({ recordId }) => recordId) : null;
-}
-
-/** Waits until one of the holders releases its credits, or the recovery timeout passes. */
-export async function waitForCredits(
+export async function findReservedCredits(
   refused: RequestRecord,
   deps: RequestDeps,
-  holders: readonly string[],
+): Promise<ReservedCredits> {
+  const otherRecords = await listOtherRequests(refused, deps);
+  const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
+  const hasEnded = otherRecords.some(({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs);
+  if (hasEnded) return { kind: "returned" };
+  const recordIds = listReservingIds(otherRecords, deps);
+  return recordIds.length > 0 ? { kind: "reserved", recordIds } : { kind: "none" };
+}
+
+/** Waits until one of the records has returned its reservation, or the recovery timeout passes. */
+export async function waitForReturnedCredits(
+  refused: RequestRecord,
+  deps: RequestDeps,
+  recordIds: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, timing } = deps;
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
-  for (let currentHolderIds = new Set(holders); holders.every((name) => currentHolderIds.has(name)); ) {
-    if (holders.length === 0 || recovery.isOver) return;
+  for (let reservingIds = new Set(recordIds); recordIds.every((id) => reservingIds.has(id)); ) {
+    if (recovery.isOver) return;
     await clock.sleep(timing.pollIntervalMs, signal);
-    const otherRecords = await listOtherRequests(refused, deps);
-    currentHolderIds = new Set(
-      otherRecords.filter((other) => reservesCredits(other, deps)).map(({ recordId }) => recordId),
-    );
+    reservingIds = new Set(listReservingIds(await listOtherRequests(refused, deps), deps));
   }
 }
 
+const listReservingIds = (records: readonly RequestRecord[], deps: RequestDeps): string[] =>
+  records.filter((record) => hasReservedCredits(record, deps)).map(({ recordId }) => recordId);
+
 /**
- * Whether a record holds credits. A submission without a response counts only for one lease period after its send,
+ * Whether a record has reserved credits. An unresolved submission counts only for one lease period after its send,
  * because it may never become known whether the service accepted it.
  */
-function reservesCredits(record: RequestRecord, { clock, ledger }: RequestDeps): boolean {
+function hasReservedCredits(record: RequestRecord, { clock, ledger }: RequestDeps): boolean {
   const state = deriveConcurrencySlotState(record);
   if (state !== "unresolved") return state === "accepted";
   return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
