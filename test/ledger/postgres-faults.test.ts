@@ -381,6 +381,19 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     await claim(store);
   });
 
+  it("that is read-only is reported as such if it does not answer the last, short try", async () => {
+    const { url, database, command } = await empty();
+    await openShared(url).check();
+    await command(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+    const { proxy, url: proxyUrl } = await proxyTo(server);
+    const proxiedUrl = new URL(url);
+    proxiedUrl.port = new URL(proxyUrl).port;
+    const claiming = claim(openShared(proxiedUrl.href));
+    const silence = setTimeout(() => proxy.alterAnswers(() => Buffer.alloc(0)), 3_500);
+    onTestFinished(() => clearTimeout(silence));
+    await expectAway(claiming, /is read-only/);
+  });
+
   it("that is full is reported as such, and stores nothing partially", async () => {
     const { url, command } = await empty();
     const store = openShared(url);

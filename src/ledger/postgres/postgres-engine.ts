@@ -11,6 +11,7 @@ import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from
 import { PostgresConnection } from "./postgres-connection.ts";
 import {
   isReadOnly,
+  isSilence,
   isTransient,
   LostConnectionError,
   NoAnswerError,
@@ -20,10 +21,8 @@ import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a call tries again while the server is unavailable. After this time, the call reports the outage. */
 const RETRY_MS = 5_000;
-/**
- * Minimum time that must be left for a further try. A shorter try would end without an answer and hide the real reason.
- */
-const MIN_TRY_MS = 250;
+/** With less time left, a try may end before the server answers. */
+const MIN_TRY_MS = 2_000;
 /**
  * For this long after a reported outage, each call makes only one short try. Otherwise a tool call, which uses the
  * ledger several times, would wait long each time.
@@ -186,13 +185,17 @@ export class PostgresEngine implements SqlEngine {
     // answer, this call waited only for its turn, not for the server.
     const startedAtMs = isOutageKnown ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isOutageKnown ? SINGLE_TRY_MS : RETRY_MS);
+    let previousError: unknown;
     for (;;) {
+      const isShortTry = untilMs - performance.now() < MIN_TRY_MS;
       try {
         return await this.#tryOnce(work, untilMs);
-      } catch (error) {
+      } catch (tryError) {
+        // The silence of a short try says nothing about the server. The error before it gives the real reason.
+        const error = isShortTry && isSilence(tryError) ? (previousError ?? tryError) : tryError;
+        previousError = error;
         this.#lastError = error;
-        const isOver = isOutageKnown || performance.now() >= untilMs - MIN_TRY_MS;
-        if (!isTransient(error) || isOver) {
+        if (!isTransient(error) || isOutageKnown || performance.now() >= untilMs) {
           if (this.#answeredAtMs <= startedAtMs) this.#reportedAtMs = performance.now();
           throw postgresError(this.description, error);
         }

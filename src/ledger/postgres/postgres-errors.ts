@@ -142,6 +142,11 @@ function describeServerError(error: unknown): ErrorDescription | undefined {
   return error instanceof LostConnectionError ? describeConnectionLoss(error.cause) : undefined;
 }
 
+/** Whether the server gave no answer in time. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof LostConnectionError && error.cause instanceof NoAnswerError;
+}
+
 function describeConnectionLoss(cause: unknown): ErrorDescription {
   if (cause instanceof NoAnswerError) return SILENT_SERVER;
   const code = getSystemCode(cause) ?? "";
