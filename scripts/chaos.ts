@@ -4,7 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { runChaos } from "../test/faults/chaos/chaos.ts";
-import { STORES } from "../test/faults/chaos/ledger-place.ts";
+import { STORES } from "../test/faults/chaos/ledger-storage.ts";
 
 const { values } = parseArgs({
   options: {

@@ -21,12 +21,12 @@ async function readFromHost(uri: string, offset: number, length: number): Promis
   const answer = await requestHost("resources/read", { uri: `${uri}?offset=${offset}&length=${length}` });
   const { blob } = parseFields(parseEntries(answer["contents"])[0]);
   if (typeof blob !== "string" || blob.length > MAX_BASE64) {
-    throw new HostError("The chat handed over no sound.");
+    throw new HostError("The chat returned no audio.");
   }
   try {
     return decode(blob);
   } catch {
-    throw new HostError("The chat handed over no sound.");
+    throw new HostError("The chat returned no audio.");
   }
 }
 

@@ -5,25 +5,29 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf } from "../support/tool-result.ts";
 
-const FOR_ANOTHER = {
+const OTHER_ACCOUNT_ENV = {
   AUDIO_STORE_URL: "postgres://127.0.0.1:1",
   AUDIO_API_KEY: "sk-real",
   AUDIO_BASE_URL: "nonsense",
 };
 
 let open: Array<{ close(): Promise<void> }> = [];
-let places: TestFolders[] = [];
+let testFolders: TestFolders[] = [];
 afterEach(async () => {
   await Promise.all(open.map((client) => client.close()));
-  await Promise.all(places.map((place) => place.remove()));
+  await Promise.all(testFolders.map((folders) => folders.remove()));
   open = [];
-  places = [];
+  testFolders = [];
 });
 
 async function start(env: Record<string, string> = {}, args = ["--sandbox"]): Promise<ToolClient> {
-  const place = await createTestFolders();
-  places.push(place);
-  const client = await startCommandClient({ command: NODE, args: [BIN, ...args], env: place.env(null, env) });
+  const folders = await createTestFolders();
+  testFolders.push(folders);
+  const client = await startCommandClient({
+    command: NODE,
+    args: [BIN, ...args],
+    env: folders.env(null, env),
+  });
   open.push(client);
   return client;
 }
@@ -32,12 +36,12 @@ it("the instructions say that no real credits are spent, and that the ledger is 
   const client = await start();
   expect(client.instructions()).toMatch(/^SANDBOX: .*no real credits are spent.*ledger is new at each start/);
   expect(client.instructions()?.length).toBeLessThanOrEqual(1200);
-  const real = await start(FOR_ANOTHER, []);
+  const real = await start(OTHER_ACCOUNT_ENV, []);
   expect(real.instructions()).not.toContain("SANDBOX");
 });
 
 it("only the first result says so, in both forms", async () => {
-  const client = await start(FOR_ANOTHER);
+  const client = await start(OTHER_ACCOUNT_ENV);
   // The note is not added to list_voices, which is the same for every service.
   expect(resultTextOf(await client.call("list_voices", { language: "pt" }))).not.toContain("--sandbox");
   const first = await client.call("generate_audio", { prompt: "Hello there." });

@@ -25,20 +25,20 @@ const SLOWER = { timeScale: 0.1, limitWindowMs: 6000 };
 const AT_ONCE = 4;
 const DAY_MS = 24 * 60 * 60_000;
 
-type Place = Pick<Job, "stateDir" | "storeUrl">;
+type StorageSettings = Pick<Job, "stateDir" | "storeUrl">;
 
-interface Site {
+interface StorageFactory {
   /** An empty ledger. */
-  newPlace(): Promise<Place>;
+  newStorage(): Promise<StorageSettings>;
   /** Stops the database while it is in use, and starts it again. */
   crash(): Promise<void>;
   close(): Promise<void>;
 }
 
-async function postgresSite(): Promise<Site> {
+async function openPostgresFactory(): Promise<StorageFactory> {
   const server = await PostgresServer.start();
   return {
-    newPlace: async () => ({ stateDir: scratchFolder(), storeUrl: await server.newDatabase() }),
+    newStorage: async () => ({ stateDir: scratchFolder(), storeUrl: await server.newDatabase() }),
     crash: async () => {
       await server.kill();
       await server.start();
@@ -47,29 +47,29 @@ async function postgresSite(): Promise<Site> {
   };
 }
 
-const sqliteSite = async (): Promise<Site> => ({
-  newPlace: async () => ({ stateDir: scratchFolder(), storeUrl: null }),
+const openSqliteFactory = async (): Promise<StorageFactory> => ({
+  newStorage: async () => ({ stateDir: scratchFolder(), storeUrl: null }),
   crash: async () => undefined,
   close: async () => undefined,
 });
 
-function processesSuite(name: string, openSite: () => Promise<Site>): void {
+function processesSuite(name: string, openFactory: () => Promise<StorageFactory>): void {
   describe(`several processes on ${name}`, () => {
-    let site: Site;
+    let factory: StorageFactory;
     beforeAll(async () => {
-      site = await openSite();
+      factory = await openFactory();
     });
-    afterAll(() => site.close());
+    afterAll(() => factory.close());
 
-    const four = (place: Place, job: Partial<Job> & Pick<Job, "job">): Child[] =>
-      ["a", "b", "c", "d"].map((letter) => new Child({ ...place, name: letter, ...job }));
+    const four = (storage: StorageSettings, job: Partial<Job> & Pick<Job, "job">): Child[] =>
+      ["a", "b", "c", "d"].map((letter) => new Child({ ...storage, name: letter, ...job }));
 
     async function openHere(
-      place: Place,
+      storage: StorageSettings,
       baseUrl = "https://service.example",
     ): Promise<{ ledger: Ledger; limits: Limits }> {
       const ledger = await openLedger({
-        config: place,
+        config: storage,
         serviceAccess: { baseUrl, apiKey: "sk-test" },
         processId: createProcessId(),
         log,
@@ -90,10 +90,10 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     }
 
     it("(twenty) keep each of five API keys within the service's limits, and use these limits", async () => {
-      const place = await site.newPlace();
+      const storage = await factory.newStorage();
       const keys = ["sk-1", "sk-2", "sk-3", "sk-4", "sk-5"];
       const childrenByKey = keys.map((apiKey) =>
-        four(place, { job: "create", count: 2, apiKey, timeScale: SLOWER.timeScale }),
+        four(storage, { job: "create", count: 2, apiKey, timeScale: SLOWER.timeScale }),
       );
       await Promise.all(childrenByKey.flat().map((child) => child.ended()));
       expect(
@@ -118,7 +118,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     }, 120_000);
 
     it("create exactly what a budget allows", async () => {
-      const children = four(await site.newPlace(), { job: "create", creditBudget: 450 });
+      const children = four(await factory.newStorage(), { job: "create", creditBudget: 450 });
       await Promise.all(children.map((child) => child.ended()));
       const facts = children.flatMap((child) => child.facts);
       expect(facts.filter(({ created }) => created !== undefined)).toHaveLength(3);
@@ -126,11 +126,11 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     });
 
     it("lose no acknowledged write or admission, even when they are killed", async () => {
-      const place = await site.newPlace();
-      const children = four(place, { job: "load", count: 10_000 });
+      const storage = await factory.newStorage();
+      const children = four(storage, { job: "load", count: 10_000 });
       await Promise.all(children.map((child) => child.reported(30)));
       await children[0]?.kill();
-      await site.crash();
+      await factory.crash();
       await Promise.all(children.slice(1).map((child) => child.reported(90)));
       await Promise.all(children.map((child) => child.kill()));
       expect(children.map(({ noise }) => noise).join("")).toBe("");
@@ -138,12 +138,12 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const written = facts.flatMap((fact) => fact.written ?? []);
       const admitted = facts.flatMap((fact) => fact.admitted ?? []);
       expect(admitted.length).toBeGreaterThanOrEqual(120);
-      const { ledger } = await openHere(place);
+      const { ledger } = await openHere(storage);
       // The list finds the record by its columns, which were written together with the record.
       const listed = await ledger.list({ apiKeys: "own", limit: 100_000 });
       const stored = new Map(listed.map((record) => [record.recordId, record]));
       // A claim without a send need not survive a crash of the server.
-      if (place.storeUrl === null) expect(written.filter((recordId) => !stored.has(recordId))).toEqual([]);
+      if (storage.storeUrl === null) expect(written.filter((recordId) => !stored.has(recordId))).toEqual([]);
       expect(admitted.filter((recordId) => stored.get(recordId)?.status !== "unresolved")).toEqual([]);
       // No transaction was applied partly: the sums match the records, including records whose write was never
       // acknowledged.
@@ -152,8 +152,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     }, 120_000);
 
     it("leave rate slot, concurrency slot and credits to the next, at whichever step of an admission they are killed", async () => {
-      const place = await site.newPlace();
-      const whole = new Child({ ...place, job: "step", baseUrl: "https://whole.example" });
+      const storage = await factory.newStorage();
+      const whole = new Child({ ...storage, job: "step", baseUrl: "https://whole.example" });
       await whole.ended();
       expect(whole.noise).toBe("");
       const steps = whole.facts[0]?.steps ?? 0;
@@ -161,19 +161,19 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const each = Array.from({ length: steps }, (_, at) => at + 1).values();
       const left: unknown[] = [];
       const walk = async (): Promise<void> => {
-        for (const step of each) left[step - 1] = await leftAfter(place, step);
+        for (const step of each) left[step - 1] = await leftAfter(storage, step);
       };
       await Promise.all(Array.from({ length: AT_ONCE }, walk));
       expect(left).toEqual([...Array.from({ length: steps - 1 }, () => "waiting"), "unresolved"]);
     }, 120_000);
 
     /** Kills a process after a step, lets another one continue at once, and returns how it found the record. */
-    async function leftAfter(place: Place, step: number): Promise<string | undefined> {
+    async function leftAfter(storage: StorageSettings, step: number): Promise<string | undefined> {
       const baseUrl = `https://step-${step}.example`;
-      const killTarget = new Child({ ...place, job: "step", baseUrl, diesAfter: step });
+      const killTarget = new Child({ ...storage, job: "step", baseUrl, diesAfter: step });
       await killTarget.ended();
       expect(killTarget.facts).toEqual([]);
-      const { ledger } = await openHere(place, baseUrl);
+      const { ledger } = await openHere(storage, baseUrl);
       const found = await ledger.get("a-0");
       const { apiKeyId } = ledger.identity;
       const names = { recordId: "next", requestFingerprint: "next work", baseUrl, apiKeyId };
@@ -203,13 +203,13 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     }
 
     it("are not blocked by one that was killed before its answer arrived", async () => {
-      const place = await site.newPlace();
+      const storage = await factory.newStorage();
       const children = [
-        new Child({ ...place, job: "hang" }),
-        new Child({ ...place, job: "hang", name: "b" }),
+        new Child({ ...storage, job: "hang" }),
+        new Child({ ...storage, job: "hang", name: "b" }),
       ];
       await Promise.all(children.map((child) => child.reported(1)));
-      const { ledger, limits } = await openHere(place);
+      const { ledger, limits } = await openHere(storage);
       const { baseUrl, apiKeyId } = ledger.identity;
       const names = { recordId: "mine", requestFingerprint: "my work", baseUrl, apiKeyId };
       const { record } = await ledger.acquireLease(
@@ -227,7 +227,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
     });
 
     it("exit although operations are pending", async () => {
-      const child = new Child({ ...(await site.newPlace()), job: "idle" });
+      const child = new Child({ ...(await factory.newStorage()), job: "idle" });
       await child.reported(1);
       await child.ended();
       expect(child.facts).toHaveLength(1);
@@ -235,9 +235,9 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
   });
 }
 
-processesSuite("SQLite", sqliteSite);
+processesSuite("SQLite", openSqliteFactory);
 describe.skipIf(whyNoPostgres() !== undefined)("with PostgreSQL", () => {
-  processesSuite("PostgreSQL", postgresSite);
+  processesSuite("PostgreSQL", openPostgresFactory);
 });
 
 describe("a lease owner", () => {
@@ -245,12 +245,12 @@ describe("a lease owner", () => {
     const own = createProcessId();
     expect(isProcessDead(own)).toBe(false);
     expect(createProcessId()).not.toBe(own);
-    const [place, , random] = own.split(".");
+    const [machine, , random] = own.split(".");
     // Larger than any process number of Linux, macOS or Windows in practice.
-    expect(isProcessDead(`${place}.4194999.${random}`)).toBe(true);
+    expect(isProcessDead(`${machine}.4194999.${random}`)).toBe(true);
     expect(isProcessDead(`0123456789abcdef.4194999.${random}`)).toBe(false);
-    expect(isProcessDead(`${place}.1.${random}`)).toBe(false);
-    for (const strange of ["", "a", `${place}.0.${random}`, `${place}.-1.${random}`]) {
+    expect(isProcessDead(`${machine}.1.${random}`)).toBe(false);
+    for (const strange of ["", "a", `${machine}.0.${random}`, `${machine}.-1.${random}`]) {
       expect(isProcessDead(strange)).toBe(false);
     }
   });

@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { chargeForSeconds } from "../../src/contract/billing.ts";
+import { chargeForSeconds, RESERVED_CREDITS } from "../../src/contract/billing.ts";
 
 export type ExchangeKind = "create" | "query" | "content" | "other";
 
@@ -112,7 +112,7 @@ export class FakeService {
 
   /** Sum of the credits that accepted tasks have reserved. */
   get reservedCredits(): number {
-    return this.tasks.size * 150;
+    return this.tasks.size * RESERVED_CREDITS;
   }
 
   /** Credits reserved by running tasks plus credits charged for all others. */
@@ -121,7 +121,7 @@ export class FakeService {
     for (const task of this.tasks.values()) {
       const status = this.#statusNow(task);
       if (status === "succeeded") credits += chargeForSeconds(this.audioSeconds);
-      else if (status !== "failed") credits += 150;
+      else if (status !== "failed") credits += RESERVED_CREDITS;
     }
     return credits;
   }
@@ -171,9 +171,9 @@ export class FakeService {
       model: "audio-1.0",
       status: task.status,
       billing: {
-        reserved_credits: 150,
+        reserved_credits: RESERVED_CREDITS,
         charged_credits: charged,
-        refunded_credits: charged === null ? null : 150 - charged,
+        refunded_credits: charged === null ? null : RESERVED_CREDITS - charged,
       },
       output: done
         ? {
@@ -206,7 +206,10 @@ export class FakeService {
       audio: this.#audio(exchange.body, this.#options.hasDistinctSounds === true ? key : ""),
       status: "queued",
     };
-    this.maxCommittedCredits = Math.max(this.maxCommittedCredits, this.#committedCredits() + 150);
+    this.maxCommittedCredits = Math.max(
+      this.maxCommittedCredits,
+      this.#committedCredits() + RESERVED_CREDITS,
+    );
     this.tasks.set(id, task);
     this.byKey.set(account + key, task);
     return task;

@@ -18,7 +18,7 @@ const CALL = {
 };
 
 /** Longer than the interval at which a process reads the decisions of others. */
-const LOOKS_MS = 1500;
+const OBSERVATION_MS = 1500;
 
 /** Lets no task end until released, so that parts wait for one of the two tasks in flight. */
 function holdEnds(service: FakeService): () => void {
@@ -28,35 +28,35 @@ function holdEnds(service: FakeService): () => void {
   };
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 1000; looks += 1) {
-    if (await isSo()) return;
+async function waitUntil(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 1000; attempt += 1) {
+    if (await isTrue()) return;
     await pause(10);
   }
-  throw new Error("it did not come about");
+  throw new Error("the condition did not become true");
 }
 
 /** Waits until the last submissions of a killed process have arrived, so that further ones are from another process. */
-async function untilStill(service: FakeService): Promise<void> {
-  for (let looks = 0; looks < 20; looks += 1) {
+async function waitUntilIdle(service: FakeService): Promise<void> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
     const before = service.tasks.size;
     await pause(1000);
     if (service.tasks.size === before) return;
   }
-  throw new Error("it did not become still");
+  throw new Error("submissions did not stop arriving");
 }
 
-const messageOf = async (client: TaskClient, mcpTaskId: string): Promise<string> => {
-  const now = await client.look(mcpTaskId);
-  expect(now.status).toBe("cancelled");
-  return now.statusMessage ?? "";
+const cancelledMessageOf = async (client: TaskClient, mcpTaskId: string): Promise<string> => {
+  const shownTask = await client.look(mcpTaskId);
+  expect(shownTask.status).toBe("cancelled");
+  return shownTask.statusMessage ?? "";
 };
 
 /** Starts a narration as a task, and cancels it once another part has been sent. */
-async function begunAndTakenBack(client: TaskClient, service: FakeService): Promise<string> {
+async function beginAndCancel(client: TaskClient, service: FakeService): Promise<string> {
   const before = service.tasks.size;
   const mcpTaskId = await client.begin(CALL, "narrate");
-  await until(async () => (await client.look(mcpTaskId)) !== null && service.tasks.size > before);
+  await waitUntil(async () => (await client.look(mcpTaskId)) !== null && service.tasks.size > before);
   await client.cancel(mcpTaskId);
   return mcpTaskId;
 }
@@ -67,18 +67,18 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const mcpTaskId = await client.begin(CALL, "narrate");
-    await until(async () => !/^Part 0/.test((await client.look(mcpTaskId)).statusMessage ?? ""));
+    await waitUntil(async () => !/^Part 0/.test((await client.look(mcpTaskId)).statusMessage ?? ""));
     await client.cancel(mcpTaskId);
-    const reported = await messageOf(client, mcpTaskId);
+    const reported = await cancelledMessageOf(client, mcpTaskId);
     expect(reported).toMatch(/^Cancelled: nothing more is created for this task\. By then [1-7] of 8 parts/);
     expect(reported).toMatch(/ [1-7]0 credits charged; requests already sent are completed, charged/);
-    await pause(LOOKS_MS);
+    await pause(OBSERVATION_MS);
     const { client: other } = await start();
-    for (const asked of [client, other]) expect(await messageOf(asked, mcpTaskId)).toBe(reported);
+    for (const asked of [client, other]) expect(await cancelledMessageOf(asked, mcpTaskId)).toBe(reported);
     const next = await other.begin(CALL, "narrate");
     expect((await other.waitForEnd(next)).status).toBe("completed");
     expect(service.tasks.size).toBe(8);
-    expect(await messageOf(client, mcpTaskId)).toBe(reported);
+    expect(await cancelledMessageOf(client, mcpTaskId)).toBe(reported);
   });
 
   it("reports that another call keeps the narration going", async () => {
@@ -87,9 +87,9 @@ describe.each(stores)("on %s", (store) => {
     const { client } = await start();
     const mcpTaskId = await client.begin(CALL, "narrate");
     const plain = client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
-    await until(() => service.tasks.size > 2);
+    await waitUntil(() => service.tasks.size > 2);
     await client.cancel(mcpTaskId);
-    expect(await messageOf(client, mcpTaskId)).toMatch(
+    expect(await cancelledMessageOf(client, mcpTaskId)).toMatch(
       /Another call had asked .*, so it went on for that one/,
     );
     expect(await plain).toMatchObject({ structuredContent: { status: "finished" } });
@@ -100,12 +100,12 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client: killTarget } = await start();
     void killTarget.call("narrate", CALL, {});
-    await until(() => service.tasks.size > 0);
+    await waitUntil(() => service.tasks.size > 0);
     await killTarget.kill();
     const { client: successor } = await start();
-    await begunAndTakenBack(successor, service);
+    await beginAndCancel(successor, service);
     const reported = service.tasks.size;
-    await pause(LOOKS_MS);
+    await pause(OBSERVATION_MS);
     expect(service.tasks.size).toBeLessThanOrEqual(reported + 1);
   });
 
@@ -123,10 +123,10 @@ describe.each(stores)("on %s", (store) => {
     await other.call("list_tasks", {}, {});
     const release = holdEnds(service);
     const mcpTaskId = await toolClient.begin(CALL, "narrate");
-    await until(() => service.tasks.size === 2);
+    await waitUntil(() => service.tasks.size === 2);
     await end(other, mcpTaskId);
     release();
-    await pause(LOOKS_MS);
+    await pause(OBSERVATION_MS);
     expect(service.tasks.size).toBe(2);
   });
 });
@@ -137,13 +137,13 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     const service = await startService({ ...SPOKEN, processingMs: 300 });
     const killTarget = startClient(await useTestFolders(), service, settings, ELSEWHERE);
     void killTarget.call("narrate", CALL, {});
-    await until(() => service.tasks.size > 0);
+    await waitUntil(() => service.tasks.size > 0);
     await killTarget.kill();
-    await untilStill(service);
+    await waitUntilIdle(service);
     const successor = startClient(await useTestFolders(), service, settings);
-    await begunAndTakenBack(successor, service);
+    await beginAndCancel(successor, service);
     const reported = service.tasks.size;
-    await pause(LOOKS_MS);
+    await pause(OBSERVATION_MS);
     expect(service.tasks.size).toBeLessThanOrEqual(reported + 1);
   });
 });

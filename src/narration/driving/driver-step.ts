@@ -32,7 +32,7 @@ export interface NarrationProgress {
   readonly firstEqualPartIndexes: readonly number[];
   readonly files: readonly FileProgress[];
   /** Whether no submission may be sent, because the narration was stopped or an error prevents it. */
-  readonly isHalted: boolean;
+  readonly hasStoppedSubmitting: boolean;
   /**
    * Whether the submission of a started part is not sent yet. Until it is sent, no other part starts, because
    * submissions could otherwise be sent out of order.
@@ -89,7 +89,7 @@ export function decideDriverStep(progress: NarrationProgress): DriverStep {
 function findNextPartIndex({
   partStates,
   firstEqualPartIndexes,
-  isHalted,
+  hasStoppedSubmitting,
   hasUnsentPart,
   isOutOfCredits,
 }: NarrationProgress): number {
@@ -101,7 +101,7 @@ function findNextPartIndex({
       (state, index) => state === wanted && !workingPartIndexes.has(firstEqualPartIndexes[index]),
     );
   const sentPartIndex = findFirstIndex("sent");
-  const mayBeginNew = !isHalted && !hasUnsentPart && !isOutOfCredits;
+  const mayBeginNew = !hasStoppedSubmitting && !hasUnsentPart && !isOutOfCredits;
   return sentPartIndex !== -1 || !mayBeginNew ? sentPartIndex : findFirstIndex("to_do");
 }
 

@@ -29,8 +29,8 @@ export class NarrationDriver {
   readonly #stopController = new AbortController();
   #hasLostLease = false;
   #nextChange = Promise.withResolvers<void>();
-  /** The reason why the narration ends before all parts are saved; `null` if there is none. */
-  #blockingProblem: NarrationProblem | null = null;
+  /** The problem because of which no more submissions are sent; `null` if there is none. */
+  #stopReason: NarrationProblem | null = null;
   #isOutOfCredits = false;
 
   constructor(deps: NarrationDriverDeps, narrationId: string) {
@@ -125,14 +125,14 @@ export class NarrationDriver {
       partStates: this.#partTable.states,
       firstEqualPartIndexes: this.#partTable.firstEqualPartIndexes,
       files: this.#joiner.progress,
-      isHalted: this.#isHalted,
+      hasStoppedSubmitting: this.#hasStoppedSubmitting,
       hasUnsentPart: this.#runningParts.hasUnsent,
       isOutOfCredits: this.#isOutOfCredits,
     });
   }
 
-  get #isHalted(): boolean {
-    return this.#blockingProblem !== null || this.#state.newest?.status !== "running";
+  get #hasStoppedSubmitting(): boolean {
+    return this.#stopReason !== null || this.#state.newest?.status !== "running";
   }
 
   /**
@@ -142,7 +142,7 @@ export class NarrationDriver {
   async #inspectParts(plan: StoredPlan): Promise<void> {
     const state = this.#state.beginInspection();
     if (state === null) return;
-    this.#blockingProblem = null;
+    this.#stopReason = null;
     this.#isOutOfCredits = false;
     this.#partTable.forgetFailures();
     const { repository, partOperations } = this.#deps;
@@ -169,7 +169,7 @@ export class NarrationDriver {
     this.#partTable.begin(partIndex);
     const runningPart = this.#runningParts.begin(partIndex, buildPartRequest(plan, state, partIndex), isSent);
     const partEnd =
-      isSent && this.#isHalted
+      isSent && this.#hasStoppedSubmitting
         ? finishSentPart(this.#deps.partOperations, runningPart.request, this.#stopController.signal)
         : this.#makePart(runningPart);
     void partEnd
@@ -275,7 +275,7 @@ export class NarrationDriver {
   /** Stops sending submissions, and keeps the first error as the reason. Accepted tasks are still completed. */
   #stopSubmitting(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
-    this.#blockingProblem ??= buildProblem(error instanceof AudioError ? error : internalError(error), null);
+    this.#stopReason ??= buildProblem(error instanceof AudioError ? error : internalError(error), null);
     this.#runningParts.abortAll();
   }
 
@@ -285,7 +285,7 @@ export class NarrationDriver {
    * @returns `false` if a call has changed the narration or requested it again meanwhile
    */
   async #storeEnd(isComplete: boolean): Promise<boolean> {
-    const narrationProblems = this.#blockingProblem === null ? [] : [this.#blockingProblem];
+    const narrationProblems = this.#stopReason === null ? [] : [this.#stopReason];
     const problems = [...narrationProblems, ...this.#partTable.problems];
     const state = await this.#state.storeEnd(isComplete, this.#partTable.savedPartCount, problems);
     this.updateState(state);

@@ -26,7 +26,7 @@ export const MAX_JOBS_PER_PART = 2;
 
 /** Advice for errors that state no remedy themselves. */
 const ADVICE_BY_CODE: Partial<Readonly<Record<ErrorCode, string>>> = {
-  insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
+  insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
   invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
 };
 

@@ -33,6 +33,6 @@ export function explainCredits(
     taskId: error.taskId,
     idempotencyKey: error.idempotencyKey,
     cause: error.cause,
-    remedy: `Nothing was charged. Tell the user that at least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and no setting lowers that; this text would then cost about ${about} of them, and the rest comes back. Credits held by running tasks come back when those end. After that, or a top-up, repeat the same call.`,
+    remedy: `Nothing was charged. Tell the user that at least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and no setting lowers that; this text would then cost about ${about} of them, and the rest comes back. Credits held by running tasks come back when those end. After that, or a top-up, repeat the same call.`,
   });
 }

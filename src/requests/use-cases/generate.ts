@@ -189,7 +189,7 @@ async function startJob(
   });
 }
 
-/** Waits for a job as long as the call may. Returns `null` if the job then still runs. */
+/** Waits for a job until the time limit of the call. Returns `null` if the job is still running then. */
 async function waitForOutcome(
   deps: RequestDeps,
   job: Job,

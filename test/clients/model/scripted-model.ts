@@ -16,7 +16,7 @@ const MAX_REQUESTS = 60;
 /** Claude Code and Qwen Code show a tool only after the model has searched for it. */
 const SEARCHES: readonly string[] = ["ToolSearch", "tool_search"];
 /** Qwen Code calls a tool that was found through this one. */
-const CALL_OF_FOUND = "tool_call";
+const INDIRECT_CALL_TOOL = "tool_call";
 
 export interface ModelListener {
   /** Called before the model makes the call of this step. */
@@ -74,7 +74,7 @@ export class ScriptedModel {
     const path = (request.url ?? "").split("?")[0] ?? "";
     const dialect = DIALECTS.find((each) => each.path.test(path));
     if (request.method !== "POST" || dialect === undefined) {
-      this.#answerAside(path, response);
+      this.#answerOtherRequest(path, response);
       return;
     }
     const body: unknown = JSON.parse(text);
@@ -87,7 +87,7 @@ export class ScriptedModel {
   }
 
   /** Requests that are not for the model: the list of models, the number of tokens. */
-  #answerAside(path: string, response: ServerResponse): void {
+  #answerOtherRequest(path: string, response: ServerResponse): void {
     this.log.push({ path });
     if (path.endsWith("/models"))
       this.#send({ object: "list", data: [{ id: MODEL, object: "model" }] }, response);
@@ -128,10 +128,10 @@ export class ScriptedModel {
     const code = tools.find(({ takesCode }) => takesCode);
     if (code !== undefined) return this.#callStep(step, code);
     const found = new RegExp(`\\b\\w[\\w-]*__${step.tool}\\b`).exec(this.#found)?.[0];
-    const callOfFound = tools.find(({ name }) => name === CALL_OF_FOUND);
-    if (found !== undefined && callOfFound !== undefined) {
+    const indirectCallTool = tools.find(({ name }) => name === INDIRECT_CALL_TOOL);
+    if (found !== undefined && indirectCallTool !== undefined) {
       this.toolNames.add(found);
-      return this.#callStep(step, callOfFound, found);
+      return this.#callStep(step, indirectCallTool, found);
     }
     const search = tools.find(({ name }) => SEARCHES.includes(name));
     // A client also requests titles and summaries, and offers no tools for those.

@@ -6,7 +6,7 @@ import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 import { createTestFolders, type TestFolders } from "../../support/test-folders.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
 import { compareAllSources, creditsOver, findKeysInOutput, findKeysOnDisk } from "./compare-sources.ts";
-import { type LedgerPlace, openLedgerPlace, type StoreKind } from "./ledger-place.ts";
+import { type LedgerStorage, openLedgerStorage, type StoreKind } from "./ledger-storage.ts";
 import { Random } from "./random.ts";
 import { type Asked, argumentsOf, chooseRequest, removeRandomFile, reportOf } from "./requests.ts";
 import { Servers } from "./servers.ts";
@@ -33,7 +33,7 @@ export class ChaosRun {
   readonly #trouble: Trouble;
   readonly #testFolders: TestFolders;
   readonly #service: FakeService;
-  readonly #place: LedgerPlace;
+  readonly #storage: LedgerStorage;
   /** Factor by which faults of processes and ledger are more frequent here. */
   readonly #roughness: number;
   readonly #servers: Servers;
@@ -48,14 +48,14 @@ export class ChaosRun {
     trouble: Trouble,
     testFolders: TestFolders,
     service: FakeService,
-    place: LedgerPlace,
+    storage: LedgerStorage,
     mixesKeys: boolean,
   ) {
     this.#random = random;
     this.#trouble = trouble;
     this.#testFolders = testFolders;
     this.#service = service;
-    this.#place = place;
+    this.#storage = storage;
     this.#roughness = random.pick([1, 1, 3]);
     const more = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", AUDIO_WAIT_SECONDS: "5" };
     this.#budget = random.pick(BUDGETS);
@@ -67,7 +67,7 @@ export class ChaosRun {
       apiKeys: API_KEYS,
       mixesKeys,
       env: (apiKey) =>
-        testFolders.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...place.env }),
+        testFolders.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...storage.env }),
       onGone: (server) => this.#wrong.push(...findKeysInOutput(API_KEYS, [server])),
     });
   }
@@ -78,8 +78,8 @@ export class ChaosRun {
     const testFolders = await createTestFolders();
     const service = await startTroubledService(random, trouble, API_KEYS);
     service.processingMs = random.pick([10, 10, 200]);
-    const place = await openLedgerPlace(store, testFolders.stateDir);
-    const run = new ChaosRun(random, trouble, testFolders, service, place, random.chance(0.3));
+    const storage = await openLedgerStorage(store, testFolders.stateDir);
+    const run = new ChaosRun(random, trouble, testFolders, service, storage, random.chance(0.3));
     await run.#servers.start();
     return run;
   }
@@ -124,7 +124,7 @@ export class ChaosRun {
   async #disturbLedger(afterMs: number): Promise<void> {
     this.#figures.ledgerFaults += 1;
     await sleep(afterMs);
-    await this.#place.disturb(this.#random);
+    await this.#storage.disturb(this.#random);
   }
 
   /** A call that submits nothing, but resumes open tasks. */
@@ -238,7 +238,7 @@ export class ChaosRun {
   get #ledgerPlace(): LedgerLocation {
     const { stateDir } = this.#testFolders;
     const { baseUrl } = this.#service;
-    return { stateDir, storeUrl: this.#place.directUrl, baseUrl, apiKeys: API_KEYS };
+    return { stateDir, storeUrl: this.#storage.directUrl, baseUrl, apiKeys: API_KEYS };
   }
 
   get isWrong(): boolean {
@@ -270,7 +270,7 @@ export class ChaosRun {
     await this.#servers.close();
     this.#wrong.push(...this.#servers.wrong);
     await this.#service.stop();
-    await this.#place.close();
+    await this.#storage.close();
     if (!this.isWrong) await this.#testFolders.remove();
     else this.#wrong.push(await this.#servers.keepEvidence(this.#testFolders.root));
   }

@@ -1,7 +1,7 @@
 /** Performs chaos runs, each of few enough rounds to be checked completely, and counts what happened. */
 
 import { ChaosRun } from "./chaos-run.ts";
-import type { StoreKind } from "./ledger-place.ts";
+import type { StoreKind } from "./ledger-storage.ts";
 
 /** Every round compares all that roundCount run has made, so a short run keeps the comparison quick. */
 const ROUNDS_PER_RUN = 40;

@@ -28,60 +28,66 @@ async function compareWith(
   { apiKeys }: LedgerLocation,
   unsent: ReadonlySet<string>,
 ): Promise<string[]> {
-  const wrong: string[] = [];
+  const problems: string[] = [];
   const records = await view.records();
-  const holders = new Map<string, RequestRecord[]>();
+  const recordsByTask = new Map<string, RequestRecord[]>();
   for (const record of records) {
     const { taskId } = record;
-    if (taskId !== null) holders.set(taskId, [...(holders.get(taskId) ?? []), record]);
+    if (taskId !== null) recordsByTask.set(taskId, [...(recordsByTask.get(taskId) ?? []), record]);
   }
-  const knowsTheEnd = ({ taskId, status }: RequestRecord): boolean =>
+  const hasFinalStatus = ({ taskId, status }: RequestRecord): boolean =>
     taskId !== null && service.tasks.get(taskId)?.status === status;
   // Each key has its own record (docs/reference-requests.md, Changing the API key). A claim, a send or a task under one key
   // stays there when the work continues under the other.
-  const isLeft = (record: RequestRecord): boolean => {
+  const isSuperseded = (record: RequestRecord): boolean => {
     const { status, taskId, requestFingerprint } = record;
-    if (taskId !== null) return !knowsTheEnd(record) && (holders.get(taskId) ?? []).some(knowsTheEnd);
+    if (taskId !== null)
+      return !hasFinalStatus(record) && (recordsByTask.get(taskId) ?? []).some(hasFinalStatus);
     const isUnanswered = status === "waiting" || status === "unresolved";
     return (
       isUnanswered &&
       records.some((other) => other.requestFingerprint === requestFingerprint && other.taskId !== null)
     );
   };
-  const left = records.filter(isLeft);
-  for (const record of records.filter((candidate) => !left.includes(candidate))) {
+  const supersededRecords = records.filter(isSuperseded);
+  for (const record of records.filter((candidate) => !supersededRecords.includes(candidate))) {
     const { recordId, status, taskId, idempotencyKey } = record;
     if (status === "waiting" && unsent.has(idempotencyKey ?? "")) continue;
-    if (taskId === null) wrong.push(`record ${recordId} (${idempotencyKey}) stayed ${status}`);
-    else if (!knowsTheEnd(record))
-      wrong.push(
+    if (taskId === null) problems.push(`record ${recordId} (${idempotencyKey}) stayed ${status}`);
+    else if (!hasFinalStatus(record))
+      problems.push(
         `task ${taskId} is ${status} in the ledger and ${service.tasks.get(taskId)?.status} at the service`,
       );
   }
   const succeeded = [...service.tasks.values()].filter(({ status }) => status === "succeeded");
   for (const { id } of succeeded) {
-    const count = holders.get(id)?.length ?? 0;
-    if (count < 1 || count > apiKeys.length) wrong.push(`${count} records hold task ${id}`);
+    const count = recordsByTask.get(id)?.length ?? 0;
+    if (count < 1 || count > apiKeys.length) problems.push(`${count} records hold task ${id}`);
   }
-  const held = await view.concurrencySlots();
-  const taken = held.filter((name) => !left.some(({ recordId }) => name.endsWith(recordId)));
-  if (taken.length > 0) wrong.push(`concurrency slots are held by ${taken.join(", ")}`);
+  const slots = await view.concurrencySlots();
+  const unreleasedSlots = slots.filter(
+    (name) => !supersededRecords.some(({ recordId }) => name.endsWith(recordId)),
+  );
+  if (unreleasedSlots.length > 0)
+    problems.push(`concurrency slots are held by ${unreleasedSlots.join(", ")}`);
   const charged = succeeded.length * chargeForSeconds(service.audioSeconds);
-  const unanswered = left.filter(({ status }) => status === "unresolved").length * RESERVED_CREDITS;
-  const spendOf = (some: readonly RequestRecord[]): number =>
-    some.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
+  const unanswered =
+    supersededRecords.filter(({ status }) => status === "unresolved").length * RESERVED_CREDITS;
+  const spendOf = (summed: readonly RequestRecord[]): number =>
+    summed.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
   // Several keys may have a record of one task. The task counts once.
-  const twice = [...holders.values()].reduce((sum, all) => {
-    const counted = all.find(knowsTheEnd);
+  const duplicateSpend = [...recordsByTask.values()].reduce((sum, all) => {
+    const counted = all.find(hasFinalStatus);
     return sum + spendOf(all.filter((record) => record !== counted));
   }, 0);
   const expected = charged + unanswered;
   const spent = await view.spentCredits();
   if (spent !== expected)
-    wrong.push(
+    problems.push(
       `the budget counts ${spent} credits, the service charged ${charged}, ${unanswered} are in doubt`,
     );
-  const ofRecords = spendOf(records) - twice;
-  if (ofRecords !== spent) wrong.push(`the records spend ${ofRecords} credits, the budget counts ${spent}`);
-  return wrong;
+  const recordedSpend = spendOf(records) - duplicateSpend;
+  if (recordedSpend !== spent)
+    problems.push(`the records spend ${recordedSpend} credits, the budget counts ${spent}`);
+  return problems;
 }

@@ -42,7 +42,7 @@ const beginnable = (progress: NarrationProgress, state: PartState): number[] => 
 function canWork(progress: NarrationProgress): boolean {
   if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
   if (beginnable(progress, "sent").length > 0) return true;
-  const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
+  const isHeld = progress.hasStoppedSubmitting || progress.hasUnsentPart || progress.isOutOfCredits;
   return !isHeld && beginnable(progress, "to_do").length > 0;
 }
 
@@ -62,7 +62,7 @@ function checkMakePart(progress: NarrationProgress, part: number): void {
     "what is saved is not made again under another number",
   );
   if (state === "sent") return;
-  demand(!progress.isHalted, "nothing is begun that was halted");
+  demand(!progress.hasStoppedSubmitting, "nothing is begun that was halted");
   demand(!progress.isOutOfCredits, "nothing is begun that has no room");
   demand(!progress.hasUnsentPart, "nothing overtakes a part that is not sent yet");
   demand(beginnable(progress, "sent").length === 0, "what was sent comes first");
@@ -99,7 +99,7 @@ function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
   demand(indexesOf(progress, "working").length === 0, "it does not end while a part is at work");
   demand(indexesOf(progress, "sent").length === 0, "it does not end while a part is with the service");
   demand(
-    progress.isHalted || indexesOf(progress, "to_do").length === 0,
+    progress.hasStoppedSubmitting || indexesOf(progress, "to_do").length === 0,
     "it does not end while a part can be made",
   );
   const isMade = (file: FileProgress): boolean =>

@@ -79,7 +79,7 @@ class Narration {
   readonly #texts: number[];
   #parts: PartState[];
   #files: FileProgress[] = [];
-  #isHalted = false;
+  #hasStoppedSubmitting = false;
   #isUnsent = false;
   #isFull = false;
   #newTexts = 1000;
@@ -100,7 +100,7 @@ class Narration {
       partStates: this.#parts,
       firstEqualPartIndexes: this.#texts.map((text) => this.#texts.indexOf(text)),
       files: this.#files,
-      isHalted: this.#isHalted,
+      hasStoppedSubmitting: this.#hasStoppedSubmitting,
       hasUnsentPart: this.#isUnsent,
       isOutOfCredits: this.#isFull,
     };
@@ -133,7 +133,7 @@ class Narration {
 
   /** Reads everything that is known about the parts again. */
   #look(): void {
-    this.#isHalted = false;
+    this.#hasStoppedSubmitting = false;
     this.#isFull = false;
     this.#tries.clear();
     this.#parts = this.#parts.map((state) => (state === "failed" || state === "skipped" ? "to_do" : state));
@@ -155,7 +155,7 @@ class Narration {
         return;
       }
       case "stop":
-        this.#isHalted = true;
+        this.#hasStoppedSubmitting = true;
         this.#leave(event.accepted);
         return;
       case "death":
@@ -176,7 +176,7 @@ class Narration {
   #end(part: number, how: (typeof ENDS)[number], others: number): void {
     this.#isUnsent = false;
     if (this.#faults.staysFull !== true) this.#isFull = false;
-    if (this.#isHalted) {
+    if (this.#hasStoppedSubmitting) {
       this.#settle(part, how === "saved" ? "saved" : "to_do");
       return;
     }
@@ -188,7 +188,7 @@ class Narration {
     else this.#settle(part, "to_do");
     if (how === "full" && others > 0) this.#isFull = true;
     // If none of our parts runs, no room can become free.
-    else if (how === "full" || how === "refused") this.#isHalted = true;
+    else if (how === "full" || how === "refused") this.#hasStoppedSubmitting = true;
   }
 
   /** Parts with the same text are one task. */
@@ -235,7 +235,7 @@ class Narration {
     }
     const made = isWhole ? "complete" : "incomplete";
     this.#files[index] = { ...file, joinResult: fails === undefined ? made : "failed" };
-    if (fails !== undefined) this.#isHalted = true;
+    if (fails !== undefined) this.#hasStoppedSubmitting = true;
   }
 }
 

@@ -35,7 +35,7 @@ export const plantedFaults: readonly PlantedFault[] = [
           state === "to_do" &&
           progress.partStates[progress.firstEqualPartIndexes[index] ?? index] === "to_do",
       );
-      const isHeld = progress.isHalted || progress.hasUnsentPart || progress.isOutOfCredits;
+      const isHeld = progress.hasStoppedSubmitting || progress.hasUnsentPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
       return hasRoom ? { kind: "run_part", partIndex: open } : decideDriverStep(progress);
     },
@@ -43,7 +43,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a halt is ignored",
-    next: (progress) => decideDriverStep({ ...progress, isHalted: false }),
+    next: (progress) => decideDriverStep({ ...progress, hasStoppedSubmitting: false }),
     promises: ["nothing is begun that was halted"],
   },
   {
@@ -79,7 +79,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       const isSent = step.kind === "run_part" && progress.partStates[step.partIndex] === "sent";
       return isSent &&
         open !== -1 &&
-        !progress.isHalted &&
+        !progress.hasStoppedSubmitting &&
         !progress.hasUnsentPart &&
         !progress.isOutOfCredits
         ? { kind: "run_part", partIndex: open }
@@ -92,7 +92,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     next: (progress) => {
       const step = decideDriverStep(progress);
       const isSent =
-        step.kind === "run_part" && progress.partStates[step.partIndex] === "sent" && progress.isHalted;
+        step.kind === "run_part" &&
+        progress.partStates[step.partIndex] === "sent" &&
+        progress.hasStoppedSubmitting;
       return isSent ? { kind: "end", isComplete: false } : step;
     },
     promises: [
@@ -133,7 +135,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       const step = decideDriverStep(progress);
       if (step.kind !== "wait") return step;
       const parts = progress.partStates.map((state): PartState => (state === "working" ? "failed" : state));
-      return decideDriverStep({ ...progress, partStates: parts, isHalted: true });
+      return decideDriverStep({ ...progress, partStates: parts, hasStoppedSubmitting: true });
     },
     promises: [
       "an incomplete file waits for what is at work",

@@ -1,4 +1,4 @@
-/** Wishes beyond one sentence: a budget in words, an edit, speakers, captions, other languages, a stop. */
+/** Requests beyond one sentence: a budget in words, an edit, speakers, captions, other languages, a stop. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";

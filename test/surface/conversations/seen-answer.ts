@@ -26,17 +26,20 @@ const NAMED_CALL = /\b(get_task|download_audio) with task_id ([\w.:-]*\w)(?: and
 const NARRATION = /\bnarrate with narration_id ([\w-]*\w)(?: and max_credits (\d+))?/;
 const REPEATED_CALL = /\b(?:Repeat the (?:same )?generate_audio call|repeat the same call)\b/i;
 
-function callNamedIn(half: string): NextCall {
-  const [, name, id, wait] = NAMED_CALL.exec(half) ?? [];
+function callNamedIn(form: string): NextCall {
+  const [, name, id, wait] = NAMED_CALL.exec(form) ?? [];
   if (name === "get_task" || name === "download_audio") {
     return { name, args: { task_id: id, ...(wait === undefined ? {} : { wait_seconds: Number(wait) }) } };
   }
-  const [, narration, most] = NARRATION.exec(half) ?? [];
-  if (narration !== undefined) {
-    const args = { narration_id: narration, ...(most === undefined ? {} : { max_credits: Number(most) }) };
+  const [, narrationId, maxCredits] = NARRATION.exec(form) ?? [];
+  if (narrationId !== undefined) {
+    const args = {
+      narration_id: narrationId,
+      ...(maxCredits === undefined ? {} : { max_credits: Number(maxCredits) }),
+    };
     return { name: "narrate", args };
   }
-  expect(half, "no next call is named").toMatch(REPEATED_CALL);
+  expect(form, "no next call is named").toMatch(REPEATED_CALL);
   return { name: "generate_audio", args: {} };
 }
 
@@ -53,18 +56,18 @@ export class SeenAnswer {
     this.#fields = structuredContent;
   }
 
-  get #halves(): string[] {
+  get #forms(): string[] {
     return this.#fields === undefined ? [this.text] : [this.text, linesOf(this.#fields).join("\n")];
   }
 
   /** Checks that both forms contain each of these. */
   says(...facts: ReadonlyArray<RegExp | string>): this {
-    for (const half of this.#halves) for (const fact of facts) expect(half).toMatch(fact);
+    for (const form of this.#forms) for (const fact of facts) expect(form).toMatch(fact);
     return this;
   }
 
   hides(...facts: readonly RegExp[]): this {
-    for (const half of this.#halves) for (const fact of facts) expect(half).not.toMatch(fact);
+    for (const form of this.#forms) for (const fact of facts) expect(form).not.toMatch(fact);
     return this;
   }
 
@@ -78,7 +81,7 @@ export class SeenAnswer {
 
   /** The call that the answer names as the next one: its tool and arguments, from either form alone. */
   get nextCall(): NextCall {
-    const [call, ...same] = this.#halves.map(callNamedIn);
+    const [call, ...same] = this.#forms.map(callNamedIn);
     for (const other of same) expect(other).toEqual(call);
     return call ?? callNamedIn(this.text);
   }

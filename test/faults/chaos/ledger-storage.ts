@@ -10,7 +10,7 @@ import type { Random } from "./random.ts";
 export const STORES = ["sqlite", "postgres"] as const;
 export type StoreKind = (typeof STORES)[number];
 
-export interface LedgerPlace {
+export interface LedgerStorage {
   readonly kind: StoreKind;
   /** Settings of a server that uses the ledger. */
   readonly env: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface LedgerPlace {
 const faultMs = (random: Random, most: number): number =>
   random.chance(0.9) ? random.int(10, 500) : random.int(500, most);
 
-class SqlitePlace implements LedgerPlace {
+class SqliteStorage implements LedgerStorage {
   readonly kind = "sqlite";
   readonly env = {};
   readonly directUrl = null;
@@ -53,7 +53,7 @@ class SqlitePlace implements LedgerPlace {
   async close(): Promise<void> {}
 }
 
-class PostgresPlace implements LedgerPlace {
+class PostgresStorage implements LedgerStorage {
   readonly kind = "postgres";
   readonly env: Readonly<Record<string, string>>;
   readonly directUrl: string;
@@ -99,8 +99,8 @@ class PostgresPlace implements LedgerPlace {
   }
 }
 
-export async function openLedgerPlace(kind: StoreKind, stateDir: string): Promise<LedgerPlace> {
-  if (kind === "sqlite") return new SqlitePlace(stateDir);
+export async function openLedgerStorage(kind: StoreKind, stateDir: string): Promise<LedgerStorage> {
+  if (kind === "sqlite") return new SqliteStorage(stateDir);
   const server = await PostgresServer.start();
-  return new PostgresPlace(server, await startLossyProxy(server.port));
+  return new PostgresStorage(server, await startLossyProxy(server.port));
 }
