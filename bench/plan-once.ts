@@ -105,9 +105,9 @@ function elapsedMs(): number {
 function furtherCpuMs(): number {
   plan();
   const times = Array.from({ length: 5 }, () => {
-    const begun = process.cpuUsage();
+    const startCpuUsage = process.cpuUsage();
     plan();
-    const { user, system } = process.cpuUsage(begun);
+    const { user, system } = process.cpuUsage(startCpuUsage);
     return (user + system) / 1000;
   });
   return times.sort((one, other) => one - other)[2] ?? 0;

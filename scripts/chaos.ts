@@ -36,13 +36,13 @@ const report = await runChaos({
   onRound: (round) => {
     if (round % 50 === 0) process.stdout.write(`  ${round} rounds\n`);
   },
-  onWrong: (runSeed, wrong) => {
-    process.stdout.write(`  --seed ${runSeed} is not clean: ${wrong.join("\n    ")}\n`);
+  onProblems: (runSeed, problems) => {
+    process.stdout.write(`  --seed ${runSeed} is not clean: ${problems.join("\n    ")}\n`);
   },
 });
 const seconds = Math.round((performance.now() - begunAtMs) / 100) / 10;
-const { figures, wrong } = report;
+const { figures, problems } = report;
 process.stdout.write(
-  `${JSON.stringify({ store, seed, seconds, rounds: report.rounds, ...figures, wrong: wrong.length })}\n`,
+  `${JSON.stringify({ store, seed, seconds, rounds: report.rounds, ...figures, problems: problems.length })}\n`,
 );
-process.exitCode = wrong.length === 0 ? 0 : 1;
+process.exitCode = problems.length === 0 ? 0 : 1;

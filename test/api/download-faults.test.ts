@@ -47,10 +47,10 @@ describe("a connection that breaks", () => {
     ["is reset", (socket: Socket) => socket.resetAndDestroy()],
     ["is closed", (socket: Socket) => socket.end()],
   ])("is resumed when it %s in the middle, three times over", async (_how, end) => {
-    const asked: number[] = [];
+    const requestedStarts: number[] = [];
     const { url } = await rawServer((socket, head, connection) => {
       const from = rangeOf(head);
-      asked.push(from);
+      requestedStarts.push(from);
       socket.write(headFor(from));
       const until = connection <= 3 ? from + 150_000 : AUDIO.byteLength;
       writeThen(socket, AUDIO.subarray(from, until), connection <= 3 ? end : () => {});
@@ -59,8 +59,8 @@ describe("a connection that breaks", () => {
     await download(clientOf(url), sink);
     expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
     expect(sink.writtenBytes).toBe(AUDIO.byteLength);
-    expect(asked).toHaveLength(4);
-    expect(asked).toEqual([...asked].sort((a, b) => a - b));
+    expect(requestedStarts).toHaveLength(4);
+    expect(requestedStarts).toEqual([...requestedStarts].sort((a, b) => a - b));
   });
 
   it("is resumed when chunks end too early", async () => {
@@ -83,10 +83,10 @@ describe("a connection that breaks", () => {
   });
 
   it("has delivered the bytes before invalid chunks, even in the same packet", async () => {
-    const asked: number[] = [];
+    const requestedStarts: number[] = [];
     const { url } = await rawServer((socket, head) => {
       const from = rangeOf(head);
-      asked.push(from);
+      requestedStarts.push(from);
       const to = Math.min(from + 60_000, AUDIO.byteLength);
       const coded = headFor(from).replace(/content-length: .*/, "transfer-encoding: chunked");
       const after = to === AUDIO.byteLength ? "\r\n0\r\n\r\n" : "\r\nno length";
@@ -96,7 +96,7 @@ describe("a connection that breaks", () => {
     const sink = new MemorySink();
     await download(clientOf(url), sink);
     expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
-    expect(asked).toHaveLength(Math.ceil(AUDIO.byteLength / 60_000));
+    expect(requestedStarts).toHaveLength(Math.ceil(AUDIO.byteLength / 60_000));
   });
 
   it("is resumed after a silence", async () => {
@@ -260,9 +260,9 @@ describe("too much or too slow", () => {
 
   it("completes over a slow and steady link, however often the progress deadline passes meanwhile", async () => {
     const audio = AUDIO.subarray(0, 40_000);
-    const asked: number[] = [];
+    const requestedStarts: number[] = [];
     const { url } = await rawServer((socket, head) => {
-      asked.push(rangeOf(head));
+      requestedStarts.push(rangeOf(head));
       socket.write(headFor(rangeOf(head), audio.byteLength));
       // Ten times the minimum rate, because a busy machine pauses, too. The body takes four seconds, four times the
       // deadline.
@@ -270,14 +270,14 @@ describe("too much or too slow", () => {
     });
     const sink = new MemorySink();
     await download(clientOf(url), sink, { minProgress: { bytes: 1000, withinMs: 1000 } });
-    expect([sha256(sink.bytes), asked]).toEqual([sha256(audio), [0]]);
+    expect([sha256(sink.bytes), requestedStarts]).toEqual([sha256(audio), [0]]);
   });
 
   it("resumes from the current offset when a connection gets too slow, and fetches no byte twice", async () => {
-    const asked: number[] = [];
+    const requestedStarts: number[] = [];
     const { url } = await rawServer((socket, head, connection) => {
       const from = rangeOf(head);
-      asked.push(from);
+      requestedStarts.push(from);
       socket.write(headFor(from));
       if (connection > 3) {
         socket.write(AUDIO.subarray(from));
@@ -290,15 +290,15 @@ describe("too much or too slow", () => {
     await download(clientOf(url), sink, { minProgress: LEAST });
     expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
     expect(sink.writtenBytes).toBe(AUDIO.byteLength);
-    expect(asked).toHaveLength(4);
-    expect(asked[1]).toBeGreaterThan(100_000);
-    expect(asked[3]).toBeGreaterThan(300_000);
+    expect(requestedStarts).toHaveLength(4);
+    expect(requestedStarts[1]).toBeGreaterThan(100_000);
+    expect(requestedStarts[3]).toBeGreaterThan(300_000);
   });
 
   it("does not count the disk's time as slowness of the connection", async () => {
-    const asked: number[] = [];
+    const requestedStarts: number[] = [];
     const { url } = await rawServer((socket, head) => {
-      asked.push(rangeOf(head));
+      requestedStarts.push(rangeOf(head));
       socket.write(headFor(rangeOf(head)));
       socket.write(AUDIO.subarray(rangeOf(head)));
     });
@@ -311,7 +311,7 @@ describe("too much or too slow", () => {
       hasHung = true;
     };
     await download(clientOf(url), sink, { minProgress: { ...LEAST, bytes: 100_000 } });
-    expect([sha256(sink.bytes), asked]).toEqual([sha256(AUDIO), [0]]);
+    expect([sha256(sink.bytes), requestedStarts]).toEqual([sha256(AUDIO), [0]]);
   });
 
   it("ends a download of one byte at a time, although every attempt makes a little progress", async () => {
@@ -330,10 +330,10 @@ describe("too much or too slow", () => {
 });
 
 it("waits after a 503 for as long as the service asks, and resumes", async () => {
-  const asked: Array<[from: number, atMs: number]> = [];
+  const requestedStarts: Array<[from: number, atMs: number]> = [];
   const { url } = await rawServer((socket, head, connection) => {
     const from = rangeOf(head);
-    asked.push([from, performance.now()]);
+    requestedStarts.push([from, performance.now()]);
     if (connection === 2) {
       socket.end("HTTP/1.1 503 No\r\nretry-after: 2\r\ncontent-length: 0\r\n\r\n");
       return;
@@ -353,7 +353,7 @@ it("waits after a 503 for as long as the service asks, and resumes", async () =>
   expect(sink.writtenBytes).toBe(AUDIO.byteLength);
   // The first wait is the shortest backoff, the second is the service's Retry-After.
   expect(pauses).toEqual([1000, 2000]);
-  const [, [, refusedAtMs = 0] = [], [, thirdAtMs = 0] = []] = asked;
+  const [, [, refusedAtMs = 0] = [], [, thirdAtMs = 0] = []] = requestedStarts;
   expect(thirdAtMs - refusedAtMs).toBeGreaterThanOrEqual(200);
 });
 

@@ -43,15 +43,18 @@ function part(
 type Step = (fromByte: number) => ContentResponse;
 
 /** Answers one step after another, and repeats the last one. Records the requested offsets. */
-function script(...steps: Step[]): { open: (fromByte: number) => Promise<ContentResponse>; asked: number[] } {
-  const asked: number[] = [];
+function script(...steps: Step[]): {
+  open: (fromByte: number) => Promise<ContentResponse>;
+  requestedStarts: number[];
+} {
+  const requestedStarts: number[] = [];
   const open = async (fromByte: number): Promise<ContentResponse> => {
-    asked.push(fromByte);
-    const step = steps[Math.min(asked.length, steps.length) - 1];
+    requestedStarts.push(fromByte);
+    const step = steps[Math.min(requestedStarts.length, steps.length) - 1];
     if (step === undefined) throw new Error("nothing scripted");
     return step(fromByte);
   };
-  return { open, asked };
+  return { open, requestedStarts };
 }
 
 const throwing =
@@ -68,39 +71,39 @@ const cutAt =
 describe("a download", () => {
   it("resumes after a dropped body without writing a byte twice", async () => {
     const sink = new MemorySink();
-    const { open, asked } = script(cutAt(5), cutAt(5), cutAt(20), rest);
+    const { open, requestedStarts } = script(cutAt(5), cutAt(5), cutAt(20), rest);
     expect(await downloadInto(sink, open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
     expect(sink.bytes.equals(AUDIO)).toBe(true);
     expect(sink.writtenBytes).toBe(AUDIO.byteLength);
-    expect(asked).toEqual([0, 5, 5, 20]);
+    expect(requestedStarts).toEqual([0, 5, 5, 20]);
   });
 
   it("resumes after a body that ended before its announced length", async () => {
     const sink = new MemorySink();
-    const { open, asked } = script((from) => part(from, AUDIO.subarray(0, 9)), rest);
+    const { open, requestedStarts } = script((from) => part(from, AUDIO.subarray(0, 9)), rest);
     await downloadInto(sink, open, options());
     expect(sink.bytes.equals(AUDIO)).toBe(true);
-    expect(asked).toEqual([0, 9]);
+    expect(requestedStarts).toEqual([0, 9]);
   });
 
   it("starts over with the same response when a 200 answers a Range", async () => {
     const sink = new MemorySink();
-    const { open, asked } = script(cutAt(10), () => part(0, AUDIO));
+    const { open, requestedStarts } = script(cutAt(10), () => part(0, AUDIO));
     await downloadInto(sink, open, options());
     expect(sink.bytes.equals(AUDIO)).toBe(true);
-    expect([asked, sink.restarts]).toEqual([[0, 10], 1]);
+    expect([requestedStarts, sink.restarts]).toEqual([[0, 10], 1]);
   });
 
   it("starts over after a 416", async () => {
     const sink = new MemorySink();
-    const { open, asked } = script(
+    const { open, requestedStarts } = script(
       cutAt(10),
       throwing(() => stale(3)),
       rest,
     );
     await downloadInto(sink, open, options());
     expect(sink.bytes.equals(AUDIO)).toBe(true);
-    expect([asked, sink.restarts]).toEqual([[0, 10, 0], 1]);
+    expect([requestedStarts, sink.restarts]).toEqual([[0, 10, 0], 1]);
   });
 
   it.each([
@@ -108,10 +111,10 @@ describe("a download", () => {
     ["another total", part(10, AUDIO.subarray(10), { totalBytes: 1000 })],
   ])("starts over after a range of %s", async (_what, misfit) => {
     const sink = new MemorySink();
-    const { open, asked } = script(cutAt(10), () => misfit, rest);
+    const { open, requestedStarts } = script(cutAt(10), () => misfit, rest);
     await downloadInto(sink, open, options());
     expect(sink.bytes.equals(AUDIO)).toBe(true);
-    expect(asked).toEqual([0, 10, 0]);
+    expect(requestedStarts).toEqual([0, 10, 0]);
   });
 
   it("follows an audio that has another size the next time", async () => {
@@ -140,9 +143,9 @@ describe("a download", () => {
 
   it("is complete once the announced bytes have arrived, whatever the socket does afterwards", async () => {
     const sink = new MemorySink();
-    const { open, asked } = script(() => part(0, AUDIO, { failure: reset() }));
+    const { open, requestedStarts } = script(() => part(0, AUDIO, { failure: reset() }));
     expect(await downloadInto(sink, open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
-    expect(asked).toEqual([0]);
+    expect(requestedStarts).toEqual([0]);
   });
 
   it("continues after 503, timeouts and error pages of gateways", async () => {
@@ -160,25 +163,27 @@ describe("a download", () => {
   it.each(["not_ready", "not_found", "invalid_api_key", "rate_limit"] as const)(
     "passes %s to its caller at once",
     async (code) => {
-      const { open, asked } = script(throwing(() => new AudioError(code, "no", { retryable: true })));
+      const { open, requestedStarts } = script(
+        throwing(() => new AudioError(code, "no", { retryable: true })),
+      );
       expect((await failureOf(downloadInto(new MemorySink(), open, options()))).code).toBe(code);
-      expect(asked).toEqual([0]);
+      expect(requestedStarts).toEqual([0]);
     },
   );
 
   it("gives up after repeated failures without progress, with the last error", async () => {
-    const { open, asked } = script(cutAt(10));
+    const { open, requestedStarts } = script(cutAt(10));
     const failure = await failureOf(downloadInto(new MemorySink(), open, options()));
     expect(failure).toMatchObject({ code: "network_error", retryable: true });
-    expect(asked).toEqual([0, 10, 10, 10, 10, 10]);
+    expect(requestedStarts).toEqual([0, 10, 10, 10, 10, 10]);
   });
 
   it("does not count starting over as progress", async () => {
     const sink = new MemorySink();
     // Ignores ranges and always breaks at the same byte.
-    const { open, asked } = script(() => part(0, AUDIO.subarray(0, 10), { failure: reset() }));
+    const { open, requestedStarts } = script(() => part(0, AUDIO.subarray(0, 10), { failure: reset() }));
     await failureOf(downloadInto(sink, open, options()));
-    expect(asked).toHaveLength(6);
+    expect(requestedStarts).toHaveLength(6);
   });
 
   it("pauses longer after each failure without progress", async () => {
@@ -206,10 +211,10 @@ describe("too large an audio", () => {
     const discard = (): void => {
       isDiscarded = true;
     };
-    const { open, asked } = script(() => part(0, AUDIO, { totalBytes: 101, discard }));
+    const { open, requestedStarts } = script(() => part(0, AUDIO, { totalBytes: 101, discard }));
     const failure = await failureOf(downloadInto(sink, open, options({ maxBytes: 100 })));
     expect(failure).toMatchObject({ code: "too_large", retryable: false });
-    expect([sink.writtenBytes, asked.length, isDiscarded]).toEqual([0, 1, true]);
+    expect([sink.writtenBytes, requestedStarts.length, isDiscarded]).toEqual([0, 1, true]);
   });
 
   it("is stopped during the transfer if no length was announced", async () => {
@@ -230,19 +235,19 @@ describe("an audio of unknown size", () => {
   const unmarked = (): ContentResponse => part(0, AUDIO, { totalBytes: null, isEndUnmarked: true });
 
   it("is complete at the end of its chunks", async () => {
-    const { open, asked } = script(whole);
+    const { open, requestedStarts } = script(whole);
     expect(await downloadInto(new MemorySink(), open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
-    expect(asked).toEqual([0]);
+    expect(requestedStarts).toEqual([0]);
   });
 
   it("is queried for more bytes when only the connection's end marks its own, and a 416 confirms the size", async () => {
     const sink = new MemorySink();
-    const { open, asked } = script(
+    const { open, requestedStarts } = script(
       unmarked,
       throwing(() => stale(AUDIO.byteLength)),
     );
     expect(await downloadInto(sink, open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
-    expect([asked, sink.restarts]).toEqual([[0, AUDIO.byteLength], 0]);
+    expect([requestedStarts, sink.restarts]).toEqual([[0, AUDIO.byteLength], 0]);
   });
 
   it("continues when more bytes follow", async () => {
@@ -255,10 +260,10 @@ describe("an audio of unknown size", () => {
 
   it("is accepted when two transfers have the same length", async () => {
     const sink = new MemorySink();
-    const { open, asked } = script(unmarked);
+    const { open, requestedStarts } = script(unmarked);
     await downloadInto(sink, open, options());
     expect(sink.bytes.equals(AUDIO)).toBe(true);
-    expect(asked).toEqual([0, AUDIO.byteLength]);
+    expect(requestedStarts).toEqual([0, AUDIO.byteLength]);
   });
 });
 
@@ -276,14 +281,19 @@ describe("time and signals", () => {
     const discard = (): void => {
       discarded += 1;
     };
-    const { open, asked } = script((start) => ({ start, totalBytes: 1_000_000, body: drip(), discard }));
+    const { open, requestedStarts } = script((start) => ({
+      start,
+      totalBytes: 1_000_000,
+      body: drip(),
+      discard,
+    }));
     const minProgress = { bytes: 1000, withinMs: 20 };
     const sink = new MemorySink();
     const failure = await failureOf(downloadInto(sink, open, options({ minProgress })));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
-    expect(discarded).toBe(asked.length);
-    expect([sink.restarts, asked.at(-1)]).toEqual([0, expect.any(Number)]);
-    expect(asked).toEqual([...asked].sort((one, other) => one - other));
+    expect(discarded).toBe(requestedStarts.length);
+    expect([sink.restarts, requestedStarts.at(-1)]).toEqual([0, expect.any(Number)]);
+    expect(requestedStarts).toEqual([...requestedStarts].sort((one, other) => one - other));
   });
 
   it("drops a response that arrives after the caller has cancelled", async () => {
@@ -323,9 +333,9 @@ describe("time and signals", () => {
     const full = Object.assign(new Error("full"), { code: "ENOSPC" });
     const sink = new MemorySink();
     sink.write = () => Promise.reject(full);
-    const { open, asked } = script(rest);
+    const { open, requestedStarts } = script(rest);
     await expect(downloadInto(sink, open, options())).rejects.toBe(full);
-    expect(asked).toEqual([0]);
+    expect(requestedStarts).toEqual([0]);
   });
 });
 

@@ -31,11 +31,11 @@ const answering = (
 
 describe("create", () => {
   it("sends the given bytes, the key and the bearer header, and requests no encoding", async () => {
-    const seen: unknown[] = [];
+    const progressValues: unknown[] = [];
     const service = await createService((request, response, body) => {
       const { authorization, "accept-encoding": encoding, "content-type": type } = request.headers;
-      seen.push(request.method, request.url, authorization, encoding, type);
-      seen.push(request.headers["idempotency-key"], body);
+      progressValues.push(request.method, request.url, authorization, encoding, type);
+      progressValues.push(request.headers["idempotency-key"], body);
       answer(response, 202, task());
     }, "/base");
     const body = '{"prompt":"Grüße 👋\\n"}';
@@ -49,7 +49,7 @@ describe("create", () => {
       error: null,
       deviations: [],
     });
-    expect(seen).toEqual([
+    expect(progressValues).toEqual([
       "POST",
       "/base/api/v1/audio/generations",
       `Bearer ${API_KEY}`,
@@ -449,12 +449,12 @@ describe("content", () => {
         response.writeHead(200, { ...AUDIO, ...kinds[path] }).end("x");
       }
     });
-    const seen: unknown[] = [];
+    const progressValues: unknown[] = [];
     for (const id of ["a", "b", "c", "d", "e"]) {
       const response = await service.openContent(id, 0, never());
-      seen.push([response.isEndUnmarked, await bytesOf(response.body)]);
+      progressValues.push([response.isEndUnmarked, await bytesOf(response.body)]);
     }
-    expect(seen).toEqual([
+    expect(progressValues).toEqual([
       [false, "x"],
       [false, "x"],
       [true, "x"],

@@ -73,13 +73,13 @@ export interface RewrittenPage {
 }
 
 /** Returns the same stream with other page sizes. */
-export function rewritten(file: Buffer, wish: RewrittenPage): Buffer {
-  const { segmentsPerPage, granuleOffset = 0, firstSequence = 0, serial = 77, comments = 0 } = wish;
+export function rewritten(file: Buffer, options: RewrittenPage): Buffer {
+  const { segmentsPerPage, granuleOffset = 0, firstSequence = 0, serial = 77, comments = 0 } = options;
   const [head, , ...sound] = packetsOf(file);
   if (head === undefined) throw new Error("there is no header");
   const lastGranule = sound.at(-1)?.granule ?? 0;
   const identification = Buffer.from(head.bytes);
-  wish.head?.(identification);
+  options.head?.(identification);
   const vendor = Buffer.from("OpusTags\x01\0\0\0v\x01\0\0\0");
   const length = Buffer.alloc(4);
   length.writeUInt32LE(comments);
@@ -109,24 +109,24 @@ export function rewritten(file: Buffer, wish: RewrittenPage): Buffer {
     });
     const size = matchesFormat ? segmentsPerPage : 255;
     for (let at = 0, count = 0; at < segments.length; at += size, count += 1) {
-      const here = segments.slice(at, at + size);
-      const ended = here.findLast(({ ends }) => ends !== undefined)?.ends;
+      const pageSegments = segments.slice(at, at + size);
+      const ended = pageSegments.findLast(({ ends }) => ends !== undefined)?.ends;
       const position = ended === undefined ? undefined : (granules[ended] ?? 0);
       const reported =
-        position === undefined ? -1 : matchesFormat ? (wish.granule?.(position, count) ?? position) : 0;
+        position === undefined ? -1 : matchesFormat ? (options.granule?.(position, count) ?? position) : 0;
       const isLast = matchesFormat && at + size >= segments.length;
       write(
-        here.map(({ bytes, ends }) => (ends === undefined ? 255 : bytes.byteLength)),
-        Buffer.concat(here.map(({ bytes }) => bytes)),
+        pageSegments.map(({ bytes, ends }) => (ends === undefined ? 255 : bytes.byteLength)),
+        Buffer.concat(pageSegments.map(({ bytes }) => bytes)),
         BigInt(reported),
-        (here[0]?.isLater ? 1 : 0) | (isLast ? 4 : 0),
+        (pageSegments[0]?.isLater ? 1 : 0) | (isLast ? 4 : 0),
       );
     }
   };
   lay([identification], [0], false);
   lay([tags], [0], false);
   let position = granuleOffset;
-  const packets = sound.map(({ bytes }, index) => wish.packet?.(bytes, index) ?? bytes);
+  const packets = sound.map(({ bytes }, index) => options.packet?.(bytes, index) ?? bytes);
   const granules = packets.map((bytes) => {
     position += samplesOf(bytes);
     return position;

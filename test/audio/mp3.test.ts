@@ -4,7 +4,14 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joined, type TestPart } from "./join-in-memory.ts";
-import { encodedNoise, heard, heardByMpg123, largestDifference, outputOf, testWith } from "./sound.ts";
+import {
+  decodeSamples,
+  encodedNoise,
+  heardByMpg123,
+  largestDifference,
+  outputOf,
+  testWith,
+} from "./sound.ts";
 
 const MP3 = ["-f", "mp3", "-c:a", "libmp3lame"];
 
@@ -53,12 +60,12 @@ async function parts({ rateHz, channels, encoder }: Encoding): Promise<Buffer[]>
 /** Joins parts. Returns, for each part, the largest difference between its samples there and alone. */
 async function differences(inputs: readonly TestPart[], rateHz: number, channels: number): Promise<number[]> {
   const file = await joined("mp3", inputs);
-  const all = await heard(file.bytes, "mp3");
+  const all = await decodeSamples(file.bytes, "mp3");
   expect(all.length).toBe(Math.round(file.durationSeconds * rateHz) * channels);
   return Promise.all(
     inputs.map(async ({ bytes }, index) => {
       const { startSeconds = 0, endSeconds = 0 } = file.parts[index] ?? {};
-      const alone = await heard(bytes, "mp3");
+      const alone = await decodeSamples(bytes, "mp3");
       expect(alone.length).toBe(Math.round((endSeconds - startSeconds) * rateHz) * channels);
       return largestDifference(alone, all, Math.round(startSeconds * rateHz) * channels);
     }),
@@ -131,10 +138,10 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
       const whole = await encodedNoise(noise, [...MP3, "-b:a", "96k", "-abr", "1", "-write_xing", "0"]);
       const cut = whole.subarray(Math.floor(whole.byteLength / 2));
       const file = await joined("mp3", [{ bytes: whole }, { bytes: cut }]);
-      const all = await heard(file.bytes, "mp3");
+      const all = await decodeSamples(file.bytes, "mp3");
       const [, span] = file.parts;
       const start = Math.round((span?.startSeconds ?? 0) * 44100) * 2;
-      const alone = await heard(cut, "mp3");
+      const alone = await decodeSamples(cut, "mp3");
       // A frame may use up to 511 bytes before it, which is at most four frames here. Its effect on the decoder ends
       // after two more.
       const settled = 6 * 1152 * 2;

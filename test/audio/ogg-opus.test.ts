@@ -4,7 +4,7 @@ import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joined, type TestPart } from "./join-in-memory.ts";
 import { oggPages, type RewrittenPage, rewritten } from "./make-ogg.ts";
-import { encodedNoise, heard, largestDifference, outputOf, testWith } from "./sound.ts";
+import { decodeSamples, encodedNoise, largestDifference, outputOf, testWith } from "./sound.ts";
 
 const RATE = 48000;
 
@@ -41,12 +41,12 @@ const partOf = ({ channels, encoder }: Kind, seed = 1): Promise<Buffer> =>
  */
 async function differences(inputs: readonly TestPart[], channels: number): Promise<number[]> {
   const file = await joined("ogg_opus", inputs);
-  const all = await heard(file.bytes, "ogg_opus");
+  const all = await decodeSamples(file.bytes, "ogg_opus");
   expect(all.length).toBe(Math.round(file.durationSeconds * RATE) * channels);
   return Promise.all(
     inputs.map(async ({ bytes }, index) => {
       const { startSeconds = 0, endSeconds = 0 } = file.parts[index] ?? {};
-      const alone = await heard(bytes, "ogg_opus");
+      const alone = await decodeSamples(bytes, "ogg_opus");
       expect(alone.length).toBe(Math.round((endSeconds - startSeconds) * RATE) * channels);
       return largestDifference(alone, all, Math.round(startSeconds * RATE) * channels);
     }),
@@ -76,13 +76,13 @@ describeWithFfprobe("Opus parts in a joined file", () => {
   test("play on both channels when others are in stereo", async () => {
     const [one, two] = await Promise.all([partOf(KINDS.silk), partOf(KINDS["celt in stereo"])]);
     const file = await joined("ogg_opus", paused([two, one, two]));
-    const all = await heard(file.bytes, "ogg_opus");
-    const alone = await heard(one, "ogg_opus");
+    const all = await decodeSamples(file.bytes, "ogg_opus");
+    const alone = await decodeSamples(one, "ogg_opus");
     const start = Math.round((file.parts[1]?.startSeconds ?? 0) * RATE) * 2;
     const sides = [0, 1].map((side) => alone.map((_, index) => all[start + 2 * index + side] ?? 0));
     expect(sides).toEqual([alone, alone]);
     const last = Math.round((file.parts[2]?.startSeconds ?? 0) * RATE) * 2;
-    expect(largestDifference(await heard(two, "ogg_opus"), all, last)).toBe(0);
+    expect(largestDifference(await decodeSamples(two, "ogg_opus"), all, last)).toBe(0);
   });
 
   test("have the requested pauses, within 20 ms", async () => {
@@ -148,11 +148,11 @@ describeWithFfprobe("Opus parts in a joined file", () => {
   test("may lie in pages of any size, continued, and begin late", async () => {
     const whole = await partOf(KINDS.celt);
     const small = rewritten(whole, { segmentsPerPage: 1 });
-    const odd = rewritten(whole, { segmentsPerPage: 7 });
+    const rewrittenFile = rewritten(whole, { segmentsPerPage: 7 });
     // Like a piece of a running stream: positions and page numbers continue from the part before it.
     const late = rewritten(whole, { segmentsPerPage: 40, granuleOffset: 960_000, firstSequence: 17 });
     const longComments = rewritten(whole, { segmentsPerPage: 255, comments: 300_000 });
-    const parts = [small, odd, late, longComments];
+    const parts = [small, rewrittenFile, late, longComments];
     expect(await differences(paused([whole, ...parts]), 1)).toEqual([0, 0, 0, 0, 0]);
   });
 

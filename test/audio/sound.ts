@@ -31,7 +31,7 @@ export interface Noise {
   readonly seed?: number;
 }
 
-const made = new Map<string, Promise<Buffer>>();
+const cache = new Map<string, Promise<Buffer>>();
 
 /**
  * Encodes noise with ffmpeg, once for each request. Noise is the hardest sound for joins, because every sample that
@@ -41,8 +41,8 @@ const made = new Map<string, Promise<Buffer>>();
  */
 export function encodedNoise(noise: Noise, encoder: readonly string[]): Promise<Buffer> {
   const key = JSON.stringify([noise, encoder]);
-  const known = made.get(key) ?? encode(noise, encoder);
-  made.set(key, known);
+  const known = cache.get(key) ?? encode(noise, encoder);
+  cache.set(key, known);
   return known;
 }
 
@@ -61,7 +61,7 @@ function encode(noise: Noise, encoder: readonly string[]): Promise<Buffer> {
  * Decodes to 16-bit samples, one channel after another, with ffmpeg; Opus with the reference decoder, because
  * ffmpeg's differs.
  */
-export function heard(audio: Uint8Array, format: "mp3" | "ogg_opus"): Promise<Int16Array> {
+export function decodeSamples(audio: Uint8Array, format: "mp3" | "ogg_opus"): Promise<Int16Array> {
   const decoder = format === "ogg_opus" ? ["-c:a", "libopus"] : [];
   return besides(audio, async (folder) => {
     const { stdout } = await run(

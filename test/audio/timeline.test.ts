@@ -10,7 +10,7 @@ import { speechRequest } from "../sandbox/speech/speech-request.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { joined } from "./join-in-memory.ts";
-import { heard } from "./sound.ts";
+import { decodeSamples } from "./sound.ts";
 
 const RATE_HZ = 24_000;
 /** Half a frame of mp3 at this rate, half a packet of Opus, half a sample. */
@@ -69,7 +69,7 @@ describeWithFfprobe("speech", () => {
       writeFileSync(path, bytes);
       const part = { path, durationSeconds: 0, sampleRateHz: RATE_HZ, pauseAfterSeconds: 0 };
       const [lead = 0] = await findLeadingSilences("mp3", [part], new AbortController().signal);
-      const samples = await heard(bytes, "mp3");
+      const samples = await decodeSamples(bytes, "mp3");
       const loud = samples.findIndex((sample) => Math.abs(sample) > 500) / RATE_HZ;
       expect(Math.abs(lead - loud)).toBeLessThan(0.05);
     },

@@ -148,13 +148,13 @@ export interface ModelView {
 }
 
 /** The text of a result without the escapes of JSON, because many clients write results as JSON inside JSON. */
-export function unescapedText(shown: unknown): string {
-  const text = typeof shown === "string" ? shown : JSON.stringify(shown);
+export function unescapedText(shownResult: unknown): string {
+  const text = typeof shownResult === "string" ? shownResult : JSON.stringify(shownResult);
   return text.replaceAll(/\\+n/g, "\n").replaceAll(/\\+"/g, '"');
 }
 
-export function readModelView(scene: Scene, shown: unknown): ModelView {
-  const text = unescapedText(shown);
+export function readModelView(scene: Scene, shownResult: unknown): ModelView {
+  const text = unescapedText(shownResult);
   return {
     hasText: TEXT_FORM_PATTERNS[scene].test(text),
     hasStructured: STRUCTURED_FORM_PATTERNS[scene].test(text),

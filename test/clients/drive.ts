@@ -29,7 +29,7 @@ export interface Outcome {
 
 /** The results of driving a client through the conversation. */
 interface ClientRun {
-  readonly shown: readonly unknown[];
+  readonly shownResults: readonly unknown[];
   readonly dialect: string | null;
   readonly toolName: string | null;
   readonly problems: readonly string[];
@@ -59,16 +59,16 @@ async function runWithModel(client: ModelClient, setup: ClientSetup, folder: str
     writeFileSync(join(folder, "model.json"), JSON.stringify(model.log, null, 1));
     writeFileSync(join(folder, "client.txt"), `${result.stdout}\n---\n${result.stderr}`);
     const problems = exitProblems("it", result);
-    if (model.shown.length < STEPS.length - (client.refusedScenes?.length ?? 0)) {
-      problems.push(`its model saw ${model.shown.length} of ${STEPS.length} results`);
+    if (model.resultContent.length < STEPS.length - (client.refusedScenes?.length ?? 0)) {
+      problems.push(`its model saw ${model.resultContent.length} of ${STEPS.length} results`);
     }
     if (model.isHiddenFromSearch) problems.push(`a search for "text to speech" does not find generate_audio`);
     const toolName =
       [...model.toolNames].find((name) => name.endsWith("generate_audio")) ??
       // A script of the model found the tool, and printed its name.
-      /\w+__generate_audio/.exec(unescapedText(model.shown[0] ?? ""))?.[0] ??
+      /\w+__generate_audio/.exec(unescapedText(model.resultContent[0] ?? ""))?.[0] ??
       null;
-    return { shown: model.shown, dialect: model.dialect?.name ?? null, toolName, problems };
+    return { shownResults: model.resultContent, dialect: model.dialect?.name ?? null, toolName, problems };
   } finally {
     await model.stop();
   }
@@ -82,14 +82,14 @@ async function runWithCommands(
   const prepared = await client.prepare(setup);
   const problems = exitProblems("the block", prepared);
   if (!prepared.stdout.includes(".mp3")) problems.push("the block did not make audio");
-  const shown: string[] = [];
+  const shownResults: string[] = [];
   for (const { tool, args, fault } of STEPS) {
     if (fault !== undefined) await setup.sandbox.injectFault(fault);
-    const { stdout, stderr } = await client.call(setup, tool, args(shown.join("\n")));
-    shown.push(`${stdout}\n${stderr}`);
+    const { stdout, stderr } = await client.call(setup, tool, args(shownResults.join("\n")));
+    shownResults.push(`${stdout}\n${stderr}`);
   }
-  writeFileSync(join(folder, "client.txt"), shown.join("\n---\n"));
-  return { shown, dialect: null, toolName: null, problems };
+  writeFileSync(join(folder, "client.txt"), shownResults.join("\n---\n"));
+  return { shownResults, dialect: null, toolName: null, problems };
 }
 
 /**
@@ -119,8 +119,8 @@ export async function driveClient(
     const problems = [...clientRun.problems];
     const modelViews = new Map<Scene, ModelView>();
     for (const [index, { scene }] of STEPS.entries()) {
-      if (clientRun.shown[index] === undefined) continue;
-      const modelView = readModelView(scene, clientRun.shown[index]);
+      if (clientRun.shownResults[index] === undefined) continue;
+      const modelView = readModelView(scene, clientRun.shownResults[index]);
       modelViews.set(scene, modelView);
       const isRefused = client.refusedScenes?.includes(scene) === true;
       if (isRefused && modelView.missingFacts.length === 0)

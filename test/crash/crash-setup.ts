@@ -94,8 +94,8 @@ export class CrashSetup {
   async checkFinalState(outcome: ToolOutcome): Promise<TaskOutput> {
     const task = taskOf(outcome);
     const faults: string[] = [];
-    const expectSame = (what: string, actual: unknown, expected: unknown): void => {
-      if (actual !== expected) faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
+    const expectSame = (label: string, actual: unknown, expected: unknown): void => {
+      if (actual !== expected) faults.push(`${label}: ${String(actual)} instead of ${String(expected)}`);
     };
     const [accepted] = this.service.tasks.values();
     expectSame("tasks", this.service.tasks.size, 1);

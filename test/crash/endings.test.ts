@@ -96,8 +96,12 @@ async function startHeldBack() {
 describe("a job that waits for a slot", () => {
   it("creates after its call has returned, and saves", async () => {
     const client = await startHeldBack();
-    const held = taskOf(await client.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
-    expect(held).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/), billing: null });
+    const unfinishedTask = taskOf(await client.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
+    expect(unfinishedTask).toMatchObject({
+      status: "waiting",
+      task_id: expect.stringMatching(/^req-/),
+      billing: null,
+    });
     expect(setup.service.count("create")).toBe(2);
     setup.service.processingMs = 0;
     await expect.poll(() => setup.finalNames(), { timeout: 60_000 }).toHaveLength(3);

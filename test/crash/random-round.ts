@@ -108,8 +108,8 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 async function faultsAfter(setup: CrashSetup, outcome: ToolOutcome, view: LedgerView): Promise<string[]> {
   const { service } = setup;
   const faults: string[] = [];
-  const expectSame = (what: string, actual: unknown, expected: unknown): void => {
-    if (actual !== expected) faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
+  const expectSame = (label: string, actual: unknown, expected: unknown): void => {
+    if (actual !== expected) faults.push(`${label}: ${String(actual)} instead of ${String(expected)}`);
   };
   const [accepted] = service.tasks.values();
   expectSame("tasks", service.tasks.size, 1);

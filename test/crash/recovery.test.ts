@@ -97,8 +97,8 @@ describe("nothing is created without a call", () => {
     for (const prompt of ["First of two", "Second of two"]) {
       await killTarget.call("generate_audio", { prompt, wait_seconds: 0 });
     }
-    const held = taskOf(await killTarget.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
-    expect(held).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/) });
+    const unfinishedTask = taskOf(await killTarget.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
+    expect(unfinishedTask).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/) });
     await setup.killAt(killTarget, Promise.resolve());
     expect(setup.service.count("create")).toBe(2);
 

@@ -40,7 +40,7 @@ const question = z.object({ message: z.string(), requestedSchema: z.looseObject(
 const ARGS = { name: "narrate", arguments: { text: buildText("One", "Two"), output_format: "pcm" } };
 
 async function connect(era: "legacy" | "modern", answer: Answer): Promise<Asked> {
-  const how = { command: NODE, args: [BIN], env: testFolders.env(service, FAST) };
+  const launchOptions = { command: NODE, args: [BIN], env: testFolders.env(service, FAST) };
   const questions: string[] = [];
   const reply = (params: unknown): Answer => {
     questions.push(question.parse(params).message);
@@ -49,7 +49,7 @@ async function connect(era: "legacy" | "modern", answer: Answer): Promise<Asked>
   if (era === "legacy") {
     const client = new LegacyClient(INFO, CAPABILITIES);
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...reply(params) }));
-    await client.connect(new LegacyTransport(how));
+    await client.connect(new LegacyTransport(launchOptions));
     return {
       questions,
       narrate: async () => narrationOutput.parse((await client.callTool(ARGS)).structuredContent),
@@ -58,7 +58,7 @@ async function connect(era: "legacy" | "modern", answer: Answer): Promise<Asked>
   }
   const client = new ModernClient(INFO, { ...CAPABILITIES, versionNegotiation: { mode: "auto" } });
   client.setRequestHandler("elicitation/create", async ({ params }) => ({ ...reply(params) }));
-  await client.connect(new ModernTransport(how));
+  await client.connect(new ModernTransport(launchOptions));
   return {
     questions,
     narrate: async () => narrationOutput.parse((await client.callTool(ARGS)).structuredContent),
@@ -91,8 +91,8 @@ it.each(["legacy", "modern"] as const)(
 
 it("a client without forms is never asked", async () => {
   const client = new LegacyClient(INFO);
-  const how = { command: NODE, args: [BIN], env: testFolders.env(service, FAST) };
-  await client.connect(new LegacyTransport(how));
+  const launchOptions = { command: NODE, args: [BIN], env: testFolders.env(service, FAST) };
+  await client.connect(new LegacyTransport(launchOptions));
   const result = narrationOutput.parse((await client.callTool(ARGS)).structuredContent);
   await client.close();
   expect(result.status).toBe("planned");

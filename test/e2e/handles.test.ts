@@ -47,20 +47,22 @@ describe("the handle of a delayed request", () => {
   it("reports progress without waiting, and waits for the file with a window", async () => {
     putOff(1000);
     const toolClient = await start();
-    const held = taskOf(await toolClient.call("generate_audio", CALL));
-    expect(held).toMatchObject({ status: "waiting", replayed: false, billing: null });
-    expect(held.task_id).toMatch(/^req-[0-9a-f]{32}$/);
-    const seen = taskOf(await toolClient.call("get_task", { task_id: held.task_id }));
-    expect(seen).toMatchObject({ status: "waiting", task_id: held.task_id });
-    expect(seen.message).toMatch(/The server goes on by itself and saves the file/);
-    const early = errorOf(await toolClient.call("download_audio", { task_id: held.task_id }));
-    expect(early).toMatchObject({ code: "not_ready", task_id: held.task_id });
+    const unfinishedTask = taskOf(await toolClient.call("generate_audio", CALL));
+    expect(unfinishedTask).toMatchObject({ status: "waiting", replayed: false, billing: null });
+    expect(unfinishedTask.task_id).toMatch(/^req-[0-9a-f]{32}$/);
+    const shownTask = taskOf(await toolClient.call("get_task", { task_id: unfinishedTask.task_id }));
+    expect(shownTask).toMatchObject({ status: "waiting", task_id: unfinishedTask.task_id });
+    expect(shownTask.message).toMatch(/The server goes on by itself and saves the file/);
+    const early = errorOf(await toolClient.call("download_audio", { task_id: unfinishedTask.task_id }));
+    expect(early).toMatchObject({ code: "not_ready", task_id: unfinishedTask.task_id });
     service.intercept = undefined;
-    const done = taskOf(await toolClient.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
+    const done = taskOf(
+      await toolClient.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds: 20 }),
+    );
     expect(done).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
-    const later = taskOf(await toolClient.call("get_task", { task_id: held.task_id }));
+    const later = taskOf(await toolClient.call("get_task", { task_id: unfinishedTask.task_id }));
     expect(later.audio?.path).toBe(done.audio?.path);
-    const again = taskOf(await toolClient.call("download_audio", { task_id: held.task_id }));
+    const again = taskOf(await toolClient.call("download_audio", { task_id: unfinishedTask.task_id }));
     expect(again.audio?.path).toBe(done.audio?.path);
     expect(service.tasks.size).toBe(1);
   });
@@ -69,11 +71,11 @@ describe("the handle of a delayed request", () => {
     putOff(1000);
     // Start both before the pauses begin, because a start can take as long as a pause.
     const [toolClient, other] = await Promise.all([start(), start()]);
-    const held = taskOf(await toolClient.call("generate_audio", CALL));
-    const seen = taskOf(await other.call("get_task", { task_id: held.task_id }));
-    expect(seen.message).toMatch(/Another client window is already working on this request/);
+    const unfinishedTask = taskOf(await toolClient.call("generate_audio", CALL));
+    const shownTask = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id }));
+    expect(shownTask.message).toMatch(/Another client window is already working on this request/);
     service.intercept = undefined;
-    const done = taskOf(await other.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
+    const done = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds: 20 }));
     expect(done.status).toBe("succeeded");
     expect(service.tasks.size).toBe(1);
   });
@@ -82,17 +84,17 @@ describe("the handle of a delayed request", () => {
     putOff(1000);
     // Long pauses, so that the process is killed in one of them and not while a submission is being answered.
     const first = await start({ AUDIO_TIME_SCALE: "0.1" });
-    const held = taskOf(await first.call("generate_audio", CALL));
+    const unfinishedTask = taskOf(await first.call("generate_audio", CALL));
     await expect
-      .poll(async () => taskOf(await first.call("get_task", { task_id: held.task_id })).message)
+      .poll(async () => taskOf(await first.call("get_task", { task_id: unfinishedTask.task_id })).message)
       .toMatch(/about \d+ s to go/);
     process.kill(first.pid, "SIGKILL");
     const successor = await start();
     service.intercept = undefined;
     const before = service.count("create");
     for (const wait_seconds of [0, 0.5]) {
-      const outcome = await successor.call("get_task", { task_id: held.task_id, wait_seconds });
-      expect(taskOf(outcome)).toMatchObject({ status: "waiting", task_id: held.task_id });
+      const outcome = await successor.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds });
+      expect(taskOf(outcome)).toMatchObject({ status: "waiting", task_id: unfinishedTask.task_id });
       expect(resultTextOf(outcome)).toMatch(
         /nothing is working on it now.*\nNext: Repeat the generate_audio call/,
       );

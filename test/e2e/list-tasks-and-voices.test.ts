@@ -36,7 +36,7 @@ const listing = z.object({ tasks: z.array(z.record(z.string(), z.unknown())), me
 describe("a row of list_tasks", () => {
   it("has status, local time, credits, length, voice, text and path in the text form and in fields", async () => {
     const client = await start();
-    const made = taskOf(
+    const createdTask = taskOf(
       await client.call("generate_audio", { prompt: "A row of everything", voice: "felix_zh", take: 2 }),
     );
     const outcome = await client.call("list_tasks", {});
@@ -44,21 +44,21 @@ describe("a row of list_tasks", () => {
     expect(text).toMatch(
       /^1 request, newest first\. Spent: [^\n]*\ntask-\w+: succeeded, \d{4}-\d\d-\d\d \d\d:\d\d, 10 credits, 4 s, voice: felix_zh, take 2\. "A row of everything" \//,
     );
-    expect(text).toContain(made.audio?.path);
+    expect(text).toContain(createdTask.audio?.path);
     const [row] = listing.parse(outcome.structuredContent).tasks;
     expect(row).toMatchObject({
-      task_id: made.task_id,
+      task_id: createdTask.task_id,
       credits: 10,
       audio_seconds: 4,
       voice: "felix_zh",
       take: 2,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+05:30$/),
-      audio_path: made.audio?.path,
+      audio_path: createdTask.audio?.path,
     });
     expect(text).toContain(String(row?.["created_at"]).slice(0, 16).replace("T", " "));
-    await rm(made.audio?.path ?? "");
+    await rm(createdTask.audio?.path ?? "");
     expect(resultTextOf(await client.call("list_tasks", {}))).toContain(
-      `(file gone: ${made.audio?.path}) Next: download_audio with task_id ${made.task_id} (free).`,
+      `(file gone: ${createdTask.audio?.path}) Next: download_audio with task_id ${createdTask.task_id} (free).`,
     );
   });
 

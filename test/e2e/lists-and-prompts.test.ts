@@ -81,11 +81,11 @@ describe("resources/list", () => {
 
   it("lists the newest existing files with the addresses of the links", async () => {
     const server = await start({ AUDIO_RESOURCE_LINKS: "always" });
-    const made = await server.call("generate_audio", { prompt: "Listed", file_name: "listed" });
+    const createResult = await server.call("generate_audio", { prompt: "Listed", file_name: "listed" });
     await server.call("generate_audio", { prompt: "Gone", file_name: "gone" });
     await rm(join(testFolders.outputDir, "gone.mp3"));
     const resources = await listed(server);
-    const link = made.content.find(({ type }) => type === "resource_link");
+    const link = createResult.content.find(({ type }) => type === "resource_link");
     expect(resources).toEqual([{ uri: link?.uri, name: "listed.mp3", size: 20_000, title: "Listed" }]);
     const again = await start();
     expect(await listed(again)).toEqual(resources);
@@ -102,11 +102,11 @@ describe("resources/list", () => {
     service.processingMs = 60_000;
     await server.call("generate_audio", { prompt: "Left running", wait_seconds: 0 });
     await server.end();
-    const asked = service.exchanges.length;
+    const exchangeCountBefore = service.exchanges.length;
     const successor = await start();
     expect(await listed(successor)).toEqual([]);
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(service.exchanges.length).toBe(asked);
+    expect(service.exchanges.length).toBe(exchangeCountBefore);
   });
 
   it("is empty without settings, with an unused PostgreSQL, and with a damaged ledger", async () => {
@@ -140,10 +140,10 @@ describe("completion", () => {
   it("knows voices, languages and task ids", async () => {
     const server = await start();
     expect(await complete(server, "task_id", "")).toEqual([]);
-    const made = await server.call("generate_audio", { prompt: "To be completed" });
+    const createResult = await server.call("generate_audio", { prompt: "To be completed" });
     expect(await complete(server, "voice", "so")).toEqual(["sophie_en_zh"]);
     expect(await complete(server, "language", "p")).toEqual(["pt"]);
-    expect(await complete(server, "task_id", "task-")).toEqual([made.structuredContent?.["task_id"]]);
+    expect(await complete(server, "task_id", "task-")).toEqual([createResult.structuredContent?.["task_id"]]);
     expect(await complete(server, "something", "x")).toEqual([]);
     const ref = { type: "ref/resource", uri: "audio://tasks/{task_id}/content" };
     const { result } = await server.request("completion/complete", {

@@ -57,20 +57,20 @@ describe.each<ClientEra>(["legacy", "modern"])(
     });
 
     it("returns the audio in all three deliveries, and as a resource", async () => {
-      const made = taskOf(await client.call("generate_audio", { prompt: `Deliveries for ${kind}.` }));
-      const bytes = await readFile(made.audio?.path ?? "");
-      const byPath = await client.call("download_audio", { task_id: made.task_id });
+      const createdTask = taskOf(await client.call("generate_audio", { prompt: `Deliveries for ${kind}.` }));
+      const bytes = await readFile(createdTask.audio?.path ?? "");
+      const byPath = await client.call("download_audio", { task_id: createdTask.task_id });
       expect(byPath.content.map(({ type }) => type)).toEqual(["text", "resource_link"]);
       for (const deliver of ["inline", "both"]) {
-        const outcome = await client.call("download_audio", { task_id: made.task_id, deliver });
+        const outcome = await client.call("download_audio", { task_id: createdTask.task_id, deliver });
         const block = outcome.content.find(({ type }) => type === "audio");
         expect(Buffer.from(block?.data ?? "", "base64").equals(bytes)).toBe(true);
         expect(block?.mimeType).toBe("audio/mpeg");
-        expect(taskOf(outcome).audio?.path).toBe(made.audio?.path);
+        expect(taskOf(outcome).audio?.path).toBe(createdTask.audio?.path);
       }
-      const byFile = await client.read(made.audio?.uri ?? "");
+      const byFile = await client.read(createdTask.audio?.uri ?? "");
       expect(byFile.bytes.equals(bytes)).toBe(true);
-      const byTask = await client.read(`audio://tasks/${made.task_id}/content`);
+      const byTask = await client.read(`audio://tasks/${createdTask.task_id}/content`);
       expect(byTask).toMatchObject({ mimeType: "audio/mpeg" });
       expect(byTask.bytes.equals(bytes)).toBe(true);
       expect(await client.templates()).toEqual([
@@ -81,16 +81,19 @@ describe.each<ClientEra>(["legacy", "modern"])(
     });
 
     it("returns raw pcm inside a result as an embedded resource", async () => {
-      const made = taskOf(
+      const createdTask = taskOf(
         await client.call("generate_audio", {
           prompt: `Raw for ${kind}.`,
           output_format: "pcm",
           sample_rate: 8000,
         }),
       );
-      const outcome = await client.call("download_audio", { task_id: made.task_id, deliver: "inline" });
+      const outcome = await client.call("download_audio", {
+        task_id: createdTask.task_id,
+        deliver: "inline",
+      });
       const block = outcome.content.find(({ type }) => type === "resource");
-      expect(Buffer.from(block?.resource?.blob ?? "", "base64").length).toBe(made.audio?.size_bytes);
+      expect(Buffer.from(block?.resource?.blob ?? "", "base64").length).toBe(createdTask.audio?.size_bytes);
     });
 
     it("reads only audio of the ledger", async () => {

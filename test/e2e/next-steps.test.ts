@@ -58,12 +58,12 @@ describe("a cancelled call", () => {
 
 describe("list_tasks", () => {
   it("does not report audio as saved if its file is gone", async () => {
-    const made = taskOf(await client.call("generate_audio", { prompt: "Here and gone" }));
-    expect(await firstRow(client)).toMatchObject({ audio_path: made.audio?.path });
-    await rm(made.audio?.path ?? "");
+    const createdTask = taskOf(await client.call("generate_audio", { prompt: "Here and gone" }));
+    expect(await firstRow(client)).toMatchObject({ audio_path: createdTask.audio?.path });
+    await rm(createdTask.audio?.path ?? "");
     const row = await firstRow(client);
-    expect(row).toMatchObject({ status: "succeeded", missing_path: made.audio?.path });
-    expect(row?.next_step).toContain(`download_audio with task_id ${made.task_id}`);
+    expect(row).toMatchObject({ status: "succeeded", missing_path: createdTask.audio?.path });
+    expect(row?.next_step).toContain(`download_audio with task_id ${createdTask.task_id}`);
   });
 
   it("warns that repeating another key's request may cost credits", async () => {

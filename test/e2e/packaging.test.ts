@@ -127,7 +127,7 @@ describe("the files of a publication", () => {
 
   it("start the same package in every plugin, pass the same settings, and keep the key secret", () => {
     const { server, user_config: form } = manifestSchema.parse(files.manifest);
-    const asked = Object.keys(server.mcp_config.env).sort();
+    const variableNames = Object.keys(server.mcp_config.env).sort();
     const start = z.object({ command: z.literal("npx"), args: z.tuple([z.literal("-y"), z.string()]) });
     const started = z.looseObject({
       mcpServers: z.strictObject({
@@ -148,7 +148,7 @@ describe("the files of a publication", () => {
     expect(claude.env).toEqual(server.mcp_config.env);
     expect(found.json[".claude-plugin/plugin.json"]["userConfig"]).toEqual(files.manifest["user_config"]);
     for (const { env, env_vars } of others)
-      expect((env_vars ?? Object.keys(env ?? {})).sort()).toEqual(asked);
+      expect((env_vars ?? Object.keys(env ?? {})).sort()).toEqual(variableNames);
     const { settings } = z
       .looseObject({ settings: z.array(z.looseObject({ envVar: z.string(), sensitive: z.boolean() })) })
       .parse(found.json["gemini-extension.json"]);
@@ -189,8 +189,8 @@ describe("the files of a publication", () => {
     });
     expect(manifest.user_config["api_key"]).toMatchObject({ sensitive: true, required: true });
     expect(manifest.user_config["output_dir"]).toMatchObject({ type: "directory", required: false });
-    const asked = Object.keys(manifest.user_config).map((name) => `\${user_config.${name}}`);
-    expect(Object.values(manifest.server.mcp_config.env).sort()).toEqual(asked.sort());
+    const variableNames = Object.keys(manifest.user_config).map((name) => `\${user_config.${name}}`);
+    expect(Object.values(manifest.server.mcp_config.env).sort()).toEqual(variableNames.sort());
   });
 
   it("list the tools of the server, and an existing icon", async () => {

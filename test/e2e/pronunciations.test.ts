@@ -37,13 +37,13 @@ const SAID = { prompt: "Mr. Nguyen writes SQL.", output_format: "pcm" };
 
 describe("generate_audio", () => {
   it("sends the spelling, reports it, and keeps the text in names and lists", async () => {
-    const here = await start('{ "Nguyen": "Win", "sql": { "say": "sequel", "language": "en" } }');
-    const made = await here.call("generate_audio", SAID);
+    const server = await start('{ "Nguyen": "Win", "sql": { "say": "sequel", "language": "en" } }');
+    const createResult = await server.call("generate_audio", SAID);
     expect(sent()).toEqual(["Mr. Win writes sequel."]);
-    expect(resultTextOf(made)).toContain("Respelled: Nguyen, sql.");
-    expect(taskOf(made).message).toContain("Respelled: Nguyen, sql.");
-    expect(taskOf(made).audio?.path).toContain("Nguyen");
-    expect(resultTextOf(await here.call("list_tasks", { query: "Nguyen" }))).toContain("Mr. Nguyen writes");
+    expect(resultTextOf(createResult)).toContain("Respelled: Nguyen, sql.");
+    expect(taskOf(createResult).message).toContain("Respelled: Nguyen, sql.");
+    expect(taskOf(createResult).audio?.path).toContain("Nguyen");
+    expect(resultTextOf(await server.call("list_tasks", { query: "Nguyen" }))).toContain("Mr. Nguyen writes");
   });
 
   it("returns the paid audio after the rules change, until another take is requested", async () => {
@@ -61,8 +61,8 @@ describe("generate_audio", () => {
   });
 
   it("accepts its own rules, which take precedence over those of the settings", async () => {
-    const here = await start('{ "Nguyen": "Win" }');
-    await here.call("generate_audio", { ...SAID, pronounce: ["Nguyen=Nwin", "SQL = sequel"] });
+    const server = await start('{ "Nguyen": "Win" }');
+    await server.call("generate_audio", { ...SAID, pronounce: ["Nguyen=Nwin", "SQL = sequel"] });
     expect(sent()).toEqual(["Mr. Nwin writes sequel."]);
   });
 

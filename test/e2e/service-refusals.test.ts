@@ -162,8 +162,8 @@ describe("a query or download that the service refuses", () => {
     expect(resultTextOf(again)).toMatch(/next take/);
     expect(service.count("create")).toBe(1);
     service.processingMs = 0;
-    const taken = taskOf(await client.call("generate_audio", { prompt: "Forgotten", take: 2 }));
-    expect(taken.status).toBe("succeeded");
+    const secondTakeTask = taskOf(await client.call("generate_audio", { prompt: "Forgotten", take: 2 }));
+    expect(secondTakeTask.status).toBe("succeeded");
   });
 
   it("429 and 503 on queries and downloads: waits, then succeeds", async () => {
@@ -249,8 +249,11 @@ describe("a task that fails", () => {
     const facts = errorOf(outcome);
     expect(facts).toMatchObject({ code: "task_failed" });
     expect(resultTextOf(outcome)).toContain('The service says: "the voice was lost"');
-    const shown = taskOf(await client.call("get_task", { task_id: facts.task_id }));
-    expect(shown).toMatchObject({ status: "failed", billing: { charged_credits: 0, refunded_credits: 150 } });
+    const shownTask = taskOf(await client.call("get_task", { task_id: facts.task_id }));
+    expect(shownTask).toMatchObject({
+      status: "failed",
+      billing: { charged_credits: 0, refunded_credits: 150 },
+    });
     expect(errorOf(await client.call("download_audio", { task_id: facts.task_id })).code).toBe("task_failed");
     const again = taskOf(await client.call("generate_audio", call));
     expect(again).toMatchObject({ status: "succeeded", replayed: false });

@@ -12,7 +12,7 @@ import { z } from "zod";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import type { SpeechEngine } from "../../src/sandbox/speech/speech.ts";
-import { heard } from "../audio/sound.ts";
+import { decodeSamples } from "../audio/sound.ts";
 import { type NarrationOutput, narrationOf } from "../narration/narrator.ts";
 import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
@@ -113,15 +113,15 @@ describeWithFfprobe("subtitles", () => {
     await testFolders.remove();
   });
 
-  async function made(args: Record<string, unknown>): Promise<NarrationOutput> {
+  async function narrateToEnd(args: Record<string, unknown>): Promise<NarrationOutput> {
     const call = { ...args, max_credits: 2000, wait_seconds: 50 };
     return narrationOf(await client.call("narrate", call));
   }
 
   async function onsets(path: string, format: string): Promise<number[]> {
     const bytes = await readFile(path);
-    if (format === "mp3") return onsetsIn(await heard(bytes, "mp3"), RATE_HZ);
-    if (format === "ogg_opus") return onsetsIn(await heard(bytes, "ogg_opus"), 48_000);
+    if (format === "mp3") return onsetsIn(await decodeSamples(bytes, "mp3"), RATE_HZ);
+    if (format === "ogg_opus") return onsetsIn(await decodeSamples(bytes, "ogg_opus"), 48_000);
     const samples = format === "wav" ? bytes.subarray(44, 44 + bytes.readUInt32LE(40)) : bytes;
     return onsetsIn(new Int16Array(Uint8Array.from(samples).buffer), RATE_HZ);
   }
@@ -141,7 +141,7 @@ describeWithFfprobe("subtitles", () => {
     "are heard at the times of their cues, to 50 ms: %s",
     { timeout: 90_000 },
     async (format) => {
-      const done = await made({ file: "film.srt", output_format: format });
+      const done = await narrateToEnd({ file: "film.srt", output_format: format });
       expect(done.status).toBe("finished");
       const [file] = done.files;
       const begins = await onsets(file?.path ?? "", format);
@@ -164,14 +164,14 @@ describeWithFfprobe("subtitles", () => {
   );
 
   it("correct a late cue by a retake with the speed that the result names, and pay only for that part", async () => {
-    const before = await made({ file: "film.srt", output_format: "wav" });
+    const before = await narrateToEnd({ file: "film.srt", output_format: "wav" });
     const speed = Number(/speed (\d\.\d+)/.exec(before.problems[0]?.message ?? "")?.[1]);
     const retakes = [{ quote: "cue 6", speed }];
     const { narration_id } = before;
     const plan = await client.call("narrate", { narration_id, retakes });
     expect(resultTextOf(plan)).toContain("1 part to be made");
     expect(resultTextOf(plan)).not.toContain("estimated to run into the next cue");
-    const after = await made({ narration_id, retakes });
+    const after = await narrateToEnd({ narration_id, retakes });
     expect(after.problems).toEqual([]);
     expect(after.credits.charged - before.credits.charged).toBe(10);
     const begins = await onsets(after.files[0]?.path ?? "", "wav");
@@ -184,7 +184,7 @@ describeWithFfprobe("subtitles", () => {
   });
 
   it("have captions of both kinds beside the audio, with the times of the sound", async () => {
-    const { files } = await made({ file: "film.srt", output_format: "wav", file_name: "film" });
+    const { files } = await narrateToEnd({ file: "film.srt", output_format: "wav", file_name: "film" });
     const { captions_path = "", srt_path = "" } = files[0] ?? {};
     expect([captions_path, srt_path].map((path) => extname(path))).toEqual([".vtt", ".srt"]);
     expect(await readFile(captions_path, "utf8")).toMatch(/^WEBVTT\n/);
@@ -197,7 +197,7 @@ describeWithFfprobe("subtitles", () => {
 
   it("have captions as the current setting says, rewritten free of charge", async () => {
     const call = { file: "film.srt", output_format: "wav", file_name: "film" };
-    const before = await made(call);
+    const before = await narrateToEnd(call);
     const more = { ...FAST, AUDIO_INPUT_DIR: join(testFolders.root, "texts"), AUDIO_CAPTIONS: "srt" };
     const other = await startToolClient(testFolders.env(sandbox, more));
     const outcome = await other.call("narrate", { ...call, max_credits: 2000, wait_seconds: 50 });

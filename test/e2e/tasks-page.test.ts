@@ -71,14 +71,14 @@ describe("tasks --html", () => {
     expect(tasks("--html", file).status).toBe(0);
     expect(readFileSync(file, "utf8")).not.toContain("older");
 
-    const [foreign, link, folder] = ["mine.html", "link.html", "folder.html"].map((name) =>
+    const [foreignPath, link, folder] = ["mine.html", "link.html", "folder.html"].map((name) =>
       join(testFolders.root, name),
     );
-    writeFileSync(foreign ?? "", "<!doctype html><p>mine");
+    writeFileSync(foreignPath ?? "", "<!doctype html><p>mine");
     symlinkSync(file, link ?? "");
     mkdirSync(folder ?? "");
     for (const [path, why] of [
-      [foreign, "was not written by this command"],
+      [foreignPath, "was not written by this command"],
       [link, "is a symbolic link"],
       [folder, "is not a file that can be read"],
     ]) {
@@ -86,7 +86,7 @@ describe("tasks --html", () => {
       expect(status).toBe(1);
       expect(stderr).toContain(`${path} ${why}; it stays as it is.`);
     }
-    expect(readFileSync(foreign ?? "", "utf8")).toBe("<!doctype html><p>mine");
+    expect(readFileSync(foreignPath ?? "", "utf8")).toBe("<!doctype html><p>mine");
   });
 
   it("reports where it cannot write, and what the option needs", () => {

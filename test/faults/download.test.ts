@@ -92,12 +92,12 @@ const BREAKAGES: Array<[string, Misbehaviour]> = [
 
 describe("the whole audio is saved once, byte for byte, when the download", () => {
   const shared = shareFaultSetup();
-  it.each(BREAKAGES)("%s", async (what, breakage) => {
+  it.each(BREAKAGES)("%s", async (title, breakage) => {
     const setup = shared();
     setup.misbehave(misbehaveNext("content", breakage, 2));
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: `Broken: ${what}` }));
-    const [made] = setup.service.tasks.values();
-    expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: `Broken: ${title}` }));
+    const [createdTask] = setup.service.tasks.values();
+    expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
     const stem = parse(task.audio?.path ?? "?").name;
     const names = await setup.testFolders.outputNames();
     expect(names.filter((name) => name.startsWith(stem))).toEqual([`${stem}.mp3`]);
@@ -119,8 +119,8 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       return true;
     });
     const task = taskOf(await setup.server.call("generate_audio", { prompt: "Cut in pieces" }));
-    const [made] = setup.service.tasks.values();
-    expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
+    const [createdTask] = setup.service.tasks.values();
+    expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
     expect(served).toBe(20_000);
   });
 
@@ -148,8 +148,8 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       return true;
     });
     const task = taskOf(await setup.server.call("generate_audio", { prompt: "In full" }));
-    const [made] = setup.service.tasks.values();
-    expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
+    const [createdTask] = setup.service.tasks.values();
+    expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
     expect(contents).toBe(2);
   });
 });
@@ -200,8 +200,8 @@ describe("no file is left behind", () => {
       ),
     );
     const outcome = await setup.server.call("generate_audio", { prompt: "Too large" });
-    const [made] = setup.service.tasks.keys();
-    expect(errorOf(outcome)).toMatchObject({ code: "too_large", task_id: made, retryable: false });
+    const [createdTaskId] = setup.service.tasks.keys();
+    expect(errorOf(outcome)).toMatchObject({ code: "too_large", task_id: createdTaskId, retryable: false });
     expect(resultTextOf(outcome)).toMatch(
       /GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/audio\/generations\/[^/]+\/content/,
     );
@@ -275,6 +275,6 @@ it("a peer that closes under backpressure costs neither the audio nor the proces
     ),
   );
   const task = taskOf(await setup.server.call("generate_audio", { prompt: "Under pressure" }));
-  const [made] = setup.service.tasks.values();
-  expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
+  const [createdTask] = setup.service.tasks.values();
+  expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
 });

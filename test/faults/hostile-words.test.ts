@@ -35,12 +35,12 @@ function expectHarmless(text: string, linesAtMost: number): void {
 describe("texts of the service that contain", () => {
   const shared = shareFaultSetup();
 
-  it.each(WORDS)("%s are quoted, bounded and harmless in a refusal", async (what, words) => {
+  it.each(WORDS)("%s are quoted, bounded and harmless in a refusal", async (title, words) => {
     const setup = shared();
     setup.misbehave(
       misbehaveNext("create", (r, _e, service) => service.refuse(r, 403, "purchase_required", words)),
     );
-    const outcome = await setup.server.call("generate_audio", { prompt: `Refused: ${what}` });
+    const outcome = await setup.server.call("generate_audio", { prompt: `Refused: ${title}` });
     expect(errorOf(outcome).code).toBe("purchase_required");
     expectHarmless(resultTextOf(outcome), 2);
     expect(resultTextOf(outcome).match(/^What to do: /gm)?.length).toBe(1);
@@ -72,7 +72,7 @@ describe("texts of the service that contain", () => {
 
   it.each(WORDS)(
     "%s are quoted and harmless in a failed task, in every tool and in progress",
-    async (what, words) => {
+    async (title, words) => {
       const setup = shared();
       setup.misbehave(
         always("query", (response, exchange, service) => {
@@ -82,7 +82,11 @@ describe("texts of the service that contain", () => {
           service.json(response, 200, { ...service.view(task), error: { code: words, message: words } });
         }),
       );
-      const id = setup.server.begin("generate_audio", { prompt: `Failed: ${what}` }, { progressToken: what });
+      const id = setup.server.begin(
+        "generate_audio",
+        { prompt: `Failed: ${title}` },
+        { progressToken: title },
+      );
       const outcome = await setup.server.outcomeOf(id);
       expectHarmless(resultTextOf(outcome), 2);
       const shown = await setup.server.call("get_task", { task_id: errorOf(outcome).task_id });
@@ -100,7 +104,7 @@ describe("texts of the service that contain", () => {
 
   it.each(WORDS)(
     "%s are quoted and harmless in progress while the service is queried again",
-    async (what, words) => {
+    async (title, words) => {
       const setup = shared();
       setup.misbehave(
         misbehaveNext("create", (r, _e, service) => service.refuse(r, 500, "internal_error", words)),
@@ -108,8 +112,8 @@ describe("texts of the service that contain", () => {
       const before = setup.server.notifications.length;
       const id = setup.server.begin(
         "generate_audio",
-        { prompt: `Again: ${what}` },
-        { progressToken: `p ${what}` },
+        { prompt: `Again: ${title}` },
+        { progressToken: `p ${title}` },
       );
       expect(taskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
       const reported = setup.server.notifications

@@ -30,8 +30,8 @@ describe("a full disk", () => {
       });
       const call = { prompt: "No room" };
       const outcome = await setup.server.call("generate_audio", call);
-      const [made] = setup.service.tasks.keys();
-      expect(errorOf(outcome)).toMatchObject({ code: "disk_full", task_id: made });
+      const [createdTaskId] = setup.service.tasks.keys();
+      expect(errorOf(outcome)).toMatchObject({ code: "disk_full", task_id: createdTaskId });
       expect(resultTextOf(outcome)).toMatch(/free disk space/);
       expect(await readdir(folder)).toEqual([]);
       await setup.server.end();
@@ -205,16 +205,16 @@ describe("saved audio that was tampered with", () => {
   ];
   it.each(TAMPERINGS)(
     "(%s) is fetched again, free of charge, and the changed file is left alone",
-    async (what, tamper) => {
+    async (title, tamper) => {
       const setup = await openFaultSetup();
-      const call = { prompt: `Tampered: ${what}`, file_name: "kept" };
+      const call = { prompt: `Tampered: ${title}`, file_name: "kept" };
       const first = taskOf(await setup.server.call("generate_audio", call));
       await tamper(first.audio?.path ?? "", setup.testFolders.root);
       const again = taskOf(await setup.server.call("generate_audio", call));
       expect(again).toMatchObject({ task_id: first.task_id, replayed: true });
       expect((await readFile(again.audio?.path ?? "")).length).toBe(20_000);
       expect((await lstat(again.audio?.path ?? "")).isFile()).toBe(true);
-      if (what !== "removed") expect(again.audio?.path).not.toBe(first.audio?.path);
+      if (title !== "removed") expect(again.audio?.path).not.toBe(first.audio?.path);
       expect(setup.service.count("create")).toBe(1);
     },
   );

@@ -36,20 +36,20 @@ const SPELLINGS: Array<[string, string]> = [
 describe("the key in the service's texts", () => {
   const shared = shareFaultSetup();
 
-  it.each(SPELLINGS)("(%s) is redacted from a refusal", async (what, words) => {
+  it.each(SPELLINGS)("(%s) is redacted from a refusal", async (title, words) => {
     const setup = shared();
     setup.misbehave(
       misbehaveNext("create", (response, _exchange, service) =>
         service.refuse(response, 402, "insufficient_credits", words),
       ),
     );
-    const outcome = await setup.server.call("generate_audio", { prompt: `Refused ${what}` });
+    const outcome = await setup.server.call("generate_audio", { prompt: `Refused ${title}` });
     expect(errorOf(outcome).code).toBe("insufficient_credits");
     expect(resultTextOf(outcome)).not.toContain(API_KEY);
     expect(resultTextOf(outcome).replace(/\P{ASCII}/gu, "")).not.toContain(API_KEY);
   });
 
-  it.each(SPELLINGS)("(%s) is redacted from a failed task, in every tool's answer", async (what, words) => {
+  it.each(SPELLINGS)("(%s) is redacted from a failed task, in every tool's answer", async (title, words) => {
     const setup = shared();
     setup.misbehave(
       always("query", (response, exchange, service) => {
@@ -59,7 +59,7 @@ describe("the key in the service's texts", () => {
         service.json(response, 200, { ...service.view(task), error: { code: words, message: words } });
       }),
     );
-    const outcome = await setup.server.call("generate_audio", { prompt: `Failed ${what}` });
+    const outcome = await setup.server.call("generate_audio", { prompt: `Failed ${title}` });
     const { task_id } = errorOf(outcome);
     const shown = await setup.server.call("get_task", { task_id });
     const listed = await setup.server.call("list_tasks", {});
@@ -91,10 +91,10 @@ const PLACES: Array<[string, Misbehaviour]> = [
 
 describe("the key that a service sends back", () => {
   const shared = shareFaultSetup();
-  it.each(PLACES)("in %s is neither reported nor stored", async (what, misbehaviour) => {
+  it.each(PLACES)("in %s is neither reported nor stored", async (title, misbehaviour) => {
     const setup = shared();
     setup.misbehave(misbehaveNext("create", misbehaviour));
-    const call = { prompt: `Sent back in ${what}` };
+    const call = { prompt: `Sent back in ${title}` };
     const outcome = await setup.server.call("generate_audio", call);
     expect(JSON.stringify(outcome)).not.toContain(API_KEY);
     expect(taskOf(await setup.server.call("generate_audio", call)).status).toBe("succeeded");

@@ -79,14 +79,14 @@ const BREAKAGES: Array<[string, Breakage]> = [
 
 describe("one task and one charge, when the answer to the create", () => {
   const shared = shareFaultSetup();
-  it.each(BREAKAGES)("%s", async (what, breakage) => {
+  it.each(BREAKAGES)("%s", async (title, breakage) => {
     const setup = shared();
     setup.misbehave(
       misbehaveNext("create", (response, exchange, service) => {
         breakage(response, service.view(acceptSubmission(service, exchange), true), exchange);
       }),
     );
-    await expectOneTask(setup, `Told once: ${what}`);
+    await expectOneTask(setup, `Told once: ${title}`);
   });
 });
 
@@ -96,14 +96,14 @@ describe("a stated id is kept, and nothing is sent again, when the answer to the
     ["has an unknown status", (r, task) => answerText(r, 202, json({ ...task, status: "paused" }))],
     ["is 200 instead of 202", (response, task) => answerText(response, 200, json(task))],
     ["is 201 instead of 202", (response, task) => answerText(response, 201, json(task))],
-  ])("%s", async (what, breakage) => {
+  ])("%s", async (title, breakage) => {
     const setup = shared();
     setup.misbehave(
       always("create", (response, exchange, service) => {
         breakage(response, service.view(acceptSubmission(service, exchange), true), exchange);
       }),
     );
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: `Kept: ${what}` }));
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: `Kept: ${title}` }));
     expect(task).toMatchObject({ status: "succeeded", billing: { charged_credits: 10 } });
     expect(setup.service.count("create")).toBe(1);
   });
@@ -119,15 +119,15 @@ describe("an answer by a gateway in front of the service", () => {
   ];
   it.each(STRANGERS)(
     "such as %s is reported at once; a repeat finds the task that was made nevertheless",
-    async (what, stranger) => {
+    async (title, otherTask) => {
       const setup = shared();
       setup.misbehave(
         misbehaveNext("create", (response, exchange, service) => {
           acceptSubmission(service, exchange);
-          stranger(response, exchange, service);
+          otherTask(response, exchange, service);
         }),
       );
-      const call = { prompt: `In between: ${what}` };
+      const call = { prompt: `In between: ${title}` };
       const facts = errorOf(await setup.server.call("generate_audio", call));
       expect(["unexpected_response", "invalid_api_key"]).toContain(facts.code);
       expect(setup.service.count("create")).toBe(1);
@@ -168,7 +168,7 @@ describe("an answer that is odd but means something", () => {
     ["another object and model", { object: "thing", model: "audio-9" }],
     ["an output of the wrong type", { output: "soon", usage: [], error: 7 }],
   ];
-  it.each(ODD)("is accepted with %s: the task is known and not created again", async (what, changes) => {
+  it.each(ODD)("is accepted with %s: the task is known and not created again", async (title, changes) => {
     const setup = shared();
     setup.misbehave(
       misbehaveNext("create", (response, exchange, service) => {
@@ -178,7 +178,7 @@ describe("an answer that is odd but means something", () => {
         });
       }),
     );
-    expect(taskOf(await setup.server.call("generate_audio", { prompt: `Odd: ${what}` })).status).toBe(
+    expect(taskOf(await setup.server.call("generate_audio", { prompt: `Odd: ${title}` })).status).toBe(
       "succeeded",
     );
     expect(setup.service.count("create")).toBe(1);
@@ -242,22 +242,22 @@ describe("a service that cannot be reached", () => {
 describe("a service that does not answer", () => {
   it("is timeout when the window closes; the request continues under its key and is paid once", async () => {
     const setup = await openFaultSetup();
-    const held: ServerResponse[] = [];
+    const heldResponses: ServerResponse[] = [];
     setup.misbehave(
       misbehaveNext("create", (response, exchange, service) => {
         acceptSubmission(service, exchange);
-        held.push(response);
+        heldResponses.push(response);
       }),
     );
     const call = { prompt: "Silence", wait_seconds: 0.3 };
     const outcome = await setup.server.call("generate_audio", call);
     expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true, task_id: null });
-    for (const response of held) response.socket?.resetAndDestroy();
+    for (const response of heldResponses) response.socket?.resetAndDestroy();
     const task = taskOf(await setup.server.call("generate_audio", { ...call, wait_seconds: 10 }));
     expect(task.status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(1);
-    const asked = taskOf(await setup.server.call("get_task", { task_id: task.task_id }));
-    expect(asked.idempotency_key).toBe(errorOf(outcome).idempotency_key);
+    const polledTask = taskOf(await setup.server.call("get_task", { task_id: task.task_id }));
+    expect(polledTask.idempotency_key).toBe(errorOf(outcome).idempotency_key);
   });
 
   it("is retried until the recovery window ends, and the error says so in plain words", async () => {

@@ -79,10 +79,10 @@ describe("an unknown status", () => {
 
 describe("polling continues, and the audio is saved, when an answer to a query", () => {
   const shared = shareFaultSetup();
-  it.each(HICCUPS)("%s", async (what, misbehaviour) => {
+  it.each(HICCUPS)("%s", async (title, misbehaviour) => {
     const setup = shared();
     setup.misbehave(misbehaveNext("query", misbehaviour, 2));
-    await expectSaved(setup, `A hiccup: ${what}`);
+    await expectSaved(setup, `A hiccup: ${title}`);
   });
 });
 
@@ -123,11 +123,11 @@ const ODD: Array<[string, Record<string, unknown>]> = [
 
 describe("paid audio is saved although the finished task has", () => {
   const shared = shareFaultSetup();
-  it.each(ODD)("%s, and a stated charge counts as stated", async (what, changes) => {
+  it.each(ODD)("%s, and a stated charge counts as stated", async (title, changes) => {
     const setup = shared();
     setup.misbehave(always("query", changed(changes)));
-    await expectSaved(setup, `Finished with ${what}`);
-    const again = taskOf(await setup.server.call("generate_audio", { prompt: `Finished with ${what}` }));
+    await expectSaved(setup, `Finished with ${title}`);
+    const again = taskOf(await setup.server.call("generate_audio", { prompt: `Finished with ${title}` }));
     const bill = z.object({ charged_credits: z.number() }).safeParse(changes["billing"]).data;
     if ("billing" in changes) expect(again.billing?.charged_credits).toBe(bill?.charged_credits);
   });
@@ -172,11 +172,11 @@ describe("a call is answered within its window", () => {
     const handle = taskOf(await setup.server.call("generate_audio", { prompt: "Mute", wait_seconds: 0 }));
     setup.misbehave((exchange) => exchange.kind === "query");
     const second = await setup.another();
-    const begun = performance.now();
+    const startedAtMs = performance.now();
     const known = taskOf(await second.call("get_task", { task_id: handle.task_id, wait_seconds: 1 }));
     expect(known).toMatchObject({ task_id: handle.task_id, audio: null });
     expect(["queued", "processing"]).toContain(known.status);
-    expect(performance.now() - begun).toBeLessThan(20_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(20_000);
   });
 
   it("although the service requested a pause of ten minutes", async () => {
@@ -197,7 +197,7 @@ describe("a call is answered within its window", () => {
     const look = async (): Promise<string> =>
       resultTextOf(await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
     await expect.poll(look).toMatch(/it asked for a pause/);
-    const begun = performance.now();
+    const startedAtMs = performance.now();
     // A call with a wait is held for the pause, because a repeat at once would only be delayed again.
     for (const wait_seconds of [0, 0.5, 1.5]) {
       const outcome = await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds });
@@ -212,7 +212,7 @@ describe("a call is answered within its window", () => {
       expect(stranger.retry_after_seconds).toBeLessThanOrEqual(600);
     }
     expect(errorOf(await setup.server.call("download_audio", { task_id: "foreign" }))).toMatchObject(held);
-    expect(performance.now() - begun).toBeLessThan(60_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(60_000);
   });
 
   it("although the reads of the minute are used up: it says when to call again", async () => {
@@ -221,11 +221,11 @@ describe("a call is answered within its window", () => {
       const unknown = errorOf(await setup.server.call("get_task", { task_id: `foreign-${count}` }));
       expect(unknown.code).toBe("not_found");
     }
-    const begun = performance.now();
+    const startedAtMs = performance.now();
     const refused = errorOf(await setup.server.call("get_task", { task_id: "foreign" }));
     expect(refused).toMatchObject({ code: "rate_limit", retryable: true, task_id: "foreign" });
     expect(refused.retry_after_seconds).toBeGreaterThan(20);
-    expect(performance.now() - begun).toBeLessThan(15_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(15_000);
     expect(setup.service.count("query")).toBe(60);
   });
 

@@ -62,10 +62,10 @@ export type Misbehaviour = (response: ServerResponse, exchange: Exchange, servic
 
 /** Misbehaves at the next exchanges of a kind, and answers all others normally. */
 export function misbehaveNext(kind: ExchangeKind, misbehave: Misbehaviour, count = 1): Interceptor {
-  let left = count;
+  let remaining = count;
   return (exchange, response, service) => {
-    if (exchange.kind !== kind || left <= 0) return false;
-    left -= 1;
+    if (exchange.kind !== kind || remaining <= 0) return false;
+    remaining -= 1;
     misbehave(response, exchange, service);
     return true;
   };

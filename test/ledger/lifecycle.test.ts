@@ -32,10 +32,10 @@ function task(status: ObservedTask["status"], changes: Partial<ObservedTask> = {
   return { taskId: "task-1", status, billing: billing(null), ...defaults, ...changes };
 }
 
-const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): RequestEvent => ({
+const observed = (observedTask: ObservedTask, attempt = 1, atMs = NOW_MS): RequestEvent => ({
   kind: "observed",
   attempt,
-  task: seen,
+  task: observedTask,
   atMs,
 });
 
@@ -201,7 +201,8 @@ describe("an attempt", () => {
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
     const refused = recordAfter([{ kind: "not_accepted", sendId: "send-2" }], sent);
     expect(refused).toMatchObject({ status: "waiting", attempt: 2, spend: { credits: 40 } });
-    const end = (seen: ObservedTask): number => recordAfter([observed(seen, 2)], sent).spend?.credits ?? 0;
+    const end = (observedTask: ObservedTask): number =>
+      recordAfter([observed(observedTask, 2)], sent).spend?.credits ?? 0;
     expect(end(task("succeeded", { taskId: "task-2", billing: billing(10) }))).toBe(50);
     expect(end(task("failed", { taskId: "task-2", billing: billing(0) }))).toBe(40);
   });
@@ -248,9 +249,11 @@ describe("the spend of a record", () => {
   });
 
   it("is 0 for a task that another machine made, however it ends", () => {
-    const foreign = sampleRecord({ ...UNSENT_ATTEMPT, input: null, take: null });
+    const recordWithoutInput = sampleRecord({ ...UNSENT_ATTEMPT, input: null, take: null });
     for (const status of ["queued", "succeeded", "failed"] as const) {
-      expect(recordAfter([observed(task(status, { billing: billing(10) }))], foreign).spend).toBeNull();
+      expect(
+        recordAfter([observed(task(status, { billing: billing(10) }))], recordWithoutInput).spend,
+      ).toBeNull();
     }
   });
 });
@@ -338,11 +341,11 @@ const anyLife = fc.array(anyEvent, { maxLength: 20 });
 /** Applies a list of events, and returns each step. After a deleted record, a new one begins. */
 function live(
   events: readonly RequestEvent[],
-  look: (before: RequestRecord, event: RequestEvent, after: RequestRecord) => void,
+  check: (before: RequestRecord, event: RequestEvent, after: RequestRecord) => void,
 ): RequestRecord {
   return events.reduce<RequestRecord>((before, event) => {
     const next = applyEvent(before, event);
-    if (next !== null) look(before, event, next);
+    if (next !== null) check(before, event, next);
     return next ?? newRecord;
   }, newRecord);
 }
@@ -395,17 +398,17 @@ describe("any events, in any order", () => {
     fc.assert(
       fc.property(anyLife, anyTask, (events, { status, charged }) => {
         const record = live(events, () => {});
-        const foreign = task(status, { taskId: "task-9", billing: billing(charged) });
+        const otherTask = task(status, { taskId: "task-9", billing: billing(charged) });
         const strangers: RequestEvent[] = [
           { kind: "sending", attempt: 9, sendId: "send-9", atMs: NOW_MS },
           { kind: "not_accepted", sendId: "send-9" },
-          observed(foreign, 9),
+          observed(otherTask, 9),
           { kind: "gone", taskId: "task-9" },
           { kind: "result_revoked", taskId: "task-9", atMs: NOW_MS },
           { kind: "too_large", taskId: "task-9" },
           { kind: "attempt_begun", failedAttempt: 9 },
         ];
-        if (record.taskId !== null) strangers.push(observed(foreign, record.attempt));
+        if (record.taskId !== null) strangers.push(observed(otherTask, record.attempt));
         for (const event of strangers) expect(applyEvent(record, event)).toBe(record);
       }),
     );

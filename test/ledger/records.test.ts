@@ -75,7 +75,7 @@ async function sent(ledger: Ledger, record: RequestRecord, send: string): Promis
   return admitted.record;
 }
 
-const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): RequestEvent => ({
+const observedEvent = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): RequestEvent => ({
   kind: "observed",
   attempt,
   task: { taskId, status, billing: null, audioSeconds: null, output: null, error: null, deviations: [] },
@@ -175,10 +175,13 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("that were deleted are written again from memory once they have a task, and not before", async () => {
       const ledger = newFixture().ledger();
       const forget = (record: RequestRecord): Promise<void> => ledger.store.discard(record);
-      const accepted = await ledger.apply(await sent(ledger, await claimed(ledger), "s"), seen("queued"));
+      const accepted = await ledger.apply(
+        await sent(ledger, await claimed(ledger), "s"),
+        observedEvent("queued"),
+      );
       if (accepted === null) throw new Error("not accepted");
       await forget(accepted);
-      const ended = await ledger.apply(accepted, seen("processing"));
+      const ended = await ledger.apply(accepted, observedEvent("processing"));
       expect(ended).toMatchObject({ status: "processing", taskId: "task-1" });
       expect(await ledger.get(accepted.recordId)).toEqual(ended);
 
@@ -232,7 +235,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       await sleeper.store.releaseLease(first.recordId);
       const second = await sent(other, (await other.acquireLease(first)).record, "send-2");
       expect(await sleeper.apply(first, { kind: "not_accepted", sendId: "send-1" })).toEqual(second);
-      const accepted = await other.apply(second, seen("queued"));
+      const accepted = await other.apply(second, observedEvent("queued"));
       expect(await sleeper.apply(first, { kind: "not_accepted", sendId: "send-1" })).toEqual(accepted);
       expect(await sleeper.releaseAdmission(first, "send-1")).toEqual(accepted);
       expect(await sleeper.requestAdmission(first, "send-3", NO_LIMITS)).toMatchObject({

@@ -66,7 +66,7 @@ async function admit(at: number): Promise<Extract<AdmissionWaitResult, { kind: "
   return grant;
 }
 
-const seen = (record: RequestRecord, status: ObservedTask["status"]) =>
+const observedEvent = (record: RequestRecord, status: ObservedTask["status"]) =>
   ({
     kind: "observed",
     attempt: record.attempt,
@@ -161,11 +161,11 @@ async function create(at: number): Promise<void> {
     await sleep(Math.random() * 15);
     limits.heartbeats.clearPending(sendId);
     const sendOutcome = { sendId, outcome: "sent" } as const;
-    const accepted = await ledger.apply(record, seen(record, "queued"), { sendOutcome });
+    const accepted = await ledger.apply(record, observedEvent(record, "queued"), { sendOutcome });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
     if (accepted === null) throw new Error("the accepted record is gone");
-    await ledger.apply(accepted, seen(accepted, "succeeded"));
+    await ledger.apply(accepted, observedEvent(accepted, "succeeded"));
     limits.submissions.wake();
     tell({ created: record.recordId, arrivedAtMs, endedAtMs });
   } catch (error) {

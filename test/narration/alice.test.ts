@@ -14,7 +14,7 @@ import {
   type SpeechRequest,
   type SpokenAudio,
 } from "../../src/sandbox/speech/speech.ts";
-import { heard, largestDifference } from "../audio/sound.ts";
+import { decodeSamples, largestDifference } from "../audio/sound.ts";
 import { COMPILED } from "../support/bin-under-test.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
@@ -45,7 +45,7 @@ const JOINT_SECONDS: Readonly<Record<OutputFormat, number>> = {
 const WAV_HEADER_BYTES = 44;
 
 async function played(bytes: Buffer, format: OutputFormat): Promise<Int16Array> {
-  if (format === "mp3" || format === "ogg_opus") return await heard(bytes, format);
+  if (format === "mp3" || format === "ogg_opus") return await decodeSamples(bytes, format);
   // Stop at the end that the header states, because title and author follow the samples.
   const samples =
     format === "wav"
@@ -135,8 +135,8 @@ describeWithFfprobe("Alice's first chapter", () => {
     const made = { voice: "quentin_en_zh", output_format, speed: 2 };
     const args = { file: CHAPTER, ...made, max_credits: 5000, wait_seconds: 40 };
     for (let calls = 1; ; calls += 1) {
-      const seen = narrationOf(await client.call("narrate", args));
-      if (seen.status !== "running" || calls === 5) return seen;
+      const shownNarration = narrationOf(await client.call("narrate", args));
+      if (shownNarration.status !== "running" || calls === 5) return shownNarration;
     }
   }
 

@@ -84,9 +84,11 @@ it("a limit that covers the price and one reservation is reported as slow", asyn
 it("a first limit for a voice of another language is answered with the plan, once", async () => {
   const text = "El coche de los padres era muy grande, pero ella no lo había visto hasta una noche.";
   const call = { text, voice: "stokie_en", max_credits: 900 };
-  const asked = await narrator.narrate(call);
-  expect(asked.status).toBe("planned");
-  expect(asked.message).toContain("seems to be in Spanish, which the voice stokie_en does not speak");
+  const plannedNarration = await narrator.narrate(call);
+  expect(plannedNarration.status).toBe("planned");
+  expect(plannedNarration.message).toContain(
+    "seems to be in Spanish, which the voice stokie_en does not speak",
+  );
   expect(await narrator.narrate(call)).toMatchObject({ status: "finished" });
 });
 

@@ -175,8 +175,8 @@ class ChangingCallsRound {
 
   #arguments({ action, waitSeconds }: Step): Record<string, unknown> {
     const id = this.#narrationId;
-    const what = id === null ? { text: this.#text, output_format: "pcm" } : { narration_id: id };
-    const shared = { ...what, wait_seconds: waitSeconds };
+    const target = id === null ? { text: this.#text, output_format: "pcm" } : { narration_id: id };
+    const shared = { ...target, wait_seconds: waitSeconds };
     if (action.kind === "stop") return { ...shared, stop: true };
     if (action.kind !== "allow") return shared;
     const { credits, retake } = action;
@@ -234,8 +234,8 @@ class ChangingCallsRound {
   }
 
   /** An answer states what applies from now on. */
-  #note(action: Action, seen: NarrationOutput): void {
-    const { narration_id, credits, status } = seen;
+  #note(action: Action, lastNarration: NarrationOutput): void {
+    const { narration_id, credits, status } = lastNarration;
     this.#narrationId = narration_id;
     const onTheirWay = credits.charged + credits.reserved;
     if (action.kind === "stop") {
@@ -256,14 +256,14 @@ class ChangingCallsRound {
     this.#unconfirmedCredits = ENOUGH_CREDITS;
     const retakes = [...this.#takes].map(([part, take]) => ({ quote: quoteOf(part), take }));
     const args = { text: this.#text, output_format: "pcm", max_credits: ENOUGH_CREDITS, retakes };
-    let seen: NarrationOutput | null = null;
-    for (let tries = 0; tries < 6 && seen?.status !== "finished"; tries += 1) {
-      seen = await this.#narrate(0, { ...args, wait_seconds: 20 });
+    let lastNarration: NarrationOutput | null = null;
+    for (let tries = 0; tries < 6 && lastNarration?.status !== "finished"; tries += 1) {
+      lastNarration = await this.#narrate(0, { ...args, wait_seconds: 20 });
     }
-    await this.#compare(seen);
+    await this.#compare(lastNarration);
     for (const [handle, key] of this.#handles) {
       if (this.#keys[1] !== key) await this.#changeKey(1);
-      const { status } = await this.#server(1).look(handle);
+      const { status } = await this.#server(1).fetchTask(handle);
       if (status === "working") this.faults.push(`the task ${handle} works for ever`);
     }
   }
@@ -283,14 +283,18 @@ class ChangingCallsRound {
     }
   }
 
-  async #compare(seen: NarrationOutput | null): Promise<void> {
-    const expectSame = (what: string, actual: unknown, expected: unknown): void => {
-      if (actual !== expected) this.faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
+  async #compare(lastNarration: NarrationOutput | null): Promise<void> {
+    const expectSame = (label: string, actual: unknown, expected: unknown): void => {
+      if (actual !== expected) this.faults.push(`${label}: ${String(actual)} instead of ${String(expected)}`);
     };
-    expectSame("status", `${seen?.status} ${JSON.stringify(seen?.problems)}`, "finished []");
+    expectSame(
+      "status",
+      `${lastNarration?.status} ${JSON.stringify(lastNarration?.problems)}`,
+      "finished []",
+    );
     const tasks = [...this.#service.tasks.values()];
     // A task that no part needs any more, and whose answer nobody received, is in doubt: its reservation is shown.
-    const { charged = 0, reserved = 0 } = seen?.credits ?? {};
+    const { charged = 0, reserved = 0 } = lastNarration?.credits ?? {};
     const paid = tasks.length * CHARGE_CREDITS;
     const isCounted = charged <= paid && paid <= charged + reserved;
     if (!isCounted) this.faults.push(`${charged} charged and ${reserved} held where ${paid} were paid`);
@@ -298,18 +302,20 @@ class ChangingCallsRound {
       const all = tasks.filter(({ body }) => body.includes(quoteOf(part)));
       return all.map(({ audio }) => audio);
     });
-    const bytes = await readFile(seen?.files[0]?.path ?? "none").catch(() => Buffer.alloc(0));
+    const bytes = await readFile(lastNarration?.files[0]?.path ?? "none").catch(() => Buffer.alloc(0));
     const { parts } = this.#plan;
     expectSame("bytes", bytes.length, parts * PART_BYTES + (parts - 1) * PAUSE_BYTES);
     for (const [part, all] of sounds.entries()) {
       const from = part * (PART_BYTES + PAUSE_BYTES);
-      const heard = bytes.subarray(from, from + PART_BYTES);
-      const isOne = all.some((sound) => sound.equals(heard));
+      const partBytes = bytes.subarray(from, from + PART_BYTES);
+      const isOne = all.some((sound) => sound.equals(partBytes));
       expectSame(`sound of part ${part}`, isOne, true);
     }
-    const left = (await readdir(this.#testFolders.outputDir)).filter((name) => name.includes("(incomplete)"));
+    const remainingFiles = (await readdir(this.#testFolders.outputDir)).filter((name) =>
+      name.includes("(incomplete)"),
+    );
     // A process that is killed between saving a file and recording it leaves the file.
-    if (left.length > this.#kills) this.faults.push(`left behind: ${left.join(", ")}`);
+    if (remainingFiles.length > this.#kills) this.faults.push(`left behind: ${remainingFiles.join(", ")}`);
   }
 
   async close(): Promise<void> {

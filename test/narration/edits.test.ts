@@ -53,13 +53,13 @@ describe("edits", () => {
 
   it("keep the pronunciations of the narration, rename an edited heading, and show the new words", async () => {
     const text = `# Intro\n\nNguyen ${paragraph("One")}\n\n# Second\n\nNguyen left the house in the evening, and closed the door.`;
-    const made = await narrator.narrate({
+    const madeNarration = await narrator.narrate({
       text,
       pronounce: ["Nguyen=Win"],
       max_credits: 900,
       wait_seconds: 60,
     });
-    const call = { narration_id: made.narration_id, wait_seconds: 60 };
+    const call = { narration_id: madeNarration.narration_id, wait_seconds: 60 };
     const edits = [
       { quote: "Second", replacement: "The **end**" },
       { quote: "closed the door", replacement: "shut the door (softly)" },
@@ -117,21 +117,23 @@ describe("edits", () => {
     const text = `Nguyen left the house. ${paragraph("One")}`;
     const limit = { max_credits: 900, wait_seconds: 60 };
     await narrator.narrate({ text, ...limit });
-    const asked = await narrator.narrate({ text, pronounce: ["Nguyen=Win"], ...limit });
-    expect(asked.status).toBe("planned");
-    expect(asked.message).toContain("1 part that is paid for was spoken with other pronunciations");
+    const plannedNarration = await narrator.narrate({ text, pronounce: ["Nguyen=Win"], ...limit });
+    expect(plannedNarration.status).toBe("planned");
+    expect(plannedNarration.message).toContain(
+      "1 part that is paid for was spoken with other pronunciations",
+    );
     expect(narrator.service.tasks.size).toBe(1);
-    const made = await narrator.narrate({ narration_id: asked.narration_id, ...limit });
-    expect(made.status).toBe("finished");
+    const madeNarration = await narrator.narrate({ narration_id: plannedNarration.narration_id, ...limit });
+    expect(madeNarration.status).toBe("finished");
     expect(narrator.service.tasks.size).toBe(2);
   });
 
   it("that drop the first words of a cue keep the rest at its time", async () => {
     const text = `1\n00:00:00,000 --> 00:00:01,000\nANNA: Start.\n\n2\n00:00:30,000 --> 00:00:33,000\nANNA: Hello there.\nBEN: Goodbye now.\n`;
     const voices = ["ANNA: sophie_en_zh", "BEN: kian_en_zh"];
-    const made = await narrator.narrate({ text, voices, max_credits: 900, wait_seconds: 60 });
+    const madeNarration = await narrator.narrate({ text, voices, max_credits: 900, wait_seconds: 60 });
     const edits = [{ quote: "Hello there.", replacement: "" }];
-    const call = { narration_id: made.narration_id, edits, max_credits: 900, wait_seconds: 60 };
+    const call = { narration_id: madeNarration.narration_id, edits, max_credits: 900, wait_seconds: 60 };
     const { files } = await narrator.narrate(call);
     expect(files[0]?.duration_seconds).toBeGreaterThan(30);
   });

@@ -82,13 +82,13 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
   it("after a stop, which says what will still be charged", async () => {
     // Two parts run until the stop is answered.
     narrator.service.processingMs = 60_000;
-    const begun = await narrator.narrate({
+    const startedNarration = await narrator.narrate({
       text: FOUR,
       max_credits: 5000,
       wait_seconds: 0,
       file_name: "tale",
     });
-    const { narration_id } = begun;
+    const { narration_id } = startedNarration;
     await expect
       .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).credits.reserved, LONG)
       .toBe(300);

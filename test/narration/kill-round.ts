@@ -69,8 +69,8 @@ async function finish({ start, text }: Scene): Promise<NarrationOutput> {
   const client = await start();
   try {
     for (let tries = 0; ; tries += 1) {
-      const seen = narrationOf(await call(client, text, 20));
-      if (seen.status === "finished" || tries === 5) return seen;
+      const shownNarration = narrationOf(await call(client, text, 20));
+      if (shownNarration.status === "finished" || tries === 5) return shownNarration;
     }
   } finally {
     await client.close();
@@ -80,15 +80,15 @@ async function finish({ start, text }: Scene): Promise<NarrationOutput> {
 async function failedChecks(
   { service, testFolders }: Scene,
   plan: KillPlan,
-  seen: NarrationOutput,
+  lastNarration: NarrationOutput,
 ): Promise<string[]> {
   const faults: string[] = [];
-  const expectSame = (what: string, actual: unknown, expected: unknown): void => {
-    if (actual !== expected) faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
+  const expectSame = (label: string, actual: unknown, expected: unknown): void => {
+    if (actual !== expected) faults.push(`${label}: ${String(actual)} instead of ${String(expected)}`);
   };
-  expectSame("status", `${seen.status} ${JSON.stringify(seen.problems)}`, "finished []");
+  expectSame("status", `${lastNarration.status} ${JSON.stringify(lastNarration.problems)}`, "finished []");
   expectSame("tasks", service.tasks.size, plan.parts);
-  expectSame("credits", seen.credits.charged, plan.parts * CREDITS_A_PART);
+  expectSame("credits", lastNarration.credits.charged, plan.parts * CREDITS_A_PART);
   const names = (await readdir(testFolders.outputDir)).filter((name) => name.endsWith(".pcm"));
   expectSame("files", names.length, 1);
   const bytes = await readFile(join(testFolders.outputDir, names[0] ?? "none")).catch(() => Buffer.alloc(0));

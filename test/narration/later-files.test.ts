@@ -39,10 +39,10 @@ describe("a finished narration", () => {
     const reported = narrationOf(await other.call("narrate", { narration_id }));
     expect(reported).toMatchObject({ status: "finished", files: [] });
     expect(reported.message).toContain("Not on this machine (any more)");
-    const here = narrationOf(await other.call("narrate", { narration_id, max_credits: 20 }));
+    const shownNarration = narrationOf(await other.call("narrate", { narration_id, max_credits: 20 }));
     await other.close();
-    expect(here.files[0]?.path.startsWith(elsewhere)).toBe(true);
-    expect(here.files[0]?.sha256).toBe(files[0]?.sha256);
+    expect(shownNarration.files[0]?.path.startsWith(elsewhere)).toBe(true);
+    expect(shownNarration.files[0]?.sha256).toBe(files[0]?.sha256);
     expect(narrator.service.count("create")).toBe(2);
   });
 
@@ -52,12 +52,12 @@ describe("a finished narration", () => {
       max_credits: 1000,
       file_name: "first",
     });
-    const asked = narrator.service.exchanges.length;
+    const plannedNarration = narrator.service.exchanges.length;
     const renamed = await narrator.narrate({ narration_id, file_name: "second" });
     expect(renamed).toMatchObject({ status: "finished", credits: { charged: 20 } });
     expect(basename(renamed.files[0]?.path ?? "")).toBe("second.pcm");
     expect(await readFile(renamed.files[0]?.path ?? "")).toEqual(await readFile(files[0]?.path ?? ""));
-    expect(narrator.service.exchanges.length).toBe(asked);
+    expect(narrator.service.exchanges.length).toBe(plannedNarration);
   });
 
   it("in a call of download_audio is answered with the call that saves it under another name", async () => {
@@ -81,13 +81,13 @@ describe("the file name of a plan", () => {
 
   it("can still be changed while the narration runs, without a limit", async () => {
     narrator.service.processingMs = 700;
-    const begun = await narrator.narrate({
+    const startedNarration = await narrator.narrate({
       text: TWO,
       max_credits: 1000,
       wait_seconds: 0,
       file_name: "early",
     });
-    const { narration_id } = begun;
+    const { narration_id } = startedNarration;
     const done = await narrator.narrate({ narration_id, file_name: "late" });
     expect(done.status).toBe("finished");
     expect(basename(done.files[0]?.path ?? "")).toBe("late.pcm");

@@ -49,12 +49,12 @@ describe("a narration", () => {
     expect(bytes.length).toBe(3 * PART_BYTES + 2 * PAUSE_BYTES);
     expect(file?.duration_seconds).toBeCloseTo(3 * 4 + 2 * 0.6, 3);
     expect(narrator.service.count("create")).toBe(3);
-    const asked = narrator.service.exchanges.length;
+    const exchangeCountBefore = narrator.service.exchanges.length;
     await narrator.restart();
     const again = await narrator.narrate({ text, max_credits: 1000 });
     expect(again).toMatchObject({ status: "finished", credits: { charged: 30 } });
     expect(again.files).toEqual(done.files);
-    expect(narrator.service.exchanges.length).toBe(asked);
+    expect(narrator.service.exchanges.length).toBe(exchangeCountBefore);
   });
 
   it("after an edit pays only for the changed part", async () => {
@@ -109,13 +109,13 @@ describe("a narration", () => {
     const text = buildText("One", "Two", "Three");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     const retakes = [{ quote: "So ends Two", take: 2 }];
-    const asked = await narrator.narrate({ text, retakes });
-    expect(asked).toMatchObject({
+    const plannedNarration = await narrator.narrate({ text, retakes });
+    expect(plannedNarration).toMatchObject({
       status: "planned",
       parts: { total: 3, saved: 2 },
       credits: { charged: 30 },
     });
-    expect(asked.message).toMatch(
+    expect(plannedNarration.message).toMatch(
       /1 part to be made for about \d+ credits, beside the 30 charged for it so far/,
     );
     const again = await narrator.narrate({ text, max_credits: 1000 });

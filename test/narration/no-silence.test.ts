@@ -85,8 +85,8 @@ async function joined(args: Record<string, unknown>): Promise<ToolOutcome> {
     self.refuse(response, 503, "api_unavailable");
     return true;
   };
-  const look = async (): Promise<number> => narrationOf(await narrate(args)).files.length;
-  await expect.poll(look, LONG).toBe(1);
+  const countFiles = async (): Promise<number> => narrationOf(await narrate(args)).files.length;
+  await expect.poll(countFiles, LONG).toBe(1);
   return await narrate(args);
 }
 

@@ -14,8 +14,8 @@ const LONG = { timeout: 20_000, interval: 20 };
 it("a take that is chosen before its part is begun is the only one that is made and paid, and the file has its name", async () => {
   narrator.service.processingMs = 60_000;
   const text = buildText("One", "Two", "Three");
-  const begun = { text, max_credits: 5000, file_name: "tale", wait_seconds: 0 };
-  const { narration_id } = await narrator.narrate(begun);
+  const startedNarration = { text, max_credits: 5000, file_name: "tale", wait_seconds: 0 };
+  const { narration_id } = await narrator.narrate(startedNarration);
   await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
   const retakes = [{ quote: "So ends Three", take: 2 }];
   await narrator.narrate({ narration_id, max_credits: 5000, retakes, wait_seconds: 0 });

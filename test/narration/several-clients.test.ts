@@ -281,11 +281,11 @@ describe("the limit", () => {
     // Wait for requests that the process sent just before its end.
     await new Promise((resolve) => setTimeout(resolve, 300));
     narrator.service.intercept = undefined;
-    const begun = narrator.service.tasks.size;
+    const taskCountBefore = narrator.service.tasks.size;
     failAll();
     const stopped = await narrator.narrate({ text: EIGHT, max_credits: 1 });
     expect(stopped).toMatchObject({ status: "stopped", credits: { charged: 0 } });
-    expect(narrator.service.tasks.size).toBe(begun);
+    expect(narrator.service.tasks.size).toBe(taskCountBefore);
   });
 
   it("is not spent on a part whose failure was charged, before a call requests it", async () => {

@@ -51,11 +51,11 @@ describeWithFfprobe("a dialogue", () => {
     await testFolders.remove();
   });
 
-  async function made(): Promise<NarrationOutput> {
+  async function narrateToEnd(): Promise<NarrationOutput> {
     for (let calls = 1; ; calls += 1) {
       const args = { ...CALL, max_credits: 900, wait_seconds: 40 };
-      const seen = narrationOf(await client.call("narrate", args));
-      if (seen.status !== "running" || calls === 5) return seen;
+      const shownNarration = narrationOf(await client.call("narrate", args));
+      if (shownNarration.status !== "running" || calls === 5) return shownNarration;
     }
   }
 
@@ -63,7 +63,7 @@ describeWithFfprobe("a dialogue", () => {
     const plan = resultTextOf(await client.call("narrate", CALL));
     expect(plan).toMatch(/STRANGER begins 1 line and has no voice in voices: the name will be spoken/);
     expect(plan).toMatch(/Not spoken: .*stage direction/);
-    const done = await made();
+    const done = await narrateToEnd();
     expect(done).toMatchObject({ status: "finished", problems: [] });
 
     const table = await client.readText(`audio://narrations/${done.narration_id}`);

@@ -21,7 +21,7 @@ const EIGHT = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "
 const another = () => startToolClient(narrator.testFolders.env(narrator.service, FAST));
 
 /** A running call of the first client. */
-async function begun(text: string): Promise<string> {
+async function startedNarration(text: string): Promise<string> {
   const { narration_id } = await narrator.narrate({ text });
   await narrator.narrate({ narration_id, max_credits: 5000, wait_seconds: 0 });
   await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
@@ -31,21 +31,21 @@ async function begun(text: string): Promise<string> {
 describe("a driver that sleeps past its lease", () => {
   it("is replaced by a window that may spend, and makes no further task when it wakes", async () => {
     narrator.service.processingMs = 300;
-    const narration_id = await begun(EIGHT);
+    const narration_id = await startedNarration(EIGHT);
     const other = await another();
     await suspend(narrator.client.pid, narrator.testFolders.stateDir);
     const done = narrationOf(await other.call("narrate", { narration_id, max_credits: 5000 }));
     process.kill(narrator.client.pid, "SIGCONT");
     expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
-    const seen = await narrator.narrate({ narration_id, max_credits: 5000 });
+    const shownNarration = await narrator.narrate({ narration_id, max_credits: 5000 });
     await other.close();
-    expect(seen.files).toEqual(done.files);
+    expect(shownNarration.files).toEqual(done.files);
     expect(narrator.service.tasks.size).toBe(8);
   });
 
   it("drives again when the window that replaced it dies", async () => {
     narrator.service.processingMs = 1500;
-    const narration_id = await begun(EIGHT);
+    const narration_id = await startedNarration(EIGHT);
     const other = await another();
     await suspend(narrator.client.pid, narrator.testFolders.stateDir);
     const reported = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
@@ -67,7 +67,7 @@ describe("a run that is ending after a refusal", () => {
       self.refuse(response, 403, "purchase_required");
       return true;
     };
-    const narration_id = await begun(FOUR);
+    const narration_id = await startedNarration(FOUR);
     await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(2);
     const other = await another();
     const reported = narrationOf(await other.call("narrate", { narration_id, max_credits: 6000 }));
@@ -80,7 +80,7 @@ describe("a run that is ending after a refusal", () => {
 describe("a limit that is lowered from another window", () => {
   it("ends the run, and is stated as the reason", async () => {
     narrator.service.processingMs = 4000;
-    const narration_id = await begun(EIGHT);
+    const narration_id = await startedNarration(EIGHT);
     const other = await another();
     const reported = narrationOf(await other.call("narrate", { narration_id, max_credits: 160 }));
     expect(reported).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });

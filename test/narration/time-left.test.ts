@@ -19,16 +19,16 @@ const state = (changes: Partial<NarrationState>): NarrationState => ({
   ...changes,
 });
 
-const reported = (of: NarrationState, seconds: number): number =>
-  estimateSecondsLeft(of, of.savedPartCount, BEGUN_AT_MS + seconds * 1000);
+const reported = (state: NarrationState, seconds: number): number =>
+  estimateSecondsLeft(state, state.savedPartCount, BEGUN_AT_MS + seconds * 1000);
 
 it.each([
   ["before the first part", state({}), 0],
   ["after one", state({ savedPartCount: 1, lastSavedAtMs: BEGUN_AT_MS + 18_000 }), 18],
   ["after some that were there at the beginning", state({ savedPartCountAtStart: 2, savedPartCount: 2 }), 0],
   ["stored by a version that did not keep the time of the last part", state({ savedPartCount: 1 }), 5],
-])("the time left never grows while nothing is saved: %s", (_when, of, from) => {
-  const times = Array.from({ length: 120 }, (_, seconds) => reported(of, from + seconds));
+])("the time left never grows while nothing is saved: %s", (_when, state, from) => {
+  const times = Array.from({ length: 120 }, (_, seconds) => reported(state, from + seconds));
   for (const [index, time] of times.entries()) expect(time).toBeLessThanOrEqual(times[index - 1] ?? time);
   // A narration that takes longer than expected is never reported as nearly done.
   expect(times.at(-1)).toBeGreaterThan(0);

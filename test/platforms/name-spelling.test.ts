@@ -96,8 +96,11 @@ describe("resources/read", () => {
 
   it("does not find another file on a case-sensitive disk", async () => {
     const setup = await openFaultSetup();
-    const made = await setup.server.call("generate_audio", { prompt: "Case counts", file_name: "story" });
-    const { audio } = taskOf(made);
+    const createdTask = await setup.server.call("generate_audio", {
+      prompt: "Case counts",
+      file_name: "story",
+    });
+    const { audio } = taskOf(createdTask);
     const other = pathToFileURL((audio?.path ?? "").replace("story", "STORY")).href;
     await expect(bytesAt(setup.server, other)).rejects.toThrow("not_found");
   });

@@ -76,7 +76,7 @@ export interface Chat {
   /** The player's frame. */
   readonly player: Frame;
   /** All requests of the player, in order. */
-  readonly asked: Array<{ readonly method: string; readonly params: Record<string, unknown> }>;
+  readonly hostRequests: Array<{ readonly method: string; readonly params: Record<string, unknown> }>;
   /** Faults of the player's page: errors, and requests to the network. */
   readonly faults: string[];
   result(result: CallToolResult): Promise<void>;
@@ -160,7 +160,7 @@ export async function openChat(browser: Browser, settings: ChatSettings): Promis
   const code = await script;
   const page = await browser.newPage({ viewport: { width, height: 640 }, deviceScaleFactor });
   page.setDefaultTimeout(120_000);
-  const asked: Chat["asked"] = [];
+  const hostRequests: Chat["hostRequests"] = [];
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   await page.route("**/*", async (route) => {
@@ -178,7 +178,7 @@ export async function openChat(browser: Browser, settings: ChatSettings): Promis
   });
   await page.exposeFunction("askTest", async (request: string): Promise<string> => {
     const { method, params } = JSON.parse(request);
-    asked.push({ method, params });
+    hostRequests.push({ method, params });
     const reported: HostAnswer = await answer(method, params).then(
       (result) => ({ result }),
       (error) => ({
@@ -208,7 +208,7 @@ export async function openChat(browser: Browser, settings: ChatSettings): Promis
   return {
     page,
     player,
-    asked,
+    hostRequests,
     faults,
     result: (result) => inPage((value) => (globalThis as unknown as ChatWindow).chat.result(value), result),
     input: (args) => inPage((value) => (globalThis as unknown as ChatWindow).chat.input(value), args),

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { type Answerer, type Chat, describeWithBrowser } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
 import { openPlayerSetup } from "./player-setup.ts";
-import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
+import { messageOf, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const pathOf = (made: CallToolResult): string =>
   z.object({ audio: z.object({ path: z.string() }) }).parse(made.structuredContent).audio.path;
@@ -18,16 +18,17 @@ const pathOf = (made: CallToolResult): string =>
 const uriOf = (params: Record<string, unknown>): string => String(params["uri"]);
 
 /** Holds requests back until they are released. */
-function gate(): { readonly held: Promise<void>; open(): void } {
+function gate(): { readonly untilOpened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
-  return { held: promise, open: resolve };
+  return { untilOpened: promise, open: resolve };
 }
 
 describeWithBrowser("the player", () => {
   const setup = openPlayerSetup();
   const chat = (test: TestContext, answer: Answerer): Promise<Chat> => setup.chat(test, { answer });
 
-  const calls = ({ asked }: Chat): number => asked.filter(({ method }) => method === "tools/call").length;
+  const calls = ({ hostRequests }: Chat): number =>
+    hostRequests.filter(({ method }) => method === "tools/call").length;
 
   it.concurrent("queries a host that passes only texts a few times, and then shows the text", async (test) => {
     const words = {
@@ -35,8 +36,10 @@ describeWithBrowser("the player", () => {
     };
     const opened = await chat(test, async () => words);
     await opened.result(words);
-    await said(opened.player).getByText(`Saved ${PATH} task_id aud_1 It cannot be followed here.`).waitFor();
-    expect(await said(opened.player).textContent()).not.toContain("Next:");
+    await messageOf(opened.player)
+      .getByText(`Saved ${PATH} task_id aud_1 It cannot be followed here.`)
+      .waitFor();
+    expect(await messageOf(opened.player).textContent()).not.toContain("Next:");
     expect(calls(opened)).toBe(3);
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(calls(opened)).toBe(3);
@@ -44,11 +47,11 @@ describeWithBrowser("the player", () => {
 
   it.concurrent("plays, names and saves the chapter that was chosen last, not one that arrives late", async (test) => {
     const files = [tone(4), tone(6), tone(8)];
-    const { held, open } = gate();
+    const { untilOpened, open } = gate();
     const opened = await chat(test, async (method, params) => {
       const [, number = "1", companion] = /files\/(\d)(\/\w+)?/.exec(uriOf(params)) ?? [];
       if (companion !== undefined || method !== "resources/read") return {};
-      if (number === "2") await held;
+      if (number === "2") await untilOpened;
       return await serving(files[Number(number) - 1] ?? Buffer.alloc(0))(method, params);
     });
     const rows = files.map((file, index) => ({
@@ -73,12 +76,16 @@ describeWithBrowser("the player", () => {
     open();
     // Runs after the late answer, whatever that does.
     await player.getByRole("button", { name: "Save as" }).click();
-    await test.expect.poll(() => opened.asked.some(({ method }) => method === "ui/download-file")).toBe(true);
+    await test.expect
+      .poll(() => opened.hostRequests.some(({ method }) => method === "ui/download-file"))
+      .toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await slider.getAttribute("aria-valuemax")).toBe("8");
     await player.getByRole("heading", { name: "The Book: Chapter 3" }).waitFor();
     expect(await player.locator("#path").textContent()).toBe("Saved as /book/03.wav");
-    const handed = JSON.stringify(opened.asked.find(({ method }) => method === "ui/download-file")?.params);
+    const handed = JSON.stringify(
+      opened.hostRequests.find(({ method }) => method === "ui/download-file")?.params,
+    );
     expect(handed).toContain("file:///03.wav");
   });
 
@@ -90,7 +97,7 @@ describeWithBrowser("the player", () => {
         take,
         audio: { path: `/take${take}.wav`, sample_rate: HERTZ, size_bytes: sounds[take - 1]?.length },
       });
-    const { held, open } = gate();
+    const { untilOpened, open } = gate();
     const opened = await chat(test, async (method, params) => {
       if (method !== "resources/read") {
         const tasks = [1, 2].map((take) => ({
@@ -108,7 +115,7 @@ describeWithBrowser("the player", () => {
         return params["name"] === "list_tasks" ? list : ofTake(2);
       }
       const isSecond = uriOf(params).includes("aud_2");
-      if (isSecond) await held;
+      if (isSecond) await untilOpened;
       return await serving(sounds[isSecond ? 1 : 0] ?? Buffer.alloc(0))(method, params);
     });
     await opened.result(ofTake(1));
@@ -125,15 +132,21 @@ describeWithBrowser("the player", () => {
 
   it.concurrent("updates the status of a narration at each query, and shows that it was stopped elsewhere", async (test) => {
     const id = `nar_${"1".repeat(32)}`;
-    let looks = 0;
-    const of = (status: string, message: string): CallToolResult => ({
+    let pollCount = 0;
+    const taskWith = (status: string, message: string): CallToolResult => ({
       content: [],
-      structuredContent: { narration_id: id, status, message, parts: { total: 3, saved: looks }, files: [] },
+      structuredContent: {
+        narration_id: id,
+        status,
+        message,
+        parts: { total: 3, saved: pollCount },
+        files: [],
+      },
     });
     const opened = await chat(test, async (method) => {
-      if (method === "tools/call") return of("stopped", "Stopped: 1 of 3 parts saved.");
-      looks += 1;
-      const state = looks < 2 ? `running. Running: ${looks} of 3 parts saved.` : "stopped. Stopped.";
+      if (method === "tools/call") return taskWith("stopped", "Stopped: 1 of 3 parts saved.");
+      pollCount += 1;
+      const state = pollCount < 2 ? `running. Running: ${pollCount} of 3 parts saved.` : "stopped. Stopped.";
       const row = "| 1 | saved | 1 | a | 1 | 1 |  | hello |\n| 2 | not started | 1 |  |  |  |  | world |";
       return {
         contents: [
@@ -141,9 +154,9 @@ describeWithBrowser("the player", () => {
         ],
       };
     });
-    await opened.result(of("running", "Running: 0 of 3 parts saved."));
-    await said(opened.player).getByText("Running: 1 of 3 parts saved.").waitFor();
-    await said(opened.player).getByText("Stopped: 1 of 3 parts saved.").waitFor();
+    await opened.result(taskWith("running", "Running: 0 of 3 parts saved."));
+    await messageOf(opened.player).getByText("Running: 1 of 3 parts saved.").waitFor();
+    await messageOf(opened.player).getByText("Stopped: 1 of 3 parts saved.").waitFor();
     expect(await opened.player.locator("#making").isVisible()).toBe(false);
   });
 
@@ -159,17 +172,17 @@ describeWithBrowser("the player", () => {
   });
 
   it.concurrent("says that a file is gone, and offers to have it fetched", async (test) => {
-    const made = await setup.server.call("generate_audio", { prompt: "To be removed by its owner." });
-    unlinkSync(pathOf(made));
+    const createResult = await setup.server.call("generate_audio", { prompt: "To be removed by its owner." });
+    unlinkSync(pathOf(createResult));
     const opened = await chat(test, setup.server.answer);
-    await opened.result(made);
-    await said(opened.player)
+    await opened.result(createResult);
+    await messageOf(opened.player)
       .getByText(/^The file was moved, deleted or changed\.$/)
       .waitFor();
-    expect(await opened.player.locator("#path").textContent()).toContain(basename(pathOf(made)));
+    expect(await opened.player.locator("#path").textContent()).toContain(basename(pathOf(createResult)));
     await opened.player.getByRole("button", { name: "Fetch the file" }).click();
-    await said(opened.player).getByText("Asked in the chat.").waitFor();
-    const message = opened.asked.find(({ method }) => method === "ui/message");
+    await messageOf(opened.player).getByText("Asked in the chat.").waitFor();
+    const message = opened.hostRequests.find(({ method }) => method === "ui/message");
     expect(JSON.stringify(message?.params)).toMatch(/task [\w-]+ with download_audio; it costs nothing/);
   });
 

@@ -4,9 +4,10 @@ import { expect, it } from "vitest";
 import { type Chat, type ChatSettings, describeWithBrowser, InvalidMessageReply } from "./chat-host.ts";
 import { PATH, saved, serving, tone } from "./made-up-sound.ts";
 import { openPlayerSetup } from "./player-setup.ts";
-import { isRead, playButton, said } from "./player-view.ts";
+import { isRead, messageOf, playButton } from "./player-view.ts";
 
-const asked = (chat: Chat, method: string): unknown[] => chat.asked.filter((one) => one.method === method);
+const hostRequests = (chat: Chat, method: string): unknown[] =>
+  chat.hostRequests.filter((one) => one.method === method);
 
 const WITHOUT_TOOLS: ChatSettings["capabilities"] = { serverResources: {}, message: { text: {} } };
 
@@ -18,10 +19,10 @@ describeWithBrowser("a host", () => {
     const chat = await setup.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
     const structuredContent = { task_id: "aud_1", status: "processing", message: "Being made." };
     await chat.result({ content: [], structuredContent });
-    await said(chat.player)
+    await messageOf(chat.player)
       .getByText(/^Being made\. It cannot be followed here\..* Ask the assistant how it stands\.$/)
       .waitFor();
-    expect(asked(chat, "tools/call")).toEqual([]);
+    expect(hostRequests(chat, "tools/call")).toEqual([]);
   });
 
   it.concurrent("without server tools: a text that names a task is shown unchanged", async (test) => {
@@ -29,18 +30,20 @@ describeWithBrowser("a host", () => {
     await chat.result({
       content: [{ type: "text", text: `Saved ${PATH} task_id aud_1\nNext: Tell the user.` }],
     });
-    await said(chat.player).getByText(`Saved ${PATH} task_id aud_1 It cannot be followed here.`).waitFor();
-    expect(asked(chat, "tools/call")).toEqual([]);
+    await messageOf(chat.player)
+      .getByText(`Saved ${PATH} task_id aud_1 It cannot be followed here.`)
+      .waitFor();
+    expect(hostRequests(chat, "tools/call")).toEqual([]);
   });
 
   it.concurrent("without server tools: a narration shows its table, and cannot be stopped here", async (test) => {
     const id = `nar_${"2".repeat(32)}`;
-    let looks = 0;
+    let pollCount = 0;
     const chat = await setup.chat(test, {
       capabilities: WITHOUT_TOOLS,
       answer: async () => {
-        looks += 1;
-        const state = looks < 2 ? "running. Running: 1 of 2 parts saved." : "finished. Saved.";
+        pollCount += 1;
+        const state = pollCount < 2 ? "running. Running: 1 of 2 parts saved." : "finished. Saved.";
         const rows = "| 1 | saved | 1 | a | 1 | 1 |  | hello |\n| 2 | not started | 1 |  |  |  |  | world |";
         return { contents: [{ uri: "audio://x", text: `Title\n\n${state}\n\n${rows}\n` }] };
       },
@@ -56,35 +59,35 @@ describeWithBrowser("a host", () => {
       },
     };
     await chat.result(running);
-    await said(chat.player).getByText("Running: 1 of 2 parts saved.").waitFor();
+    await messageOf(chat.player).getByText("Running: 1 of 2 parts saved.").waitFor();
     expect(await chat.player.getByRole("button", { name: "Stop" }).isVisible()).toBe(false);
-    await said(chat.player)
+    await messageOf(chat.player)
       .getByText(/It cannot be followed here\./)
       .waitFor();
-    expect(asked(chat, "tools/call")).toEqual([]);
+    expect(hostRequests(chat, "tools/call")).toEqual([]);
   });
 
   it.concurrent("without server tools: missing audio is requested by a message", async (test) => {
     const chat = await setup.chat(test, { capabilities: WITHOUT_TOOLS, answer: async () => ({}) });
     await chat.result(saved(sound.length, 4, { audio: null }));
     await chat.player.getByRole("button", { name: "Fetch the file" }).click();
-    await said(chat.player).getByText("Asked in the chat.").waitFor();
-    expect(asked(chat, "tools/call")).toEqual([]);
-    expect(JSON.stringify(asked(chat, "ui/message"))).toContain("task aud_1 with download_audio");
+    await messageOf(chat.player).getByText("Asked in the chat.").waitFor();
+    expect(hostRequests(chat, "tools/call")).toEqual([]);
+    expect(JSON.stringify(hostRequests(chat, "ui/message"))).toContain("task aud_1 with download_audio");
   });
 
   it.concurrent("without server tools and messages: no unavailable action is offered", async (test) => {
     const capabilities = { serverResources: {} };
     const chat = await setup.chat(test, { capabilities, answer: serving(sound) });
     await chat.result(saved(sound.length, 4, { audio: null, message: "Its file is elsewhere." }));
-    await said(chat.player).getByText("Its file is elsewhere.").waitFor();
+    await messageOf(chat.player).getByText("Its file is elsewhere.").waitFor();
     expect(await chat.player.getByRole("button").filter({ visible: true }).count()).toBe(0);
 
     await chat.result(saved(sound.length, 4));
     await playButton(chat.player).waitFor();
     await isRead(chat.player);
     expect(await chat.player.getByRole("button").filter({ visible: true }).allTextContents()).toEqual([""]);
-    expect(asked(chat, "tools/call")).toEqual([]);
+    expect(hostRequests(chat, "tools/call")).toEqual([]);
   });
 
   it.concurrent("without server resources: no file is read, and the path is shown", async (test) => {
@@ -95,10 +98,10 @@ describeWithBrowser("a host", () => {
       },
     });
     await chat.result(saved(sound.length, 4));
-    await said(chat.player)
+    await messageOf(chat.player)
       .getByText(/The file is at the path below\.$/)
       .waitFor();
     expect(await chat.player.locator("#path").textContent()).toBe(`Saved as ${PATH}`);
-    expect(asked(chat, "resources/read")).toEqual([]);
+    expect(hostRequests(chat, "resources/read")).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type Chat, type ChatSettings, describeWithBrowser, InvalidMessageReply } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
 import { openPlayerSetup } from "./player-setup.ts";
-import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
+import { messageOf, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -23,7 +23,7 @@ describeWithBrowser("a host", () => {
     setup.chat(test, { answer: never, ...settings });
 
   const tellsThePath = async ({ player, faults }: Chat, sentence: RegExp): Promise<void> => {
-    await said(player).getByText(sentence).waitFor();
+    await messageOf(player).getByText(sentence).waitFor();
     expect(await player.locator("#path").textContent()).toBe(`Saved as ${PATH}`);
     expect(await player.locator("#player").isVisible()).toBe(false);
     expect(faults).toEqual([]);
@@ -47,12 +47,12 @@ describeWithBrowser("a host", () => {
 
   it.concurrent("that never answers the handshake: a sentence, and results are shown nevertheless", async (test) => {
     const opened = await chat(test, { hangs: true });
-    await said(opened.player)
+    await messageOf(opened.player)
       .getByText(/^The chat does not answer; the text/)
       .waitFor();
     const params = { isError: true, content: [{ type: "text", text: "not_found: nothing there" }] };
     await opened.post({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params });
-    await said(opened.player).getByText("not_found: nothing there").waitFor();
+    await messageOf(opened.player).getByText("not_found: nothing there").waitFor();
   });
 
   it.concurrent("that stops answering after the first pieces: these play, then the sentence is shown", async (test) => {
@@ -100,7 +100,7 @@ describeWithBrowser("a host", () => {
       answer: async () => JSON.parse(JSON.stringify(answer)),
     });
     await opened.result(saved(sound.length, SECONDS));
-    await said(opened.player)
+    await messageOf(opened.player)
       .getByText(/The file is at the path below\.$/)
       .waitFor();
     expect(opened.faults).toEqual([]);
@@ -140,7 +140,7 @@ describeWithBrowser("a host", () => {
 
   it.concurrent("that sends results of any kind: none is an error, and the sound stays", async (test) => {
     const opened = await chat(test, { answer: serving(sound) });
-    const odd: unknown[] = [
+    const malformedResults: unknown[] = [
       null,
       1,
       "x",
@@ -153,7 +153,7 @@ describeWithBrowser("a host", () => {
       { structuredContent: { task_id: "aud_1", audio: { path: 1 } } },
       { structuredContent: { narration_id: "nar_1", files: {} } },
     ];
-    for (const params of [...odd, ...more]) {
+    for (const params of [...malformedResults, ...more]) {
       await opened.post({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params });
     }
     for (const message of [
@@ -189,12 +189,12 @@ describeWithBrowser("a host", () => {
   });
 
   it.concurrent("that sends a long file with an impossible rate: it is not requested at once", async (test) => {
-    const odd = Buffer.from(long);
-    odd.writeUInt32LE(4_000_000_000, 28);
-    const opened = await chat(test, { answer: serving(odd) });
-    await opened.result(saved(odd.length, 200));
+    const damagedAudio = Buffer.from(long);
+    damagedAudio.writeUInt32LE(4_000_000_000, 28);
+    const opened = await chat(test, { answer: serving(damagedAudio) });
+    await opened.result(saved(damagedAudio.length, 200));
     await tellsThePath(opened, /^The file cannot be read as sound\./);
-    expect(opened.asked.filter(({ method }) => method === "resources/read")).toHaveLength(1);
+    expect(opened.hostRequests.filter(({ method }) => method === "resources/read")).toHaveLength(1);
   });
 
   it.concurrent("that reports what to check in a narration's file: the remark stays visible", async (test) => {
@@ -206,7 +206,7 @@ describeWithBrowser("a host", () => {
     await opened.result({ content: [], structuredContent: { ...narration, parts: { total: 4, saved: 4 } } });
     await playButton(opened.player).click();
     await startsSounding(opened.player);
-    expect(await said(opened.player).textContent()).toBe(message);
+    expect(await messageOf(opened.player).textContent()).toBe(message);
   });
 
   it.concurrent("that sends two results at once: the second is shown and played", async (test) => {
@@ -256,9 +256,9 @@ describeWithBrowser("a host", () => {
       window.postMessage({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params }, "*");
       await new Promise((resolve) => setTimeout(resolve, 300));
     });
-    expect(await said(opened.player).textContent()).toBe("Waiting for the chat…");
+    expect(await messageOf(opened.player).textContent()).toBe("Waiting for the chat…");
     await opened.result({ isError: true, content: [{ type: "text", text: "from the chat" }] });
-    await said(opened.player).getByText("from the chat").waitFor();
+    await messageOf(opened.player).getByText("from the chat").waitFor();
   });
 
   it.concurrent("that sends colours: they are applied, except values that load something", async (test) => {
@@ -292,7 +292,7 @@ describeWithBrowser("a host", () => {
     const { audio: _, ...failed } = z.looseObject({}).parse(saved(1, 1).structuredContent);
     const structuredContent = { ...failed, status: "failed", message: "The task failed. Cost 0 credits." };
     await opened.result({ content: [], structuredContent });
-    await said(opened.player).getByText("The task failed. Cost 0 credits.").waitFor();
+    await messageOf(opened.player).getByText("The task failed. Cost 0 credits.").waitFor();
     expect(await opened.player.getByRole("button").count()).toBe(0);
   });
 });

@@ -34,8 +34,11 @@ export async function joinLong(
   seconds: number,
   name = `long${FILE_EXTENSIONS[format]}`,
 ): Promise<Joined> {
-  const made = await server.call("generate_audio", { prompt: SENTENCES.join(" "), output_format: format });
-  const { audio, audio_seconds: once } = saved.parse(made.structuredContent);
+  const createResult = await server.call("generate_audio", {
+    prompt: SENTENCES.join(" "),
+    output_format: format,
+  });
+  const { audio, audio_seconds: once } = saved.parse(createResult.structuredContent);
   const part = { path: audio.path, durationSeconds: once, sampleRateHz: 24_000, pauseAfterSeconds: 0.4 };
   const count = Math.ceil(seconds / (once + 0.4));
   const parts = Array.from({ length: count }, () => part);

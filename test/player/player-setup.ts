@@ -38,9 +38,9 @@ export function openPlayerSetup(more: Record<string, string> = {}): PlayerSetup 
     await server?.close();
   });
 
-  const there = <T>(thing: T | undefined): T => {
-    if (thing === undefined) throw new Error("the setup is set only when the first test begins");
-    return thing;
+  const there = <T>(value: T | undefined): T => {
+    if (value === undefined) throw new Error("the setup is set only when the first test begins");
+    return value;
   };
   return {
     get browser() {

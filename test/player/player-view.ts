@@ -19,7 +19,7 @@ export async function startsSounding(player: Frame): Promise<void> {
     await player.waitForFunction(isLoud, null, { polling: 30 });
   } catch (error) {
     const state: unknown = await player.evaluate(() => Reflect.get(globalThis, "soundState")());
-    throw new Error(`nothing is heard: ${JSON.stringify(state)} ${await said(player).textContent()}`, {
+    throw new Error(`nothing is heard: ${JSON.stringify(state)} ${await messageOf(player).textContent()}`, {
       cause: error,
     });
   }
@@ -38,7 +38,7 @@ export const drawnColours = (player: Frame): Promise<number> =>
   });
 
 /** The sentence about the status. */
-export const said = (player: Frame): Locator => player.locator("#say");
+export const messageOf = (player: Frame): Locator => player.locator("#say");
 
 /** Waits until the sentence about loading is gone, and the content below it has moved up. */
-export const isRead = (player: Frame): Promise<void> => said(player).waitFor({ state: "hidden" });
+export const isRead = (player: Frame): Promise<void> => messageOf(player).waitFor({ state: "hidden" });

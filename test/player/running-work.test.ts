@@ -8,7 +8,7 @@ import { z } from "zod";
 import { describeWithBrowser } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
 import { openPlayerSetup } from "./player-setup.ts";
-import { isRead, playButton, positionOf, said, startsSounding } from "./player-view.ts";
+import { isRead, messageOf, playButton, positionOf, startsSounding } from "./player-view.ts";
 
 const saved = z.object({ task_id: z.string(), audio: z.object({ path: z.string(), size_bytes: z.int() }) });
 
@@ -18,7 +18,7 @@ describeWithBrowser("the player", () => {
   it.concurrent("shows the request, waits for its audio, and plays it once it is available", async (test) => {
     // Long enough to be heard when a busy machine listens.
     const prompt = "Soon to be heard. ".repeat(20).trim();
-    const { player, input, result, asked } = await setup.chat(test);
+    const { player, input, result, hostRequests } = await setup.chat(test);
     await input({ prompt });
     await player.getByRole("heading", { name: /^Soon to be heard\. / }).waitFor();
     const pending = await setup.server.call("generate_audio", { prompt, wait_seconds: 0 });
@@ -26,7 +26,7 @@ describeWithBrowser("the player", () => {
     await result(pending);
     await playButton(player).click();
     await startsSounding(player);
-    expect(asked.some(({ params }) => params["name"] === "get_task")).toBe(true);
+    expect(hostRequests.some(({ params }) => params["name"] === "get_task")).toBe(true);
     await player.getByRole("heading", { name: /^Soon-to-be-heard.*\.mp3$/ }).waitFor();
   });
 
@@ -37,7 +37,7 @@ describeWithBrowser("the player", () => {
       );
     const first = await setup.server.call("generate_audio", { prompt });
     await setup.server.call("generate_audio", { prompt, take: 2 });
-    const { player, result, asked } = await setup.chat(test);
+    const { player, result, hostRequests } = await setup.chat(test);
     await result(first);
     const takes = player.getByRole("group", { name: "Takes" });
     await takes.getByRole("button", { name: /Take 2/ }).waitFor();
@@ -50,25 +50,25 @@ describeWithBrowser("the player", () => {
     expect(await takes.getByRole("button", { pressed: true }).textContent()).toContain("Take 2");
     await player.getByText(/take 2$/).waitFor();
     await player.getByRole("button", { name: "Another take" }).click();
-    await said(player).getByText("Asked in the chat.").waitFor();
-    const message = asked.find(({ method }) => method === "ui/message");
+    await messageOf(player).getByText("Asked in the chat.").waitFor();
+    const message = hostRequests.find(({ method }) => method === "ui/message");
     expect(JSON.stringify(message?.params)).toContain("with take 3");
   });
 
   it.concurrent("offers the whole file for saving", async (test) => {
-    const made = await setup.server.call("generate_audio", { prompt: "To be saved." });
-    const { audio } = saved.parse(made.structuredContent);
-    const { player, result, asked } = await setup.chat(test);
-    await result(made);
+    const createResult = await setup.server.call("generate_audio", { prompt: "To be saved." });
+    const { audio } = saved.parse(createResult.structuredContent);
+    const { player, result, hostRequests } = await setup.chat(test);
+    await result(createResult);
     await player.getByRole("button", { name: "Save as" }).click();
-    await test.expect.poll(() => asked.some(({ method }) => method === "ui/download-file")).toBe(true);
+    await test.expect.poll(() => hostRequests.some(({ method }) => method === "ui/download-file")).toBe(true);
     const download = z.object({
       contents: z.tuple([
         z.object({ type: z.literal("resource"), resource: z.object({ uri: z.string(), blob: z.base64() }) }),
       ]),
     });
     const [{ resource }] = download.parse(
-      asked.find(({ method }) => method === "ui/download-file")?.params,
+      hostRequests.find(({ method }) => method === "ui/download-file")?.params,
     ).contents;
     expect(Buffer.from(resource.blob, "base64").byteLength).toBe(audio.size_bytes);
     expect(decodeURIComponent(resource.uri)).toBe(`file:///${basename(audio.path)}`);
@@ -87,7 +87,7 @@ describeWithBrowser("the player", () => {
     await player.getByRole("list", { name: "Parts" }).getByText("running").first().waitFor();
     expect(await player.locator("#count").textContent()).toMatch(/^\d+ of \d+ parts$/);
     await player.getByRole("button", { name: "Stop" }).click();
-    await said(player)
+    await messageOf(player)
       .getByText(/^Stopped: /)
       .waitFor();
     expect(await player.locator("#making").isVisible()).toBe(false);

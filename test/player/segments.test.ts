@@ -57,7 +57,7 @@ describeWithFfprobe("a long sound in segments", () => {
     };
   }
 
-  const heard = (segment: Segment): Int16Array =>
+  const samplesOf = (segment: Segment): Int16Array =>
     decoded(segment.bytes).subarray(
       Math.round(segment.leadInSeconds * HERTZ),
       Math.round((segment.leadInSeconds + segment.endSeconds - segment.startSeconds) * HERTZ),
@@ -83,7 +83,7 @@ describeWithFfprobe("a long sound in segments", () => {
     for (;;) {
       const segment = await source.readAt(at);
       expect(segment.startSeconds, `segment ${count}`).toBeCloseTo(at, 3);
-      const part = heard(segment);
+      const part = samplesOf(segment);
       expect(part.length).toBeCloseTo((segment.endSeconds - segment.startSeconds) * HERTZ, -1);
       expect(difference(part, whole, Math.round(segment.startSeconds * HERTZ)), `segment ${count}`).toBe(0);
       count += 1;

@@ -81,19 +81,19 @@ describe("a ledger that cannot be written", () => {
 describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is unreachable", () => {
   it.each(["killed", "frozen"])(
     "(%s) is an error in time with nothing sent, and work continues when it is back",
-    async (how) => {
+    async (fault) => {
       const postgres = await PostgresServer.start();
       onTestFinished(() => postgres.remove());
       const { service, client } = await setUp({ AUDIO_STORE_URL: postgres.url });
       const first = taskOf(await client.call("generate_audio", { prompt: "While it is there" }));
       const before = service.exchanges.length;
-      if (how === "killed") await postgres.kill();
+      if (fault === "killed") await postgres.kill();
       else postgres.freeze();
       // Answered while the store is still away.
       const refused = await client.call("generate_audio", { prompt: "While it is gone" });
       expect(errorOf(refused)).toMatchObject({ code: "store_unavailable", retryable: true });
       expect(service.exchanges.length).toBe(before);
-      if (how === "killed") await postgres.start();
+      if (fault === "killed") await postgres.start();
       else postgres.thaw();
       expect(taskOf(await client.call("generate_audio", { prompt: "While it is gone" })).status).toBe(
         "succeeded",

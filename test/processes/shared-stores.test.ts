@@ -19,12 +19,12 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     const service = await startService({ processingMs: 50 });
     const testFolders = await useTestFolders();
     const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
-    const stranger = await startProcess(testFolders, service, {
+    const otherSetup = await startProcess(testFolders, service, {
       ...settings,
       // Removes the TLS requirement for programs that do not ask for TLS themselves.
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
     });
-    const refused = await stranger.call("generate_audio", CALL);
+    const refused = await otherSetup.call("generate_audio", CALL);
     expect(errorOf(refused).code).toBe("store_unavailable");
     expect(resultTextOf(refused)).toMatch(/certificate/i);
     expect(service.exchanges).toEqual([]);

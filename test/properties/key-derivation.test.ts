@@ -30,10 +30,10 @@ const take = fc.integer({ min: 1, max: 999 });
 const attempt = fc.integer({ min: 1, max: 1000 });
 
 /** The contract's defaults, copied by hand, with the requested values. */
-function meaning(asked: AudioInput): string {
-  const { prompt, voice = null, audio_references: references = [], image_url: image = null } = asked;
-  const { output_format: format = "mp3", sample_rate: rate = 24000, speed = 1, volume = 1 } = asked;
-  const { pitch = 0, multilingual = false } = asked;
+function meaning(audioInput: AudioInput): string {
+  const { prompt, voice = null, audio_references: references = [], image_url: image = null } = audioInput;
+  const { output_format: format = "mp3", sample_rate: rate = 24000, speed = 1, volume = 1 } = audioInput;
+  const { pitch = 0, multilingual = false } = audioInput;
   return JSON.stringify([
     prompt.trim(),
     voice,
@@ -48,8 +48,8 @@ function meaning(asked: AudioInput): string {
   ]);
 }
 
-const shuffled = (asked: AudioInput): AudioInput =>
-  audioInputSchema.parse(Object.fromEntries(Object.entries(asked).reverse()));
+const shuffled = (audioInput: AudioInput): AudioInput =>
+  audioInputSchema.parse(Object.fromEntries(Object.entries(audioInput).reverse()));
 
 describe("the idempotency key", () => {
   it("is equal for two requests exactly when they mean the same, take and attempt included", () => {
@@ -74,8 +74,8 @@ describe("the idempotency key", () => {
 
   it("has the contract's form for any request", () => {
     fc.assert(
-      fc.property(input, take, attempt, (asked, t, a) => {
-        const key = deriveIdempotencyKey(canonicalizeInput(asked), t, a);
+      fc.property(input, take, attempt, (audioInput, t, a) => {
+        const key = deriveIdempotencyKey(canonicalizeInput(audioInput), t, a);
         expect(key).toMatch(/^[A-Za-z0-9._:-]{1,128}$/);
         expect(key).toMatch(/^agm1-[0-9a-f]{64}$/);
       }),
@@ -98,10 +98,10 @@ describe("the idempotency key", () => {
 
   it("comes with a body that is equal to the request when parsed", () => {
     fc.assert(
-      fc.property(input, (asked) => {
-        const again = audioInputSchema.parse(JSON.parse(canonicalizeInput(asked)));
-        expect(meaning(again)).toBe(meaning(asked));
-        expect(canonicalizeInput(again)).toBe(canonicalizeInput(asked));
+      fc.property(input, (audioInput) => {
+        const again = audioInputSchema.parse(JSON.parse(canonicalizeInput(audioInput)));
+        expect(meaning(again)).toBe(meaning(audioInput));
+        expect(canonicalizeInput(again)).toBe(canonicalizeInput(audioInput));
       }),
     );
   });

@@ -10,10 +10,10 @@ import { TinySpeech } from "./tiny-speech.ts";
 
 describe("starting", () => {
   it("refuses a taken port in one sentence, and leaves nothing open", async () => {
-    const taken = createServer().listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    onTestFinished(() => void taken.close());
-    const address = taken.address();
+    const occupiedPort = createServer().listen(0, "127.0.0.1");
+    await once(occupiedPort, "listening");
+    onTestFinished(() => void occupiedPort.close());
+    const address = occupiedPort.address();
     const port = typeof address === "object" ? (address?.port ?? 0) : 0;
     const speech = new TinySpeech();
     await expect(startSandbox({ port, speech })).rejects.toThrow(
@@ -31,8 +31,10 @@ describe("starting", () => {
     ["a time scale above 1", { timeScale: 2 }],
     ["accounts without accounts", { accounts: { accounts: [] } }],
   ] as const)("refuses %s", async (_, options) => {
-    const given: SandboxOptions = "accounts" in options ? { accounts: { accounts: [] } } : options;
-    await expect(startSandbox({ speech: new TinySpeech(), ...given })).rejects.toThrow(SandboxUsageError);
+    const sandboxOptions: SandboxOptions = "accounts" in options ? { accounts: { accounts: [] } } : options;
+    await expect(startSandbox({ speech: new TinySpeech(), ...sandboxOptions })).rejects.toThrow(
+      SandboxUsageError,
+    );
   });
 
   it("listens on loopback alone", async () => {

@@ -16,8 +16,8 @@ export function inspect(
   words: readonly string[],
 ): Promise<Inspected> {
   // The Inspector passes little of its own environment to the server, but it passes variables given with `-e`.
-  const given = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-  const all = [cachedTool("inspector"), "--cli", NODE, BIN, ...args, ...given, ...words];
+  const envArgs = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+  const all = [cachedTool("inspector"), "--cli", NODE, BIN, ...args, ...envArgs, ...words];
   return new Promise((resolve) => {
     execFile(process.execPath, all, { env }, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });

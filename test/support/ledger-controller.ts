@@ -93,9 +93,9 @@ export class LedgerController {
   }
 
   /** Waits, without a lock, until the ledger shows something. */
-  async until(shown: (records: readonly RequestRecord[]) => boolean, withinMs = 10_000): Promise<void> {
+  async until(isReached: (records: readonly RequestRecord[]) => boolean, withinMs = 10_000): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;
-    while (!shown(await this.records())) {
+    while (!isReached(await this.records())) {
       if (performance.now() > giveUpAtMs) throw new Error("the ledger never showed what was awaited");
       await turn();
     }
@@ -158,7 +158,7 @@ export class LedgerController {
     await this.#ledger.store.close();
   }
 
-  #obstruct(write: ObstructedWrite, how: string): void {
-    this.#db.exec(`CREATE TRIGGER obstructed BEFORE ${WRITES[write]} BEGIN ${how} END`);
+  #obstruct(write: ObstructedWrite, action: string): void {
+    this.#db.exec(`CREATE TRIGGER obstructed BEFORE ${WRITES[write]} BEGIN ${action} END`);
   }
 }

@@ -24,22 +24,22 @@ const recordRows = z.array(z.object({ record_json: z.string() }));
 const nameRows = z.array(z.object({ record_id: z.string() }));
 
 export class LedgerView {
-  readonly #where: LedgerLocation;
+  readonly #location: LedgerLocation;
   readonly #engine: SqlEngine;
   readonly #ledger: Ledger;
 
-  private constructor(where: LedgerLocation, engine: SqlEngine, ledger: Ledger) {
-    this.#where = where;
+  private constructor(location: LedgerLocation, engine: SqlEngine, ledger: Ledger) {
+    this.#location = location;
     this.#engine = engine;
     this.#ledger = ledger;
   }
 
-  static async open(where: LedgerLocation): Promise<LedgerView> {
-    const { baseUrl, apiKeys } = where;
-    const options = { config: where, log: createLog("silent", (text) => text), clock: systemClock };
+  static async open(location: LedgerLocation): Promise<LedgerView> {
+    const { baseUrl, apiKeys } = location;
+    const options = { config: location, log: createLog("silent", (text) => text), clock: systemClock };
     const serviceAccess = { baseUrl, apiKey: apiKeys[0] ?? "" };
     const ledger = await openLedger({ ...options, serviceAccess, processId: createProcessId() });
-    return new LedgerView(where, await openEngine(options), ledger);
+    return new LedgerView(location, await openEngine(options), ledger);
   }
 
   /** Records of all API keys. */
@@ -69,7 +69,7 @@ export class LedgerView {
   }
 
   async #rows(text: string): Promise<readonly unknown[]> {
-    const { storeUrl, stateDir, baseUrl } = this.#where;
+    const { storeUrl, stateDir, baseUrl } = this.#location;
     if (storeUrl === null && !existsSync(join(stateDir, "ledger.sqlite"))) return [];
     const [rows = []] = await this.#engine.read([sql(text, baseUrl)]);
     return rows;

@@ -18,7 +18,7 @@ export interface LossyProxy {
 export async function startLossyProxy(targetPort: number): Promise<LossyProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let lossesLeft = 0;
-  let held = "";
+  let requiredBytes = "";
   let alter = (bytes: Buffer): Buffer => bytes;
   let roundTrips = 0;
   const server = createServer((near) => {
@@ -41,7 +41,7 @@ export async function startLossyProxy(targetPort: number): Promise<LossyProxy> {
     });
     far.on("data", (bytes) => {
       isAnswered = true;
-      if (lossesLeft === 0 || !bytes.includes(held)) near.write(alter(bytes));
+      if (lossesLeft === 0 || !bytes.includes(requiredBytes)) near.write(alter(bytes));
       else {
         lossesLeft -= 1;
         near.destroy();
@@ -58,7 +58,7 @@ export async function startLossyProxy(targetPort: number): Promise<LossyProxy> {
     port: address.port,
     loseAnswers(count, holding = "") {
       lossesLeft = count;
-      held = holding;
+      requiredBytes = holding;
     },
     alterAnswers(change) {
       alter = change;

@@ -11,7 +11,7 @@ const MAX_LOOKS = 200;
 
 /** A signal takes effect a moment after it was sent. */
 async function untilStopped(pid: number): Promise<void> {
-  for (let look = 0; look < MAX_LOOKS; look += 1) {
+  for (let attempt = 0; attempt < MAX_LOOKS; attempt += 1) {
     if (/\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) return;
     await sleep(2);
   }

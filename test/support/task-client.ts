@@ -73,8 +73,8 @@ export class TaskClient {
     this.#lastId += 1;
     const id = this.#lastId;
     const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
-    const given = z.record(z.string(), z.unknown()).optional().parse(params["_meta"]);
-    const _meta = { ...envelope(capabilities), ...given };
+    const meta = z.record(z.string(), z.unknown()).optional().parse(params["_meta"]);
+    const _meta = { ...envelope(capabilities), ...meta };
     this.send({ jsonrpc: "2.0", id, method, params: { ...params, _meta } });
     return answered;
   }
@@ -94,7 +94,7 @@ export class TaskClient {
     return CreateTaskResultV2Schema.parse(await this.call(name, args)).taskId;
   }
 
-  async look(taskId: string): Promise<TaskNow> {
+  async fetchTask(taskId: string): Promise<TaskNow> {
     const { result, error } = await this.request("tasks/get", { taskId });
     if (error !== undefined) throw new Error(`${error.code} ${error.message}`);
     return GetTaskResultV2Schema.parse(result);
@@ -113,7 +113,7 @@ export class TaskClient {
   async waitForEnd(taskId: string, withinMs = 20_000): Promise<TaskNow> {
     const beganAtMs = performance.now();
     for (;;) {
-      const now = await this.look(taskId);
+      const now = await this.fetchTask(taskId);
       if (now.status !== "working") return now;
       if (performance.now() - beganAtMs > withinMs) throw new Error(`still ${JSON.stringify(now)}`);
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -78,7 +78,7 @@ export interface CountingProxy {
 export async function countingProxy(resolve: (target: string) => number): Promise<CountingProxy> {
   const tunnels: CountingProxy["tunnels"] = [];
   const plainRequests: string[] = [];
-  const heard: Buffer[] = [];
+  const receivedChunks: Buffer[] = [];
   const sockets = new Set<Socket>();
   const server: Server = createServer((request, response) => {
     plainRequests.push(request.url ?? "");
@@ -89,7 +89,7 @@ export async function countingProxy(resolve: (target: string) => number): Promis
     const upstream = connect(resolve(request.url ?? ""), "127.0.0.1", () => {
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
       upstream.write(head);
-      socket.on("data", (chunk) => heard.push(chunk));
+      socket.on("data", (chunk) => receivedChunks.push(chunk));
       socket.pipe(upstream).pipe(socket);
     });
     sockets.add(socket);
@@ -101,7 +101,7 @@ export async function countingProxy(resolve: (target: string) => number): Promis
     url: `http://127.0.0.1:${port}`,
     tunnels,
     plainRequests,
-    overheard: () => Buffer.concat(heard).toString("latin1"),
+    overheard: () => Buffer.concat(receivedChunks).toString("latin1"),
     close: () => {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -50,10 +50,10 @@ const CONNECT_TIMEOUT_MS = 300_000;
 
 /** Starts any command under an official client. */
 export async function startCommandClient(
-  how: { command: string; args: string[]; env: Record<string, string>; cwd?: string },
+  launchOptions: { command: string; args: string[]; env: Record<string, string>; cwd?: string },
   era: ClientEra = "modern",
 ): Promise<ToolClient> {
-  const parameters = { ...how, stderr: "pipe" as const };
+  const parameters = { ...launchOptions, stderr: "pipe" as const };
   const info = { name: "end-to-end-test", version: "1.0.0" };
   const client = era === "legacy" ? new LegacyClient(info) : new ModernClient(info);
   const transport = era === "legacy" ? new LegacyTransport(parameters) : new ModernTransport(parameters);

@@ -190,17 +190,17 @@ describe("citations", () => {
   it("name a file and a heading that exist", () => {
     const here = join("test", "surface", "citations.test.ts");
     const texts = [...commentsIn("src", "test", "bench", "scripts"), ...DOCUMENTS];
-    const wrong = texts
+    const problems = texts
       .filter(({ path }) => path !== here)
       .flatMap(({ path, text }) => brokenCitations(text).map((citation) => `${path}: ${citation}`));
-    expect(wrong).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it("link to a file and a heading that exist", () => {
-    const wrong = DOCUMENTS.flatMap((document) =>
+    const problems = DOCUMENTS.flatMap((document) =>
       brokenLinks(document).map((target) => `${document.path}: ${target}`),
     );
-    expect(wrong).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it.each([

@@ -72,7 +72,7 @@ describe("the structure of the sources", () => {
   });
 
   it("imports only downwards", () => {
-    const wrong = all.flatMap(({ path, imports }) => {
+    const problems = all.flatMap(({ path, imports }) => {
       const from = layerOf(path);
       return imports
         .filter((target) => !target.startsWith(".."))
@@ -88,7 +88,7 @@ describe("the structure of the sources", () => {
         })
         .map((target) => `${path} -> ${target}`);
     });
-    expect(wrong).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it("imports only downwards inside narration/", () => {
@@ -98,7 +98,7 @@ describe("the structure of the sources", () => {
     expect([...new Set(inside.map(({ path }) => layerIn(path)))].sort()).toEqual(
       [...NARRATION_LAYERS].sort(),
     );
-    const wrong = inside.flatMap(({ path, imports }) =>
+    const problems = inside.flatMap(({ path, imports }) =>
       imports
         .filter((target) => target.startsWith("narration/"))
         .filter(
@@ -106,7 +106,7 @@ describe("the structure of the sources", () => {
         )
         .map((target) => `${path} -> ${target}`),
     );
-    expect(wrong).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it("lets audio/ import only contract and errors", () => {
@@ -119,7 +119,7 @@ describe("the structure of the sources", () => {
   });
 
   it("lets the planner import no clock, network or ledger", () => {
-    const wrong = all
+    const problems = all
       .filter(({ path }) => path.startsWith("narration/text/"))
       .flatMap(({ path, imports }) => imports.map((target) => [path, target] as const))
       .filter(
@@ -128,7 +128,7 @@ describe("the structure of the sources", () => {
             target,
           ),
       );
-    expect(wrong).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it("knows every layer by name", () => {

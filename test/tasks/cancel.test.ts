@@ -9,10 +9,10 @@ const CALL = { prompt: "Taken back" };
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const newDatabase = databasesOfFile();
 
-async function begun(client: TaskClient, args: Record<string, unknown> = CALL): Promise<string> {
+async function startWork(client: TaskClient, args: Record<string, unknown> = CALL): Promise<string> {
   const mcpTaskId = await client.begin(args);
-  for (let looks = 0; looks < 200; looks += 1) {
-    const { statusMessage = "" } = await client.look(mcpTaskId);
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const { statusMessage = "" } = await client.fetchTask(mcpTaskId);
     if (/asked for a pause/.test(statusMessage)) return mcpTaskId;
     await pause(5);
   }
@@ -25,22 +25,22 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
     const { client } = await start();
-    const mcpTaskId = await begun(client);
+    const mcpTaskId = await startWork(client);
     expect((await client.cancel(mcpTaskId)).result).toMatchObject({ resultType: "complete" });
-    expect(await client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect(await client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     release();
     await pause(900);
     expect(service.tasks.size).toBe(0);
     await client.kill();
     const { client: successor } = await start();
-    expect(await successor.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect(await successor.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect((await successor.cancel(mcpTaskId)).error).toBeUndefined();
     await pause(300);
     expect(service.tasks.size).toBe(0);
     const next = await successor.begin(CALL);
     expect(next).not.toBe(mcpTaskId);
     expect(resultOf(await successor.waitForEnd(next)).isError).toBeUndefined();
-    expect(await successor.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect(await successor.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
   });
 
@@ -49,11 +49,11 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
     const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
-    const mcpTaskId = await begun(worker);
+    const mcpTaskId = await startWork(worker);
     expect((await other.cancel(mcpTaskId)).error).toBeUndefined();
     release();
     for (const client of [other, worker])
-      expect(await client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+      expect(await client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     await pause(1200);
     expect(service.tasks.size).toBe(0);
   });
@@ -63,12 +63,12 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
     const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
-    const mcpTaskId = await begun(worker);
+    const mcpTaskId = await startWork(worker);
     await other.cancel(mcpTaskId);
     release();
     await pause(1500);
     expect(service.tasks.size).toBe(0);
-    expect(await worker.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect(await worker.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
   });
 
   it("an accepted task continues, and is paid and saved", async () => {
@@ -76,14 +76,14 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const mcpTaskId = await client.begin(CALL);
-    while (service.count("query") === 0) await client.look(mcpTaskId);
+    while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
     for (let times = 0; times < 2; times += 1) expect((await client.cancel(mcpTaskId)).error).toBeUndefined();
-    expect((await client.look(mcpTaskId)).status).toBe("working");
+    expect((await client.fetchTask(mcpTaskId)).status).toBe("working");
     const done = await client.waitForEnd(mcpTaskId);
     expect(resultOf(done).isError).toBeUndefined();
     // Cancelling an ended task is acknowledged and changes nothing.
     expect((await client.cancel(mcpTaskId)).error).toBeUndefined();
-    expect(await client.look(mcpTaskId)).toEqual(done);
+    expect(await client.fetchTask(mcpTaskId)).toEqual(done);
     expect(service.tasks.size).toBe(1);
   });
 
@@ -93,7 +93,7 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const mcpTaskId = await client.begin(CALL);
-    while (service.count("query") === 0) await client.look(mcpTaskId);
+    while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
     await client.cancel(mcpTaskId);
     for (const task of service.tasks.values()) task.status = "failed";
     const result = await client.result(mcpTaskId);
@@ -106,14 +106,14 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
     const { client } = await start();
-    const mcpTaskId = await begun(client);
+    const mcpTaskId = await startWork(client);
     const plain = client.call("generate_audio", { ...CALL, wait_seconds: 20 }, {});
     await pause(100);
     await client.cancel(mcpTaskId);
-    expect(await client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect(await client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     release();
     expect(await plain).toMatchObject({ structuredContent: { status: "succeeded" } });
-    expect(await client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    expect(await client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
   });
 
@@ -126,9 +126,9 @@ describe.each(stores)("on %s", (store) => {
     await client.call("get_task", { task_id: "task-of-nobody" }, {});
     const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 2 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
-    const mcpTaskId = await begun(client);
+    const mcpTaskId = await startWork(client);
     await client.cancel(mcpTaskId);
-    await expect.poll(() => client.look(mcpTaskId)).toMatchObject({ status: "cancelled" });
+    await expect.poll(() => client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     release();
     const task_id = Reflect.get(Object(Reflect.get(plain, "structuredContent")), "task_id");
     const saved = await client.call("get_task", { task_id, wait_seconds: 20 }, {});
@@ -140,14 +140,17 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
     const { client } = await start();
-    const [one, two] = [await begun(client), await begun(client, { ...CALL, file_name: "another-name" })];
+    const [one, two] = [
+      await startWork(client),
+      await startWork(client, { ...CALL, file_name: "another-name" }),
+    ];
     expect(one).not.toBe(two);
     await client.cancel(one);
     release();
     expect(resultOf(await client.waitForEnd(two)).structuredContent).toMatchObject({
       audio: { path: expect.stringMatching(/another-name\.mp3$/) },
     });
-    expect(await client.look(one)).toMatchObject({ status: "cancelled" });
+    expect(await client.fetchTask(one)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
   });
 });

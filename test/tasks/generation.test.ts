@@ -55,7 +55,7 @@ describe("a call as a task", () => {
     // Saved audio is returned directly and not as a task.
     const again = await client.call("generate_audio", CALL);
     expect(again).toMatchObject({ structuredContent: { replayed: true } });
-    expect(await client.look(mcpTaskId)).toEqual(done);
+    expect(await client.fetchTask(mcpTaskId)).toEqual(done);
   });
 
   it("has the file name and content of its own call, even if another call of the same text has others", async () => {
@@ -82,17 +82,17 @@ describe("a call as a task", () => {
     const mcpTaskId = await client.begin(CALL);
     const path = audioPath(await client.result(mcpTaskId));
     await rm(path);
-    const asked = service.exchanges.length;
-    const { content, structuredContent } = resultOf(await client.look(mcpTaskId));
+    const exchangeCountBefore = service.exchanges.length;
+    const { content, structuredContent } = resultOf(await client.fetchTask(mcpTaskId));
     expect(structuredContent).toMatchObject({ status: "succeeded" });
     expect(structuredContent).not.toHaveProperty("audio");
     expect(content[0]?.text).toMatch(/Call download_audio with task_id task-/);
-    expect(service.exchanges).toHaveLength(asked);
+    expect(service.exchanges).toHaveLength(exchangeCountBefore);
     // Downloaded again at once for free, so there is nothing to wait for.
     expect(await client.call("generate_audio", CALL)).toMatchObject({
       structuredContent: { status: "succeeded" },
     });
-    expect(audioPath(resultOf(await client.look(mcpTaskId)))).toBe(path);
+    expect(audioPath(resultOf(await client.fetchTask(mcpTaskId)))).toBe(path);
     expect(service.count("create")).toBe(1);
   });
 
@@ -123,15 +123,15 @@ describe("a call as a task", () => {
         },
       ],
     });
-    expect(await client.look(mcpTaskId)).toEqual(reported);
+    expect(await client.fetchTask(mcpTaskId)).toEqual(reported);
     expect((await client.cancel(mcpTaskId)).error).toBeUndefined();
     const other = start();
-    expect(await other.look(mcpTaskId)).toEqual(reported);
+    expect(await other.fetchTask(mcpTaskId)).toEqual(reported);
     service.intercept = undefined;
     const next = await other.begin(CALL);
     expect(next).not.toBe(mcpTaskId);
     expect(resultOf(await other.waitForEnd(next)).isError).toBeUndefined();
-    expect(await client.look(mcpTaskId)).toEqual(reported);
+    expect(await client.fetchTask(mcpTaskId)).toEqual(reported);
   });
 
   it("keeps its MCP task during the free retry of a failed task", async () => {
@@ -250,8 +250,8 @@ describe("the protocol", () => {
     const client = start();
     const mcpTaskId = await client.begin(CALL);
     await client.waitForEnd(mcpTaskId);
-    const { structuredContent } = resultOf(await client.look(mcpTaskId));
-    const odd = [
+    const { structuredContent } = resultOf(await client.fetchTask(mcpTaskId));
+    const unknownMethods = [
       "",
       taskOutput.parse(structuredContent).task_id ?? "",
       `req-${mcpTaskId.replaceAll("-", "")}`,
@@ -275,7 +275,7 @@ describe("the protocol", () => {
       "💥",
       "__proto__",
     ];
-    for (const taskId of odd) {
+    for (const taskId of unknownMethods) {
       for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
         expect(await client.refusal(method, { taskId, inputResponses: {} }), taskId.slice(0, 80)).toBe(
           -32602,
@@ -290,7 +290,7 @@ describe("the protocol", () => {
     ).toMatchObject({
       resultType: "complete",
     });
-    expect((await client.look(mcpTaskId)).status).toBe("completed");
+    expect((await client.fetchTask(mcpTaskId)).status).toBe("completed");
   });
 
   it("reports missing settings for every request", async () => {

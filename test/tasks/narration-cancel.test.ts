@@ -47,7 +47,7 @@ async function waitUntilIdle(service: FakeService): Promise<void> {
 }
 
 const cancelledMessageOf = async (client: TaskClient, mcpTaskId: string): Promise<string> => {
-  const shownTask = await client.look(mcpTaskId);
+  const shownTask = await client.fetchTask(mcpTaskId);
   expect(shownTask.status).toBe("cancelled");
   return shownTask.statusMessage ?? "";
 };
@@ -56,7 +56,7 @@ const cancelledMessageOf = async (client: TaskClient, mcpTaskId: string): Promis
 async function beginAndCancel(client: TaskClient, service: FakeService): Promise<string> {
   const before = service.tasks.size;
   const mcpTaskId = await client.begin(CALL, "narrate");
-  await waitUntil(async () => (await client.look(mcpTaskId)) !== null && service.tasks.size > before);
+  await waitUntil(async () => (await client.fetchTask(mcpTaskId)) !== null && service.tasks.size > before);
   await client.cancel(mcpTaskId);
   return mcpTaskId;
 }
@@ -67,7 +67,7 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const mcpTaskId = await client.begin(CALL, "narrate");
-    await waitUntil(async () => !/^Part 0/.test((await client.look(mcpTaskId)).statusMessage ?? ""));
+    await waitUntil(async () => !/^Part 0/.test((await client.fetchTask(mcpTaskId)).statusMessage ?? ""));
     await client.cancel(mcpTaskId);
     const reported = await cancelledMessageOf(client, mcpTaskId);
     expect(reported).toMatch(/^Cancelled: nothing more is created for this task\. By then [1-7] of 8 parts/);

@@ -26,7 +26,7 @@ describe.each(stores)("on %s", (store) => {
     const { client } = await start();
     const mcpTaskId = await client.begin(CALL, "narrate");
     expect(await client.begin(CALL, "narrate")).toBe(mcpTaskId);
-    expect(await client.look(mcpTaskId)).toMatchObject({
+    expect(await client.fetchTask(mcpTaskId)).toMatchObject({
       status: "working",
       statusMessage: expect.stringMatching(/^Part \d of 3 saved/),
     });
@@ -39,7 +39,7 @@ describe.each(stores)("on %s", (store) => {
     });
     expect(existsSync(reported.files[0]?.path ?? "")).toBe(true);
     const { client: other } = await start();
-    expect(narrationOf(await other.look(mcpTaskId)).files).toEqual(reported.files);
+    expect(narrationOf(await other.fetchTask(mcpTaskId)).files).toEqual(reported.files);
     expect(service.count("create")).toBe(3);
     // There is nothing left to wait for.
     expect(await other.call("narrate", CALL)).toMatchObject({ structuredContent: { status: "finished" } });
@@ -50,7 +50,7 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client: killTarget } = await start();
     const mcpTaskId = await killTarget.begin(CALL, "narrate");
-    while (service.tasks.size === 0) await killTarget.look(mcpTaskId);
+    while (service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();
     const { client: successor } = await start();
     expect(narrationOf(await successor.waitForEnd(mcpTaskId))).toMatchObject({
@@ -67,7 +67,7 @@ describe.each(stores)("on %s", (store) => {
     const { max_credits: _, ...plan } = CALL;
     const { narration_id } = plannedIn.parse(await killTarget.call("narrate", plan, {})).structuredContent;
     const mcpTaskId = await killTarget.begin({ narration_id, max_credits: 155 }, "narrate");
-    while (service.tasks.size === 0) await killTarget.look(mcpTaskId);
+    while (service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();
     const { client: successor } = await start();
     const ended = await successor.waitForEnd(mcpTaskId);
@@ -77,10 +77,10 @@ describe.each(stores)("on %s", (store) => {
     // A higher limit is another task, and this one keeps its result.
     const more = await successor.begin(CALL, "narrate");
     expect(more).not.toBe(mcpTaskId);
-    while (service.tasks.size < 2) await successor.look(more);
-    expect(await successor.look(mcpTaskId)).toEqual(ended);
+    while (service.tasks.size < 2) await successor.fetchTask(more);
+    expect(await successor.fetchTask(mcpTaskId)).toEqual(ended);
     expect(narrationOf(await successor.waitForEnd(more)).status).toBe("finished");
-    expect(await successor.look(mcpTaskId)).toEqual(ended);
+    expect(await successor.fetchTask(mcpTaskId)).toEqual(ended);
   });
 
   it("never continues after its cancellation", async () => {
@@ -89,20 +89,20 @@ describe.each(stores)("on %s", (store) => {
     const release = holdSubmissions(service);
     const { client } = await start();
     const mcpTaskId = await client.begin(CALL, "narrate");
-    while (service.count("create") === 0) await client.look(mcpTaskId);
+    while (service.count("create") === 0) await client.fetchTask(mcpTaskId);
     await client.cancel(mcpTaskId);
-    expect((await client.look(mcpTaskId)).status).toBe("cancelled");
+    expect((await client.fetchTask(mcpTaskId)).status).toBe("cancelled");
     release();
     await pause(900);
     await client.kill();
     const { client: successor } = await start();
-    expect((await successor.look(mcpTaskId)).status).toBe("cancelled");
+    expect((await successor.fetchTask(mcpTaskId)).status).toBe("cancelled");
     await pause(300);
     expect(service.tasks.size).toBe(0);
     const next = await successor.begin(CALL, "narrate");
     expect(next).not.toBe(mcpTaskId);
     expect(narrationOf(await successor.waitForEnd(next)).status).toBe("finished");
-    expect((await successor.look(mcpTaskId)).status).toBe("cancelled");
+    expect((await successor.fetchTask(mcpTaskId)).status).toBe("cancelled");
   });
 
   it("continues for a plain call if its task is cancelled", async () => {
@@ -112,7 +112,7 @@ describe.each(stores)("on %s", (store) => {
     const mcpTaskId = await client.begin(CALL, "narrate");
     await client.call("narrate", { ...CALL, wait_seconds: 0 }, {});
     await client.cancel(mcpTaskId);
-    expect((await client.look(mcpTaskId)).status).toBe("cancelled");
+    expect((await client.fetchTask(mcpTaskId)).status).toBe("cancelled");
     const plain = await client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "finished" } });
   });

@@ -28,7 +28,7 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const { client: killTarget } = await start();
     const mcpTaskId = await killTarget.begin(CALL);
-    while (service.count("query") === 0) await killTarget.look(mcpTaskId);
+    while (service.count("query") === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();
     const { client: successor } = await start();
     const result = await successor.result(mcpTaskId);
@@ -45,7 +45,7 @@ describe.each(stores)("on %s", (store) => {
     const release = holdSubmissions(service);
     const { client: killTarget } = await start();
     const mcpTaskId = await killTarget.begin(CALL);
-    expect(await killTarget.look(mcpTaskId)).toMatchObject({ status: "working" });
+    expect(await killTarget.fetchTask(mcpTaskId)).toMatchObject({ status: "working" });
     await killTarget.kill();
     release();
     const { client: successor } = await start();
@@ -80,7 +80,7 @@ describe.each(stores)("on %s", (store) => {
     const [{ client: first }, { client: second }] = await Promise.all([start(), start()]);
     const release = holdSubmissions(service);
     const mcpTaskId = await first.begin(CALL);
-    expect(await second.look(mcpTaskId)).toMatchObject({
+    expect(await second.fetchTask(mcpTaskId)).toMatchObject({
       status: "working",
       statusMessage: expect.stringMatching(/^Another client window is already working on this request/),
     });
@@ -89,11 +89,11 @@ describe.each(stores)("on %s", (store) => {
     for (const [index, client] of [first, second].entries()) {
       const audio = audioOf(resultOf(ends[index] ?? ends[0]).structuredContent);
       expect(existsSync(audio?.path ?? "")).toBe(true);
-      expect(await client.look(mcpTaskId)).toEqual(ends[index]);
+      expect(await client.fetchTask(mcpTaskId)).toEqual(ends[index]);
     }
     expect(service.tasks.size).toBe(1);
     const { client: third } = await start();
-    expect((await third.look(mcpTaskId)).status).toBe("completed");
+    expect((await third.fetchTask(mcpTaskId)).status).toBe("completed");
   });
 
   it("a new process reports a failed attempt like the first one, and does not repeat it", async () => {
@@ -115,14 +115,14 @@ describe.each(stores)("on %s", (store) => {
     expect(result.content[0]?.text).toMatch(/^task_failed: Task task-.*the voice was lost/);
     const submissions = service.count("create");
     const { client: second } = await start();
-    expect(await second.look(mcpTaskId)).toEqual(failed);
+    expect(await second.fetchTask(mcpTaskId)).toEqual(failed);
     expect(service.count("create")).toBe(submissions);
     // The next call makes another attempt with its own MCP task; this one keeps its result.
     service.intercept = undefined;
     const next = await second.begin(CALL);
     expect(next).not.toBe(mcpTaskId);
     expect(resultOf(await second.waitForEnd(next)).isError).toBeUndefined();
-    for (const client of [first, second]) expect(await client.look(mcpTaskId)).toEqual(failed);
+    for (const client of [first, second]) expect(await client.fetchTask(mcpTaskId)).toEqual(failed);
   });
 
   it.each([
@@ -135,7 +135,7 @@ describe.each(stores)("on %s", (store) => {
       const start = await machinesOn(store, service, newDatabase);
       const { client: killTarget } = await start();
       const mcpTaskId = await killTarget.begin(CALL);
-      while (service.count(kind) === 0 || service.tasks.size === 0) await killTarget.look(mcpTaskId);
+      while (service.count(kind) === 0 || service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
       await killTarget.kill();
       for (const task of service.tasks.values()) task.status = "failed";
       const { client: successor } = await start();
@@ -158,13 +158,13 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     const release = kind === null ? holdSubmissions(service) : () => undefined;
     const killTarget = startClient(await useTestFolders(), service, settings);
     const mcpTaskId = await killTarget.begin(CALL);
-    while (kind !== null && service.count(kind) === 0) await killTarget.look(mcpTaskId);
+    while (kind !== null && service.count(kind) === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();
     release();
     const place = await useTestFolders();
     const successor = startClient(place, service, settings, ELSEWHERE);
     const message = async (): Promise<string> => {
-      const { status, statusMessage } = await successor.look(mcpTaskId);
+      const { status, statusMessage } = await successor.fetchTask(mcpTaskId);
       return statusMessage ?? status;
     };
     // On a busy machine the lease may have expired, and the task ended, before the first query.
@@ -186,7 +186,7 @@ it("a new process replaces the file that the call of a killed process may replac
   const replaced = audioOf((await killTarget.result(await killTarget.begin(CALL))).structuredContent);
   const other = { prompt: "The text that replaces it" };
   const accepted = await killTarget.begin({ ...other, file_name: "elsewhere" });
-  while (service.count("create") < 2) await killTarget.look(accepted);
+  while (service.count("create") < 2) await killTarget.fetchTask(accepted);
   const mcpTaskId = await killTarget.begin({ ...other, file_name: CALL.file_name, replace: true });
   await killTarget.kill();
   const successor = startClient(testFolders, service);
@@ -216,6 +216,6 @@ describe("an MCP task of another key or service", () => {
       }
     }
     expect(service.count("create") + other.count("create")).toBe(submissions);
-    expect((await own.look(mcpTaskId)).status).toBe("completed");
+    expect((await own.fetchTask(mcpTaskId)).status).toBe("completed");
   });
 });

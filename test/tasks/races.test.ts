@@ -41,7 +41,7 @@ describe.each(stores)("on %s", (store) => {
     await killTarget.kill();
     release();
     const successors = await Promise.all(times(3, () => start()));
-    await Promise.all(successors.flatMap(({ client }) => times(3, () => client.look(mcpTaskId))));
+    await Promise.all(successors.flatMap(({ client }) => times(3, () => client.fetchTask(mcpTaskId))));
     const ends = await Promise.all(successors.map(({ client }) => client.waitForEnd(mcpTaskId)));
     for (const end of ends) expect(resultOf(end).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
@@ -59,14 +59,14 @@ describe.each(stores)("on %s", (store) => {
       await Promise.all([
         one.cancel(mcpTaskId),
         two.cancel(mcpTaskId),
-        ...times(3, () => one.look(mcpTaskId)),
-        ...times(3, () => two.look(mcpTaskId)),
+        ...times(3, () => one.fetchTask(mcpTaskId)),
+        ...times(3, () => two.fetchTask(mcpTaskId)),
       ]);
       const ends = await Promise.all([one.waitForEnd(mcpTaskId), two.waitForEnd(mcpTaskId)]);
       expect(ends[0].status).toBe(ends[1].status);
       await pause(50);
       expect(service.tasks.size - tasks).toBe(ends[0].status === "cancelled" ? 0 : 1);
-      expect((await two.look(mcpTaskId)).status).toBe(ends[0].status);
+      expect((await two.fetchTask(mcpTaskId)).status).toBe(ends[0].status);
     }
   });
 

@@ -34,12 +34,12 @@ it.skipIf(whyNoPostgres() !== undefined)(
   async () => {
     const { postgres, service, client } = await onPostgres(1000);
     const mcpTaskId = await client.begin(CALL);
-    while (service.count("query") === 0) await client.look(mcpTaskId);
+    while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
     await postgres.kill();
     expect(await client.refusal("tasks/get", { taskId: mcpTaskId })).toBe(-32603);
     expect(await client.refusal("tasks/cancel", { taskId: mcpTaskId })).toBe(-32603);
     await postgres.start();
-    expect((await client.look(mcpTaskId)).status).toBe("working");
+    expect((await client.fetchTask(mcpTaskId)).status).toBe("working");
     expect(resultOf(await client.waitForEnd(mcpTaskId)).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   },
@@ -50,7 +50,7 @@ it.skipIf(whyNoPostgres() !== undefined)(
   async () => {
     const { postgres, service, client } = await onPostgres(300);
     const mcpTaskId = await client.begin(CALL);
-    while (service.count("query") === 0) await client.look(mcpTaskId);
+    while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
     await postgres.kill();
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(await client.refusal("tasks/get", { taskId: mcpTaskId })).toBe(-32603);
@@ -65,11 +65,11 @@ it("a record missing from the ledger does not end its task", async () => {
   const testFolders = await useTestFolders();
   const client = startClient(testFolders, service);
   const mcpTaskId = await client.begin(CALL);
-  while (service.count("query") === 0) await client.look(mcpTaskId);
+  while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
   const ledger = new DatabaseSync(join(testFolders.stateDir, "ledger.sqlite"), { timeout: 5000 });
   ledger.exec("DELETE FROM agm_records");
   ledger.close();
-  expect((await client.look(mcpTaskId)).status).toBe("working");
+  expect((await client.fetchTask(mcpTaskId)).status).toBe("working");
   expect(resultOf(await client.waitForEnd(mcpTaskId)).isError).toBeUndefined();
   expect(service.tasks.size).toBe(1);
 });

@@ -33,7 +33,7 @@ export const chat: Dialect = {
       tools: tools.map((tool) => ({ name: tool.function.name })),
       results: messages.flatMap((message) =>
         message.role === "tool" && message.tool_call_id !== undefined
-          ? [{ callId: message.tool_call_id, shown: message }]
+          ? [{ callId: message.tool_call_id, resultContent: message }]
           : [],
       ),
     };

@@ -13,7 +13,7 @@ export interface ShownResult {
   /** The id that the model gave to the call. */
   readonly callId: string;
   /** Everything that the client wrote about the result, unchanged. */
-  readonly shown: unknown;
+  readonly resultContent: unknown;
 }
 
 export interface ModelRequest {

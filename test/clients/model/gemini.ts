@@ -15,7 +15,7 @@ const body = z.looseObject({
 function resultsIn(parts: ReadonlyArray<z.infer<typeof part>> = []) {
   return parts.flatMap((each) => {
     const callId = each.functionResponse?.id;
-    return callId === undefined ? [] : [{ callId, shown: parts.length === 1 ? each : parts }];
+    return callId === undefined ? [] : [{ callId, resultContent: parts.length === 1 ? each : parts }];
   });
 }
 

@@ -36,9 +36,9 @@ export const messages: Dialect = {
     return {
       isStreamed: stream === true,
       tools: tools.map(({ name }) => ({ name })),
-      results: blocks.flatMap((shown) =>
-        shown.type === "tool_result" && shown.tool_use_id !== undefined
-          ? [{ callId: shown.tool_use_id, shown }]
+      results: blocks.flatMap((resultContent) =>
+        resultContent.type === "tool_result" && resultContent.tool_use_id !== undefined
+          ? [{ callId: resultContent.tool_use_id, resultContent }]
           : [],
       ),
     };
@@ -46,7 +46,7 @@ export const messages: Dialect = {
   document: (reply) => messageWith([blockOf(reply)], endOf(reply)),
   events(reply) {
     const whole = blockOf(reply);
-    const [begun, delta] =
+    const [startedBlock, delta] =
       reply.kind === "say"
         ? [
             { ...whole, text: "" },
@@ -58,7 +58,7 @@ export const messages: Dialect = {
           ];
     return [
       { type: "message_start", message: messageWith([], null) },
-      { type: "content_block_start", index: 0, content_block: begun },
+      { type: "content_block_start", index: 0, content_block: startedBlock },
       { type: "content_block_delta", index: 0, delta },
       { type: "content_block_stop", index: 0 },
       {

@@ -92,7 +92,7 @@ export const responses: Dialect = {
       tools: toolsOf([...tools, ...added]),
       results: items.flatMap((item) =>
         item.type?.endsWith("_call_output") && item.call_id !== undefined
-          ? [{ callId: item.call_id, shown: item }]
+          ? [{ callId: item.call_id, resultContent: item }]
           : [],
       ),
     };
@@ -117,14 +117,14 @@ export const responses: Dialect = {
             { type: "response.function_call_arguments.done", ...at, arguments: args },
           ]),
     ];
-    const begun = {
+    const startedResponse = {
       ...item,
       status: "in_progress",
       ...(reply.kind === "call" ? { arguments: "" } : { content: [] }),
     };
     const events = [
       { type: "response.created", response: responseWith("in_progress", []) },
-      { type: "response.output_item.added", output_index: 0, item: begun },
+      { type: "response.output_item.added", output_index: 0, item: startedResponse },
       ...pieces,
       { type: "response.output_item.done", output_index: 0, item },
       { type: "response.completed", response: responseWith("completed", [item]) },

@@ -25,7 +25,7 @@ export interface ModelListener {
 
 export class ScriptedModel {
   /** The results of the steps so far, in their order. */
-  readonly shown: unknown[] = [];
+  readonly resultContent: unknown[] = [];
   /** The names under which our tools were offered. */
   readonly toolNames = new Set<string>();
   /** The requests to the model, for analysing failures. */
@@ -78,11 +78,11 @@ export class ScriptedModel {
       return;
     }
     const body: unknown = JSON.parse(text);
-    const asked = dialect.read(body, path);
-    const reply = await this.#replyTo(asked);
+    const modelRequest = dialect.read(body, path);
+    const reply = await this.#replyTo(modelRequest);
     this.log.push({ path, body, reply });
     if (reply.kind === "call") this.dialect = dialect;
-    if (asked.isStreamed) this.#stream(dialect.events(reply), response);
+    if (modelRequest.isStreamed) this.#stream(dialect.events(reply), response);
     else this.#send(dialect.document(reply), response);
   }
 
@@ -113,15 +113,15 @@ export class ScriptedModel {
 
   async #replyTo({ tools, results }: ModelRequest): Promise<Reply> {
     if (this.log.length > MAX_REQUESTS) throw new Error("the conversation does not end");
-    for (const { callId, shown } of results) {
+    for (const { callId, resultContent } of results) {
       const step = this.#calls.get(callId);
-      if (typeof step === "number") this.shown[step] = shown;
-      else if (step === "search") this.#found += unescapedText(shown);
+      if (typeof step === "number") this.resultContent[step] = resultContent;
+      else if (step === "search") this.#found += unescapedText(resultContent);
     }
     for (const { name, group } of tools) {
       if (STEPS.some(({ tool }) => isTool(name, tool))) this.toolNames.add(group ? `${group}.${name}` : name);
     }
-    const step = STEPS[this.shown.length];
+    const step = STEPS[this.resultContent.length];
     if (step === undefined) return { kind: "say", text: "It is done." };
     const tool = tools.find(({ name }) => isTool(name, step.tool));
     if (tool !== undefined) return this.#callStep(step, tool);
@@ -142,10 +142,10 @@ export class ScriptedModel {
   /** @param found the name of the tool that `tool` is to call, if it is a different one */
   async #callStep(step: Step, tool: OfferedTool, found?: string): Promise<Reply> {
     await this.#listener.onStep(step);
-    const args = step.args(unescapedText(this.shown));
+    const args = step.args(unescapedText(this.resultContent));
     const own = found === undefined ? args : { name: found, arguments: args };
-    const given = tool.takesCode ? { code: codeFor(step.tool, args) } : own;
-    return this.#call(this.shown.length, tool, given);
+    const callArgs = tool.takesCode ? { code: codeFor(step.tool, args) } : own;
+    return this.#call(this.resultContent.length, tool, callArgs);
   }
 
   #call(meaning: number | "search", tool: OfferedTool, args: Record<string, unknown>): Reply {
@@ -162,7 +162,7 @@ export class ScriptedModel {
   /** Searches first with the words of a user who does not know this server, then by name. */
   #queryFor(step: Step): string {
     this.#searches += 1;
-    if (this.shown.length === 0) this.#searchesForFirst = this.#searches;
+    if (this.resultContent.length === 0) this.#searchesForFirst = this.#searches;
     const known = [...this.toolNames][0]?.replace(/__[a-z_]+$/, "") ?? "mcp__audio-generation";
     return this.#searches === 1 ? "text to speech" : `select:${known}__${step.tool}`;
   }

@@ -8,7 +8,7 @@ import type { Outcome, RawServer } from "../raw-server.ts";
 import { compareAllSources, creditsOver, findKeysInOutput, findKeysOnDisk } from "./compare-sources.ts";
 import { type LedgerStorage, openLedgerStorage, type StoreKind } from "./ledger-storage.ts";
 import { Random } from "./random.ts";
-import { type Asked, argumentsOf, chooseRequest, removeRandomFile, reportOf } from "./requests.ts";
+import { argumentsOf, type ChaosRequest, chooseRequest, removeRandomFile, reportOf } from "./requests.ts";
 import { Servers } from "./servers.ts";
 import { startTroubledService, type Trouble } from "./troubled-service.ts";
 
@@ -39,8 +39,8 @@ export class ChaosRun {
   readonly #servers: Servers;
   /** AUDIO_CREDIT_BUDGET. */
   readonly #budget: number;
-  readonly #asked: Asked[] = [];
-  readonly #wrong: string[] = [];
+  readonly #requests: ChaosRequest[] = [];
+  readonly #problems: string[] = [];
   readonly #figures = { calls: 0, exchanges: 0, ledgerFaults: 0 };
 
   private constructor(
@@ -68,7 +68,7 @@ export class ChaosRun {
       mixesKeys,
       env: (apiKey) =>
         testFolders.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...storage.env }),
-      onGone: (server) => this.#wrong.push(...findKeysInOutput(API_KEYS, [server])),
+      onGone: (server) => this.#problems.push(...findKeysInOutput(API_KEYS, [server])),
     });
   }
 
@@ -89,22 +89,22 @@ export class ChaosRun {
     this.#trouble.faults = random.pick([0, 0.2, 0.4, 0.7]);
     this.#trouble.failures = random.pick([0, 0, 0.2, 0.5]);
     const requests = Array.from({ length: random.int(1, 3) }, () =>
-      chooseRequest(random, number, this.#asked),
+      chooseRequest(random, number, this.#requests),
     );
     await removeRandomFile(random, requests);
-    const calls = requests.flatMap((asked) =>
-      Array.from({ length: random.int(1, 2) }, () => this.#callOnce(asked)),
+    const calls = requests.flatMap((request) =>
+      Array.from({ length: random.int(1, 2) }, () => this.#callOnce(request)),
     );
     if (random.chance(0.2)) calls.push(this.#lookAround());
     await this.#disturb();
     await Promise.all(calls);
     this.#trouble.faults = random.pick([0, 0.1]);
     this.#trouble.failures = 0;
-    const settled = [...new Set(requests)].map((asked) => this.#settle(asked));
+    const settled = [...new Set(requests)].map((request) => this.#settle(request));
     if (random.chance(0.1 * this.#roughness)) await this.#disturbLedger(random.int(0, 60));
     await Promise.all(settled);
     // The other reservations have become charges by now. Only a task that still finds no room exceeds the budget.
-    for (const asked of new Set(requests)) if (asked.isOverBudget) await this.#finishAlone(asked);
+    for (const request of new Set(requests)) if (request.isOverBudget) await this.#finishAlone(request);
     await this.#compare(number);
     this.#figures.exchanges += this.#service.exchanges.splice(0).length;
   }
@@ -129,7 +129,7 @@ export class ChaosRun {
 
   /** A call that submits nothing, but resumes open tasks. */
   async #lookAround(): Promise<void> {
-    const known = this.#asked.find(({ report }) => report !== undefined)?.report;
+    const known = this.#requests.find(({ report }) => report !== undefined)?.report;
     const server = this.#servers.any();
     const id =
       known === undefined || this.#random.chance(0.5)
@@ -140,7 +140,7 @@ export class ChaosRun {
   }
 
   /** A call whose result does not matter: it may be cancelled or refused, or its process may die. */
-  async #callOnce(asked: Asked): Promise<void> {
+  async #callOnce(request: ChaosRequest): Promise<void> {
     const random = this.#random;
     this.#figures.calls += 1;
     const server = this.#servers.any();
@@ -148,14 +148,14 @@ export class ChaosRun {
     const wait = random.pick([0, 0.02, 0.1, 0.5, 3]);
     const isCancelled = random.chance(0.15);
     const pauseMs = random.int(0, 40);
-    const id = server.begin("generate_audio", argumentsOf(asked, wait), token);
+    const id = server.begin("generate_audio", argumentsOf(request, wait), token);
     if (isCancelled) {
       await sleep(pauseMs);
       server.cancel(id);
       return;
     }
     const outcome = await this.#outcomeOf(server, id);
-    if (outcome !== undefined) this.#note(asked, outcome);
+    if (outcome !== undefined) this.#note(request, outcome);
   }
 
   /** A killed process answers nothing. If a living one does not answer, that is a fault. */
@@ -163,48 +163,49 @@ export class ChaosRun {
     try {
       return await server.outcomeOf(id);
     } catch (error) {
-      if (server.child.exitCode === null && server.child.signalCode === null) this.#wrong.push(String(error));
+      if (server.child.exitCode === null && server.child.signalCode === null)
+        this.#problems.push(String(error));
       return undefined;
     }
   }
 
   /** Repeated while nothing else runs. If the budget refuses then, it really has no room. */
-  async #finishAlone(asked: Asked): Promise<void> {
-    await this.#settle(asked);
-    if (!asked.isOverBudget) return;
+  async #finishAlone(request: ChaosRequest): Promise<void> {
+    await this.#settle(request);
+    if (!request.isOverBudget) return;
     const view = await LedgerView.open(this.#ledgerPlace);
     const spent = await view.spentCredits().finally(() => view.close());
     if (spent + RESERVED_CREDITS <= this.#budget)
-      this.#wrong.push(`a budget of ${this.#budget} with ${spent} spent refused ${asked.input.prompt}`);
+      this.#problems.push(`a budget of ${this.#budget} with ${spent} spent refused ${request.input.prompt}`);
   }
 
   /** Repeats the call until the file exists, as every error tells the assistant to do. */
-  async #settle(asked: Asked): Promise<void> {
+  async #settle(request: ChaosRequest): Promise<void> {
     let last = "";
-    asked.isOverBudget = false;
+    request.isOverBudget = false;
     for (let repeat = 0; repeat < MAX_REPEATS; repeat += 1) {
       this.#figures.calls += 1;
-      const outcome = await this.#servers.any().call("generate_audio", argumentsOf(asked, SETTLE_SECONDS));
-      if (this.#note(asked, outcome)) return;
+      const outcome = await this.#servers.any().call("generate_audio", argumentsOf(request, SETTLE_SECONDS));
+      if (this.#note(request, outcome)) return;
       last = outcome.content[0]?.text ?? "";
       if (last.startsWith("budget_exceeded")) {
-        asked.isOverBudget = true;
+        request.isOverBudget = true;
         return;
       }
       await sleep(REPEATS_AFTER_MS);
     }
-    this.#wrong.push(`${JSON.stringify(asked.input.prompt)} never came to a file: ${last}`);
+    this.#problems.push(`${JSON.stringify(request.input.prompt)} never came to a file: ${last}`);
   }
 
   /** @returns whether the audio is there */
-  #note(asked: Asked, { structuredContent }: Outcome): boolean {
+  #note(request: ChaosRequest, { structuredContent }: Outcome): boolean {
     const report = reportOf(structuredContent);
     if (report === null) return false;
-    const { report: before } = asked;
+    const { report: before } = request;
     if (before !== undefined && (before.taskId !== report.taskId || before.path !== report.path))
-      this.#wrong.push(`${JSON.stringify(before)} became ${JSON.stringify(report)}`);
-    asked.report = report;
-    asked.isOverBudget = false;
+      this.#problems.push(`${JSON.stringify(before)} became ${JSON.stringify(report)}`);
+    request.report = report;
+    request.isOverBudget = false;
     return true;
   }
 
@@ -216,11 +217,11 @@ export class ChaosRun {
       await sleep(100);
       found = await this.#disagreements();
     }
-    this.#wrong.push(...this.#servers.wrong.splice(0), ...found);
-    if (this.isWrong) this.#wrong.unshift(`round ${number}:`);
+    this.#problems.push(...this.#servers.problems.splice(0), ...found);
+    if (this.isWrong) this.#problems.unshift(`round ${number}:`);
     else {
-      this.#wrong.push(...findKeysInOutput(API_KEYS, this.#servers.all));
-      this.#wrong.push(...(await findKeysOnDisk(API_KEYS, this.#testFolders)));
+      this.#problems.push(...findKeysInOutput(API_KEYS, this.#servers.all));
+      this.#problems.push(...(await findKeysOnDisk(API_KEYS, this.#testFolders)));
     }
   }
 
@@ -228,7 +229,7 @@ export class ChaosRun {
     return await compareAllSources({
       ledgerPlace: this.#ledgerPlace,
       budget: this.#budget,
-      asked: this.#asked,
+      requests: this.#requests,
       service: this.#service,
       testFolders: this.#testFolders,
       wasKilled: this.#servers.kills > 0,
@@ -242,11 +243,11 @@ export class ChaosRun {
   }
 
   get isWrong(): boolean {
-    return this.#wrong.length > 0;
+    return this.#problems.length > 0;
   }
 
-  get wrong(): readonly string[] {
-    return this.#wrong;
+  get problems(): readonly string[] {
+    return this.#problems;
   }
 
   get figures(): Record<string, number> {
@@ -260,7 +261,7 @@ export class ChaosRun {
       kills,
       suspensions,
       keyChanges,
-      refusedByBudget: this.#asked.filter(({ isOverBudget }) => isOverBudget).length,
+      refusedByBudget: this.#requests.filter(({ isOverBudget }) => isOverBudget).length,
       creditsOverBudget: creditsOver(this.#budget, this.#service),
       limited: this.#service.rateLimitedCount,
     };
@@ -268,10 +269,10 @@ export class ChaosRun {
 
   async close(): Promise<void> {
     await this.#servers.close();
-    this.#wrong.push(...this.#servers.wrong);
+    this.#problems.push(...this.#servers.problems);
     await this.#service.stop();
     await this.#storage.close();
     if (!this.isWrong) await this.#testFolders.remove();
-    else this.#wrong.push(await this.#servers.keepEvidence(this.#testFolders.root));
+    else this.#problems.push(await this.#servers.keepEvidence(this.#testFolders.root));
   }
 }

@@ -14,28 +14,28 @@ export interface ChaosOptions {
   /** Number of simultaneous runs. */
   readonly atOnce?: number;
   readonly onRound?: (rounds: number) => void;
-  readonly onWrong?: (seed: number, wrong: readonly string[]) => void;
+  readonly onProblems?: (seed: number, problems: readonly string[]) => void;
 }
 
 export interface ChaosReport {
   readonly rounds: number;
   readonly figures: Readonly<Record<string, number>>;
   /** Empty if everything holds. Each entry names seed and round. */
-  readonly wrong: readonly string[];
+  readonly problems: readonly string[];
 }
 
 /** Performs the rounds. A run with a disagreement ends with that round. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { rounds, seed, store, atOnce = 1, onRound, onWrong } = options;
+  const { rounds, seed, store, atOnce = 1, onRound, onProblems } = options;
   const figures: Record<string, number> = {};
-  const wrong: string[] = [];
-  let begun = 0;
+  const problems: string[] = [];
+  let startedRounds = 0;
   let done = 0;
   let nextSeed = seed;
   const runAll = async (): Promise<void> => {
-    while (begun < rounds) {
-      const roundCount = Math.min(ROUNDS_PER_RUN, rounds - begun);
-      begun += roundCount;
+    while (startedRounds < rounds) {
+      const roundCount = Math.min(ROUNDS_PER_RUN, rounds - startedRounds);
+      startedRounds += roundCount;
       const runSeed = nextSeed;
       nextSeed += 1;
       const run = await ChaosRun.open({ seed: runSeed, store });
@@ -52,10 +52,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
         }
       }
       if (!run.isWrong) continue;
-      wrong.push(...run.wrong.map((line) => `seed ${runSeed}: ${line}`));
-      onWrong?.(runSeed, run.wrong);
+      problems.push(...run.problems.map((line) => `seed ${runSeed}: ${line}`));
+      onProblems?.(runSeed, run.problems);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, runAll));
-  return { rounds: done, figures, wrong };
+  return { rounds: done, figures, problems };
 }

@@ -11,12 +11,12 @@ import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
  */
 export async function compareLedger(
   service: FakeService,
-  where: LedgerLocation,
+  location: LedgerLocation,
   unsent: ReadonlySet<string>,
 ): Promise<string[]> {
-  const view = await LedgerView.open(where);
+  const view = await LedgerView.open(location);
   try {
-    return await compareWith(service, view, where, unsent);
+    return await compareWith(service, view, location, unsent);
   } finally {
     await view.close();
   }

@@ -6,7 +6,7 @@ import { deriveIdempotencyKey } from "../../../src/ledger/identity.ts";
 import { canonicalizeInput } from "../../../src/requests/canonical-input.ts";
 import type { Random } from "./random.ts";
 
-export interface Asked {
+export interface ChaosRequest {
   readonly input: AudioInput;
   readonly take: number;
   readonly fileName: string | undefined;
@@ -24,8 +24,8 @@ export interface Report {
 }
 
 /** The idempotency key of one attempt at a request. */
-export function keyOf(asked: Asked, attempt: number): string {
-  return deriveIdempotencyKey(canonicalizeInput(asked.input), asked.take, attempt);
+export function keyOf(request: ChaosRequest, attempt: number): string {
+  return deriveIdempotencyKey(canonicalizeInput(request.input), request.take, attempt);
 }
 
 const WORDS = [
@@ -48,7 +48,7 @@ function prompt(random: Random, round: number): string {
 }
 
 /** Returns a new request. Values that equal their default are sometimes omitted. */
-function newRequest(random: Random, round: number): Asked {
+function newRequest(random: Random, round: number): ChaosRequest {
   const input: AudioInput = {
     prompt: prompt(random, round),
     ...(random.chance(0.5) ? { voice: random.pick(VOICE_IDS) } : {}),
@@ -64,19 +64,19 @@ function newRequest(random: Random, round: number): Asked {
 }
 
 /** Returns the same text as another task, with the first take that is not in use. */
-function anotherTake(asked: Asked, all: readonly Asked[]): Asked {
-  const takes = all.filter(({ input }) => input === asked.input).map(({ take }) => take);
+function anotherTake(request: ChaosRequest, all: readonly ChaosRequest[]): ChaosRequest {
+  const takes = all.filter(({ input }) => input === request.input).map(({ take }) => take);
   let take = 1;
   while (takes.includes(take)) take += 1;
-  return { input: asked.input, take, fileName: undefined, report: undefined, isOverBudget: false };
+  return { input: request.input, take, fileName: undefined, report: undefined, isOverBudget: false };
 }
 
 /** Returns the arguments of `generate_audio` for a request. */
-export function argumentsOf(asked: Asked, waitSeconds: number): Record<string, unknown> {
+export function argumentsOf(request: ChaosRequest, waitSeconds: number): Record<string, unknown> {
   return {
-    ...asked.input,
-    ...(asked.take === 1 ? {} : { take: asked.take }),
-    ...(asked.fileName === undefined ? {} : { file_name: asked.fileName }),
+    ...request.input,
+    ...(request.take === 1 ? {} : { take: request.take }),
+    ...(request.fileName === undefined ? {} : { file_name: request.fileName }),
     wait_seconds: waitSeconds,
   };
 }
@@ -90,19 +90,19 @@ export function reportOf(task: Record<string, unknown> | undefined): Report | nu
 }
 
 /** Returns mostly a new request, sometimes an earlier one, which must lead to the same task and file. */
-export function chooseRequest(random: Random, round: number, all: Asked[]): Asked {
+export function chooseRequest(random: Random, round: number, all: ChaosRequest[]): ChaosRequest {
   const earlier = all[random.int(0, Math.max(0, all.length - 1))];
   if (earlier !== undefined && random.chance(0.25)) return earlier;
   const isAnotherTake = earlier !== undefined && random.chance(0.2);
-  const asked = isAnotherTake ? anotherTake(earlier, all) : newRequest(random, round);
-  all.push(asked);
-  return asked;
+  const request = isAnotherTake ? anotherTake(earlier, all) : newRequest(random, round);
+  all.push(request);
+  return request;
 }
 
 /**
  * A person deletes audio that is about to be requested again. It comes back, free of charge and with the same name.
  */
-export async function removeRandomFile(random: Random, requests: readonly Asked[]): Promise<void> {
+export async function removeRandomFile(random: Random, requests: readonly ChaosRequest[]): Promise<void> {
   const path = requests.find(({ report }) => report !== undefined)?.report?.path;
   if (path !== undefined && random.chance(0.3)) await rm(path, { force: true });
 }

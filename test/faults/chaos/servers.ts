@@ -25,7 +25,7 @@ export interface ServersOptions {
 
 export class Servers {
   readonly all: RawServer[] = [];
-  readonly wrong: string[] = [];
+  readonly problems: string[] = [];
   kills = 0;
   suspensions = 0;
   keyChanges = 0;
@@ -101,7 +101,7 @@ export class Servers {
 
   async #end(server: RawServer): Promise<void> {
     const { code } = await server.end();
-    if (code !== 0) this.wrong.push(`a server ended with ${code}`);
+    if (code !== 0) this.problems.push(`a server ended with ${code}`);
   }
 
   async close(): Promise<void> {

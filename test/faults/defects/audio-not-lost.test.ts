@@ -19,7 +19,11 @@ import {
 closeAfterEach();
 
 /** An accepted task for which no call waits. */
-async function left(setup: FaultSetup, prompt: string, more: Record<string, unknown> = {}): Promise<string> {
+async function submitAndAbandon(
+  setup: FaultSetup,
+  prompt: string,
+  more: Record<string, unknown> = {},
+): Promise<string> {
   const task = shownTaskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0, ...more }));
   return task.task_id ?? "";
 }
@@ -58,7 +62,7 @@ describe("one stray 404", () => {
     setup.misbehave(
       misbehaveNext("query", (response, _, service) => service.refuse(response, 404, "not_found")),
     );
-    await left(setup, "A stray answer in the background");
+    await submitAndAbandon(setup, "A stray answer in the background");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
 });
@@ -73,27 +77,33 @@ describe("a task that was given up after two 404s", () => {
     ["generate_audio", "after a restart"],
     ["get_task", "after a restart"],
     ["download_audio", "after a restart"],
-  ] as const)("is queried again by %s %s, and its audio is delivered free of charge", async (tool, where) => {
-    const setup = await openFaultSetup({ service: { processingMs: 60 } });
-    setup.misbehave(
-      misbehaveNext(
-        "query",
-        (response, _, service) => service.refuse(response, 404, "not_found"),
-        Number.POSITIVE_INFINITY,
-      ),
-    );
-    const gone = await setup.server.call("generate_audio", { prompt: "Gone and back", wait_seconds: 5 });
-    expect(codeOf(gone)).toBe("not_found");
-    setup.misbehave(undefined);
-    await pause(70);
-    const { id } = onlyTask(setup);
-    const server = where === "after a restart" ? await setup.another() : setup.server;
-    const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
-    const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
-    const task = shownTaskOf(await server.call(tool, { ...args, ...wait }));
-    expect(task).toMatchObject({ task_id: id, status: "succeeded", audio: { path: expect.any(String) } });
-    expect(setup.service.tasks.size).toBe(1);
-  });
+  ] as const)(
+    "is queried again by %s %s, and its audio is delivered free of charge",
+    async (tool, argument) => {
+      const setup = await openFaultSetup({ service: { processingMs: 60 } });
+      setup.misbehave(
+        misbehaveNext(
+          "query",
+          (response, _, service) => service.refuse(response, 404, "not_found"),
+          Number.POSITIVE_INFINITY,
+        ),
+      );
+      const missingResult = await setup.server.call("generate_audio", {
+        prompt: "Gone and back",
+        wait_seconds: 5,
+      });
+      expect(codeOf(missingResult)).toBe("not_found");
+      setup.misbehave(undefined);
+      await pause(70);
+      const { id } = onlyTask(setup);
+      const server = argument === "after a restart" ? await setup.another() : setup.server;
+      const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
+      const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
+      const task = shownTaskOf(await server.call(tool, { ...args, ...wait }));
+      expect(task).toMatchObject({ task_id: id, status: "succeeded", audio: { path: expect.any(String) } });
+      expect(setup.service.tasks.size).toBe(1);
+    },
+  );
 
   it("is shown in list_tasks, which suggests the free query before another take", async () => {
     const setup = await openFaultSetup();
@@ -128,7 +138,7 @@ describe("an odd answer to a poll", () => {
     setup.misbehave(
       misbehaveNext("query", (response) => answerText(response, status, "<p>not today</p>", headers), 3),
     );
-    await left(setup, "Odd words on the way");
+    await submitAndAbandon(setup, "Odd words on the way");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
 
@@ -145,7 +155,7 @@ describe("an odd answer to a poll", () => {
         2,
       ),
     );
-    await left(setup, "Odd words at the audio");
+    await submitAndAbandon(setup, "Odd words at the audio");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
   });
 
@@ -154,7 +164,7 @@ describe("an odd answer to a poll", () => {
     setup.misbehave(
       misbehaveNext("content", (response, _, service) => service.refuse(response, 409, "not_ready"), 3),
     );
-    await left(setup, "Not quite ready");
+    await submitAndAbandon(setup, "Not quite ready");
     expect(await bytesSaved(setup)).toEqual(onlyTask(setup).audio);
     const kinds = setup.service.exchanges.map(({ kind }) => kind);
     const afterRefusal = kinds.slice(kinds.indexOf("content") + 1);
@@ -169,7 +179,7 @@ describe("an odd answer to a poll", () => {
       service.refuse(response, 409, "not_ready");
       return true;
     });
-    const id = await left(setup, "Taken back");
+    const id = await submitAndAbandon(setup, "Taken back");
     await eventually("the failure", async () => (await onlyRow(setup.server)).status === "failed");
     expect(shownTaskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
     // The failed task was repeated once, at no cost. The audio of each of the two was requested once.
@@ -298,7 +308,7 @@ describe("after a change of key on the same account", () => {
   it("the next step for a task of the other key is free, and names its id", async () => {
     const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
     setup.misbehave(nothingToFetch);
-    const id = await left(setup, "Listed under the new key");
+    const id = await submitAndAbandon(setup, "Listed under the new key");
     await exchanged(setup, "content");
     await setup.server.end();
     setup.misbehave(undefined);

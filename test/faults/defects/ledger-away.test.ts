@@ -136,15 +136,15 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down
     expect(setup.service.count("create")).toBe(0);
   });
 
-  it.each(["killed", "frozen"])("(%s) while the task runs does not prevent the saving", async (how) => {
+  it.each(["killed", "frozen"])("(%s) while the task runs does not prevent the saving", async (fault) => {
     const { setup, postgres } = await onPostgres(500);
     shownTaskOf(
       await setup.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }),
     );
-    if (how === "killed") await postgres.kill();
+    if (fault === "killed") await postgres.kill();
     else postgres.freeze();
     await pause(1000);
-    if (how === "killed") await postgres.start();
+    if (fault === "killed") await postgres.start();
     else postgres.thaw();
     await expectSaved(setup);
   });

@@ -85,13 +85,13 @@ describe("a call ends before its client gives up, even if", () => {
 
   it("download_audio fetches a task of another machine, whose audio never arrives", async () => {
     const setup = await openFaultSetup({ env: { AUDIO_WAIT_SECONDS: "4" } });
-    const made = shownTaskOf(
+    const createdTask = shownTaskOf(
       await setup.server.call("generate_audio", { prompt: "Made here", wait_seconds: 4 }),
     );
     slowly(setup);
     const elsewhere = await setup.another({ AUDIO_STATE_DIR: `${setup.testFolders.stateDir}/elsewhere` });
     await elsewhere.call("list_voices", {});
-    const args = { task_id: made.task_id, file_name: "elsewhere" };
+    const args = { task_id: createdTask.task_id, file_name: "elsewhere" };
     expect(await secondsOf(() => elsewhere.call("download_audio", args))).toBeLessThan(6.8);
     setup.service.dropConnections();
   });

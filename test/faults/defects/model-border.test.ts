@@ -78,7 +78,7 @@ describe("a line that nests 200,000 deep", () => {
 });
 
 describe("audio that a call requests", () => {
-  const made = async (server: RawServer) => {
+  const createdTask = async (server: RawServer) => {
     const { task_id } = taskOf(await server.call("generate_audio", { prompt: "Bytes in a result" }));
     return await server.call("download_audio", { task_id, deliver: "both" });
   };
@@ -87,7 +87,7 @@ describe("audio that a call requests", () => {
     "is omitted, with the reason, for %s, which would put it into the context",
     async (name) => {
       const setup = await openFaultSetup({ service: { audioBytes: 600 } });
-      const outcome = await made(await initializedBy(setup, name));
+      const outcome = await createdTask(await initializedBy(setup, name));
       expect(outcome.content.map(({ type }) => type)).not.toContain("audio");
       expect(resultTextOf(outcome)).toMatch(/^Saved .*\/out\/.*because this client would put its bytes/s);
       expect(outcome.structuredContent).toMatchObject({ message: expect.stringContaining("this client") });
@@ -99,7 +99,7 @@ describe("audio that a call requests", () => {
     [256 * 1024 + 1, false],
   ])("of %d bytes is sent to other clients: %s", async (audioBytes, isThere) => {
     const setup = await openFaultSetup({ service: { audioBytes } });
-    const outcome = await made(await initializedBy(setup, "another"));
+    const outcome = await createdTask(await initializedBy(setup, "another"));
     expect(outcome.content.some(({ type }) => type === "audio")).toBe(isThere);
     if (!isThere)
       expect(resultTextOf(outcome)).toMatch(/it has 262145 bytes, and at most 262144 go into one/);

@@ -122,17 +122,17 @@ describe("a submission that got a 503 and may have arrived nevertheless", () => 
 describe("a call whose tasks fail as soon as they are made", () => {
   it.each(["never answered the first time", "answered 503 the first time"])(
     "(%s) makes two, and ends as task_failed",
-    async (how) => {
+    async (ending) => {
       const setup = await openFaultSetup();
-      const seen = new Set<string>();
+      const seenKeys = new Set<string>();
       setup.misbehave((exchange, response, service) => {
         if (exchange.kind !== "create") return false;
         const task = acceptSubmission(service, exchange);
         task.status = "failed";
-        const isFirst = !seen.has(exchange.key ?? "");
-        seen.add(exchange.key ?? "");
+        const isFirst = !seenKeys.has(exchange.key ?? "");
+        seenKeys.add(exchange.key ?? "");
         if (!isFirst) service.json(response, 202, service.view(task));
-        else if (how === "answered 503 the first time") service.refuse(response, 503, "api_unavailable");
+        else if (ending === "answered 503 the first time") service.refuse(response, 503, "api_unavailable");
         else sayAndHangUp(response, "");
         return true;
       });

@@ -63,9 +63,9 @@ export async function onlyRow(server: RawServer): Promise<TaskRow> {
 }
 
 /** Returns the handle of a row without a task id, wherever the row shows it. */
-export function handleIn(shown: TaskRow): string {
-  const [handle] = /req-[0-9a-f]{32}/.exec(JSON.stringify(shown)) ?? [];
-  if (handle === undefined) throw new Error(`no handle in ${JSON.stringify(shown)}`);
+export function handleIn(row: TaskRow): string {
+  const [handle] = /req-[0-9a-f]{32}/.exec(JSON.stringify(row)) ?? [];
+  if (handle === undefined) throw new Error(`no handle in ${JSON.stringify(row)}`);
   return handle;
 }
 
@@ -73,15 +73,15 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 
 /** Waits for something that happens in the background. */
 export async function eventually<T>(
-  what: string,
-  look: () => T | undefined | false | null | Promise<T | undefined | false | null>,
+  description: string,
+  probe: () => T | undefined | false | null | Promise<T | undefined | false | null>,
   withinMs = 60_000,
 ): Promise<T> {
   const giveUpAtMs = performance.now() + withinMs;
   for (;;) {
-    const seen = await look();
-    if (seen !== undefined && seen !== false && seen !== null) return seen;
-    if (performance.now() > giveUpAtMs) throw new Error(`never came: ${what}`);
+    const value = await probe();
+    if (value !== undefined && value !== false && value !== null) return value;
+    if (performance.now() > giveUpAtMs) throw new Error(`never came: ${description}`);
     await pause(10);
   }
 }

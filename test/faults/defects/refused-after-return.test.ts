@@ -43,17 +43,17 @@ describe.each([
   it("shows the reason under its handle and in the list, in every process, and is sent again by the same call", async () => {
     refuseLater(status, code);
     const args = { prompt: "Later refused", wait_seconds: 2 };
-    const begun = taskOf(await client.call("generate_audio", args));
-    expect(begun.task_id).toMatch(/^req-/);
+    const startedTask = taskOf(await client.call("generate_audio", args));
+    expect(startedTask.task_id).toMatch(/^req-/);
     await expect.poll(() => service.count("create"), { timeout: 60_000 }).toBe(2);
     await expect
-      .poll(async () => (await client.call("get_task", { task_id: begun.task_id })).isError, {
+      .poll(async () => (await client.call("get_task", { task_id: startedTask.task_id })).isError, {
         timeout: 20_000,
       })
       .toBe(true);
     await client.close();
     client = await startToolClient(testFolders.env(service, FAST));
-    const asked = errorOf(await client.call("get_task", { task_id: begun.task_id, wait_seconds: 1 }));
+    const asked = errorOf(await client.call("get_task", { task_id: startedTask.task_id, wait_seconds: 1 }));
     expect(asked).toMatchObject({ code });
     const list = await client.call("list_tasks", {});
     expect(JSON.stringify(list.structuredContent)).toContain(`Refused (${code})`);

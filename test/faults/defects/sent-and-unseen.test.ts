@@ -111,8 +111,8 @@ describe("a submission that is on its way when the program is asked to stop", ()
     expect(row.next_step).toContain("never pays twice");
     // A query sends nothing.
     const handle = handleIn(row);
-    const asked = shownTaskOf(await later.call("get_task", { task_id: handle }));
-    expect(asked.status).toBe("waiting");
+    const polledTask = shownTaskOf(await later.call("get_task", { task_id: handle }));
+    expect(polledTask.status).toBe("waiting");
     expect(setup.service.count("create")).toBe(1);
     const task = await eventually("the audio", async () => {
       const outcome = await later.call("download_audio", { task_id: handle });

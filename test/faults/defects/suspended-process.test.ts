@@ -44,11 +44,11 @@ async function sleepOver(
   } = {},
 ): Promise<Scene> {
   const setup = await openFaultSetup();
-  const held: Array<() => void> = [];
+  const releases: Array<() => void> = [];
   setup.misbehave((exchange, response) => {
     if (exchange.kind !== "create") return false;
     if (exchange.ordinal > 1) return options.answerOther?.(response, exchange, setup) ?? false;
-    held.push(() => answerLate(response, exchange, setup));
+    releases.push(() => answerLate(response, exchange, setup));
     return true;
   });
   const { server: sleeper } = setup;
@@ -57,7 +57,7 @@ async function sleepOver(
   await exchanged(setup, "create");
   await suspend(sleeper.child.pid ?? 0, setup.testFolders.stateDir);
   const outcome = await other.call("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
-  for (const answer of held) answer();
+  for (const answer of releases) answer();
   await pause(20);
   if (options.isCancelled === true) sleeper.cancel(id);
   sleeper.child.kill("SIGCONT");

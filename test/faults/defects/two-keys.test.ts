@@ -26,14 +26,14 @@ async function leftRunning(setup: FaultSetup): Promise<string> {
 
 it("a file that the earlier key made is found without asking the service", async () => {
   const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
-  const made = shownTaskOf(await setup.server.call("generate_audio", CALL));
+  const createdTask = shownTaskOf(await setup.server.call("generate_audio", CALL));
   await setup.server.end();
   setup.service.exchanges.length = 0;
   const later = await startLater(setup);
   const found = shownTaskOf(await later.call("generate_audio", CALL));
-  expect(found.audio?.path).toBe(made.audio?.path);
-  expect(shownTaskOf(await later.call("get_task", { task_id: made.task_id })).audio?.path).toBe(
-    made.audio?.path,
+  expect(found.audio?.path).toBe(createdTask.audio?.path);
+  expect(shownTaskOf(await later.call("get_task", { task_id: createdTask.task_id })).audio?.path).toBe(
+    createdTask.audio?.path,
   );
   expect(setup.service.exchanges).toEqual([]);
 });
@@ -119,8 +119,8 @@ it("a part whose answer was lost under one key and received under the other is s
   setup.server.child.kill("SIGKILL");
   setup.misbehave(() => false);
   const later = await startLater(setup);
-  const made = await later.call("narrate", call);
-  expect(made.structuredContent).toMatchObject({ status: "finished", credits: { charged: 10 } });
+  const narrateResult = await later.call("narrate", call);
+  expect(narrateResult.structuredContent).toMatchObject({ status: "finished", credits: { charged: 10 } });
   const again = await (await setup.another({ AUDIO_API_KEY: KEYS[0] })).call("narrate", call);
   expect(again.structuredContent).toMatchObject({ credits: { charged: 10, reserved: 0 } });
   expect(setup.service.tasks.size).toBe(1);

@@ -35,8 +35,8 @@ export type Rule =
 export class Violation extends Error {
   readonly rule: Rule;
 
-  constructor(rule: Rule, what: string) {
-    super(`${rule}: ${what}`);
+  constructor(rule: Rule, description: string) {
+    super(`${rule}: ${description}`);
     this.rule = rule;
   }
 }
@@ -130,25 +130,30 @@ export class LedgerOracle {
   ): void {
     const { recordId } = draft;
     this.#look(`lease ${recordId}`);
-    const held = this.records.get(recordId);
-    if (answer.recordJson !== textOf(held?.record ?? draft))
+    const storedRecord = this.records.get(recordId);
+    if (answer.recordJson !== textOf(storedRecord?.record ?? draft))
       throw new Violation("records", "a claim shows another value");
     if (answer.leaseOwner !== name) {
-      const isHeld = held?.lease?.owner === answer.leaseOwner && this.#mayHoldLease(recordId, held.lease);
+      const isHeld =
+        storedRecord?.lease?.owner === answer.leaseOwner && this.#mayHoldLease(recordId, storedRecord.lease);
       if (!isHeld || answer.leaseOwner === deadOwner) throw new Violation("wait", "a free lease was refused");
       return;
     }
-    if (held !== undefined && this.#isLedByOther(held, name) && held.lease?.owner !== deadOwner) {
-      throw new Violation("lease", `${name} got the lease of ${held.lease?.owner}`);
+    if (
+      storedRecord !== undefined &&
+      this.#isLedByOther(storedRecord, name) &&
+      storedRecord.lease?.owner !== deadOwner
+    ) {
+      throw new Violation("lease", `${name} got the lease of ${storedRecord.lease?.owner}`);
     }
     const lease = { owner: name, atMs: this.nowMs };
-    if (held !== undefined) held.lease = lease;
+    if (storedRecord !== undefined) storedRecord.lease = lease;
     else this.records.set(recordId, { key, record: draft, lease, flight: null, statusAtMs: this.nowMs });
   }
 
   leaseReleased({ name }: Actor, recordId: string): void {
-    const held = this.records.get(recordId);
-    if (held?.lease?.owner === name) held.lease = null;
+    const storedRecord = this.records.get(recordId);
+    if (storedRecord?.lease?.owner === name) storedRecord.lease = null;
   }
 
   heartbeat({ name, key }: Actor, recordIds: readonly string[], lost: readonly string[]): void {
@@ -157,11 +162,11 @@ export class LedgerOracle {
       if (send.isPending && send.owner === name) this.#seen(send);
     }
     for (const recordId of recordIds) {
-      const held = this.records.get(recordId);
-      const isOwn = held?.lease?.owner === name;
+      const storedRecord = this.records.get(recordId);
+      const isOwn = storedRecord?.lease?.owner === name;
       if (isOwn === lost.includes(recordId))
         throw new Violation("lease", `a heartbeat of ${name} is mistaken`);
-      if (isOwn) held.lease = { owner: name, atMs: this.nowMs };
+      if (isOwn) storedRecord.lease = { owner: name, atMs: this.nowMs };
     }
   }
 
@@ -192,8 +197,8 @@ export class LedgerOracle {
     },
     answer: RecordWriteResult,
   ): void {
-    const held = this.records.get(recordId);
-    const stored = textOf(held?.record);
+    const storedRecord = this.records.get(recordId);
+    const stored = textOf(storedRecord?.record);
     if (!answer.isWritten) {
       if (answer.recordJson !== stored) throw new Violation("records", "a write shows another value");
       if (stored === textOf(known) || stored === textOf(after)) {
@@ -220,35 +225,36 @@ export class LedgerOracle {
     this.records.delete(recordId);
   }
 
-  admission(actor: Actor, asked: Asked, answer: AdmissionDecision): void {
-    const { known, after, sendId } = asked;
+  admission(actor: Actor, request: Asked, answer: AdmissionDecision): void {
+    const { known, after, sendId } = request;
     for (const other of this.#others(actor.key, known.recordId)) this.#look(`place ${other.record.recordId}`);
-    const held = this.records.get(known.recordId);
-    const isCurrent = textOf(held?.record) === textOf(known);
+    const storedRecord = this.records.get(known.recordId);
+    const isCurrent = textOf(storedRecord?.record) === textOf(known);
     const send = this.#sends.get(sendId);
-    const isCommitted = send?.isPending === true && textOf(held?.record) === textOf(after);
+    const isCommitted = send?.isPending === true && textOf(storedRecord?.record) === textOf(after);
     const windowFromMs = this.nowMs - WINDOW_MS;
     switch (answer.kind) {
       case "admitted":
-        if (!isCommitted || send.mayCountFromMs <= windowFromMs) this.#checkConsent(actor, asked, held);
+        if (!isCommitted || send.mayCountFromMs <= windowFromMs)
+          this.#checkConsent(actor, request, storedRecord);
         else send.lastMs = send.mayCountFromMs;
         return;
       case "conflict":
         if (isCommitted && send.lastMs > windowFromMs)
           throw new Violation("repeat", "a repeated admission was refused");
-        if (answer.recordJson !== textOf(held?.record))
+        if (answer.recordJson !== textOf(storedRecord?.record))
           throw new Violation("records", "a conflict shows another value");
         if (!isCurrent) return;
-        if (answer.isLeaseLost && held !== undefined && held.lease?.owner !== actor.name) {
-          if (held.lease !== null && this.#mayHoldLease(known.recordId, held.lease)) return;
+        if (answer.isLeaseLost && storedRecord !== undefined && storedRecord.lease?.owner !== actor.name) {
+          if (storedRecord.lease !== null && this.#mayHoldLease(known.recordId, storedRecord.lease)) return;
         }
         throw new Violation("wait", "there was no conflict");
       case "over_budget":
-        this.#checkMayAsk(actor, held, isCurrent);
-        this.#checkOverBudget(asked, answer.spentInWindowCredits);
+        this.#checkMayAsk(actor, storedRecord, isCurrent);
+        this.#checkOverBudget(request, answer.spentInWindowCredits);
         return;
       case "wait":
-        this.#checkMayAsk(actor, held, isCurrent);
+        this.#checkMayAsk(actor, storedRecord, isCurrent);
         if (!(answer.waitMs > 0) || !this.#isHoldExplained(actor, known.recordId, answer.reason)) {
           throw new Violation("wait", `held without reason: ${answer.reason}`);
         }
@@ -274,18 +280,18 @@ export class LedgerOracle {
       throw new Violation("records", `${recordId} differs`);
   }
 
-  #checkMayAsk({ name }: Actor, held: Held | undefined, isCurrent: boolean): void {
+  #checkMayAsk({ name }: Actor, storedRecord: Held | undefined, isCurrent: boolean): void {
     if (!isCurrent) throw new Violation("revision", "a stale question was judged");
-    if (held !== undefined && this.#isLedByOther(held, name)) {
+    if (storedRecord !== undefined && this.#isLedByOther(storedRecord, name)) {
       throw new Violation("lease", `${name} was judged, and another process has the lease`);
     }
   }
 
   /** Admits a send if every rule certainly allows it. */
-  #checkConsent(actor: Actor, asked: Asked, held: Held | undefined): void {
-    const { known, after, sendId, budget, firstAskedMs } = asked;
+  #checkConsent(actor: Actor, request: Asked, storedRecord: Held | undefined): void {
+    const { known, after, sendId, budget, firstAskedMs } = request;
     const { key, name } = actor;
-    this.#checkMayAsk(actor, held, textOf(held?.record) === textOf(known));
+    this.#checkMayAsk(actor, storedRecord, textOf(storedRecord?.record) === textOf(known));
     const isPaused = this.#pauses.some(
       (pause) => pause.key === key && pause.atMs <= firstAskedMs && pause.atMs + pause.lengthMs > this.nowMs,
     );
@@ -355,7 +361,7 @@ export class LedgerOracle {
 
   #placeEndMs({ key, record, flight, statusAtMs }: Held, isStrictest: boolean): number {
     if (flight === null) return Number.NEGATIVE_INFINITY;
-    const latest = (what: string, atMs: number): number => (isStrictest ? this.#latest(what, atMs) : atMs);
+    const latest = (fact: string, atMs: number): number => (isStrictest ? this.#latest(fact, atMs) : atMs);
     const atMs = latest(`place ${record.recordId}`, flight.atMs);
     if (flight.kind === "accepted") {
       // A task that is seen again after its concurrency slot has expired takes a concurrency slot again.
@@ -388,7 +394,9 @@ export class LedgerOracle {
   }
 
   #others(key: string, recordId: string): Held[] {
-    return [...this.records.values()].filter((held) => held.key === key && held.record.recordId !== recordId);
+    return [...this.records.values()].filter(
+      (stored) => stored.key === key && stored.record.recordId !== recordId,
+    );
   }
 
   #spends(exceptRecordId?: string): { readonly credits: number; readonly atMs: number }[] {
@@ -404,13 +412,13 @@ export class LedgerOracle {
     return this.#latest(`lease ${recordId}`, lease.atMs) + LEASE_MS > this.nowMs;
   }
 
-  #look(what: string): void {
-    if (!this.#seenSinceRestart.has(what)) this.#seenSinceRestart.set(what, this.nowMs);
+  #look(fact: string): void {
+    if (!this.#seenSinceRestart.has(fact)) this.#seenSinceRestart.set(fact, this.nowMs);
   }
 
   /** A date from before the restart is in the future, and counts from the time at which it is first read. */
-  #latest(what: string, atMs: number): number {
+  #latest(fact: string, atMs: number): number {
     if (atMs >= this.#restartedAtMs) return atMs;
-    return Math.max(atMs, this.#seenSinceRestart.get(what) ?? this.nowMs);
+    return Math.max(atMs, this.#seenSinceRestart.get(fact) ?? this.nowMs);
   }
 }

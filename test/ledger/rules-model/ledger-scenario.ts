@@ -421,7 +421,7 @@ class Run {
           unresolvedSlotTtlMs: LAPSE_MS,
           budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },
         }),
-      (given) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, given),
+      (answer) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, answer),
     );
     if (answer.kind === "admitted") process.known.set(known.recordId, after);
     if (answer.kind === "conflict" && answer.recordJson !== undefined) {
@@ -442,7 +442,7 @@ class Run {
     const answer = await this.#operate(
       process,
       () => process.store.acquireLease(deadOwner === undefined ? claim : { ...claim, deadOwner }),
-      (given) => this.#truth.claimed(process, draft, deadOwner, given),
+      (answer) => this.#truth.claimed(process, draft, deadOwner, answer),
     );
     const record = parse(answer.recordJson);
     process.known.set(recordId, record);
@@ -545,9 +545,9 @@ class Run {
           sendOutcome,
           lease: releasesLease ? "release" : "renew",
         }),
-      (given) => {
+      (answer) => {
         if (sendOutcome !== undefined) this.#truth.sendOutcomeRecorded(sendOutcome);
-        this.#truth.written(process, { recordId, known, after, releasesLease }, given);
+        this.#truth.written(process, { recordId, known, after, releasesLease }, answer);
       },
     );
   }
@@ -578,7 +578,7 @@ class Run {
     const lost = await this.#operate(
       process,
       () => process.store.heartbeat(recordIds),
-      (given) => this.#truth.heartbeat(process, recordIds, given),
+      (answer) => this.#truth.heartbeat(process, recordIds, answer),
     );
     for (const recordId of lost) process.leased.delete(recordId);
   }

@@ -42,10 +42,10 @@ export function concurrencySlotsSuite(fixture: () => StoreFixture, newSetup: () 
       fixture().advance(20_000);
       await setup.store(processId).heartbeat([]);
       fixture().advance(20_000);
-      const held = await setup.ask(one);
-      expect(reasonOf(held)).toBe("concurrency");
-      expect(waitOf(held)).toBeGreaterThan(0);
-      expect(waitOf(held)).toBeLessThanOrEqual(10_000);
+      const admission = await setup.ask(one);
+      expect(reasonOf(admission)).toBe("concurrency");
+      expect(waitOf(admission)).toBeGreaterThan(0);
+      expect(waitOf(admission)).toBeLessThanOrEqual(10_000);
       fixture().advance(11_000);
       expect(reasonOf(await setup.ask(one))).toBe("admitted");
     });

@@ -200,8 +200,8 @@ export function recordsSuite(fixture: () => StoreFixture, newSetup: () => StoreS
       await setup.put(setup.record({ ...at(3), status: "succeeded", taskId: "t3", files: [savedAt("/a")] }));
       await withOtherKey.put(withOtherKey.record({ ...at(2), status: "queued", taskId: "t2" }));
       await withOtherKey.put(withOtherKey.record({ ...at(5), status: "processing", taskId: "t5" }));
-      const stranger = newSetup();
-      await stranger.put(stranger.record());
+      const otherSetup = newSetup();
+      await otherSetup.put(otherSetup.record());
 
       const ids = async (query: Partial<ListQuery>): Promise<string> =>
         idsOf(await setup.store().recordSearch.list({ apiKeys: "all", limit: 10, ...query }))
@@ -267,9 +267,9 @@ export function recordsSuite(fixture: () => StoreFixture, newSetup: () => StoreS
       [...both].reverse(),
     );
     expect(await store.recordSearch.findByLookupKey(toTaskLookupKey(setup.baseUrl, "unknown"))).toEqual([]);
-    const stranger = newSetup();
+    const otherSetup = newSetup();
     expect(
-      await stranger.store().recordSearch.findByLookupKey(toTaskLookupKey(stranger.baseUrl, "t")),
+      await otherSetup.store().recordSearch.findByLookupKey(toTaskLookupKey(otherSetup.baseUrl, "t")),
     ).toEqual([]);
 
     await setup.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });

@@ -186,9 +186,9 @@ export function submissionsSuite(fixture: () => StoreFixture, newSetup: () => St
       const setup = newSetup();
       await setup.store("a").admissions.startCooldown(50_000);
       await setup.store("b").admissions.startCooldown(10_000);
-      const held = await setup.ask();
-      expect(reasonOf(held)).toBe("cooldown");
-      expect(waitOf(held)).toBeGreaterThan(49_000);
+      const admission = await setup.ask();
+      expect(reasonOf(admission)).toBe("cooldown");
+      expect(waitOf(admission)).toBeGreaterThan(49_000);
       expect(reasonOf(await setup.withOtherKey().ask())).toBe("admitted");
       fixture().advance(49_000);
       expect(reasonOf(await setup.ask())).toBe("cooldown");

@@ -15,22 +15,22 @@ const wordsOf = (block: SourceBlock): string => {
   }
 };
 
-function heard(html: string) {
+function spokenTextOf(html: string) {
   const unspoken = new UnspokenList();
   const { blocks, title, author } = parseHtml(html, unspoken);
-  const left = unspoken.rows().map(({ kind, count }) => `${kind} ${count}`);
-  return { words: blocks.map(wordsOf), title, author, left };
+  const unspokenRows = unspoken.rows().map(({ kind, count }) => `${kind} ${count}`);
+  return { words: blocks.map(wordsOf), title, author, unspokenRows };
 }
 
 describe("a page of HTML", () => {
   it("names its title and author", () => {
-    const page = heard(
+    const page = spokenTextOf(
       '<!doctype html><title>Late &amp; early</title><meta name="author" content="Jo Doe"><p>Words.',
     );
     expect(page).toMatchObject({ title: "Late & early", author: "Jo Doe", words: ["Words."] });
   });
 
-  it.each<readonly [what: string, html: string, words: readonly string[], left: readonly string[]]>([
+  it.each<readonly [what: string, html: string, words: readonly string[], unspokenRows: readonly string[]]>([
     ["scripts and styles", "<style>p{}</style><p>A.</p><script>let a = 1;</script>", ["A."], []],
     ["menus", "<nav><a href='/'>Home</a></nav><p>A.</p>", ["A."], ["navigation 1"]],
     ["asides", "<p>A.</p><aside>By the way.</aside>", ["A."], ["aside 1"]],
@@ -66,10 +66,10 @@ describe("a page of HTML", () => {
     ],
     ["marks of notes", "<p>Late<a role='doc-noteref' href='#n'>1</a>.</p>", ["Late."], ["reference 1"]],
     ["notes", "<p>A.</p><section role='doc-endnotes'><p>B.</p></section>", ["A."], ["footnote 1"]],
-  ])("omits %s", (_, html, words, left) => {
-    const page = heard(html);
+  ])("omits %s", (_, html, words, unspokenRows) => {
+    const page = spokenTextOf(html);
     expect(page.words).toEqual(words);
-    expect(page.left).toEqual(left);
+    expect(page.unspokenRows).toEqual(unspokenRows);
   });
 
   it.each<readonly [what: string, html: string, words: readonly string[]]>([
@@ -98,11 +98,11 @@ describe("a page of HTML", () => {
     ["characters by name", "<p>A&nbsp;&ndash;&#x42;</p>", ["A –B"]],
     ["first letters that stand alone", "<p><span>T</span>he end.</p>", ["The end."]],
   ])("speaks %s", (_, html, words) => {
-    expect(heard(html).words).toEqual(words);
+    expect(spokenTextOf(html).words).toEqual(words);
   });
 
   it("is refused where elements are nested without end", () => {
-    expect(heard(`${"<div>".repeat(1000)}<p>A.`).words).toEqual(["A."]);
-    expect(() => heard(`${"<div>".repeat(1_000_000)}<p>A.`)).toThrow(/10000 elements open/);
+    expect(spokenTextOf(`${"<div>".repeat(1000)}<p>A.`).words).toEqual(["A."]);
+    expect(() => spokenTextOf(`${"<div>".repeat(1_000_000)}<p>A.`)).toThrow(/10000 elements open/);
   });
 });

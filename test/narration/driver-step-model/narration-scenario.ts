@@ -173,22 +173,22 @@ class Narration {
     }
   }
 
-  #end(part: number, how: (typeof ENDS)[number], others: number): void {
+  #end(part: number, outcome: (typeof ENDS)[number], others: number): void {
     this.#isUnsent = false;
     if (this.#faults.staysFull !== true) this.#isFull = false;
     if (this.#hasStoppedSubmitting) {
-      this.#settle(part, how === "saved" ? "saved" : "to_do");
+      this.#settle(part, outcome === "saved" ? "saved" : "to_do");
       return;
     }
     const tries = (this.#tries.get(part) ?? 0) + 1;
     this.#tries.set(part, tries);
     const failed = this.#scenario.skipsFailed ? "skipped" : "failed";
-    if (how === "saved") this.#settle(part, "saved");
-    else if (how === "failed" || (how === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
+    if (outcome === "saved") this.#settle(part, "saved");
+    else if (outcome === "failed" || (outcome === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
     else this.#settle(part, "to_do");
-    if (how === "full" && others > 0) this.#isFull = true;
+    if (outcome === "full" && others > 0) this.#isFull = true;
     // If none of our parts runs, no room can become free.
-    else if (how === "full" || how === "refused") this.#hasStoppedSubmitting = true;
+    else if (outcome === "full" || outcome === "refused") this.#hasStoppedSubmitting = true;
   }
 
   /** Parts with the same text are one task. */

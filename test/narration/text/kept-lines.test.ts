@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 
-const heard = (text: string): string[] =>
+const spokenTextOf = (text: string): string[] =>
   planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }).parts.flatMap((part) =>
     part.text.split("\n\n"),
   );
@@ -28,18 +28,20 @@ describe("lines that are paragraphs", () => {
       ["It rained.", "Nobody came!", "We left."],
     ],
   ])("are read as such: %s", (_, text, paragraphs) => {
-    expect(heard(text)).toEqual(paragraphs);
+    expect(spokenTextOf(text)).toEqual(paragraphs);
   });
 
   it("are not found in text that was wrapped at a width", () => {
-    expect(heard(FILLED)).toEqual([FILLED.replaceAll("\n", " ")]);
+    expect(spokenTextOf(FILLED)).toEqual([FILLED.replaceAll("\n", " ")]);
     const portuguese =
       "Foi então que, depois de muito andar, viram\no velho moinho, e junto dele, no escuro,\no moleiro, que esperava por eles com todo\no trigo da colheita.";
-    expect(heard(portuguese)).toEqual([portuguese.replaceAll("\n", " ")]);
+    expect(spokenTextOf(portuguese)).toEqual([portuguese.replaceAll("\n", " ")]);
     expect(
-      heard("　　\n    第一行到了这里就没有\n    地方了所以第二行接着\n    写下去，一直到最后。\n\n后来。"),
+      spokenTextOf(
+        "　　\n    第一行到了这里就没有\n    地方了所以第二行接着\n    写下去，一直到最后。\n\n后来。",
+      ),
     ).toEqual(["第一行到了这里就没有地方了所以第二行接着写下去，一直到最后。", "后来。"]);
-    expect(heard("第一行，\n第二行\n第三行。")).toEqual(["第一行，第二行第三行。"]);
+    expect(spokenTextOf("第一行，\n第二行\n第三行。")).toEqual(["第一行，第二行第三行。"]);
   });
 });
 
@@ -77,7 +79,7 @@ describe("deliberate line breaks", () => {
       "送别\n作者：王维\n下马饮君酒，问君何所之。\n君言不得意，归卧南山陲。\n但去莫复问，白云无尽时。",
     ],
   ])("stay: %s", (_, lines) => {
-    expect(heard(`${FILLED}\n\n${lines}\n\n${FILLED}`)[1]).toBe(lines);
+    expect(spokenTextOf(`${FILLED}\n\n${lines}\n\n${FILLED}`)[1]).toBe(lines);
   });
 
   it.each([
@@ -101,7 +103,7 @@ describe("deliberate line breaks", () => {
       "dist-upgrade は完全なアップグレードを行い、Debian\nの単純化をします。洗練されたアルゴリズムを使って、\nアップグレード、削除する最善の群を決定します。状況に\nよっては dselect で作業により時間を掛けて依存を解決し\nます。",
     ],
   ])("are not found in %s", (_, text) => {
-    expect(heard(`${text}\n\n${FILLED}`)[0]?.split("\n").length).toBeLessThan(text.split("\n").length);
+    expect(spokenTextOf(`${text}\n\n${FILLED}`)[0]?.split("\n").length).toBeLessThan(text.split("\n").length);
   });
 });
 
@@ -110,11 +112,11 @@ describe("lines in capitals above deeper blocks", () => {
     names.map((name) => `${name}\n       It lists files, and\n       so on.`).join("\n\n");
 
   it("are separate paragraphs if they recur, as in a manual", () => {
-    expect(heard(page("NAME", "DESCRIPTION", "SEE ALSO")).slice(0, 2)).toEqual([
+    expect(spokenTextOf(page("NAME", "DESCRIPTION", "SEE ALSO")).slice(0, 2)).toEqual([
       "NAME",
       "It lists files, and so on.",
     ]);
-    expect(heard(page("名前", "書式", "説明"))[0]).toBe("名前");
+    expect(spokenTextOf(page("名前", "書式", "説明"))[0]).toBe("名前");
   });
 
   it.each([
@@ -127,13 +129,13 @@ describe("lines in capitals above deeper blocks", () => {
         .join("\n\n"),
     ],
   ])("are not found in %s", (_, text) => {
-    expect(heard(text)[0]).toContain("It lists files");
+    expect(spokenTextOf(text)[0]).toContain("It lists files");
   });
 });
 
 describe("emphasis", () => {
   it("loses its underscores at any length", () => {
     const long = "word ".repeat(200).trim();
-    expect(heard(`It is _${long}_ and snake_case.`)[0]).toBe(`It is ${long} and snake_case.`);
+    expect(spokenTextOf(`It is _${long}_ and snake_case.`)[0]).toBe(`It is ${long} and snake_case.`);
   });
 });

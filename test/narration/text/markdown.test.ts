@@ -79,8 +79,8 @@ const CASES: ReadonlyArray<readonly [what: string, markdown: string, heard: read
 ];
 
 describe("Markdown", () => {
-  it.each(CASES)("is spoken: %s", (_, markdown, heard) => {
-    expect(paragraphs(markdown)).toEqual(heard);
+  it.each(CASES)("is spoken: %s", (_, markdown, spokenText) => {
+    expect(paragraphs(markdown)).toEqual(spokenText);
   });
 
   it.each([
@@ -188,9 +188,9 @@ describe("Markdown that is slow to parse", () => {
     ["a large table", `|a|b|\n|-|-|\n${"|1|2|\n".repeat(50_000)}`],
     ["front matter that never ends", `---\na: b\n${"c\n".repeat(100_000)}`],
   ])("is planned quickly: %s", (_, markdown) => {
-    const begun = process.cpuUsage();
+    const startCpuUsage = process.cpuUsage();
     plan(`The beginning.\n\n${markdown}`);
-    const { user, system } = process.cpuUsage(begun);
+    const { user, system } = process.cpuUsage(startCpuUsage);
     expect((user + system) / 1000).toBeLessThan(4_000);
   });
 });

@@ -127,7 +127,8 @@ function chaos(seed: number): string {
 }
 
 /** The spoken characters of a text, without its white space. */
-const heard = (text: string): string => text.normalize("NFC").replaceAll(/[\s\u00ad\ufeff\u200b\u2028]/g, "");
+const spokenTextOf = (text: string): string =>
+  text.normalize("NFC").replaceAll(/[\s\u00ad\ufeff\u200b\u2028]/g, "");
 const lettersOf = (text: string): string => text.normalize("NFC").replaceAll(/[^\p{L}\p{N}]/gu, "");
 
 describe("every plan", () => {
@@ -167,12 +168,12 @@ describe("every plan", () => {
   it("contains the whole text: nothing is lost, doubled or changed", () => {
     const text = novel(3, 60_000);
     expect(
-      heard(
+      spokenTextOf(
         plan(text)
           .parts.map((part) => part.text)
           .join(""),
       ),
-    ).toBe(heard(text));
+    ).toBe(spokenTextOf(text));
     const wrapped = text.replaceAll(/(.{60,72}) /g, "$1\r\n");
     expect(plan(wrapped)).toEqual(plan(text));
     expect(plan(`\ufeff${text.normalize("NFD")}`)).toEqual(plan(text));
@@ -193,10 +194,10 @@ describe("every plan", () => {
       .replaceAll(/[^\p{L} ]+/gu, " ")
       .slice(0, 500_000);
     for (const text of [bare, "字".repeat(500_000), "a".repeat(500_000)]) {
-      const begun = process.cpuUsage();
+      const startCpuUsage = process.cpuUsage();
       expect(plan(text).parts.length).toBeGreaterThan(400);
       // Processor time, because other tests run at the same time.
-      const { user, system } = process.cpuUsage(begun);
+      const { user, system } = process.cpuUsage(startCpuUsage);
       expect((user + system) / 1000).toBeLessThan(2_000);
     }
   });

@@ -8,7 +8,7 @@ import type { NarrationPlan } from "../../../src/narration/text/plan-types.ts";
 
 const plan = (text: string): NarrationPlan =>
   planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
-const heard = (text: string): string =>
+const spokenTextOf = (text: string): string =>
   plan(text)
     .parts.map((part) => part.text)
     .join("\n\n");
@@ -78,7 +78,7 @@ describe("markup of other tools", () => {
     ],
     ["a picture that is not a badge", "# T\n\n![A red fox](fox.svg) runs.", "A red fox runs."],
   ])("is spoken: %s", (_, markdown, words) => {
-    expect(heard(markdown).split("\n\n").slice(1).join("\n\n")).toBe(words);
+    expect(spokenTextOf(markdown).split("\n\n").slice(1).join("\n\n")).toBe(words);
   });
 
   it.each([
@@ -155,7 +155,7 @@ describe("a text without any sign of Markdown", () => {
 
   it("keeps the lines of a poem, and the words in angle brackets", () => {
     expect(
-      heard(
+      spokenTextOf(
         "He sang to <name of dog>:\n\n     Twinkle, twinkle, little bat!\n     How I wonder what you're at!\n\nThen he slept.",
       ),
     ).toBe(
@@ -209,9 +209,9 @@ describe("marks that are never closed", () => {
     "*a",
     "    a) b\n",
   ])("are planned quickly: 400,000 characters of %j", (mark) => {
-    const begun = process.cpuUsage();
+    const startCpuUsage = process.cpuUsage();
     plan(`# T\n\n${mark.repeat(400_000 / mark.length)}`);
-    const { user, system } = process.cpuUsage(begun);
+    const { user, system } = process.cpuUsage(startCpuUsage);
     expect((user + system) / 1000).toBeLessThan(4_000);
   });
 });

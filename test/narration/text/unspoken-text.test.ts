@@ -5,7 +5,7 @@ import type { NarrationPlan, UnspokenKind } from "../../../src/narration/text/pl
 
 const plan = (text: string): NarrationPlan =>
   planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
-const heard = (text: string): string =>
+const spokenTextOf = (text: string): string =>
   plan(text)
     .parts.map((part) => part.text)
     .join("\n\n");
@@ -169,7 +169,7 @@ const CASES: ReadonlyArray<
 
 describe("page furniture", () => {
   it.each(CASES)("is omitted and reported: %s", (_, text, words, kinds) => {
-    expect(heard(text)).toBe(words);
+    expect(spokenTextOf(text)).toBe(words);
     expect(plan(text).unspoken.map(({ kind }) => kind)).toEqual(kinds);
   });
 
@@ -218,18 +218,18 @@ describe("text that only resembles page furniture", () => {
     ["words like a transition", "We fade in: slowly, and cut to the road."],
     ["a quotation of mail", "> He wrote this.\n> And this."],
   ])("is spoken: %s", (_, text) => {
-    expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
+    expect(spokenTextOf(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
     expect(plan(text).unspoken).toEqual([]);
   });
 });
 
 describe("columns", () => {
   it("are rows with commas if a gap ends at the same column in each line", () => {
-    expect(heard("Name       Age\nAnn        3\nBob        41")).toBe("Name, Age\nAnn, 3\nBob, 41");
-    expect(heard("A bee,     Its cell\nAn hour,   The wax\nA day,     The end")).toBe(
+    expect(spokenTextOf("Name       Age\nAnn        3\nBob        41")).toBe("Name, Age\nAnn, 3\nBob, 41");
+    expect(spokenTextOf("A bee,     Its cell\nAn hour,   The wax\nA day,     The end")).toBe(
       "A bee, Its cell\nAn hour, The wax\nA day, The end",
     );
-    expect(heard("|1|\tThe file\n|2|\tThe option\n|3|\tThe map")).toBe(
+    expect(spokenTextOf("|1|\tThe file\n|2|\tThe option\n|3|\tThe map")).toBe(
       "|1|, The file\n|2|, The option\n|3|, The map",
     );
   });
@@ -243,8 +243,8 @@ describe("columns", () => {
     ["two lines", "Ann        3\nBob        41"],
     ["a list", "1.        One thing\n2.        Two things\n3.        Three things"],
   ])("are not found in %s", (_, text) => {
-    expect(heard(text)).not.toContain(", One");
-    expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
+    expect(spokenTextOf(text)).not.toContain(", One");
+    expect(spokenTextOf(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
   });
 
   it("are not found in a line of dashes between paragraphs", () => {
@@ -294,14 +294,14 @@ describe("furniture without end", () => {
     "1.1) A\n\n",
     "*** START OF THIS PROJECT GUTENBERG EBOOK\n",
   ])("is planned quickly: 400,000 characters of %j", { timeout: 120_000 }, (mark) => {
-    const begun = process.cpuUsage();
+    const startCpuUsage = process.cpuUsage();
     try {
       plan(`Words.\n\n${mark.repeat(400_000 / mark.length)}\n\nWords.`);
     } catch (error) {
       // A refusal is an answer as well: 57,000 headings are too many parts.
       expect(String(error)).toContain("more than 20000 headings");
     }
-    const { user, system } = process.cpuUsage(begun);
+    const { user, system } = process.cpuUsage(startCpuUsage);
     expect((user + system) / 1000).toBeLessThan(4_000);
   });
 });

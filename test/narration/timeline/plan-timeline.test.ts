@@ -119,7 +119,7 @@ describe("text that is not spoken", () => {
 
 describe("speakers", () => {
   const voices: SpeakersByName = { Anna: "sophie_en_zh", BEN: "kian_en_zh" };
-  const heard = (text: string) =>
+  const spokenTextOf = (text: string) =>
     planOf(text, voices).plan.parts.map(({ voice, startSeconds, text: words }) => [
       startSeconds,
       voice,
@@ -131,21 +131,21 @@ describe("speakers", () => {
     ["labels", "ANNA: Hello.\nBen: Hi."],
     ["labels behind dashes", "- ANNA: Hello.\n- BEN: Hi."],
   ])("are named by %s; the second in a cue follows the first", (_, text) => {
-    expect(heard(filmOf(text))).toEqual([
+    expect(spokenTextOf(filmOf(text))).toEqual([
       [10, "sophie_en_zh", "Hello."],
       [undefined, "kian_en_zh", "Hi."],
     ]);
   });
 
   it("speak their sentence to its end, over cues", () => {
-    expect(heard(filmOf("ANNA: I have", "been waiting.", "Really."))).toEqual([
+    expect(spokenTextOf(filmOf("ANNA: I have", "been waiting.", "Really."))).toEqual([
       [10, "sophie_en_zh", "I have been waiting."],
       [12, undefined, "Really."],
     ]);
   });
 
   it("in brackets before the words are speakers if they have a voice", () => {
-    expect(heard(filmOf("[Anna] Hello."))).toEqual([[10, "sophie_en_zh", "Hello."]]);
+    expect(spokenTextOf(filmOf("[Anna] Hello."))).toEqual([[10, "sophie_en_zh", "Hello."]]);
   });
 
   it("without a voice are reported, and their names are not spoken", () => {

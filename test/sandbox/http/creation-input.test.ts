@@ -114,12 +114,12 @@ describe("input of a creation", () => {
     ];
     for (const body of same)
       expect(answeredTaskOf(await client.create(undefined, { key, body })).id).toBe(id);
-    const others = [
+    const otherInputs = [
       { prompt: "hi" },
       { prompt: "hi ", audio_references: ["https://a.example/1", "https://b.example/2"] },
       { prompt: "hi", audio_references: ["https://b.example/2", "https://a.example/1"] },
     ];
-    for (const input of others) {
+    for (const input of otherInputs) {
       expectError(await client.create(input, { key }), 409, "idempotency_conflict");
     }
   });

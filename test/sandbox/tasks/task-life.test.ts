@@ -19,16 +19,16 @@ describe("a task", () => {
       error: null,
     };
     const { id } = await client.created({ prompt: "[8.2s]", output_format: "wav", sample_rate: 8000 });
-    const seen = async () => answeredTaskOf(await client.query(id));
+    const queryTask = async () => answeredTaskOf(await client.query(id));
     await clock.advance(1999);
-    expect(await seen()).toEqual({ ...open, id, status: "queued" });
+    expect(await queryTask()).toEqual({ ...open, id, status: "queued" });
     await clock.advance(1);
-    expect(await seen()).toEqual({ ...open, id, status: "processing" });
+    expect(await queryTask()).toEqual({ ...open, id, status: "processing" });
     await clock.advance(5999);
-    expect(await seen()).toEqual({ ...open, id, status: "processing" });
+    expect(await queryTask()).toEqual({ ...open, id, status: "processing" });
     await clock.advance(1);
-    await vi.waitFor(async () => expect((await seen()).status).toBe("succeeded"));
-    expect(await seen()).toEqual({
+    await vi.waitFor(async () => expect((await queryTask()).status).toBe("succeeded"));
+    expect(await queryTask()).toEqual({
       ...open,
       id,
       status: "succeeded",

@@ -34,11 +34,11 @@ for (const owner of [promises, fs]) {
     const original: unknown = Reflect.get(owner, name);
     // Names that begin with a capital are classes.
     if (typeof original !== "function" || /^[A-Z_]/.test(name)) continue;
-    const odd = function (this: unknown, ...args: unknown[]): unknown {
+    const callWithMappedPaths = function (this: unknown, ...args: unknown[]): unknown {
       const there = args.map((arg) => (typeof arg === "string" ? spelled(arg) : arg));
       return Reflect.apply(original, this, there);
     };
-    Reflect.set(owner, name, Object.assign(odd, original));
+    Reflect.set(owner, name, Object.assign(callWithMappedPaths, original));
   }
 }
 syncBuiltinESMExports();

@@ -39,12 +39,12 @@ for (const { call, code, times, path } of faults) {
   const owner = owners[ownerName];
   const original: unknown = owner === undefined ? undefined : Reflect.get(owner, name);
   if (owner === undefined || typeof original !== "function") throw new Error(`there is no ${call}`);
-  let left = times ?? Number.POSITIVE_INFINITY;
+  let remaining = times ?? Number.POSITIVE_INFINITY;
   const faulty = function (this: unknown, ...args: unknown[]): unknown {
-    if (left <= 0 || (path !== undefined && !args.some((arg) => String(arg).includes(path)))) {
+    if (remaining <= 0 || (path !== undefined && !args.some((arg) => String(arg).includes(path)))) {
       return Reflect.apply(original, this, args);
     }
-    left -= 1;
+    remaining -= 1;
     const error = failure(code, name, args[0]);
     // Nobody ever writes to that pipe.
     if (code === "STUCK") return openFile(process.env["TEST_PIPE"] ?? "");

@@ -5,7 +5,7 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 
 const ms = Number(process.env["TEST_FLUSH_MS"] ?? "0");
-let left = Number(process.env["TEST_FLUSHES"] ?? "Infinity");
+let remaining = Number(process.env["TEST_FLUSHES"] ?? "Infinity");
 
 /** Merging the journal into the file flushes both, and the folder. */
 const FLUSHES_OF_CLOSING = 3;
@@ -17,8 +17,8 @@ const isFull = process.env["TEST_FULL_JOURNAL"] !== undefined;
 let isDurable = true;
 
 function flush(times: number): void {
-  for (let count = 0; count < times && left > 0; count += 1) {
-    left -= 1;
+  for (let count = 0; count < times && remaining > 0; count += 1) {
+    remaining -= 1;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   }
 }

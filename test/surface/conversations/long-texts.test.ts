@@ -52,10 +52,10 @@ describeConversations("A text that is too long for one request", [
       wrong.says(/prompt holds subtitles.*narrate.*give it the same as text/, /Nothing was sent or charged/);
       const plan = await assistant.call("narrate", { text: FILM });
       plan.says(/3 cues in 3 parts/, /1 part is estimated to run into the next cue.*cue 2 \(at no speed\)/);
-      const made = await assistant.follow(plan);
-      made.says(/Cue 3 begins 0\.\d s late: .*speed 1\.\d+ would fit \(retakes, quote "cue 2"\)/);
-      const speed = Number(/speed (1\.\d+) would fit/.exec(made.text)?.[1]);
-      const { args } = made.nextCall;
+      const madeNarration = await assistant.follow(plan);
+      madeNarration.says(/Cue 3 begins 0\.\d s late: .*speed 1\.\d+ would fit \(retakes, quote "cue 2"\)/);
+      const speed = Number(/speed (1\.\d+) would fit/.exec(madeNarration.text)?.[1]);
+      const { args } = madeNarration.nextCall;
       const retaken = await assistant.call("narrate", { ...args, retakes: [{ quote: "cue 2", speed }] });
       retaken.says(/Saved/, /Cost 40 credits/).hides(/late/);
     },
