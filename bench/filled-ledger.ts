@@ -1,6 +1,6 @@
 /**
- * Adds copies of one record to a ledger, with every name and sum that the program writes. Their dates are spread
- * over the day before the record's. Usage: `node bench/filled-ledger.ts COPIES`, with the ledger's settings in
+ * Adds copies of one record to a ledger, with their lookup keys and their spend, as the program would write them. The
+ * copies are dated over the 24 hours before the record. Usage: `node bench/filled-ledger.ts COPIES`, with the ledger's settings in
  * the environment. Only this file of the bench knows the tables. The statements run on both engines.
  */
 import { z } from "zod";

@@ -1,7 +1,7 @@
 /**
  * Plans a novel of a given length as the first work of its process, and prints the milliseconds. Usage: `node
  * bench/plan-once.ts CHARACTERS WORK`. `plain`, `markdown`: the text. `cues`: the same words as 5,000 cues of
- * subtitles. `epub`: the same text as an EPUB of 10 MB. `library`: the Markdown library reads the text instead.
+ * subtitles. `epub`: the same text as an EPUB of 10 MB. `library`: the Markdown text, read by the Markdown library instead of the planner.
  * `cpu`: the median processor time of five further plans. `memory`, `epub-memory`: the MiB that one plan adds.
  */
 import { randomBytes } from "node:crypto";

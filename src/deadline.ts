@@ -63,7 +63,7 @@ export async function runWithTimeout<T>(
   // running after such an error.
   const working = (async () => await work(signal))();
   // A promise that loses the race must not cause an unhandled rejection.
-  for (const either of [working, aborted, overdue]) either.catch(() => undefined);
+  for (const promise of [working, aborted, overdue]) promise.catch(() => undefined);
   try {
     return await Promise.race([working, aborted]);
   } finally {

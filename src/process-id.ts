@@ -36,14 +36,14 @@ function readMachineIdentifiers(): string[] {
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 
-let knownTag: string | undefined;
+let knownMachineHash: string | undefined;
 
 function getMachineHash(): string {
-  knownTag ??= createHash("sha256")
+  knownMachineHash ??= createHash("sha256")
     .update(JSON.stringify(readMachineIdentifiers()))
     .digest("hex")
     .slice(0, 16);
-  return knownTag;
+  return knownMachineHash;
 }
 
 /** Identifies one process among all processes that share a store or a folder. */

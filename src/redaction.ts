@@ -76,11 +76,13 @@ export function createDetector(secrets: readonly (string | undefined)[]): (text:
 /**
  * The error for a call that contains a secret. Such a call is refused, because its text would reach the service, the
  * ledger and file names.
+ *
+ * @param location what contains the secret, such as "The file name"
  */
-export const secretRefusedError = (what: string): AudioError =>
+export const secretRefusedError = (location: string): AudioError =>
   new AudioError(
     "invalid_request",
-    `${what} this server's API key or a password of its settings. Nothing was sent or stored.`,
+    `${location} contains this server's API key or a password of its settings. Nothing was sent or stored.`,
     {
       remedy: "Call again without it: the key belongs in AUDIO_API_KEY alone. Tell the user where it stood.",
     },

@@ -26,7 +26,7 @@ export async function openAgent(
     requestTls: tls,
     proxyTls: tls,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Turn off undici's time limits. The transport has its own, because undici's bodyTimeout also counts while the
+    // Turn off undici's time limits. The transport has its own, because undici's `bodyTimeout` also counts while the
     // reader pauses.
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -8,13 +8,13 @@ const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_SECONDS = 600;
 
 /**
- * The decision after a failed request. `limited` (the service answered 429): wait as long as it says, then queue again.
+ * The decision after a failed request. `rate_limited` (the service answered 429): wait as long as it says, then queue again.
  * `unavailable` (the service answered 503): wait, then send again.
  */
 export type RetryDecision =
   | { readonly kind: "stop" }
   | { readonly kind: "retry"; readonly delayMs: number }
-  | { readonly kind: "limited"; readonly retryAfterSeconds: number }
+  | { readonly kind: "rate_limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
 /** The decision after a failed query or download. `not_ready`: watch the task again. */
@@ -80,7 +80,7 @@ export function decideAfterFailure(
   switch (error.code) {
     case "rate_limit":
     case "concurrency_limit":
-      return { kind: "limited", retryAfterSeconds: error.retryAfterSeconds ?? RETRY_AFTER_SECONDS };
+      return { kind: "rate_limited", retryAfterSeconds: error.retryAfterSeconds ?? RETRY_AFTER_SECONDS };
     case "api_unavailable":
     case "temporarily_unavailable": {
       const retryAfterSeconds = error.retryAfterSeconds;

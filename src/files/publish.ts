@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type FileDigest, matchesDigest } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
-import { buildMarkerName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
+import { buildLockFileName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
 
 /**
  * `published`: the name is new. `already_present`: a file with identical bytes already had the name. `taken`: a file
@@ -19,11 +19,11 @@ export type PublishOutcome = "published" | "already_present" | "taken";
 export type LinkMaker = (existing: string, added: string) => Promise<void>;
 
 /**
- * How long to wait for another process to remove its marker, before this process removes it. A process needs its
- * marker for milliseconds, so a marker that stays this long belongs to a dead process.
+ * How long to wait for another process to remove its lock file, before this process removes it. A process needs its
+ * lock file for milliseconds, so a lock file that stays this long belongs to a dead process.
  */
-const MARKER_TIMEOUT_MS = 5000;
-const MARKER_POLL_MS = 20;
+const LOCK_TIMEOUT_MS = 5000;
+const LOCK_POLL_MS = 20;
 
 /**
  * Publishes a finished temporary file as `name` in its folder. Both names are in one folder, so a link or a rename is
@@ -64,8 +64,8 @@ async function publishByLink(
 
 /**
  * Gives a file its final name on file systems without hard links. A rename would overwrite an existing file, so the
- * name is checked first. Between check and rename a hidden marker file, created exclusively, stops other processes of
- * this program from taking the name. The remaining risk is another program that creates the same name in those
+ * name is checked first. Between check and rename, a hidden lock file, created exclusively, stops other processes
+ * of this program from taking the name. The remaining risk is another program that creates the same name in those
  * microseconds; no call of POSIX or Windows that Node offers could detect it.
  */
 export async function renameIfFree(
@@ -73,19 +73,19 @@ export async function renameIfFree(
   folder: string,
   name: string,
 ): Promise<"published" | "taken"> {
-  // Two names that differ only in case or in the Unicode form of accents need the same marker, because many file
+  // Two names that differ only in case or in the Unicode form of accents need the same lock file, because many file
   // systems without hard links treat them as one name.
   const spelling = name.normalize("NFC").toLowerCase();
-  const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
-  const marker = join(folder, buildMarkerName(tag));
-  await takeMarker(marker);
+  const nameHash = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
+  const lockPath = join(folder, buildLockFileName(nameHash));
+  await createLockFile(lockPath);
   try {
     const target = join(folder, name);
     if (await isTaken(target)) return "taken";
     await retryWhileLocked(() => rename(path, target));
     return "published";
   } finally {
-    await removeIfPresent(marker);
+    await removeIfPresent(lockPath);
   }
 }
 
@@ -100,21 +100,21 @@ async function isTaken(path: string): Promise<boolean> {
 }
 
 /**
- * Creates a marker. Waits while another process has the marker. After {@link MARKER_TIMEOUT_MS}, removes the marker,
- * because its process is dead.
+ * Creates a lock file. Waits while another process has it. After {@link LOCK_TIMEOUT_MS}, removes the other process's
+ * lock file, because that process is dead.
  */
-async function takeMarker(marker: string): Promise<void> {
+async function createLockFile(lockPath: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;
-  for (let waitedMs = 0; ; waitedMs += MARKER_POLL_MS) {
+  for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
     try {
-      await (await open(marker, flags, 0o600)).close();
+      await (await open(lockPath, flags, 0o600)).close();
       return;
     } catch (error) {
       if (getSystemCode(error) !== "EEXIST") throw error;
     }
-    if (waitedMs < MARKER_TIMEOUT_MS) await sleep(MARKER_POLL_MS);
+    if (waitedMs < LOCK_TIMEOUT_MS) await sleep(LOCK_POLL_MS);
     else {
-      await removeIfPresent(marker);
+      await removeIfPresent(lockPath);
       waitedMs = 0;
     }
   }

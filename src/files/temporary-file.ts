@@ -11,11 +11,11 @@ const TEMPORARY_SUFFIX = ".part";
 /** The name contains the owner's process id, so that the file of a dead process can be removed at once. */
 const TEMPORARY_NAME = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
 
-/** Matches the name of a marker. On file systems without hard links, a marker reserves a file name during a rename. */
-const NAME_MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
-const MARKER_STALE_AFTER_MS = 60_000;
+/** Matches a lock file. On file systems without hard links, it reserves the name of a file during a rename. */
+const LOCK_FILE_NAME = /^\.audio-generation-[0-9a-f]{16}\.name$/;
+const LOCK_FILE_STALE_AFTER_MS = 60_000;
 
-export const buildMarkerName = (tag: string): string => `${TEMPORARY_PREFIX}${tag}.name`;
+export const buildLockFileName = (nameHash: string): string => `${TEMPORARY_PREFIX}${nameHash}.name`;
 
 /**
  * A temporary file that was not written to for this long is removed, even if its process may be alive, for example on
@@ -67,19 +67,19 @@ export async function flushToDisk(handle: FileHandle): Promise<void> {
 
 /**
  * Removes temporary files: at once if their process is certainly dead, otherwise two hours after their last write.
- * Removes markers after one minute.
+ * Removes lock files after one minute.
  */
 export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
     const owner = TEMPORARY_NAME.exec(name)?.[1];
-    if (owner === undefined && !NAME_MARKER.test(name)) continue;
+    if (owner === undefined && !LOCK_FILE_NAME.test(name)) continue;
     const path = join(folder, name);
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() !== true) continue;
     const ageMs = nowWallMs - stats.mtimeMs;
     const isAbandoned =
-      owner === undefined ? ageMs > MARKER_STALE_AFTER_MS : isProcessDead(owner) || ageMs > STALE_AFTER_MS;
+      owner === undefined ? ageMs > LOCK_FILE_STALE_AFTER_MS : isProcessDead(owner) || ageMs > STALE_AFTER_MS;
     if (isAbandoned) await removeIfPresent(path);
   }
 }

@@ -53,7 +53,10 @@ export interface SubmissionQueueOptions {
 }
 
 /** Codes of errors that fail only one submission. The other submissions in the queue keep waiting. */
-const REFUSES_ONE_SUBMISSION_ONLY: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
+const CODES_REFUSING_ONE_SUBMISSION: ReadonlySet<string> = new Set([
+  "budget_exceeded",
+  "max_credits_reached",
+]);
 
 export class SubmissionQueue {
   readonly #options: SubmissionQueueOptions;
@@ -64,7 +67,8 @@ export class SubmissionQueue {
     this.#queue = new PriorityQueue({
       clock: options.clock,
       tryAdmit: (submission) => this.#tryAdmit(submission),
-      mustRejectAll: (error) => !(error instanceof AudioError && REFUSES_ONE_SUBMISSION_ONLY.has(error.code)),
+      mustRejectAll: (error) =>
+        !(error instanceof AudioError && CODES_REFUSING_ONE_SUBMISSION.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
       // A submission that is sent again goes first, because it already has a concurrency slot. If it queued behind a submission that
       // needs this concurrency slot, both would wait forever.
@@ -88,7 +92,7 @@ export class SubmissionQueue {
    *   been made is released
    */
   async waitForAdmission(submission: QueuedSubmission, signal: AbortSignal): Promise<AdmissionWaitResult> {
-    // The head of an empty queue asks the ledger at once, which checks the budget itself.
+    // In an empty queue, this submission becomes the head at once, and the ledger checks the budget.
     if (this.#queue.length > 0) await this.#refuseOverBudget(submission);
     return await this.#queue.enqueue(submission, signal);
   }

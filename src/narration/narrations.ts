@@ -163,7 +163,7 @@ class NarrationOperations implements Narrations {
     }
     await this.#applyChanges(source, narration, changes);
     try {
-      if (call.waitMs > 0 && !changes.stop) await this.#drivers.wait(narrationId, call);
+      if (call.waitMs > 0 && !changes.shouldStop) await this.#drivers.wait(narrationId, call);
     } catch (error) {
       if (call.signal.aborted && changes.maxCredits !== null && isCancelledByCaller(call.signal.reason))
         await this.#cancelCall(narrationId);
@@ -190,7 +190,7 @@ class NarrationOperations implements Narrations {
     const hasWantedFiles =
       narration.state.status === "finished" && !wouldChangeFiles(narration.state, changes, narration.plan);
     const planToApprove = await this.#findPlanToApprove(source, narration, changes);
-    if (changes.stop || changes.maxCredits === null || hasWantedFiles || planToApprove !== null) {
+    if (changes.shouldStop || changes.maxCredits === null || hasWantedFiles || planToApprove !== null) {
       return { view: await this.narrate(source, changes, call) };
     }
     const { narrationId: targetId, plan } = narration;
@@ -342,14 +342,14 @@ class NarrationOperations implements Narrations {
     change: (state: NarrationState) => NarrationState,
     draft: McpTaskDraft | null = null,
   ) {
-    const isUndriven = leaseOwner === null && !this.#drivers.has(narrationId);
+    const hasNoDriver = leaseOwner === null && !this.#drivers.has(narrationId);
     const { processId } = this.#deps.ledger.identity;
     const changed = await this.#repository.changeWithMcpTask(narrationId, (current, open) => ({
-      state: change(isUndriven ? withoutEndedProcesses(current, processId) : current),
+      state: change(hasNoDriver ? withoutEndedProcesses(current, processId) : current),
       mcpTask: draft === null ? null : reuseOrOpenNarrationMcpTask(open, draft),
     }));
     this.#drivers.refresh(narrationId, changed.state);
-    if (isUndriven || changed.state.status === "running") this.#drivers.start(narrationId);
+    if (hasNoDriver || changed.state.status === "running") this.#drivers.start(narrationId);
     return changed;
   }
 
@@ -365,7 +365,7 @@ class NarrationOperations implements Narrations {
   ): Promise<void> {
     const { narrationId, plan, state } = narration;
     const { fileName, maxCredits } = changes;
-    if (changes.stop) {
+    if (changes.shouldStop) {
       await this.#storeAndDrive(narration, withStop);
       return;
     }

@@ -36,9 +36,9 @@ const player = new SoundPlayer({
   onChange: () => {
     showTransport(player, wave);
     if (player.isPlaying && getElement("#say").textContent === PRESS_PLAY_AGAIN) showStatus("");
-    companionLists.show(player.position);
+    companionLists.show(player.positionSeconds);
   },
-  onSegment: (segment) => void wave.add(segment, player.seconds),
+  onSegment: (segment) => void wave.add(segment, player.durationSeconds),
   onError: showError,
 });
 const companionLists = new CompanionLists((seconds) => void player.seek(seconds));
@@ -154,7 +154,7 @@ async function findTakes(
   const max = Math.max(result.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
   connectActions(result, audioFile, max);
   showTakes(takes, audioFile, readers, (take) => {
-    const startSeconds = player.seconds > 0 ? player.position : 0;
+    const startSeconds = player.durationSeconds > 0 ? player.positionSeconds : 0;
     // Each take is a task of its own, so status and actions now refer to the chosen take's task.
     shownResult = take.shown;
     showHeading(take.shown, take.audioFile);

@@ -12,6 +12,12 @@ export interface SoundPlayerEvents {
 
 /** Interval in milliseconds at which the player checks whether the next segment must begin. */
 const TICK_MS = 60;
+/** Play starts again at the beginning if the position is this close to the end. */
+const REPLAY_MARGIN_SECONDS = 0.05;
+/** Minimum distance from the end to which a person can seek. At the end itself, nothing would be left to play. */
+const SEEK_MARGIN_SECONDS = 0.01;
+/** Minimum time that is left to play after a position from a longer take was limited. */
+const MIN_LEFT_SECONDS = 0.5;
 
 export class SoundPlayer {
   readonly #events: SoundPlayerEvents;
@@ -22,7 +28,7 @@ export class SoundPlayer {
   #preparedPlayback: Playback | null = null;
   /** The playback whose segment is ending while the next one begins. */
   #endingPlayback: Playback | null = null;
-  #position = 0;
+  #positionSeconds = 0;
   #speed = 1;
   /** Counts commands. Asynchronous code compares this number, and changes nothing if a later command was given. */
   #commandCount = 0;
@@ -38,29 +44,31 @@ export class SoundPlayer {
   }
 
   /** True if the speed can be changed without changing the pitch. */
-  get hasSpeed(): boolean {
+  get canChangeSpeed(): boolean {
     return this.#canUseElements;
   }
 
-  get seconds(): number {
+  get durationSeconds(): number {
     const statedSeconds = this.#reader?.durationSeconds ?? 0;
     return Number.isFinite(statedSeconds) ? statedSeconds : (this.#playback?.segment.endSeconds ?? 0);
   }
 
-  get position(): number {
-    return this.isPlaying && this.#playback !== null ? this.#playback.positionSeconds() : this.#position;
+  get positionSeconds(): number {
+    return this.isPlaying && this.#playback !== null
+      ? this.#playback.positionSeconds()
+      : this.#positionSeconds;
   }
 
   /**
    * Replaces the current sound. If that sound was playing, plays the new one.
    *
-   * @param position where to start, in seconds
+   * @param startSeconds where to start
    */
-  async open(reader: SegmentReader, position = 0): Promise<void> {
+  async open(reader: SegmentReader, startSeconds = 0): Promise<void> {
     const wasPlaying = this.isPlaying || this.wantsToPlay;
     this.close();
     this.#reader = reader;
-    await this.#load(position, wasPlaying);
+    await this.#load(startSeconds, wasPlaying);
   }
 
   close(): void {
@@ -69,19 +77,20 @@ export class SoundPlayer {
     this.isLoading = false;
     this.wantsToPlay = false;
     this.#reader = null;
-    this.#position = 0;
+    this.#positionSeconds = 0;
     this.#drop();
     this.#events.onChange();
   }
 
   async play(): Promise<void> {
     if (this.#reader === null || this.isPlaying || this.wantsToPlay) return;
-    const from = this.#position >= this.seconds - 0.05 ? 0 : this.#position;
+    const from =
+      this.#positionSeconds >= this.durationSeconds - REPLAY_MARGIN_SECONDS ? 0 : this.#positionSeconds;
     await this.#load(from, true);
   }
 
   pause(): void {
-    this.#position = this.position;
+    this.#positionSeconds = this.positionSeconds;
     this.isPlaying = false;
     this.wantsToPlay = false;
     this.#commandCount += 1;
@@ -91,8 +100,8 @@ export class SoundPlayer {
     this.#events.onChange();
   }
 
-  async seek(seconds: number): Promise<void> {
-    const to = Math.min(Math.max(0, seconds), Math.max(0, this.seconds - 0.01));
+  async seek(targetSeconds: number): Promise<void> {
+    const to = Math.min(Math.max(0, targetSeconds), Math.max(0, this.durationSeconds - SEEK_MARGIN_SECONDS));
     if (this.#reader !== null) await this.#load(to, this.isPlaying || this.wantsToPlay);
   }
 
@@ -106,7 +115,7 @@ export class SoundPlayer {
     this.#commandCount += 1;
     const countAtStart = this.#commandCount;
     let targetSeconds = requestedSeconds;
-    this.#position = targetSeconds;
+    this.#positionSeconds = targetSeconds;
     this.isLoading = true;
     this.isPlaying = false;
     this.wantsToPlay = plays;
@@ -129,9 +138,9 @@ export class SoundPlayer {
       if (playback.segment.isLast)
         targetSeconds = Math.min(
           targetSeconds,
-          Math.max(playback.segment.startSeconds, playback.segment.endSeconds - 0.5),
+          Math.max(playback.segment.startSeconds, playback.segment.endSeconds - MIN_LEFT_SECONDS),
         );
-      this.#position = targetSeconds;
+      this.#positionSeconds = targetSeconds;
       if (plays) {
         await playback.play(targetSeconds);
         if (countAtStart !== this.#commandCount) return;
@@ -184,7 +193,7 @@ export class SoundPlayer {
     if (isLast) {
       if (!playback.hasEnded()) return;
       this.pause();
-      this.#position = this.seconds;
+      this.#positionSeconds = this.durationSeconds;
       this.#events.onChange();
       return;
     }

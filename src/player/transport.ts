@@ -14,22 +14,22 @@ const PLAY_ICON = "M8 5v14l11-7z";
 const PAUSE_ICON = "M7 5h4v14H7zm6 0h4v14h-4z";
 
 export function showTransport(player: SoundPlayer, wave: Waveform): void {
-  const { position, seconds } = player;
+  const { positionSeconds, durationSeconds } = player;
   const slider = getElement("#wave");
-  const spokenValue = `${formatClock(position)} of ${formatClock(seconds)}`;
-  wave.setPlayedShare(seconds > 0 ? position / seconds : 0);
+  const spokenValue = `${formatClock(positionSeconds)} of ${formatClock(durationSeconds)}`;
+  wave.setPlayedShare(durationSeconds > 0 ? positionSeconds / durationSeconds : 0);
   if (slider.ariaValueText !== spokenValue) {
-    slider.ariaValueMax = `${Math.floor(seconds)}`;
-    slider.ariaValueNow = `${Math.floor(position)}`;
+    slider.ariaValueMax = `${Math.floor(durationSeconds)}`;
+    slider.ariaValueNow = `${Math.floor(positionSeconds)}`;
     slider.ariaValueText = spokenValue;
-    getElement("#time").textContent = `${formatClock(position)} / ${formatClock(seconds)}`;
+    getElement("#time").textContent = `${formatClock(positionSeconds)} / ${formatClock(durationSeconds)}`;
   }
   const play = getButton("#play");
   const isOn = player.isPlaying || player.wantsToPlay;
   play.ariaLabel = isOn ? "Pause" : "Play";
   play.ariaBusy = `${player.isLoading}`;
   getElementOfType("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE_ICON : PLAY_ICON);
-  getElement("#speed").hidden = !player.hasSpeed;
+  getElement("#speed").hidden = !player.canChangeSpeed;
 }
 
 const toggle = (player: SoundPlayer): void => {
@@ -45,7 +45,7 @@ export function connectTransport(player: SoundPlayer): void {
 
   const seekTo = ({ clientX }: MouseEvent): void => {
     const { left, width } = slider.getBoundingClientRect();
-    void player.seek(((clientX - left) / width) * player.seconds);
+    void player.seek(((clientX - left) / width) * player.durationSeconds);
   };
   let pressedAt = 0;
   slider.onpointerdown = (event) => {
@@ -64,14 +64,14 @@ export function connectTransport(player: SoundPlayer): void {
     if (getElement("#player").hidden || ctrlKey || metaKey || altKey) return;
     const isControl = target instanceof HTMLElement && target.closest("button, select, summary, ol") !== null;
     const steps: Readonly<Record<string, number>> = {
-      ArrowLeft: player.position - STEP_SECONDS,
-      ArrowDown: player.position - STEP_SECONDS,
-      ArrowRight: player.position + STEP_SECONDS,
-      ArrowUp: player.position + STEP_SECONDS,
-      PageDown: player.position - LONG_STEP_SECONDS,
-      PageUp: player.position + LONG_STEP_SECONDS,
+      ArrowLeft: player.positionSeconds - STEP_SECONDS,
+      ArrowDown: player.positionSeconds - STEP_SECONDS,
+      ArrowRight: player.positionSeconds + STEP_SECONDS,
+      ArrowUp: player.positionSeconds + STEP_SECONDS,
+      PageDown: player.positionSeconds - LONG_STEP_SECONDS,
+      PageUp: player.positionSeconds + LONG_STEP_SECONDS,
       Home: 0,
-      End: player.seconds,
+      End: player.durationSeconds,
     };
     const to = steps[key];
     if (key === " " && !isControl) toggle(player);

@@ -130,7 +130,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
   try {
     const accountRegistry = new AccountRegistry(accounts);
     const faults = new Faults();
-    const tasks = new TaskRegistry({ clock, faults, enforceLimits });
+    const tasks = new TaskRegistry({ clock, faults, enforcesConcurrencyLimit: enforceLimits });
     const engine = options.speech ?? createSpeechEngine();
     closers.push(() => engine.close());
     const processor = new TaskProcessor({ clock, engine, tasks, processingSeconds, onInternalError });

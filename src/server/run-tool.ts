@@ -182,7 +182,7 @@ export async function runTool(
   const toolDeps = capDefaultWait(deps, client);
   recordGiveUp(client, signal);
   try {
-    if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("The arguments hold");
+    if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("One of the arguments");
     // Tools with `openWorldHint` use the service or its ledger, so they need valid settings. Report invalid settings
     // before invalid arguments, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.toolDeps.assertConfigured();
@@ -199,18 +199,18 @@ export async function runTool(
       await runWithCallTimeout(maxSeconds, signal, (ending) =>
         run(toolArgs, toolDeps, { signal: ending, onProgress }),
       );
-    let statusOrView = await runWithArguments(args);
-    const question = "view" in statusOrView ? statusOrView.view.question : undefined;
+    let outcome = await runWithArguments(args);
+    const question = "view" in outcome ? outcome.view.question : undefined;
     const leftMs = endsAtMs - systemClock.steadyMs();
     const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
     if (elicitation?.kind === "ask") return elicitation.result;
     if (elicitation?.kind === "answered" && question !== undefined) {
-      statusOrView = await runWithArguments({ ...args, [question.argument]: elicitation.value });
+      outcome = await runWithArguments({ ...args, [question.argument]: elicitation.value });
     }
     const note = tool.annotations.openWorldHint ? deps.consumeNextResultNote : () => null;
-    return "view" in statusOrView
-      ? await toCallResult(withNote(statusOrView.view, note()), detectClientTraits(deps, context, client))
-      : buildMcpTaskResult(statusOrView.working, deps.redact);
+    return "view" in outcome
+      ? await toCallResult(withNote(outcome.view, note()), detectClientTraits(deps, context, client))
+      : buildMcpTaskResult(outcome.working, deps.redact);
   } catch (thrown) {
     const error = toAudioError(thrown, args, listPublishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);

@@ -35,14 +35,17 @@ function removeRules(schema: JsonSchema): void {
 function buildJsonSchema(
   schema: z.ZodObject,
   io: "input" | "output",
-  { unpublished = [], boundsPublishedIn }: Pick<Tool, "unpublished" | "boundsPublishedIn"> = {},
+  {
+    unpublishedArguments = [],
+    boundsPublishedIn,
+  }: Pick<Tool, "unpublishedArguments" | "boundsPublishedIn"> = {},
 ): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: "draft-2020-12",
     io,
     override: ({ jsonSchema: part }) => removeRules(part),
   });
-  for (const name of unpublished) delete json.properties?.[name];
+  for (const name of unpublishedArguments) delete json.properties?.[name];
   for (const [index, name] of (boundsPublishedIn?.names ?? []).entries()) {
     const { type } = z.object({ type: z.string() }).parse(json.properties?.[name]);
     const description = `This to ${boundsPublishedIn?.names.at(-1)}: as in ${boundsPublishedIn?.tool}`;

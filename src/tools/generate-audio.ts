@@ -91,7 +91,7 @@ export const generateAudioTool = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input,
   rules,
-  unpublished: FIELD_NAMES.filter((name) => requestField(name).tools?.length === 0),
+  unpublishedArguments: FIELD_NAMES.filter((name) => requestField(name).tools?.length === 0),
   meta: {
     "anthropic/searchHint": "text to speech tts narration speak voiceover podcast audiobook read aloud",
     ...PLAYER_META,

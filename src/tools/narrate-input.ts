@@ -272,7 +272,7 @@ export async function readPlanArguments(
 export const toNarrateChanges = (args: NarrateArgs): NarrateChanges => ({
   // 0 counts as an omitted limit, because some clients turn null into 0.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
-  stop: args.stop ?? false,
+  shouldStop: args.stop ?? false,
   retakes: args.retakes ?? [],
   shouldSkipFailed: args.skip_failed ?? null,
   mayReplace: args.replace ?? false,

@@ -100,7 +100,7 @@ export interface Tool {
   readonly annotations: Annotations;
   readonly input: z.ZodObject;
   /** Arguments that are accepted and checked but not published. */
-  readonly unpublished?: readonly string[];
+  readonly unpublishedArguments?: readonly string[];
   /**
    * Arguments for which this tool publishes only the type, because another tool publishes their bounds. The arguments
    * must be consecutive, because the first one's description refers to all of them as a range (`This to <last name>`).
@@ -127,9 +127,9 @@ export interface Tool {
 /** The names of the published arguments, in order. */
 export function listPublishedArguments({
   input,
-  unpublished = [],
-}: Pick<Tool, "input" | "unpublished">): string[] {
-  return Object.keys(input.shape).filter((name) => !unpublished.includes(name));
+  unpublishedArguments = [],
+}: Pick<Tool, "input" | "unpublishedArguments">): string[] {
+  return Object.keys(input.shape).filter((name) => !unpublishedArguments.includes(name));
 }
 
 /**

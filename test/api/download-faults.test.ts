@@ -264,7 +264,7 @@ describe("too much or too slow", () => {
     const { url } = await rawServer((socket, head) => {
       requestedStarts.push(rangeOf(head));
       socket.write(headFor(rangeOf(head), audio.byteLength));
-      // Ten times the minimum rate, because a busy machine pauses, too. The body takes four seconds, four times the
+      // Ten times the minimum rate, because a busy machine also delays bytes. The body takes four seconds, four times the
       // deadline.
       drip(socket, audio.subarray(rangeOf(head)), 200, 20);
     });

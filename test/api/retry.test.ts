@@ -61,11 +61,11 @@ describe("after a failed create", () => {
     (code) => {
       const reported = failure(code, { retryAfterSeconds: 7 });
       expect(decideAfterFailure(reported, 1, half)).toEqual({
-        kind: "limited",
+        kind: "rate_limited",
         retryAfterSeconds: 7,
       });
       expect(decideAfterFailure(failure(code), 1, half)).toEqual({
-        kind: "limited",
+        kind: "rate_limited",
         retryAfterSeconds: 60,
       });
     },
@@ -95,7 +95,7 @@ describe("after a failed query or download", () => {
   });
 
   it("limits and connection failures are handled as for a create", () => {
-    expect(decideAfterFailedRead(failure("rate_limit"), 1, half).kind).toBe("limited");
+    expect(decideAfterFailedRead(failure("rate_limit"), 1, half).kind).toBe("rate_limited");
     expect(decideAfterFailedRead(failure("timeout", { retryable: true }), 1, half).kind).toBe("retry");
   });
 });

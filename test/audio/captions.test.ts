@@ -178,7 +178,7 @@ describeWithFfprobe("captions of mp3", () => {
     const { bytes, audioSeconds } = await say(texts.join(" "));
     const sentences = texts.map((text) => ({ text, weight: text.length }));
     const cues = cuesIn(await captionsOf("mp3", bytes, sentences, audioSeconds));
-    // Each sentence alone has the same length, except for the silence around it.
+    // A sentence that is spoken alone is as long as its cue, except for the silence around it.
     const alone = await Promise.all(texts.map(async (text) => (await say(text)).audioSeconds));
     cues.forEach(({ start, end }, index) => {
       expect(Math.abs(end - start - (alone[index] ?? 0))).toBeLessThan(0.25);

@@ -78,7 +78,7 @@ const geminiCli: ModelClient = {
   },
 };
 
-/** Passes the address of the model on the command line, so that the settings contain nothing but the block. */
+/** Passes the address of the model on the command line, so that the settings file contains only the documented block. */
 const codexModel = (modelUrl: string): string[] =>
   [
     `model_provider="scripted"`,

@@ -29,7 +29,7 @@ export interface ContractTarget {
   readonly poorKey?: string | undefined;
   /** A key of an account whose only purchase was refunded or disputed. */
   readonly refundedKey?: string | undefined;
-  /** A key of an account with a refunded or disputed purchase and a paid one with 150 credits. */
+  /** A key of an account with two purchases: one that was refunded or disputed, and a paid one of 150 credits. */
   readonly partlyRefundedKey?: string | undefined;
   readonly setFaults?: ((faults: FaultControls) => Promise<void>) | undefined;
 }

@@ -25,7 +25,7 @@ const ENTRIES = `
 
 const GOLDEN = { prompt: "Good morning.\n", voice: "sophie_en_zh", speed: 1.25 };
 const GOLDEN_KEY = "agm1-ff7acbae7c10f8eedafdedef560de678423f254eae19631da5c4d1cf26b3e4d9";
-/** Each earlier field once. */
+/** Requests that together have every field of the service, except the added one. */
 const REQUESTS: ReadonlyArray<Record<string, unknown>> = [
   GOLDEN,
   { prompt: "Plain" },

@@ -85,7 +85,7 @@ describe("a submission that the service delays", () => {
       service.refuse(response, 429, "rate_limit", "refused by the test", 500);
       return true;
     };
-    // The first request of a process is slow, because it loads code. Make it before `wait_seconds` counts.
+    // The first request of a process is slow, because it loads code. Make it before the call with a short `wait_seconds`.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const outcome = taskOf(await client.call("generate_audio", { prompt: "Waiting", wait_seconds: 2 }));
     expect(outcome).toMatchObject({ status: "waiting", billing: null });
@@ -120,7 +120,7 @@ describe("a submission that the service delays", () => {
       service.refuse(response, 503, "api_unavailable");
       return true;
     };
-    // The first request of a process is slow, because it loads code. Make it before `wait_seconds` counts.
+    // The first request of a process is slow, because it loads code. Make it before the call with a short `wait_seconds`.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const call = { prompt: "For ever", wait_seconds: 0.5 };
     expect(taskOf(await client.call("generate_audio", call))).toMatchObject({ status: "waiting" });

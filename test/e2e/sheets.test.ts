@@ -1,6 +1,6 @@
 /**
  * Narrates forty lines of a game through the built bin and the sandbox with its limits: a plan, one confirmation, and
- * forty files with the names of the sheet.
+ * forty files with the names that the sheet gives.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

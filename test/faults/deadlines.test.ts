@@ -111,7 +111,7 @@ describe("a service that stalls", () => {
     },
   );
 
-  it("in every submission is waited for no longer than the recovery window", async () => {
+  it("in every submission is waited for no longer than the recovery timeout", async () => {
     service.intercept = misbehaveNext("create", silence, 1000);
     await expect(generate("Never answered")).rejects.toMatchObject({ code: "timeout", retryable: true });
     expect(new Set(service.exchanges.map(({ key }) => key)).size).toBe(1);

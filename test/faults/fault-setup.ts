@@ -9,7 +9,7 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { filesBelow, spellingsOf } from "./find-leaks.ts";
 import { RawServer, type StartOptions } from "./raw-server.ts";
 
-/** Limits, polls and backoffs are a thousand times shorter; the recovery window becomes 3.9 s. */
+/** Limits, polls and backoffs are a thousand times shorter; the recovery timeout becomes 3.9 s. */
 const FASTEST = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", ...COMPILED };
 
 export interface FaultSetup {

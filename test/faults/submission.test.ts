@@ -260,7 +260,7 @@ describe("a service that does not answer", () => {
     expect(polledTask.idempotency_key).toBe(errorOf(outcome).idempotency_key);
   });
 
-  it("is retried until the recovery window ends, and the error says so in plain words", async () => {
+  it("is retried until the recovery timeout passes, and the error says so in plain words", async () => {
     const setup = await openFaultSetup();
     setup.misbehave(always("create", (response) => answerText(response, 202, "???")));
     const outcome = await setup.server.call("generate_audio", { prompt: "Gibberish", wait_seconds: 15 });

@@ -61,7 +61,7 @@ describe("an unknown status", () => {
   const QUOTED = /The service gives Task \S+ the status "sleeping", which its contract does not define/;
 
   it("is in the log and in the first result, quoted", async () => {
-    // A slower time scale, so that the recovery window does not end before the first poll of a busy machine.
+    // A slower time scale, so that the recovery timeout does not end before the first poll of a busy machine.
     const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });
     setup.misbehave(always("query", changed({ status: "sleeping" })));
     const outcome = await setup.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 6 });
@@ -241,7 +241,7 @@ describe("a call is answered within its window", () => {
   });
 });
 
-it("a task that never ends is wait_expired after the recovery window, and can still be fetched later", async () => {
+it("a task that never ends is wait_expired after the recovery timeout, and can still be fetched later", async () => {
   const setup = await openFaultSetup({ service: { processingMs: 3_600_000 } });
   const call = { prompt: "Endless", wait_seconds: 15 };
   const outcome = await setup.server.call("generate_audio", call);

@@ -214,19 +214,19 @@ describe("without hard links", () => {
 
   it("the name that a killed process had reserved is free again after a while", async () => {
     const folder = await newOutputFolder();
-    let marker = "";
+    let lockFileName = "";
     const makeLink = async (): Promise<void> => {
-      // The files that a kill between marker and rename leaves.
+      // The files that a kill between lock file and rename leaves.
       const tag = createHash("sha256").update("story.mp3").digest("hex").slice(0, 16);
-      marker = `.audio-generation-${tag}.name`;
-      writeFileSync(join(folder.root, marker), "");
+      lockFileName = `.audio-generation-${tag}.name`;
+      writeFileSync(join(folder.root, lockFileName), "");
       await refusing("EPERM")("", "");
     };
     const file = await saveAudio(request(folder, { makeLink }));
     expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
-    writeFileSync(join(folder.root, marker), "");
-    utimesSync(join(folder.root, marker), 0, 0);
+    writeFileSync(join(folder.root, lockFileName), "");
+    utimesSync(join(folder.root, lockFileName), 0, 0);
     await folder.sweepStaleTemporaryFiles();
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });

@@ -281,7 +281,7 @@ describe("a ledger file", () => {
     );
     expect(steps.length).toBeGreaterThan(10);
     expect(steps.filter((step) => step.startsWith("SCAN"))).toEqual([]);
-    // Few records share a lookup key, so only those are sorted.
+    // A query may sort the records of one lookup key, because there are only a few of them.
     const sorts = steps.filter((step) => step.includes("TEMP B-TREE"));
     expect(sorts.filter((step) => !step.includes("WHERE k.lookup_key = ?"))).toEqual([]);
   });

@@ -25,7 +25,7 @@ it("the first answer never says that the process has ended, however slow the led
   } as const;
   const changes = {
     maxCredits: 1000,
-    stop: false,
+    shouldStop: false,
     retakes: [],
     shouldSkipFailed: null,
     mayReplace: false,

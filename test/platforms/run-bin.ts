@@ -47,7 +47,7 @@ const report = z.object({
 });
 export type Checks = Record<string, { ok: boolean; detail: string; fix: string | null }>;
 
-/** Returns the result of `doctor`, by the name of the check. */
+/** Runs `doctor`. Returns its checks by their names. */
 export async function doctor(env: Record<string, string>, options: RunOptions = {}): Promise<Checks> {
   const { stdout, stderr } = await runBin(["doctor", "--json"], env, options);
   if (stdout === "") throw new Error(`doctor said nothing: ${stderr}`);

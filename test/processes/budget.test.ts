@@ -1,4 +1,4 @@
-/** AUDIO_CREDIT_BUDGET under a race: exact, and nothing is sent that could pass it. */
+/** AUDIO_CREDIT_BUDGET under a race: the limit is exact, and nothing is sent that could exceed it. */
 import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";

@@ -22,7 +22,7 @@ export async function useTestFolders(): Promise<TestFolders> {
   return testFolders;
 }
 
-/** Starts another process of a testFolders; it is closed before its testFolders is removed. */
+/** Starts another process on the test folders. It is closed before its test folders are removed. */
 export async function startProcess(
   testFolders: TestFolders,
   service: { baseUrl: string; apiKey: string },
@@ -33,7 +33,7 @@ export async function startProcess(
   return client;
 }
 
-/** Starts a process in each testFolders, all at once. */
+/** Starts one process on each of the test folders, all at the same time. */
 export function startProcesses(
   allTestFolders: readonly TestFolders[],
   service: { baseUrl: string; apiKey: string },
@@ -42,7 +42,7 @@ export function startProcesses(
   return Promise.all(allTestFolders.map((testFolders) => startProcess(testFolders, service, settings)));
 }
 
-/** Looks into the ledger of a testFolders. */
+/** Opens the ledger in the test folders. */
 export async function openLedgerController(
   testFolders: TestFolders,
   service: { baseUrl: string },

@@ -195,7 +195,7 @@ describe("what the contract accepts", () => {
       fc.asyncProperty(input, extras, async (candidate, own) => {
         const { take = 1, wait_seconds: wait = 0 } = own;
         const verdict =
-          // A tool takes `null` for "not given", and numbers as strings.
+          // A tool treats `null` as "not given", and also accepts numbers that are written as strings.
           contractAccepts(withoutNulls(inputOf.parse(coerceArguments(candidate, generateAudioTool.input)))) &&
           // The tool refuses more than the contract does: a text damaged by an encoding (docs/reference.md, Tools).
           !String(candidate["prompt"]).includes("\uFFFD") &&

@@ -42,7 +42,7 @@ export class TaskClient {
   readonly messages: unknown[] = [];
   #lastId = 0;
 
-  /** @param under a command that runs the server, in its own testFolders */
+  /** @param under a command that runs the server in test folders of its own */
   constructor(env: Record<string, string>, under: readonly string[] = []) {
     const [command = NODE, ...args] = [...under, NODE, BIN];
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });

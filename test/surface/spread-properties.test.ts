@@ -57,7 +57,7 @@ function expectedElementType(checker: Checker, literal: ObjectLiteralExpression)
 
 /**
  * Lists the properties of a literal that its expected type does not have: those that are written in it, and those of
- * the object literals that it spreads. A property of any other spread value may be replaced, so it counts as known.
+ * the object literals that it spreads. A property of any other spread value counts as known, because the literal may replace it.
  */
 function unknownProperties(checker: Checker, literal: ObjectLiteralExpression): string[] {
   const expected = expectedElementType(checker, literal) ?? checker.getContextualType(literal);

@@ -7,7 +7,7 @@ import type { FakeService } from "../support/fake-service.ts";
 import { TaskClient } from "../support/task-client.ts";
 import type { TestFolders } from "../support/test-folders.ts";
 
-/** Starts one more process on the testFolders. */
+/** Starts one more process on the test folders. */
 export function startClient(
   testFolders: TestFolders,
   service: { baseUrl: string; apiKey: string },
@@ -21,7 +21,7 @@ export function startClient(
 
 export type Store = "sqlite" | "postgres";
 
-/** Starts processes on one store: SQLite in one testFolders, or PostgreSQL with one machine per process. */
+/** Starts processes on one store: SQLite in one state folder, or PostgreSQL with one machine per process. */
 export async function machinesOn(
   store: Store,
   service: { baseUrl: string; apiKey: string },

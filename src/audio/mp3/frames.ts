@@ -15,7 +15,7 @@ export interface Frame {
   /** The whole frame. The next batch overwrites this buffer. */
   readonly bytes: Uint8Array;
   /** True if the frame does not directly follow another frame. The decoder then has no data of earlier frames. */
-  readonly afterGap: boolean;
+  readonly followsGap: boolean;
 }
 
 /** Finds the frames in successive windows of a part, and keeps the state from one window to the next. */
@@ -53,7 +53,7 @@ class FrameScanner {
       // Omit a truncated last frame.
       if (end > window.byteLength) break;
       this.#firstHeader ??= header;
-      frames.push({ header, bytes: window.subarray(offset, end), afterGap: !this.#isInStep });
+      frames.push({ header, bytes: window.subarray(offset, end), followsGap: !this.#isInStep });
       this.#isInStep = true;
       this.frameBytes += header.frameBytes;
       offset = end;

@@ -14,7 +14,7 @@ import { isBroken, parseMainDataBegin } from "./side-information.ts";
  * Maximum number of bytes that a frame can point back. The field for this number has 9 bits in MPEG-1, and 8 bits in
  * MPEG-2 and 2.5.
  */
-const MAX_BACK_BYTES = { long: 511, short: 255 };
+const MAX_BACK_BYTES = { mpeg1: 511, mpeg2: 255 };
 const CRC_POLYNOMIAL = 0x8005;
 
 /** Computes a frame's checksum. The checksum covers the last two bytes of the header, and the side information. */
@@ -45,10 +45,10 @@ export class Reservoir {
   /** Silences a frame in place if no decoder could play it. Must be called for each frame, in order. */
   silenceIfUndecodable(frame: Frame): void {
     const { header } = frame;
-    if (frame.afterGap) this.#bytesSeen = 0;
+    if (frame.followsGap) this.#bytesSeen = 0;
     if (parseMainDataBegin(frame) > this.#bytesSeen || isBroken(frame)) silenceFrame(frame);
     const ownBytes = header.frameBytes - header.sideOffset - header.sideBytes;
-    const max = header.version === "1" ? MAX_BACK_BYTES.long : MAX_BACK_BYTES.short;
+    const max = header.version === "1" ? MAX_BACK_BYTES.mpeg1 : MAX_BACK_BYTES.mpeg2;
     this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, max);
   }
 }

@@ -4,15 +4,15 @@ import type { RecordRow } from "../record.ts";
 import type { BillLine } from "../rules/bill.ts";
 import type { McpTask } from "../rules/mcp-task.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
-import { parseMcpTaskRows, selectOpenMcpTasksStatement } from "./mcp-task-rows.ts";
-import { parseBillLines, selectBillStatement } from "./narration-rows.ts";
+import { buildSelectOpenMcpTasksStatement, parseMcpTaskRows } from "./mcp-task-rows.ts";
+import { buildSelectBillStatement, parseBillLines } from "./narration-rows.ts";
 import {
+  buildSelectRecordStatements,
   type LoadedRecord,
   type OtherConcurrencySlot,
   parseLoadedRecord,
   parseOtherConcurrencySlots,
   RECORD_RESULT_COUNT,
-  selectRecordStatements,
 } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
@@ -32,21 +32,21 @@ export interface LoadedAdmission {
  *
  * @param lastBucket the newest quarter of an hour that the budget does not count
  */
-export const selectAdmissionStatements = (
+export const buildSelectAdmissionStatements = (
   scope: LedgerScope,
   { apiKeyId, recordId, lookupKeys }: RecordRow,
   narrationId: string | null,
   lastBucket: number,
 ): Statement[] => [
-  ...selectRecordStatements({ apiKeyId, recordId }, lookupKeys),
+  ...buildSelectRecordStatements({ apiKeyId, recordId }, lookupKeys),
   sql(
     `SELECT record_id, concurrency_slot_state, concurrency_slot_since_steady_ms, concurrency_slot_owner FROM agm_records
      WHERE api_key_id = ? AND concurrency_slot_state IS NOT NULL`,
     apiKeyId,
   ),
-  selectSpentCreditsStatement(scope.baseUrl, lastBucket),
-  selectOpenMcpTasksStatement(scope, recordId),
-  ...(narrationId === null ? [] : [selectBillStatement(scope, narrationId)]),
+  buildSelectSpentCreditsStatement(scope.baseUrl, lastBucket),
+  buildSelectOpenMcpTasksStatement(scope, recordId),
+  ...(narrationId === null ? [] : [buildSelectBillStatement(scope, narrationId)]),
 ];
 
 export function parseLoadedAdmission(
@@ -67,7 +67,7 @@ export function parseLoadedAdmission(
   };
 }
 
-export const selectSpentCreditsStatement = (baseUrl: string, lastBucket: number): Statement =>
+export const buildSelectSpentCreditsStatement = (baseUrl: string, lastBucket: number): Statement =>
   sql("SELECT sum(credits) AS credits FROM agm_spend WHERE base_url = ? AND bucket > ?", baseUrl, lastBucket);
 
 const sumRowSchema = z.object({ credits: z.number().nullable() });
@@ -91,14 +91,14 @@ function withoutOwnSpend(
 }
 
 /** Statement that deletes the sums of the given quarter of an hour and of all earlier ones. */
-export const deleteSpendStatement = (baseUrl: string, lastBucket: number): Statement =>
+export const buildDeleteSpendStatement = (baseUrl: string, lastBucket: number): Statement =>
   sql("DELETE FROM agm_spend WHERE base_url = ? AND bucket <= ?", baseUrl, lastBucket);
 
 /**
  * Frees a concurrency slot whose time is over. Keeps the date of the slot. As long as the record's status stays the
  * same, a later write that finds this date does not take the slot again.
  */
-export const freeConcurrencySlotStatement = (apiKeyId: string, recordId: string): Statement =>
+export const buildFreeConcurrencySlotStatement = (apiKeyId: string, recordId: string): Statement =>
   sql(
     "UPDATE agm_records SET concurrency_slot_state = NULL WHERE api_key_id = ? AND record_id = ?",
     apiKeyId,
@@ -109,7 +109,7 @@ export const freeConcurrencySlotStatement = (apiKeyId: string, recordId: string)
  * Sets the date of a concurrency slot to now. Use this for a date in the future, because such a date was written before
  * the steady clock restarted.
  */
-export const clampConcurrencySlotStatement = (
+export const buildClampConcurrencySlotStatement = (
   apiKeyId: string,
   recordId: string,
   nowSteadyMs: number,

@@ -25,18 +25,18 @@ import { renewLease } from "../rules/lease.ts";
 import { isMcpTaskWanted } from "../rules/mcp-task.ts";
 import { computeLastBucketBefore, SPEND_RETENTION_MS } from "../rules/spend.ts";
 import {
-  clampConcurrencySlotStatement,
-  deleteSpendStatement,
-  freeConcurrencySlotStatement,
+  buildClampConcurrencySlotStatement,
+  buildDeleteSpendStatement,
+  buildFreeConcurrencySlotStatement,
+  buildSelectAdmissionStatements,
+  buildSelectSpentCreditsStatement,
   parseLoadedAdmission,
   parseSpentCredits,
-  selectAdmissionStatements,
-  selectSpentCreditsStatement,
 } from "./admission-rows.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
-import { addToBillStatement, parseAdmissionFields } from "./narration-rows.ts";
-import { deleteRefusedStatements, saveRecordStatements } from "./record-rows.ts";
+import { buildAddToBillStatement, parseAdmissionFields } from "./narration-rows.ts";
+import { buildDeleteRefusedStatements, buildSaveRecordStatements } from "./record-rows.ts";
 import type { SqlEngine } from "./sql-engine.ts";
 
 export interface AdmissionRequest extends AdmissionLimits {
@@ -100,7 +100,7 @@ export class AdmissionStore {
       durability: "survives_power_cut",
       mustLockService: budget !== null,
       narrationId,
-      loadStatements: selectAdmissionStatements(scope, admittedRow, narrationId, lastBucket),
+      loadStatements: buildSelectAdmissionStatements(scope, admittedRow, narrationId, lastBucket),
       decide: (rows, before, nowSteadyMs, narration) => {
         const { loaded, otherConcurrencySlots, spentInWindowCredits, openMcpTasks, bill } =
           parseLoadedAdmission(rows, recordId, lastBucket);
@@ -136,7 +136,7 @@ export class AdmissionStore {
         const result = decideAdmission(requested, facts, nowSteadyMs);
         const clamped = otherConcurrencySlots
           .filter(({ concurrencySlot }) => (concurrencySlot.sinceSteadyMs ?? 0) > nowSteadyMs)
-          .map((other) => clampConcurrencySlotStatement(apiKeyId, other.recordId, nowSteadyMs));
+          .map((other) => buildClampConcurrencySlotStatement(apiKeyId, other.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
           return { result, saveStatements: clamped };
         }
@@ -147,7 +147,7 @@ export class AdmissionStore {
           result,
           state: withRateSlot(state, { sendId, owner: processId }, nowSteadyMs),
           saveStatements: [
-            ...saveRecordStatements(loaded, admittedRow, {
+            ...buildSaveRecordStatements(loaded, admittedRow, {
               // Each send restarts the time of the concurrency slot.
               concurrencySlot: {
                 state: admittedRow.concurrencySlotState,
@@ -158,11 +158,11 @@ export class AdmissionStore {
             }),
             ...(narrationId === null
               ? []
-              : [addToBillStatement(scope, narrationId, toRequestLookupKey(requestFingerprint))]),
+              : [buildAddToBillStatement(scope, narrationId, toRequestLookupKey(requestFingerprint))]),
             ...clamped,
-            ...deleteRefusedStatements(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
-            ...lapsed.map((other) => freeConcurrencySlotStatement(apiKeyId, other.recordId)),
-            deleteSpendStatement(scope.baseUrl, computeLastBucketBefore(wallMs, SPEND_RETENTION_MS)),
+            ...buildDeleteRefusedStatements(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
+            ...lapsed.map((other) => buildFreeConcurrencySlotStatement(apiKeyId, other.recordId)),
+            buildDeleteSpendStatement(scope.baseUrl, computeLastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };
       },
@@ -173,7 +173,7 @@ export class AdmissionStore {
   async sumSpentCredits(windowMs: number): Promise<number> {
     const { engine, scope, wallMs } = this.#options;
     const lastBucket = computeLastBucketBefore(wallMs(), windowMs);
-    const [rows = []] = await engine.read([selectSpentCreditsStatement(scope.baseUrl, lastBucket)]);
+    const [rows = []] = await engine.read([buildSelectSpentCreditsStatement(scope.baseUrl, lastBucket)]);
     return parseSpentCredits(rows);
   }
 

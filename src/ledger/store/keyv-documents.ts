@@ -50,7 +50,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
   }
 
   async getMany<Value>(keys: string[]): Promise<Array<Value | undefined>> {
-    const rowsByKey = await this.#engine.read(keys.map(selectDocumentStatement));
+    const rowsByKey = await this.#engine.read(keys.map(buildSelectDocumentStatement));
     // Keyv lets the caller choose the type `Value`, but a stored value is always text.
     return rowsByKey.map(([row]) =>
       row === undefined ? undefined : (documentRow.parse(row).value as Value),
@@ -85,7 +85,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
     return this.#engine.transact({
       durability: "survives_power_cut",
       locks: [],
-      loadStatements: keys.map(selectDocumentStatement),
+      loadStatements: keys.map(buildSelectDocumentStatement),
       decide: ({ loaded }) => ({
         result: loaded.some((rows) => rows.length > 0),
         saveStatements: keys.map((key) => sql("DELETE FROM agm_documents WHERE name = ?", key)),
@@ -133,7 +133,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
   }
 }
 
-const selectDocumentStatement = (key: string): Statement =>
+const buildSelectDocumentStatement = (key: string): Statement =>
   sql("SELECT name, value FROM agm_documents WHERE name = ?", key);
 
 /**

@@ -25,7 +25,7 @@ export const buildVisibleCondition = (
  * Records that this machine has used an API key. If the settings later name another API key, the records and narrations
  * of this API key stay visible.
  */
-export const saveMachineKeyStatement = ({ apiKeyId, machineId }: LedgerScope): Statement =>
+export const buildSaveMachineKeyStatement = ({ apiKeyId, machineId }: LedgerScope): Statement =>
   sql(
     "INSERT INTO agm_machine_keys (machine_id, api_key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
     machineId,

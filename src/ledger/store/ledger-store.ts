@@ -13,19 +13,23 @@ import { AdmissionStore } from "./admission-store.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./keyv-documents.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
 import { LedgerTransactions } from "./ledger-transactions.ts";
-import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasksStatement } from "./mcp-task-rows.ts";
+import {
+  buildSaveMcpTaskStatement,
+  buildSelectOpenMcpTasksStatement,
+  parseMcpTaskRows,
+} from "./mcp-task-rows.ts";
 import { McpTaskStore } from "./mcp-task-store.ts";
 import { NarrationStore } from "./narration-store.ts";
 import {
-  deleteRecordStatements,
+  buildDeleteRecordStatements,
+  buildSaveLeaseStatement,
+  buildSaveRecordStatements,
+  buildSelectRecordStatements,
   leaseRowSchema,
   parseLoadedRecord,
   parseRecordJsonRows,
   RECORD_RESULT_COUNT,
   type RecordKey,
-  saveLeaseStatement,
-  saveRecordStatements,
-  selectRecordStatements,
 } from "./record-rows.ts";
 import { RecordSearch } from "./record-search.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
@@ -150,7 +154,7 @@ export class LedgerStore {
       // Accept that a power cut may lose a waiting record. Nothing was sent for it, so this process can write it again.
       durability: row.status === "waiting" ? "survives_process_kill" : "survives_power_cut",
       mustLockService: row.lookupKeys.some(isTaskLookupKey),
-      loadStatements: selectRecordStatements(row, row.lookupKeys),
+      loadStatements: buildSelectRecordStatements(row, row.lookupKeys),
       decide: (rows, _state, nowSteadyMs) => {
         const loaded = parseLoadedRecord(rows);
         const { stored } = loaded;
@@ -161,13 +165,16 @@ export class LedgerStore {
         );
         const result = { leaseOwner: lease.owner, recordJson: stored?.recordJson ?? row.recordJson };
         if (lease.owner !== processId)
-          return { result, saveStatements: saveClampedLeaseStatements(row, stored?.lease ?? null, lease) };
-        if (stored !== undefined) return { result, saveStatements: [saveLeaseStatement(row, lease)] };
+          return {
+            result,
+            saveStatements: buildSaveClampedLeaseStatements(row, stored?.lease ?? null, lease),
+          };
+        if (stored !== undefined) return { result, saveStatements: [buildSaveLeaseStatement(row, lease)] };
         const concurrencySlot = deriveConcurrencySlotAfterWrite(undefined, row, {
           steadyMs: nowSteadyMs,
           owner: processId,
         });
-        return { result, saveStatements: saveRecordStatements(loaded, row, { concurrencySlot, lease }) };
+        return { result, saveStatements: buildSaveRecordStatements(loaded, row, { concurrencySlot, lease }) };
       },
     });
   }
@@ -178,11 +185,13 @@ export class LedgerStore {
     const recordKey = { apiKeyId, recordId };
     return this.#transactions.run({
       durability: "survives_process_kill",
-      loadStatements: selectRecordStatements(recordKey),
+      loadStatements: buildSelectRecordStatements(recordKey),
       decide: (rows) => {
         const lease = parseLoadedRecord(rows).stored?.lease ?? null;
         const saveStatements =
-          lease?.owner === processId ? [saveLeaseStatement(recordKey, releaseLease(lease, processId))] : [];
+          lease?.owner === processId
+            ? [buildSaveLeaseStatement(recordKey, releaseLease(lease, processId))]
+            : [];
         return { result: undefined, saveStatements };
       },
     });
@@ -208,8 +217,8 @@ export class LedgerStore {
       durability,
       mustLockService: write.isSpendUnchanged !== true,
       loadStatements: [
-        ...selectRecordStatements(write, newRow?.lookupKeys),
-        ...(isWaiting ? [selectOpenMcpTasksStatement(this.#scope, write.recordId)] : []),
+        ...buildSelectRecordStatements(write, newRow?.lookupKeys),
+        ...(isWaiting ? [buildSelectOpenMcpTasksStatement(this.#scope, write.recordId)] : []),
       ],
       decide: (rows, before, nowSteadyMs) => {
         const state = sendOutcome === undefined ? before : withSendOutcome(before, sendOutcome, nowSteadyMs);
@@ -226,7 +235,7 @@ export class LedgerStore {
           return {
             state,
             result: written,
-            saveStatements: deleteRecordStatements(write, loaded, false),
+            saveStatements: buildDeleteRecordStatements(write, loaded, false),
           };
         }
         const currentLease = stored?.lease ?? null;
@@ -245,8 +254,8 @@ export class LedgerStore {
           state,
           result: written,
           saveStatements: [
-            ...saveRecordStatements(loaded, newRow, { concurrencySlot, lease: newLease }),
-            ...endedMcpTasks.map(saveMcpTaskStatement),
+            ...buildSaveRecordStatements(loaded, newRow, { concurrencySlot, lease: newLease }),
+            ...endedMcpTasks.map(buildSaveMcpTaskStatement),
           ],
         };
       },
@@ -275,7 +284,7 @@ export class LedgerStore {
         return {
           state: withHeartbeat(before, processId, nowSteadyMs),
           saveStatements: owned.map(({ recordId, lease }) =>
-            saveLeaseStatement({ apiKeyId, recordId }, renewLease(lease, processId, nowSteadyMs)),
+            buildSaveLeaseStatement({ apiKeyId, recordId }, renewLease(lease, processId, nowSteadyMs)),
           ),
           result: leases.filter(({ lease }) => lease?.owner !== processId).map(({ recordId }) => recordId),
         };
@@ -290,11 +299,11 @@ export class LedgerStore {
   discard(recordKey: RecordKey): Promise<void> {
     return this.#transactions.run({
       durability: "survives_power_cut",
-      loadStatements: selectRecordStatements(recordKey),
+      loadStatements: buildSelectRecordStatements(recordKey),
       mustLockService: true,
       decide: (rows) => ({
         result: undefined,
-        saveStatements: deleteRecordStatements(recordKey, parseLoadedRecord(rows), true),
+        saveStatements: buildDeleteRecordStatements(recordKey, parseLoadedRecord(rows), true),
       }),
     });
   }
@@ -315,8 +324,12 @@ export class LedgerStore {
 }
 
 /** Saves another process's lease if `acquireLease` has changed its date, which was in the future, to now. */
-const saveClampedLeaseStatements = (recordKey: RecordKey, stored: Lease | null, lease: Lease): Statement[] =>
-  stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [saveLeaseStatement(recordKey, lease)];
+const buildSaveClampedLeaseStatements = (
+  recordKey: RecordKey,
+  stored: Lease | null,
+  lease: Lease,
+): Statement[] =>
+  stored?.renewedSteadyMs === lease.renewedSteadyMs ? [] : [buildSaveLeaseStatement(recordKey, lease)];
 
 const parseLease = (rows: Rows | undefined): Lease | null => {
   const [row] = rows ?? [];

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import { type ApiKeyState, parseApiKeyState } from "../rules/api-key-state.ts";
 import type { Durability } from "../rules/durability.ts";
-import { type LedgerScope, saveMachineKeyStatement } from "./ledger-scope.ts";
-import { type NarrationRow, selectNarrationStatement, toNarrationRow } from "./narration-rows.ts";
+import { buildSaveMachineKeyStatement, type LedgerScope } from "./ledger-scope.ts";
+import { buildSelectNarrationStatement, type NarrationRow, toNarrationRow } from "./narration-rows.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 export interface LedgerTransaction<T> {
@@ -72,7 +72,7 @@ export class LedgerTransactions {
       locks: [
         ...(mustLockService ? [serviceLock] : []),
         keyLock,
-        ...(narrationId === null ? [] : [selectNarrationStatement(this.#scope, narrationId, forUpdate)]),
+        ...(narrationId === null ? [] : [buildSelectNarrationStatement(this.#scope, narrationId, forUpdate)]),
       ],
       loadStatements,
       decide: ({ locked, loaded, steadyMs }) => {
@@ -110,7 +110,7 @@ export class LedgerTransactions {
             apiKeyId,
             baseUrl,
           ),
-          saveMachineKeyStatement(this.#scope),
+          buildSaveMachineKeyStatement(this.#scope),
         ],
       }),
     });

@@ -45,14 +45,14 @@ const mcpTaskRowSchema = z
 export const parseMcpTaskRows = (rows: Rows = []): McpTask[] => parseReadableRows(mcpTaskRowSchema, rows);
 
 /** Selects an MCP task of this API key. */
-export const selectMcpTaskStatement = (
+export const buildSelectMcpTaskStatement = (
   { apiKeyId }: Pick<LedgerScope, "apiKeyId">,
   mcpTaskId: string,
 ): Statement =>
   sql("SELECT * FROM agm_mcp_tasks WHERE mcp_task_id = ? AND api_key_id = ?", mcpTaskId, apiKeyId);
 
 /** Selects all MCP tasks of one record or narration, oldest first, except those that have ended. */
-export const selectOpenMcpTasksStatement = (
+export const buildSelectOpenMcpTasksStatement = (
   { apiKeyId, machineId }: LedgerScope,
   targetId: string,
 ): Statement =>
@@ -65,7 +65,7 @@ export const selectOpenMcpTasksStatement = (
   );
 
 /** Writes an MCP task. A stored MCP task that has ended stays unchanged, so the write can be repeated safely. */
-export const saveMcpTaskStatement = (row: McpTask): Statement =>
+export const buildSaveMcpTaskStatement = (row: McpTask): Statement =>
   sql(
     `INSERT INTO agm_mcp_tasks (mcp_task_id, kind, api_key_id, target_id, opened_at_ms, attempt, save_options, cancel_requested_at_ms,
        ended_at_ms, end_json)

@@ -13,12 +13,12 @@ import type { SaveOptions } from "../rules/save-options.ts";
 import type { LedgerScope } from "./ledger-scope.ts";
 import type { LedgerTransactions } from "./ledger-transactions.ts";
 import {
+  buildSaveMcpTaskStatement,
+  buildSelectMcpTaskStatement,
+  buildSelectOpenMcpTasksStatement,
   parseMcpTaskRows,
-  saveMcpTaskStatement,
-  selectMcpTaskStatement,
-  selectOpenMcpTasksStatement,
 } from "./mcp-task-rows.ts";
-import { parseLoadedRecord, RECORD_RESULT_COUNT, selectRecordStatements } from "./record-rows.ts";
+import { buildSelectRecordStatements, parseLoadedRecord, RECORD_RESULT_COUNT } from "./record-rows.ts";
 import type { Rows, SqlEngine, Statement } from "./sql-engine.ts";
 
 export interface McpTaskStoreOptions {
@@ -37,14 +37,14 @@ export class McpTaskStore {
   /** Returns an MCP task of this API key; `null` if there is none. */
   async find(mcpTaskId: string): Promise<McpTask | null> {
     const { engine, scope } = this.#options;
-    const [rows] = await engine.read([selectMcpTaskStatement(scope, mcpTaskId)]);
+    const [rows] = await engine.read([buildSelectMcpTaskStatement(scope, mcpTaskId)]);
     return parseMcpTaskRows(rows)[0] ?? null;
   }
 
   /** Whether the record has an open MCP task that was not cancelled. */
   async hasWanted(recordId: string): Promise<boolean> {
     const { engine, scope } = this.#options;
-    const [rows] = await engine.read([selectOpenMcpTasksStatement(scope, recordId)]);
+    const [rows] = await engine.read([buildSelectOpenMcpTasksStatement(scope, recordId)]);
     return parseMcpTaskRows(rows).some(isMcpTaskWanted);
   }
 
@@ -57,8 +57,8 @@ export class McpTaskStore {
     return transactions.run<McpTask | null>({
       durability: "survives_power_cut",
       loadStatements: [
-        ...selectRecordStatements({ apiKeyId, recordId: targetId }),
-        selectOpenMcpTasksStatement(scope, targetId),
+        ...buildSelectRecordStatements({ apiKeyId, recordId: targetId }),
+        buildSelectOpenMcpTasksStatement(scope, targetId),
       ],
       decide: (rows) => {
         const target = parseMcpTaskTarget(parseLoadedRecord(rows).stored?.recordJson);
@@ -69,7 +69,7 @@ export class McpTaskStore {
           draft,
           saveOptions,
         );
-        return { result, saveStatements: [saveMcpTaskStatement(result)] };
+        return { result, saveStatements: [buildSaveMcpTaskStatement(result)] };
       },
     });
   }
@@ -81,8 +81,11 @@ export class McpTaskStore {
    */
   cancel(mcpTask: McpTask, atMs: number): Promise<McpTask> {
     const { apiKeyId, targetId } = mcpTask;
-    return this.#change(mcpTask, selectRecordStatements({ apiKeyId, recordId: targetId }), (stored, rows) =>
-      cancelMcpTask(stored, parseMcpTaskTarget(parseLoadedRecord(rows).stored?.recordJson), atMs),
+    return this.#change(
+      mcpTask,
+      buildSelectRecordStatements({ apiKeyId, recordId: targetId }),
+      (stored, rows) =>
+        cancelMcpTask(stored, parseMcpTaskTarget(parseLoadedRecord(rows).stored?.recordJson), atMs),
     );
   }
 
@@ -103,12 +106,12 @@ export class McpTaskStore {
     const { transactions, scope } = this.#options;
     return transactions.run({
       durability: "survives_power_cut",
-      loadStatements: [...load, selectMcpTaskStatement(scope, knownMcpTask.mcpTaskId)],
+      loadStatements: [...load, buildSelectMcpTaskStatement(scope, knownMcpTask.mcpTaskId)],
       decide: (rows) => {
         const [stored] = parseMcpTaskRows(rows.at(-1));
         if (stored === undefined) return { result: knownMcpTask };
         const result = change(stored, rows);
-        return { result, saveStatements: [saveMcpTaskStatement(result)] };
+        return { result, saveStatements: [buildSaveMcpTaskStatement(result)] };
       },
     });
   }

@@ -52,7 +52,7 @@ export function parseAdmissionFields(state: string): {
  * Selects one narration by its id: that of this API key or, if there is none, the oldest visible narration of another
  * API key.
  */
-export const selectNarrationStatement = (
+export const buildSelectNarrationStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,
   narrationId: string,
   lock: "" | " FOR UPDATE",
@@ -67,7 +67,7 @@ export const selectNarrationStatement = (
     apiKeyId,
   );
 
-export const selectNewestNarrationsStatement = (
+export const buildSelectNewestNarrationsStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,
   limit: number,
 ): Statement =>
@@ -81,7 +81,7 @@ export const selectNewestNarrationsStatement = (
   );
 
 /** Selects all visible records of the requests on the bill. A task can have several records, one for each API key. */
-export const selectBillStatement = (
+export const buildSelectBillStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,
   narrationId: string,
 ): Statement =>
@@ -119,7 +119,7 @@ const billRowSchema = z
 export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(billRowSchema, rows);
 
 /** Statement that adds a request to the bill of a narration. */
-export const addToBillStatement = (
+export const buildAddToBillStatement = (
   { baseUrl, apiKeyId }: LedgerScope,
   narrationId: string,
   requestLookupKey: string,
@@ -133,7 +133,7 @@ export const addToBillStatement = (
     requestLookupKey,
   );
 
-export const saveNarrationLeaseStatement = (
+export const buildSaveNarrationLeaseStatement = (
   { apiKeyId, narrationId }: Pick<NarrationRow, "apiKeyId" | "narrationId">,
   lease: Lease | null,
 ): Statement =>

@@ -8,15 +8,19 @@ import type { ProcessId } from "../../process-id.ts";
 import { type BillLine, selectLinePerRequest } from "../rules/bill.ts";
 import { acquireLease, findLeaseOwner } from "../rules/lease.ts";
 import type { McpTask } from "../rules/mcp-task.ts";
-import { type LedgerScope, saveMachineKeyStatement } from "./ledger-scope.ts";
-import { parseMcpTaskRows, saveMcpTaskStatement, selectOpenMcpTasksStatement } from "./mcp-task-rows.ts";
+import { buildSaveMachineKeyStatement, type LedgerScope } from "./ledger-scope.ts";
 import {
+  buildSaveMcpTaskStatement,
+  buildSelectOpenMcpTasksStatement,
+  parseMcpTaskRows,
+} from "./mcp-task-rows.ts";
+import {
+  buildSaveNarrationLeaseStatement,
+  buildSelectBillStatement,
+  buildSelectNarrationStatement,
+  buildSelectNewestNarrationsStatement,
   type NarrationRow,
   parseBillLines,
-  saveNarrationLeaseStatement,
-  selectBillStatement,
-  selectNarrationStatement,
-  selectNewestNarrationsStatement,
   toNarrationRow,
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
@@ -86,7 +90,7 @@ export class NarrationStore {
       durability: "survives_process_kill",
       locks: [],
       loadStatements: [],
-      decide: () => ({ result: undefined, saveStatements: [saveMachineKeyStatement(scope), insert] }),
+      decide: () => ({ result: undefined, saveStatements: [buildSaveMachineKeyStatement(scope), insert] }),
     });
   }
 
@@ -115,7 +119,7 @@ export class NarrationStore {
     state: string,
     mcpTasks: readonly McpTask[] = [],
   ): Promise<boolean> {
-    const mcpTaskStatements = mcpTasks.map(saveMcpTaskStatement);
+    const mcpTaskStatements = mcpTasks.map(buildSaveMcpTaskStatement);
     // Require durability, because the state contains the limit of the narration's cost.
     return this.#transact(narrationId, "survives_power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
@@ -152,7 +156,7 @@ export class NarrationStore {
         acquired.renewedSteadyMs === row.lease?.renewedSteadyMs && acquired.owner === row.lease.owner;
       return {
         result: acquired.owner,
-        saveStatements: isSame ? [] : [saveNarrationLeaseStatement(row, acquired)],
+        saveStatements: isSame ? [] : [buildSaveNarrationLeaseStatement(row, acquired)],
       };
     });
   }
@@ -161,7 +165,7 @@ export class NarrationStore {
     const { processId } = this.#options;
     return this.#transact(narrationId, "survives_process_kill", (row) => ({
       result: undefined,
-      saveStatements: row?.lease?.owner === processId ? [saveNarrationLeaseStatement(row, null)] : [],
+      saveStatements: row?.lease?.owner === processId ? [buildSaveNarrationLeaseStatement(row, null)] : [],
     }));
   }
 
@@ -171,7 +175,7 @@ export class NarrationStore {
    */
   async getBill(narrationId: string): Promise<BillLine[]> {
     const { engine, scope } = this.#options;
-    const [rows = []] = await engine.read([selectBillStatement(scope, narrationId)]);
+    const [rows = []] = await engine.read([buildSelectBillStatement(scope, narrationId)]);
     return selectLinePerRequest(parseBillLines(rows), scope.apiKeyId);
   }
 
@@ -181,7 +185,7 @@ export class NarrationStore {
     return engine.transact({
       durability: "survives_process_kill",
       locks: [],
-      loadStatements: [selectNewestNarrationsStatement(scope, limit)],
+      loadStatements: [buildSelectNewestNarrationsStatement(scope, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
         result: rows.map((row) => toStoredNarration(toNarrationRow(row), steadyMs)),
         saveStatements: [],
@@ -191,7 +195,7 @@ export class NarrationStore {
 
   async #find(narrationId: string): Promise<NarrationRow | undefined> {
     const { engine, scope } = this.#options;
-    const [rows = []] = await engine.read([selectNarrationStatement(scope, narrationId, "")]);
+    const [rows = []] = await engine.read([buildSelectNarrationStatement(scope, narrationId, "")]);
     return rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
   }
 
@@ -207,8 +211,8 @@ export class NarrationStore {
     const { engine, scope } = this.#options;
     return engine.transact({
       durability,
-      locks: [selectNarrationStatement(scope, narrationId, engine.forUpdate)],
-      loadStatements: [selectOpenMcpTasksStatement(scope, narrationId)],
+      locks: [buildSelectNarrationStatement(scope, narrationId, engine.forUpdate)],
+      loadStatements: [buildSelectOpenMcpTasksStatement(scope, narrationId)],
       decide: ({ locked: [rows = []], loaded: [mcpTasks], steadyMs }) => {
         const row = rows[0] === undefined ? undefined : toNarrationRow(rows[0]);
         const { result, saveStatements = [] } = decide(row, steadyMs, parseMcpTaskRows(mcpTasks));

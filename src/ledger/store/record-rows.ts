@@ -120,7 +120,7 @@ export const RECORD_RESULT_COUNT = 3;
  *
  * @param lookupKeys the lookup keys that the record will have, by which other records of the same task are found
  */
-export function selectRecordStatements(
+export function buildSelectRecordStatements(
   { apiKeyId, recordId }: RecordKey,
   lookupKeys: readonly string[] = [],
 ): Statement[] {
@@ -157,7 +157,7 @@ export function parseLoadedRecord([
 }
 
 /** Statements that insert a row or overwrite the stored row, with its lookup keys and its spend. */
-export function saveRecordStatements(
+export function buildSaveRecordStatements(
   loaded: LoadedRecord,
   row: RecordRow,
   { concurrencySlot, lease }: { readonly concurrencySlot: ConcurrencySlot; readonly lease: Lease | null },
@@ -198,8 +198,8 @@ export function saveRecordStatements(
   );
   return [
     upsert,
-    ...saveLookupKeysStatements(row, stored?.lookupKeys ?? [], row.lookupKeys),
-    ...saveSpendStatements(row.baseUrl, loaded, {
+    ...buildSaveLookupKeysStatements(row, stored?.lookupKeys ?? [], row.lookupKeys),
+    ...buildSaveSpendStatements(row.baseUrl, loaded, {
       lookupKeys: row.lookupKeys,
       claim: { status: row.status, spend },
     }),
@@ -212,7 +212,7 @@ export function saveRecordStatements(
  * @param shouldKeepSpend whether the sums still count the spend of the removed record; true for a damaged record,
  *   because its removal does not return its credits
  */
-export function deleteRecordStatements(
+export function buildDeleteRecordStatements(
   key: RecordKey,
   loaded: LoadedRecord,
   shouldKeepSpend: boolean,
@@ -221,12 +221,12 @@ export function deleteRecordStatements(
   if (stored === undefined) return [];
   return [
     sql("DELETE FROM agm_records WHERE api_key_id = ? AND record_id = ?", key.apiKeyId, key.recordId),
-    ...saveLookupKeysStatements(key, stored.lookupKeys, []),
+    ...buildSaveLookupKeysStatements(key, stored.lookupKeys, []),
     // To keep the spend, leave the sums unchanged, unless another record names the same task. In that case, the sums
     // count the other record's spend from now on.
     ...(shouldKeepSpend && loaded.otherTaskClaims.length === 0
       ? []
-      : saveSpendStatements(stored.baseUrl, loaded, null)),
+      : buildSaveSpendStatements(stored.baseUrl, loaded, null)),
   ];
 }
 
@@ -234,7 +234,7 @@ export function deleteRecordStatements(
  * Statements that delete an API key's records with a refusal before `beforeMs` (wall-clock time). They also delete the
  * lookup keys and MCP tasks of these records.
  */
-export function deleteRefusedStatements(apiKeyId: string, beforeMs: number): Statement[] {
+export function buildDeleteRefusedStatements(apiKeyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE api_key_id = ? AND refused_at_ms < ?";
   return [
     sql(
@@ -248,7 +248,7 @@ export function deleteRefusedStatements(apiKeyId: string, beforeMs: number): Sta
   ];
 }
 
-export const saveLeaseStatement = ({ apiKeyId, recordId }: RecordKey, lease: Lease | null): Statement =>
+export const buildSaveLeaseStatement = ({ apiKeyId, recordId }: RecordKey, lease: Lease | null): Statement =>
   sql(
     "UPDATE agm_records SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE api_key_id = ? AND record_id = ?",
     ...toLeaseValues(lease),
@@ -256,7 +256,7 @@ export const saveLeaseStatement = ({ apiKeyId, recordId }: RecordKey, lease: Lea
     recordId,
   );
 
-function saveLookupKeysStatements(
+function buildSaveLookupKeysStatements(
   { apiKeyId, recordId }: RecordKey,
   before: readonly string[],
   after: readonly string[],
@@ -286,10 +286,10 @@ function saveLookupKeysStatements(
 }
 
 /**
- * Builds the changes of the sums. If several records share one task, the sums count this task once (see
+ * Builds the statements that update the spend of each bucket. If several records share one task, the sums count this task once (see
  * rules/shared-task.ts).
  */
-function saveSpendStatements(
+function buildSaveSpendStatements(
   baseUrl: string,
   { stored, otherTaskClaims }: LoadedRecord,
   after: { readonly lookupKeys: readonly string[]; readonly claim: TaskClaim } | null,

@@ -61,7 +61,7 @@ export class NarrationDriver {
 
   /** Ends the driver without writing to the ledger. The jobs of accepted tasks still save the audio. */
   stopDriving(): void {
-    this.#stopController.abort(new Error("the narration was left"));
+    this.#stopController.abort(new Error("this process stopped driving the narration"));
     this.#runningParts.abortAll();
     this.#wake();
   }

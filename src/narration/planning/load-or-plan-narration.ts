@@ -110,7 +110,7 @@ export async function loadOrPlanNarration(
   if (source.kind === "narration") return await loadById(repository, source.narrationId);
   const plan = await planSource(repository, source);
   // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
-  if (containsSecret(JSON.stringify(plan))) throw secretRefusedError("The text, as it is read, holds");
+  if (containsSecret(JSON.stringify(plan))) throw secretRefusedError("The text, as it is read,");
   const narrationId = deriveNarrationId(baseUrl, plan);
   const retakes = await findInheritedRetakes(repository, plan);
   if (await repository.exists(narrationId)) {
@@ -140,7 +140,7 @@ export async function loadOrPlanWithCheckedName(
   { fileName, maxCredits }: NarrateChanges,
 ): Promise<LoadedNarration> {
   if (fileName !== null) assertFileName(fileName);
-  if (fileName !== null && deps.containsSecret(fileName)) throw secretRefusedError("The file name holds");
+  if (fileName !== null && deps.containsSecret(fileName)) throw secretRefusedError("The file name");
   const loadedNarration = await loadOrPlanNarration(deps, source);
   const { state } = loadedNarration;
   if (maxCredits !== null) {

@@ -7,7 +7,7 @@ export interface NarrateChanges {
   /** The limit of the narration's total cost; `null` if this call allows no new cost. */
   readonly maxCredits: number | null;
   /** Whether to stop creating tasks. */
-  readonly stop: boolean;
+  readonly shouldStop: boolean;
   readonly retakes: readonly Retake[];
   /** Whether failed parts are skipped; `null` keeps the earlier choice. */
   readonly shouldSkipFailed: boolean | null;

@@ -83,7 +83,7 @@ export function findLateCueProblems(
   );
   const reported = overruns
     .slice(0, MAX_LATE)
-    .map(({ partIndex, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
+    .map(({ partIndex, nextCue, lateSeconds, furtherLateCueCount: othersLate, fittingSpeed }) => {
       const cue = timed[partIndex]?.cue;
       const othersNote = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
       const remedy =

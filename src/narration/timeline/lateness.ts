@@ -19,7 +19,7 @@ export interface Overrun {
   readonly nextCue: string;
   readonly lateSeconds: number;
   /** Number of further cues that are late because of this part. */
-  readonly othersLate: number;
+  readonly furtherLateCueCount: number;
   /** Speed at which the part would fit; `null` if the service allows no such speed. */
   readonly fittingSpeed: number | null;
 }
@@ -74,14 +74,14 @@ export function findOverruns(
 ): Overrun[] {
   const overruns: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
   const cueGroups = groupByCue(parts);
-  let end = 0;
+  let endSeconds = 0;
   for (const [index, cueGroup] of cueGroups.entries()) {
-    end =
-      (measuredStartSeconds?.[cueGroup.firstPartIndex] ?? Math.max(cueGroup.startSeconds, end)) +
+    endSeconds =
+      (measuredStartSeconds?.[cueGroup.firstPartIndex] ?? Math.max(cueGroup.startSeconds, endSeconds)) +
       cueGroup.lengthSeconds;
     const next = cueGroups[index + 1];
     if (next === undefined) break;
-    const lateSeconds = (measuredStartSeconds?.[next.firstPartIndex] ?? end) - next.startSeconds;
+    const lateSeconds = (measuredStartSeconds?.[next.firstPartIndex] ?? endSeconds) - next.startSeconds;
     if (
       lateSeconds <=
       (measuredStartSeconds === undefined ? MAX_UNREPORTED_ESTIMATE_SECONDS : MAX_UNHEARD_SECONDS)
@@ -92,17 +92,17 @@ export function findOverruns(
     const last = overruns.at(-1);
     // This part fits, but began late because of an earlier one.
     if (cueGroup.lengthSeconds <= availableSeconds && last !== undefined) {
-      last.othersLate += 1;
+      last.furtherLateCueCount += 1;
       continue;
     }
-    const { lengthSeconds: longest = 0, speed = 1 } = parts[cueGroup.longestPartIndex] ?? {};
-    const secondsLeft = availableSeconds - (cueGroup.lengthSeconds - longest);
-    const fitting = secondsLeft > 0 ? roundUpToOfferedSpeed((speed * longest) / secondsLeft) : null;
+    const { lengthSeconds: longestSeconds = 0, speed = 1 } = parts[cueGroup.longestPartIndex] ?? {};
+    const secondsLeft = availableSeconds - (cueGroup.lengthSeconds - longestSeconds);
+    const fitting = secondsLeft > 0 ? roundUpToOfferedSpeed((speed * longestSeconds) / secondsLeft) : null;
     overruns.push({
       partIndex: cueGroup.longestPartIndex,
       nextCue: next.cue,
       lateSeconds,
-      othersLate: 0,
+      furtherLateCueCount: 0,
       fittingSpeed: fitting,
     });
   }
@@ -115,29 +115,29 @@ const SPEED_STEP = 0.05;
 
 /** Rounds up to the next offered speed; `null` above the limit of the service. */
 function roundUpToOfferedSpeed(speed: number): number | null {
-  const needed = Math.ceil(speed / SPEED_STEP - 1e-6) * SPEED_STEP;
-  return needed <= MAX_SPEED + 1e-9 ? Math.round(needed * 100) / 100 : null;
+  const neededSpeeds = Math.ceil(speed / SPEED_STEP - 1e-6) * SPEED_STEP;
+  return neededSpeeds <= MAX_SPEED + 1e-9 ? Math.round(neededSpeeds * 100) / 100 : null;
 }
 
-const PLAN_SHOWN = 5;
+const MAX_SHOWN_OVERRUNS = 5;
 
-/** Returns a remark on the parts that are estimated to run into the next cue; empty if there are none. */
+/** Returns a list with one remark on the parts that are estimated to run into the next cue; an empty list if there are none. */
 export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
-  const lateCues = findOverruns(parts);
-  if (lateCues.length === 0) return [];
+  const overruns = findOverruns(parts);
+  if (overruns.length === 0) return [];
   const cueOf = (part: number): string =>
     parts.slice(0, part + 1).findLast(({ cue }) => cue !== undefined)?.cue ?? `${part + 1}`;
-  const shownCues = lateCues
-    .slice(0, PLAN_SHOWN)
+  const shownCues = overruns
+    .slice(0, MAX_SHOWN_OVERRUNS)
     .map(
       ({ partIndex, fittingSpeed }) =>
         `cue ${cueOf(partIndex)} (${fittingSpeed === null ? "at no speed" : `speed ${fittingSpeed}`})`,
     );
-  const needed = lateCues.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
-  const speedForAll = Math.max(...needed);
+  const neededSpeeds = overruns.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
+  const speedForAll = Math.max(...neededSpeeds);
   const isAlike = parts.every(({ speed }) => speed === parts[0]?.speed);
-  const count = lateCues.length === 1 ? "1 part is" : `${lateCues.length} parts are`;
+  const count = overruns.length === 1 ? "1 part is" : `${overruns.length} parts are`;
   return [
-    `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${lateCues.length > PLAN_SHOWN ? " and others" : ""}.${isAlike && Number.isFinite(speedForAll) ? ` With speed ${speedForAll} for the whole none is.` : ""}`,
+    `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${overruns.length > MAX_SHOWN_OVERRUNS ? " and others" : ""}.${isAlike && Number.isFinite(speedForAll) ? ` With speed ${speedForAll} for the whole none is.` : ""}`,
   ];
 }

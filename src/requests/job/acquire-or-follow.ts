@@ -65,7 +65,7 @@ function keepLeaseRenewed(job: Job, deps: RequestDeps): void {
       keepLeaseRenewed(job, deps);
     });
   });
-  // Stop the renewal after the job has ended, because acquireAgain may have restarted it just before the end.
+  // Stop the renewal after the job has ended, because `acquireAgain` may have restarted it just before the end.
   void job.outcome.then(() => deps.limits.heartbeats.stopRenewingLease(recordId));
 }
 

@@ -38,7 +38,8 @@ const withEarlierSendAdvice = (error: AudioError, record: RequestRecord): AudioE
  *
  * @param failureCount number of sends of this job that have failed so far, at least 1
  * @param mayHaveEarlierTask whether the service may have received an earlier send of this job
- * @returns the error that the caller throws if no time is left for another send; `null` after a 429 or a 503
+ * @returns the error that the caller throws if no time is left for another send. After a 429 or a 503 it is `null`,
+ *   and the caller then throws `wait_expired`
  * @throws AudioError if another send would give the same result
  */
 export async function recordFailureAndAwaitResend(
@@ -56,7 +57,7 @@ export async function recordFailureAndAwaitResend(
   const decision =
     reservedCredits.kind === "none"
       ? decideAfterFailure(errorWithKey, failureCount, random)
-      : ({ kind: "credits" } as const);
+      : ({ kind: "wait_for_credits" } as const);
   const isUnresolved = mayHaveCreatedTask(error);
   const sendOutcome: SendOutcome = { sendId, outcome: wasNeverSent(error) ? "unsent" : "sent" };
   if (isUnresolved) {
@@ -79,13 +80,13 @@ export async function recordFailureAndAwaitResend(
     throw errorWithKey.code === "not_found" ? noSuchServiceError(errorWithKey) : errorWithKey;
   }
   job.signal.throwIfAborted();
-  if (decision.kind === "limited") {
+  if (decision.kind === "rate_limited") {
     const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.timeScale;
     job.setPhase({ kind: "held", reason: "cooldown", untilMs });
     await limits.startCooldown("submissions", decision.retryAfterSeconds);
     return null;
   }
-  if (decision.kind === "credits") {
+  if (decision.kind === "wait_for_credits") {
     job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryTimeoutMs });
     if (reservedCredits.kind === "reserved") {
       await waitForReturnedCredits(record, deps, reservedCredits.recordIds, job.signal);
@@ -112,7 +113,7 @@ async function recordNotAccepted(
 ): Promise<Job["record"] | null> {
   const { record } = job;
   let storedRecord: Job["record"] | null = record;
-  await limits.pendingWrites.writeNowOrLater("that a submission was not taken", async () => {
+  await limits.pendingWrites.writeNowOrLater("that a submission was not accepted", async () => {
     storedRecord = await ledger.apply(record, event, { sendOutcome });
   });
   return storedRecord;

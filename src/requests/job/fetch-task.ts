@@ -55,7 +55,7 @@ export async function fetchTask(
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     const decision = error.httpStatus === undefined ? null : decideAfterFailedRead(error, 1, random);
-    if (decision?.kind === "limited") await limits.startCooldown("reads", decision.retryAfterSeconds);
+    if (decision?.kind === "rate_limited") await limits.startCooldown("reads", decision.retryAfterSeconds);
     throw error.withIds({ taskId });
   }
 }

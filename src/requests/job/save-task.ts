@@ -145,7 +145,7 @@ async function openContent(
     } catch (error) {
       if (!(error instanceof AudioError) || signal.aborted) throw error;
       const decision = decideAfterFailedRead(error, 1, random);
-      if (decision.kind !== "limited" || recovery.isOver) throw error;
+      if (decision.kind !== "rate_limited" || recovery.isOver) throw error;
       await limits.startCooldown("reads", decision.retryAfterSeconds);
     }
   }

@@ -45,7 +45,7 @@ export async function sendUntilAnswered(
   }
   throw (
     lastError ??
-    new AudioError("wait_expired", "The service did not take the request within the recovery window.", {
+    new AudioError("wait_expired", "The service did not accept the request within 65 minutes.", {
       retryable: true,
       idempotencyKey: job.record.idempotencyKey ?? undefined,
       remedy: "Repeat the same call later: it is sent under the same key, so it never pays twice.",

@@ -42,7 +42,7 @@ export async function watchTask(job: Job, deps: RequestDeps): Promise<void> {
       failures += 1;
       const decision = decideAfterFailedRead(error, failures, deps.random);
       // Between two tries the job waits for the poll interval, or for the backoff if that is longer. After a 429,
-      // fetchTask has already started a cooldown of the reads of this process.
+      // `fetchTask` has already started a cooldown of the reads of this process.
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
@@ -78,7 +78,7 @@ async function poll(job: Job, deps: RequestDeps): Promise<ObservedTask> {
 }
 
 function waitExpiredError({ record: { taskId } }: Job): AudioError {
-  return new AudioError("wait_expired", `Task ${taskId ?? "?"} did not end within the recovery window.`, {
+  return new AudioError("wait_expired", `Task ${taskId ?? "?"} did not end within 65 minutes.`, {
     retryable: true,
     taskId: taskId ?? undefined,
   });

@@ -176,8 +176,8 @@ export class McpTasks implements McpTaskOperations<RequestView> {
       .finally(async () => {
         if (this.#running.get(mcpTaskId)?.backgroundRequest === backgroundRequest)
           this.#running.delete(mcpTaskId);
-        const isUndriven = !this.#isClosed && this.#jobs.findRunning(targetId) === undefined;
-        if (isUndriven) await ledger.store.releaseLease(targetId);
+        const hasNoJob = !this.#isClosed && this.#jobs.findRunning(targetId) === undefined;
+        if (hasNoJob) await ledger.store.releaseLease(targetId);
       })
       .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
   }

@@ -31,7 +31,7 @@ export interface SavedPart {
   readonly file: SavedFile;
 }
 
-/** The operations of single requests on the parts of narrations. */
+/** What narrations can do with their parts. Each part is a single request. */
 export interface PartOperations {
   /** Returns the record of the part; `null` if it was never requested. */
   findRecord(request: PartRequest): Promise<RequestRecord | null>;
@@ -53,7 +53,7 @@ export interface PartCall {
   readonly signal: AbortSignal;
   /** The narration that pays for the part. */
   readonly narrationId: string;
-  /** Called after the submission was sent, possibly more than once. */
+  /** Called after the submission was sent. May be called more than once. */
   readonly onSent?: () => void;
   /** Called, perhaps several times, if the service reports an unknown status. The sentence describes the status. */
   readonly onUnknownStatus?: (sentence: string) => void;

@@ -34,8 +34,8 @@ export function sumAvailableCredits(grants: readonly Grant[], wallMs: number): n
 }
 
 /**
- * Chooses the grants that a reservation grantReservations on. Grants that expire first are used first, so that fewer credits expire
- * unused.
+ * Chooses the grants from which a reservation takes its credits. Grants that expire first are used first, so that fewer
+ * credits expire unused.
  *
  * @returns how many credits to reserve in each grant, in the order in which the grants are used; `undefined` when fewer
  *   than `credits` are available

@@ -24,7 +24,7 @@ export interface TaskRegistryOptions {
   /**
    * Whether the limit of concurrent tasks applies to each account. The limit of all accounts together always applies.
    */
-  readonly enforceLimits: boolean;
+  readonly enforcesConcurrencyLimit: boolean;
 }
 
 export class TaskRegistry {
@@ -94,9 +94,9 @@ export class TaskRegistry {
   }
 
   #requireCapacity(account: Account): void {
-    const { enforceLimits, faults } = this.#options;
+    const { enforcesConcurrencyLimit, faults } = this.#options;
     const accountTasks = [...this.#open].filter((task) => task.account === account);
-    if (enforceLimits && accountTasks.length >= MAX_CONCURRENT_TASKS) {
+    if (enforcesConcurrencyLimit && accountTasks.length >= MAX_CONCURRENT_TASKS) {
       throw new ServiceError(
         "concurrency_limit",
         `This account already has ${MAX_CONCURRENT_TASKS} tasks in progress.`,

@@ -3,7 +3,7 @@
 import { ChaosRun } from "./chaos-run.ts";
 import type { StoreKind } from "./ledger-storage.ts";
 
-/** Every round compares all that roundCount run has made, so a short run keeps the comparison quick. */
+/** Maximum number of rounds of one run. Each round checks everything that its run has made, so long runs are slow. */
 const ROUNDS_PER_RUN = 40;
 
 export interface ChaosOptions {
@@ -24,7 +24,7 @@ export interface ChaosReport {
   readonly problems: readonly string[];
 }
 
-/** Performs the rounds. A run with a disagreement ends with that round. */
+/** Performs the rounds. A run ends after the first round with a problem. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { rounds, seed, store, atOnce = 1, onRound, onProblems } = options;
   const figures: Record<string, number> = {};

@@ -121,7 +121,7 @@ describe("a task that was given up after two 404s", () => {
   });
 });
 
-// Proxies may answer anything. A known task is polled until its recovery window ends.
+// Proxies may answer anything. A known task is polled until its recovery timeout passes.
 describe("an odd answer to a poll", () => {
   it.each<[string, number, Record<string, string>]>([
     ["a proxy's 403 page", 403, { "content-type": "text/html" }],

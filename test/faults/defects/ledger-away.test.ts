@@ -21,7 +21,7 @@ import {
 
 closeAfterEach();
 
-/** The recovery window, during which the job waits for the ledger, is 39 s then. */
+/** The recovery timeout, during which the job waits for the ledger, is 39 s then. */
 const PATIENT = { AUDIO_TIME_SCALE: "0.01" };
 
 async function expectSaved(setup: FaultSetup): Promise<void> {

@@ -1,4 +1,4 @@
-/** The advice when the recovery window ends before the service has accepted a request. */
+/** The advice when the recovery timeout passes before the service has accepted a request. */
 import { expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import { codeOf, shownTextOf } from "./read-from-outside.ts";

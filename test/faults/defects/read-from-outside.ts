@@ -62,7 +62,7 @@ export async function onlyRow(server: RawServer): Promise<TaskRow> {
   return first;
 }
 
-/** Returns the handle of a row without a task id, wherever the row shows it. */
+/** Returns the request handle that a row without a task id contains, from any of its fields. */
 export function handleIn(row: TaskRow): string {
   const [handle] = /req-[0-9a-f]{32}/.exec(JSON.stringify(row)) ?? [];
   if (handle === undefined) throw new Error(`no handle in ${JSON.stringify(row)}`);
@@ -91,7 +91,7 @@ export async function savedNames({ testFolders }: FaultSetup): Promise<string[]>
   return (await testFolders.outputNames()).filter((name) => !name.startsWith("."));
 }
 
-/** Audio for which no call waits any more is saved in the background. */
+/** Waits for files that are saved in the background, although no call waits for them any more. */
 export async function savedByItself(setup: FaultSetup, count = 1, withinMs = 60_000): Promise<string[]> {
   return await eventually(
     `${count} saved file(s)`,
@@ -103,7 +103,7 @@ export async function savedByItself(setup: FaultSetup, count = 1, withinMs = 60_
   );
 }
 
-/** A request that has ended, as the service sees it. */
+/** Waits until the service has answered this many requests of the kind. */
 export async function exchanged(
   setup: FaultSetup,
   kind: "create" | "query" | "content",

@@ -69,7 +69,7 @@ export const narrationScenario: fc.Arbitrary<NarrationScenario> = fc.record({
   events: fc.array(event, { maxLength: 16 }),
 });
 
-/** Each call tries each part twice and joins as often, which is far less than this. */
+/** Maximum number of steps of a scenario. Correct code needs far fewer, because each call tries a part at most twice. */
 const MAX_STEPS = 600;
 const MAX_TRIES = 2;
 

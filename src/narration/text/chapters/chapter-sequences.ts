@@ -52,7 +52,7 @@ const MIN_HEADINGS_NOT_FROM_ONE = 4;
  * Minimum share of the paragraphs of one form that must belong to a sequence. With a smaller share, no paragraph of
  * this form is a heading.
  */
-const MEMBERS_SHARE = 0.6;
+const MIN_MEMBER_SHARE = 0.6;
 /**
  * Maximum share of the paragraphs that begin with a bare number that may be too long for a heading. With a larger
  * share, none of these paragraphs is a heading.
@@ -155,7 +155,7 @@ interface SequenceJudgement {
    * Number of members of all sequences except tables of contents and lists. A sequence of one member counts, even if
    * it is an entry of a table of contents.
    */
-  readonly unlistedCount: number;
+  readonly countedMemberCount: number;
 }
 
 /**
@@ -185,11 +185,11 @@ function judgeSequences(
     sequences.map((sequence, index) => [sequence[0]?.sortNumber ?? 0, index]),
   );
   const accepted: NumberedParagraph[][] = [];
-  let unlistedCount = 0;
+  let countedMemberCount = 0;
   for (const [index, sequence] of sequences.entries()) {
     const isRepeatedLater = (lastSequenceByFirstNumber.get(sequence[0]?.sortNumber ?? 0) ?? 0) > index;
     if (sequence.length === 1) {
-      unlistedCount += 1;
+      countedMemberCount += 1;
       const [only] = sequence;
       // If a later sequence begins with the same number, a single number may be an entry of a table of contents. It is
       // one if it is a decimal, which is rare in prose, or if the next paragraph lists several entries.
@@ -209,11 +209,11 @@ function judgeSequences(
       for (const { blockIndex } of sequence) contentsEntries.add(blockIndex);
       continue;
     }
-    unlistedCount += sequence.length;
+    countedMemberCount += sequence.length;
     const isStanzas = isBelowChapters && medianGap < MIN_STANZA_GAP_CODE_UNITS;
     if (areHeadings(sequence, gaps) && !isStanzas) accepted.push(sequence);
   }
-  return { accepted, unlistedCount };
+  return { accepted, countedMemberCount };
 }
 
 export function findSequences(blocks: readonly SourceBlock[]): Sequences {
@@ -235,7 +235,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     const [first] = all;
     if (first === undefined) continue;
     const sequences = splitIntoSequences(all);
-    const { accepted, unlistedCount } = judgeSequences(sequences, proseBetween, {
+    const { accepted, countedMemberCount } = judgeSequences(sequences, proseBetween, {
       contents,
       contentsEntries,
       endOfText: blocks.length,
@@ -244,7 +244,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     const count = accepted.reduce((sum, sequence) => sum + sequence.length, 0);
     if (count === 0) continue;
     const isDecimal = first.level === LEVEL.decimal;
-    if (first.kind !== "known" && count < MEMBERS_SHARE * unlistedCount) continue;
+    if (first.kind !== "known" && count < MIN_MEMBER_SHARE * countedMemberCount) continue;
     const tooLong = longCounts.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > MAX_LONG_SHARE * (count + tooLong)) continue;
     // For known words and decimals, one accepted sequence suffices. Include the others, even those of a single number,

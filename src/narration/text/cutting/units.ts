@@ -20,7 +20,7 @@ export const CUT_COST = {
   clause: 4,
   word: 5,
   grapheme: 6,
-  /** A cut between two paragraphs, if the first introducesNext the second, as a title does. */
+  /** A cut between two paragraphs, if the first introduces the second, as a title does. */
   introduced: 7,
 } as const;
 export type CutCost = (typeof CUT_COST)[keyof typeof CUT_COST];

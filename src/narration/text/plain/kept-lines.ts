@@ -20,7 +20,7 @@ const MIN_VERSE_PARAGRAPHS = 5;
 /** Converts intended line breaks to {@link HARD_BREAK}. */
 export function keepLines(paragraphs: readonly string[]): string[] {
   let pageWidth: number | undefined;
-  const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
+  const hasUnindentedParagraph = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
   const isWrappedPairOfLines = (paragraph: string, lines: readonly string[]): boolean => {
     if (lines.length !== 2) return false;
     pageWidth ??= estimatePageWidth(paragraphs);
@@ -32,13 +32,14 @@ export function keepLines(paragraphs: readonly string[]): string[] {
     if (lines.length < 2) return { kept: paragraph };
     const items = joinListItems(lines);
     if (items !== null) return { kept: items.join(HARD_BREAK) };
-    const isIndented = isAnyFlush && measureIndentation(paragraph) >= INDENTED_CODE_UNITS;
+    const isIndented = hasUnindentedParagraph && measureIndentation(paragraph) >= INDENTED_CODE_UNITS;
     const isKept = isVerse(lines, isIndented) && !isWrappedPairOfLines(paragraph, lines);
     return { kept: null, isVerse: isKept };
   });
-  const several = kinds.filter(({ kept }) => kept === null);
-  const verses = several.filter((kind) => kind.isVerse === true).length;
-  const isTextOfVerse = verses >= MIN_VERSE_PARAGRAPHS && verses >= MIN_VERSE_SHARE * several.length;
+  const multiLineParagraphs = kinds.filter(({ kept }) => kept === null);
+  const verses = multiLineParagraphs.filter((kind) => kind.isVerse === true).length;
+  const isTextOfVerse =
+    verses >= MIN_VERSE_PARAGRAPHS && verses >= MIN_VERSE_SHARE * multiLineParagraphs.length;
   return paragraphs.map((paragraph, index) => {
     const kind = kinds[index];
     if (kind === undefined || kind.kept !== null) return kind?.kept ?? paragraph;

@@ -93,9 +93,9 @@ class PrintedText {
 
   dropPageNumbers(): void {
     const namedPages: Array<{ lineIndex: number; page: number }> = [];
-    const bare: Array<{ lineIndex: number; page: number }> = [];
+    const barePages: Array<{ lineIndex: number; page: number }> = [];
     const footers: number[] = [];
-    const titled = new Map<string, number[]>();
+    const titledPages = new Map<string, number[]>();
     for (const [lineIndex, line] of this.#lines.entries()) {
       if (line.length > MAX_MARK_CODE_UNITS || !/\d/.test(line)) continue;
       const page = NAMED_PAGE.exec(line)
@@ -109,25 +109,25 @@ class PrintedText {
         isBlank(this.#lines[lineIndex - 1]) &&
         isBlank(this.#lines[lineIndex + 1])
       ) {
-        bare.push({ lineIndex, page: Number(number) });
+        barePages.push({ lineIndex, page: Number(number) });
       } else {
-        const [, after, before] = TITLED_PAGE.exec(line) ?? [];
-        const head = (after ?? before ?? "").trim();
-        if (/\p{Lu}{2}/u.test(head)) addTo(titled, head, lineIndex);
+        const [, headAfterNumber, headBeforeNumber] = TITLED_PAGE.exec(line) ?? [];
+        const head = (headAfterNumber ?? headBeforeNumber ?? "").trim();
+        if (/\p{Lu}{2}/u.test(head)) addTo(titledPages, head, lineIndex);
       }
     }
     if (footers.length >= MIN_NAMED_PAGES) for (const lineIndex of footers) this.#drop(lineIndex);
     if (namedPages.length >= MIN_NAMED_PAGES && isRising(namedPages))
       for (const { lineIndex } of namedPages) this.#drop(lineIndex);
-    const interrupting = bare.filter(({ lineIndex }) => this.#interrupts(lineIndex)).length;
+    const interrupting = barePages.filter(({ lineIndex }) => this.#interrupts(lineIndex)).length;
     if (
-      bare.length >= MIN_BARE_PAGES &&
-      isRising(bare) &&
-      interrupting >= MIN_INTERRUPTED_SHARE * bare.length
+      barePages.length >= MIN_BARE_PAGES &&
+      isRising(barePages) &&
+      interrupting >= MIN_INTERRUPTED_SHARE * barePages.length
     ) {
-      for (const { lineIndex } of bare) this.#drop(lineIndex);
+      for (const { lineIndex } of barePages) this.#drop(lineIndex);
     }
-    for (const lines of titled.values()) {
+    for (const lines of titledPages.values()) {
       const pages = lines.map((lineIndex) => ({
         lineIndex,
         page: Number(/\d+/.exec(this.#lines[lineIndex] ?? "")?.[0]),
@@ -146,12 +146,13 @@ class PrintedText {
     const heads = new Map<string, number[]>();
     for (const lineIndex of this.#dropped) {
       for (const step of [1, -1] as const) {
-        const near = this.#neighbour(lineIndex, step);
-        const line = near === null ? "" : (this.#lines[near] ?? "").trim();
-        if (near === null || line.length > MAX_HEAD_CODE_UNITS || !this.#isAlone(near)) continue;
+        const neighbourIndex = this.#neighbour(lineIndex, step);
+        const line = neighbourIndex === null ? "" : (this.#lines[neighbourIndex] ?? "").trim();
+        if (neighbourIndex === null || line.length > MAX_HEAD_CODE_UNITS || !this.#isAlone(neighbourIndex))
+          continue;
         if (ENDS_CLAUSE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
         const key = line.replace(/\d+/g, "#").replace(/\s+/g, " ");
-        addTo(heads, key, near);
+        addTo(heads, key, neighbourIndex);
       }
     }
     for (const lines of heads.values())
@@ -196,6 +197,7 @@ class PrintedText {
 function findLastFilledLine(lines: readonly string[]): string {
   for (let index = lines.length - 1; index >= 0; index -= 1)
     if (!isBlank(lines[index])) return lines[index] ?? "";
+  // Before any text, behave as after a complete sentence, so that nothing is joined.
   return ".";
 }
 
