@@ -116,7 +116,7 @@ describe("a job that waits for a slot", () => {
     const client = await startHeldBack();
     const cancelled = new AbortController();
     const call = client.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
-    await (await setup.ledgerController()).until((records) => records.length === 3);
+    await (await setup.ledgerController()).waitUntil((records) => records.length === 3);
     cancelled.abort();
     expect(await call).toBe("cancelled");
     setup.service.processingMs = 0;
@@ -134,7 +134,7 @@ describe("a job that waits for a slot", () => {
       .call("generate_audio", CALL, { signal: cancelled.signal })
       .catch(() => "cancelled");
     const staying = client.call("generate_audio", CALL);
-    await (await setup.ledgerController()).until((records) => records.length === 3);
+    await (await setup.ledgerController()).waitUntil((records) => records.length === 3);
     cancelled.abort();
     expect(await leaving).toBe("cancelled");
     setup.service.processingMs = 0;

@@ -61,7 +61,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
     reach: async (setup) => {
       const ledgerController = await setup.ledgerController();
       ledgerController.slowDown("an admission");
-      await ledgerController.until((records) => records.some(({ status }) => status === "waiting"));
+      await ledgerController.waitUntil((records) => records.some(({ status }) => status === "waiting"));
     },
     leaves: (record, setup) => record?.status === "waiting" && setup.service.tasks.size === 0,
   },

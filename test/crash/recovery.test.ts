@@ -38,7 +38,7 @@ describe.each([/^while watching/, /middle of the download/, /before it has its n
       const successor = await setup.start();
       await successor.call("list_tasks", {});
       const ledgerController = await setup.ledgerController();
-      await ledgerController.until((records) => records.every(({ files }) => files.length === 1));
+      await ledgerController.waitUntil((records) => records.every(({ files }) => files.length === 1));
       const outcome = await successor.call("get_task", { task_id: [...setup.service.tasks.keys()][0] });
       await setup.checkFinalState(outcome);
       expect(setup.service.count("create")).toBe(1);
@@ -106,7 +106,9 @@ describe("nothing is created without a call", () => {
     const rows = await successor.call("list_tasks", { status: "waiting" });
     expect(rows.structuredContent).toMatchObject({ count: 1 });
     const ledgerController = await setup.ledgerController();
-    await ledgerController.until((records) => records.filter(({ files }) => files.length === 1).length === 2);
+    await ledgerController.waitUntil(
+      (records) => records.filter(({ files }) => files.length === 1).length === 2,
+    );
     await sleep(A_WHILE_MS);
     expect(setup.service.count("create")).toBe(2);
     expect(taskOf(await successor.call("generate_audio", CALL)).status).toBe("succeeded");

@@ -10,7 +10,7 @@ const nodeArgs = preload("fs-faults");
 const env = (...list: object[]) => ({ TEST_FS_FAULTS: JSON.stringify(list) });
 
 it.each(["EBUSY", "EPERM", "EACCES"])(
-  "%s of a removal or a rename ends: the audio is saved and nothing is left",
+  "saves the audio and leaves no temporary file if removals or renames fail with %s at first",
   async (code) => {
     const setup = await openFaultSetup({
       env: env(

@@ -55,7 +55,7 @@ describe("a ledger that cannot be written", () => {
     expect(await ledgerController.concurrencySlots()).toBe(1);
     ledgerController.repair();
     // No further call.
-    await ledgerController.until((records) => records.every(({ files }) => files.length === 1));
+    await ledgerController.waitUntil((records) => records.every(({ files }) => files.length === 1));
     expect(await ledgerController.concurrencySlots()).toBe(0);
     expect(await ledgerController.spentInWindowCredits()).toBe(10);
     const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
@@ -120,7 +120,7 @@ describe("an unreachable service", () => {
     // send.
     const ledgerController = await openLedgerController(testFolders, nowhere);
     const counted = async (): Promise<number[]> => [
-      ledgerController.createSlots(),
+      ledgerController.rateSlotCount(),
       await ledgerController.concurrencySlots(),
       await ledgerController.spentInWindowCredits(),
     ];

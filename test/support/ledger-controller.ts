@@ -33,7 +33,7 @@ const WRITES = {
 type ObstructedWrite = keyof typeof WRITES;
 
 /** Takes some seconds to count. */
-const SLOWLY = `SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
+const SLOW_SQL = `SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
   SELECT count(*) FROM step);`;
 
 export class LedgerController {
@@ -76,7 +76,7 @@ export class LedgerController {
   }
 
   /** Creates that count toward the six a minute. */
-  createSlots(): number {
+  rateSlotCount(): number {
     const row = this.#db
       .prepare("SELECT sum(json_array_length(nullif(state, ''), '$.rateSlots')) AS count FROM agm_api_keys")
       .get();
@@ -93,7 +93,10 @@ export class LedgerController {
   }
 
   /** Waits, without a lock, until the ledger shows something. */
-  async until(isReached: (records: readonly RequestRecord[]) => boolean, withinMs = 10_000): Promise<void> {
+  async waitUntil(
+    isReached: (records: readonly RequestRecord[]) => boolean,
+    withinMs = 10_000,
+  ): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;
     while (!isReached(await this.records())) {
       if (performance.now() > giveUpAtMs) throw new Error("the ledger never showed what was awaited");
@@ -105,7 +108,7 @@ export class LedgerController {
    * Makes one kind of write take seconds from now on, like a slow disk, so that a test can kill the process during it.
    */
   slowDown(write: ObstructedWrite): void {
-    this.#obstruct(write, SLOWLY);
+    this.#obstruct(write, SLOW_SQL);
   }
 
   /** From now on, one kind of write fails, as on a full disk. */

@@ -15,7 +15,7 @@ import { startTroubledService, type Trouble } from "./troubled-service.ts";
 const API_KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"] as const;
 const SERVERS = 2;
 /** Time limit of a call. No call comes close to it. */
-const SETTLE_SECONDS = 10;
+const REPEATED_CALL_WAIT_SECONDS = 10;
 const MAX_REPEATS = 40;
 const REPEATS_AFTER_MS = 200;
 /** Most runs have no budget. In the others, some requests wait for room, and the last ones find none. */
@@ -57,7 +57,7 @@ export class ChaosRun {
     this.#service = service;
     this.#storage = storage;
     this.#roughness = random.pick([1, 1, 3]);
-    const more = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", AUDIO_WAIT_SECONDS: "5" };
+    const fastSettings = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", AUDIO_WAIT_SECONDS: "5" };
     this.#budget = random.pick(BUDGETS);
     const budget = { AUDIO_CREDIT_BUDGET: String(this.#budget) };
     this.#servers = new Servers({
@@ -67,7 +67,7 @@ export class ChaosRun {
       apiKeys: API_KEYS,
       mixesKeys,
       env: (apiKey) =>
-        testFolders.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...storage.env }),
+        testFolders.env({ baseUrl: service.baseUrl, apiKey }, { ...fastSettings, ...budget, ...storage.env }),
       onGone: (server) => this.#problems.push(...findKeysInOutput(API_KEYS, [server])),
     });
   }
@@ -185,7 +185,9 @@ export class ChaosRun {
     request.isOverBudget = false;
     for (let repeat = 0; repeat < MAX_REPEATS; repeat += 1) {
       this.#figures.calls += 1;
-      const outcome = await this.#servers.any().call("generate_audio", argumentsOf(request, SETTLE_SECONDS));
+      const outcome = await this.#servers
+        .any()
+        .call("generate_audio", argumentsOf(request, REPEATED_CALL_WAIT_SECONDS));
       if (this.#note(request, outcome)) return;
       last = outcome.content[0]?.text ?? "";
       if (last.startsWith("budget_exceeded")) {

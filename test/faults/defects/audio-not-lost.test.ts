@@ -6,14 +6,14 @@ import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.
 import { answerText, misbehaveNext } from "../wire.ts";
 import {
   codeOf,
-  eventually,
-  exchanged,
-  onlyRow,
+  listSavedNames,
   pause,
-  savedByItself,
-  savedNames,
+  readOnlyTaskRow,
   shownTaskOf,
   shownTextOf,
+  waitForExchanges,
+  waitForSavedFiles,
+  waitUntil,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -29,7 +29,7 @@ async function submitAndAbandon(
 }
 
 async function bytesSaved(setup: FaultSetup): Promise<Buffer> {
-  const [name] = await savedByItself(setup);
+  const [name] = await waitForSavedFiles(setup);
   return await readFile(join(setup.testFolders.outputDir, name ?? ""));
 }
 
@@ -115,7 +115,7 @@ describe("a task that was given up after two 404s", () => {
       ),
     );
     await setup.server.call("generate_audio", { prompt: "Gone", wait_seconds: 5 });
-    const { next_step: nextStep } = await onlyRow(setup.server);
+    const { next_step: nextStep } = await readOnlyTaskRow(setup.server);
     expect(nextStep).toMatch(/get_task|download_audio/);
     expect(nextStep).toMatch(/free/i);
   });
@@ -180,7 +180,7 @@ describe("an odd answer to a poll", () => {
       return true;
     });
     const id = await submitAndAbandon(setup, "Taken back");
-    await eventually("the failure", async () => (await onlyRow(setup.server)).status === "failed");
+    await waitUntil("the failure", async () => (await readOnlyTaskRow(setup.server)).status === "failed");
     expect(shownTaskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
     // The failed task was repeated once, at no cost. The audio of each of the two was requested once.
     const asked = setup.service.exchanges.filter(({ kind }) => kind === "content");
@@ -215,7 +215,7 @@ describe("one bad 200 to a download", () => {
     const call = { prompt: "One bad answer", output_format: format, wait_seconds: 5 };
     const task = shownTaskOf(await setup.server.call("generate_audio", call));
     expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
-    expect(await savedNames(setup)).toHaveLength(1);
+    expect(await listSavedNames(setup)).toHaveLength(1);
   });
 
   it("(a page without a type, for pcm) is not delivered as audio", async () => {
@@ -277,7 +277,7 @@ describe("a machine that has another name after a restart", () => {
     );
     await setup.server.end();
     const later = await setup.another({}, { nodeArgs: ["--import", renamed("at-work")] });
-    expect((await onlyRow(later)).audio_path).toBe(first.audio?.path);
+    expect((await readOnlyTaskRow(later)).audio_path).toBe(first.audio?.path);
     for (const uri of [first.audio?.uri, `audio://tasks/${first.task_id}/content`]) {
       const answer = await later.request("resources/read", { uri });
       expect(answer.result, JSON.stringify(answer.error)).toBeDefined();
@@ -309,11 +309,11 @@ describe("after a change of key on the same account", () => {
     const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
     setup.misbehave(nothingToFetch);
     const id = await submitAndAbandon(setup, "Listed under the new key");
-    await exchanged(setup, "content");
+    await waitForExchanges(setup, "content");
     await setup.server.end();
     setup.misbehave(undefined);
     const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
-    const { next_step: nextStep } = await onlyRow(later);
+    const { next_step: nextStep } = await readOnlyTaskRow(later);
     expect(nextStep).toMatch(/get_task|download_audio/);
     expect(nextStep).toContain(id);
     expect(nextStep).not.toMatch(/cost|pay/i);

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { onlyRow, pause, shownTaskOf, wireTo } from "./read-from-outside.ts";
+import { pause, readOnlyTaskRow, shownTaskOf, wireTo } from "./read-from-outside.ts";
 
 closeAfterEach();
 
@@ -41,7 +41,7 @@ it.skipIf(whyNoPostgres() !== undefined)(
     const task = shownTaskOf(await other.call("generate_audio", call));
     letGo();
     await pause(200);
-    const row = await onlyRow(other);
+    const row = await readOnlyTaskRow(other);
     setup.server.child.kill("SIGCONT");
     expect(row).toMatchObject({ status: "succeeded", task_id: task.task_id, audio_path: task.audio?.path });
     expect(setup.service.tasks.size).toBe(1);

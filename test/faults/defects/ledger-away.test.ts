@@ -8,15 +8,15 @@ import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.
 import { acceptSubmission, misbehaveNext } from "../wire.ts";
 import {
   codeOf,
-  eventually,
-  exchanged,
   fillUp,
   ledgerFile,
-  onlyRow,
   pause,
-  savedByItself,
+  readOnlyTaskRow,
   shownTaskOf,
   shownTextOf,
+  waitForExchanges,
+  waitForSavedFiles,
+  waitUntil,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -25,12 +25,12 @@ closeAfterEach();
 const PATIENT = { AUDIO_TIME_SCALE: "0.01" };
 
 async function expectSaved(setup: FaultSetup): Promise<void> {
-  const [name] = await savedByItself(setup, 1, 12_000);
+  const [name] = await waitForSavedFiles(setup, 1, 12_000);
   const [task, ...others] = setup.service.tasks.values();
   expect(others).toEqual([]);
   expect(await readFile(join(setup.testFolders.outputDir, name ?? ""))).toEqual(task?.audio);
-  const row = await eventually("its row", async () => {
-    const shown = await onlyRow(setup.server);
+  const row = await waitUntil("its row", async () => {
+    const shown = await readOnlyTaskRow(setup.server);
     return shown.status === "succeeded" && shown.audio_path != null && shown;
   });
   expect(row.task_id).toBe(task?.id);
@@ -61,7 +61,7 @@ describe("a state disk that is full for a second", () => {
       return false;
     });
     const id = setup.server.begin("generate_audio", { prompt: "No room at the answer", wait_seconds: 20 });
-    await exchanged(setup, "create");
+    await waitForExchanges(setup, "create");
     await pause(1000);
     empty();
     expect(shownTaskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");
@@ -162,7 +162,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL server that is down
       prompt: "PostgreSQL gone at the answer",
       wait_seconds: 20,
     });
-    await exchanged(setup, "create");
+    await waitForExchanges(setup, "create");
     await pause(1000);
     await postgres.start();
     expect(shownTaskOf(await setup.server.outcomeOf(id)).status).toBe("succeeded");

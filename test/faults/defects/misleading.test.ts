@@ -5,14 +5,14 @@ import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.
 import { misbehaveNext } from "../wire.ts";
 import {
   codeOf,
-  exchanged,
   ledgerFile,
-  onlyRow,
   pause,
-  rowsOf,
-  savedByItself,
+  readOnlyTaskRow,
+  readTaskRows,
   shownTaskOf,
   shownTextOf,
+  waitForExchanges,
+  waitForSavedFiles,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -40,7 +40,7 @@ async function underAnotherKey(
     ),
   );
   const task = shownTaskOf(await setup.server.call("generate_audio", { prompt, wait_seconds: 0 }));
-  await exchanged(setup, "content");
+  await waitForExchanges(setup, "content");
   await setup.server.end();
   return { setup, id: task.task_id ?? "" };
 }
@@ -108,7 +108,7 @@ describe("a file name that is used again after its file was deleted", () => {
         const answer = await setup.server.request("resources/read", { uri });
         expect(answer.result, `${text}: ${JSON.stringify(answer.error)}`).toBeDefined();
       }
-      const rows = await rowsOf(setup.server);
+      const rows = await readTaskRows(setup.server);
       expect(rows.filter(({ audio_path: path }) => path != null).map(({ task_id: shown }) => shown)).toEqual([
         id,
       ]);
@@ -144,9 +144,9 @@ describe("a stored request that today's rules would refuse", () => {
     await setup.server.end();
     rewrite(setup, from, to);
     const later = await setup.another();
-    const row = await onlyRow(later);
+    const row = await readOnlyTaskRow(later);
     expect(row).toMatchObject({ task_id: id, prompt_excerpt: "Asked for long ago" });
-    await savedByItself(setup);
+    await waitForSavedFiles(setup);
     const task = shownTaskOf(await later.call("get_task", { task_id: id, wait_seconds: 5 }));
     expect(task.status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(1);
@@ -161,7 +161,7 @@ describe("a stored request that today's rules would refuse", () => {
     const later = await setup.another();
     const listed = await later.call("list_tasks", {});
     expect(listed.isError, shownTextOf(listed)).not.toBe(true);
-    expect((await rowsOf(later)).map(({ prompt_excerpt: text }) => text)).toContain("The good one");
+    expect((await readTaskRows(later)).map(({ prompt_excerpt: text }) => text)).toContain("The good one");
   });
 });
 
@@ -186,11 +186,11 @@ describe("audio that exceeds the size limit", () => {
     expect(codeOf(await setup.server.call("generate_audio", call))).toBe("too_large");
     const later = await setup.another();
     for (const server of [setup.server, setup.server, later, later]) {
-      await onlyRow(server);
+      await readOnlyTaskRow(server);
       await pause(150);
     }
     expect(setup.service.count("content")).toBe(1);
-    const { task_id: id, next_step: nextStep } = await onlyRow(later);
+    const { task_id: id, next_step: nextStep } = await readOnlyTaskRow(later);
     expect(nextStep).toContain("larger");
     expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("too_large");
     expect(setup.service.count("content")).toBe(2);

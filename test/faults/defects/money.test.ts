@@ -5,14 +5,14 @@ import type { RawServer } from "../raw-server.ts";
 import { acceptSubmission, misbehaveNext, sayAndHangUp } from "../wire.ts";
 import {
   codeOf,
-  eventually,
-  exchanged,
-  onlyRow,
+  listSavedNames,
   pause,
-  rowsOf,
-  savedByItself,
-  savedNames,
+  readOnlyTaskRow,
+  readTaskRows,
   shownTaskOf,
+  waitForExchanges,
+  waitForSavedFiles,
+  waitUntil,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -55,7 +55,7 @@ describe("a request of two windows that the service refused to both", () => {
       other.call("generate_audio", call),
     ]);
     expect(both.map(codeOf)).toEqual([code, code]);
-    const [row] = await rowsOf(other);
+    const [row] = await readTaskRows(other);
     expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining(`Refused (${code})`) });
     expect(row).not.toHaveProperty("credits");
     setup.misbehave(undefined);
@@ -73,13 +73,13 @@ describe("a request of two windows that the service refused to both", () => {
     const other = await setup.another();
     const call = { prompt: "Nobody pays for this", wait_seconds: 5 };
     const first = setup.server.begin("generate_audio", call);
-    await exchanged(setup, "create");
+    await waitForExchanges(setup, "create");
     const second = other.begin("generate_audio", call);
     await pause(150);
     other.cancel(second);
     expect(codeOf(await setup.server.outcomeOf(first))).toBe("insufficient_credits");
     await pause(300);
-    const [row] = await rowsOf(other);
+    const [row] = await readTaskRows(other);
     expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining("Refused") });
     expect(row).not.toHaveProperty("credits");
     setup.misbehave(undefined);
@@ -103,11 +103,11 @@ describe("a submission that got a 503 and may have arrived nevertheless", () => 
       }),
     );
     const id = setup.server.begin("generate_audio", { prompt: "Behind a gateway", wait_seconds: 20 });
-    await exchanged(setup, "create");
+    await waitForExchanges(setup, "create");
     await pause(100);
     setup.server.cancel(id);
     await pause(50);
-    expect((await onlyRow(setup.server)).status).toBe("unresolved");
+    expect((await readOnlyTaskRow(setup.server)).status).toBe("unresolved");
     const another = await setup.server.call("generate_audio", { prompt: "A second one", wait_seconds: 1 });
     expect(codeOf(another)).toBe("budget_exceeded");
     expect(setup.service.tasks.size).toBe(1);
@@ -219,13 +219,13 @@ describe("two keys of one account", () => {
     );
     const call = { prompt: "Paid once", wait_seconds: 0 };
     const first = shownTaskOf(await setup.server.call("generate_audio", call));
-    await exchanged(setup, "content");
+    await waitForExchanges(setup, "content");
     await setup.server.end();
     setup.misbehave(undefined);
     const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
     const args = tool === "generate_audio" ? call : { task_id: first.task_id };
     await later.call(tool, args);
-    await savedByItself(setup);
+    await waitForSavedFiles(setup);
     await expectRoom(later, "The next one");
     await expectNoRoom(later, "And no more than that");
   });
@@ -270,7 +270,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
         file_name: "first",
         wait_seconds: 20,
       });
-      await exchanged(setup, "create");
+      await waitForExchanges(setup, "create");
       await pause(20);
       setup.server.cancel(id);
       await pause(20);
@@ -278,7 +278,7 @@ describe("the file name of a call that was cancelled before it was sent", () => 
       const task = shownTaskOf(
         await setup.server.call("generate_audio", { prompt: "Named anew", ...name, wait_seconds: 5 }),
       );
-      const names = await savedNames(setup);
+      const names = await listSavedNames(setup);
       expect(names).toHaveLength(1);
       expect(names[0]).not.toContain("first");
       if (which !== "no name") expect(names).toEqual(["second.mp3"]);
@@ -297,16 +297,16 @@ describe("the file name of a call that was cancelled before it was sent", () => 
       file_name: "first",
       wait_seconds: 20,
     });
-    await exchanged(setup, "create");
+    await waitForExchanges(setup, "create");
     setup.server.cancel(id);
     await pause(20);
     await setup.server.end();
     setup.misbehave(undefined);
     const later = await setup.another();
-    await eventually("its turn", async () => {
+    await waitUntil("its turn", async () => {
       const call = { prompt: "Named anew", file_name: "second", wait_seconds: 5 };
       return shownTaskOf(await later.call("generate_audio", call)).status === "succeeded";
     });
-    expect(await savedNames(setup)).toEqual(["second.mp3"]);
+    expect(await listSavedNames(setup)).toEqual(["second.mp3"]);
   });
 });

@@ -48,14 +48,14 @@ export function codeOf(outcome: Outcome): string {
 }
 
 /** The rows of `list_tasks`, newest first. */
-export async function rowsOf(server: RawServer): Promise<TaskRow[]> {
+export async function readTaskRows(server: RawServer): Promise<TaskRow[]> {
   const outcome = await server.call("list_tasks", { limit: 100 });
   if (outcome.isError === true) throw new Error(`list_tasks failed: ${shownTextOf(outcome)}`);
   return z.object({ tasks: z.array(taskRowSchema) }).parse(outcome.structuredContent).tasks;
 }
 
-export async function onlyRow(server: RawServer): Promise<TaskRow> {
-  const [first, ...others] = await rowsOf(server);
+export async function readOnlyTaskRow(server: RawServer): Promise<TaskRow> {
+  const [first, ...others] = await readTaskRows(server);
   if (first === undefined || others.length > 0) {
     throw new Error(`not one row: ${JSON.stringify([first, ...others])}`);
   }
@@ -72,7 +72,7 @@ export function handleIn(row: TaskRow): string {
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Waits for something that happens in the background. */
-export async function eventually<T>(
+export async function waitUntil<T>(
   description: string,
   probe: () => T | undefined | false | null | Promise<T | undefined | false | null>,
   withinMs = 60_000,
@@ -87,16 +87,16 @@ export async function eventually<T>(
 }
 
 /** Names of complete files in the output folder. */
-export async function savedNames({ testFolders }: FaultSetup): Promise<string[]> {
+export async function listSavedNames({ testFolders }: FaultSetup): Promise<string[]> {
   return (await testFolders.outputNames()).filter((name) => !name.startsWith("."));
 }
 
 /** Waits for files that are saved in the background, although no call waits for them any more. */
-export async function savedByItself(setup: FaultSetup, count = 1, withinMs = 60_000): Promise<string[]> {
-  return await eventually(
+export async function waitForSavedFiles(setup: FaultSetup, count = 1, withinMs = 60_000): Promise<string[]> {
+  return await waitUntil(
     `${count} saved file(s)`,
     async () => {
-      const names = await savedNames(setup);
+      const names = await listSavedNames(setup);
       return names.length >= count && names;
     },
     withinMs,
@@ -104,12 +104,12 @@ export async function savedByItself(setup: FaultSetup, count = 1, withinMs = 60_
 }
 
 /** Waits until the service has answered this many requests of the kind. */
-export async function exchanged(
+export async function waitForExchanges(
   setup: FaultSetup,
   kind: "create" | "query" | "content",
   count = 1,
 ): Promise<void> {
-  await eventually(`${count} ${kind}`, () => setup.service.count(kind) >= count);
+  await waitUntil(`${count} ${kind}`, () => setup.service.count(kind) >= count);
 }
 
 /** The ledger file, which the test can damage or lock. */

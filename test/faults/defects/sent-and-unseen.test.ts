@@ -6,15 +6,15 @@ import type { RawServer } from "../raw-server.ts";
 import { acceptSubmission, misbehaveNext } from "../wire.ts";
 import {
   codeOf,
-  eventually,
-  exchanged,
   handleIn,
-  onlyRow,
   pause,
-  rowsOf,
-  savedByItself,
+  readOnlyTaskRow,
+  readTaskRows,
   shownTaskOf,
   type Wire,
+  waitForExchanges,
+  waitForSavedFiles,
+  waitUntil,
   wireTo,
 } from "./read-from-outside.ts";
 
@@ -55,7 +55,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     const setup = await openFaultSetup();
     answerLate(setup, 400);
     setup.server.begin("generate_audio", { prompt: "Just sent", wait_seconds: 20 });
-    await exchanged(setup, "create");
+    await waitForExchanges(setup, "create");
     const atMs = performance.now();
     ENDINGS[ending]?.(setup.server);
     const exit = await setup.server.exitWithin(60_000);
@@ -65,11 +65,11 @@ describe("a submission that is on its way when the program is asked to stop", ()
     setup.misbehave((exchange) => exchange.kind !== "other");
     const later = await setup.another();
     const [id] = setup.service.tasks.keys();
-    expect((await onlyRow(later)).task_id).toBe(id);
+    expect((await readOnlyTaskRow(later)).task_id).toBe(id);
     await later.end();
     setup.misbehave(undefined);
     await (await setup.another()).call("list_tasks", {});
-    await savedByItself(setup);
+    await waitForSavedFiles(setup);
     expect(setup.service.count("create")).toBe(1);
   });
 
@@ -83,9 +83,9 @@ describe("a submission that is on its way when the program is asked to stop", ()
     });
     setup.server.begin("generate_audio", { prompt: "Just sent, one", wait_seconds: 20 });
     setup.server.begin("generate_audio", { prompt: "Just sent, two", wait_seconds: 20 });
-    await exchanged(setup, "create", 2);
+    await waitForExchanges(setup, "create", 2);
     await setup.server.end();
-    const rows = await rowsOf(await setup.another());
+    const rows = await readTaskRows(await setup.another());
     expect(rows.map(({ task_id: id }) => id).sort()).toEqual([...setup.service.tasks.keys()].sort());
   });
 
@@ -97,7 +97,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
       speed: 1.25,
       wait_seconds: 20,
     });
-    await exchanged(setup, "create");
+    await waitForExchanges(setup, "create");
     const atMs = performance.now();
     const exit = await setup.server.end();
     expect(exit).toMatchObject({ code: 0, signal: null });
@@ -105,7 +105,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     setup.service.dropConnections();
     // In a new conversation, the assistant knows about the text only what the list shows.
     const later = await setup.another();
-    const row = await onlyRow(later);
+    const row = await readOnlyTaskRow(later);
     expect(row).toMatchObject({ status: "unresolved" });
     expect(row.next_step).toMatch(/download_audio with task_id req-[0-9a-f]{32} /);
     expect(row.next_step).toContain("never pays twice");
@@ -114,7 +114,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     const polledTask = shownTaskOf(await later.call("get_task", { task_id: handle }));
     expect(polledTask.status).toBe("waiting");
     expect(setup.service.count("create")).toBe(1);
-    const task = await eventually("the audio", async () => {
+    const task = await waitUntil("the audio", async () => {
       const outcome = await later.call("download_audio", { task_id: handle });
       return outcome.isError === true ? null : shownTaskOf(outcome);
     });
@@ -135,7 +135,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
     setup.misbehave(misbehaveNext("create", () => undefined));
     setup.server.begin("generate_audio", { prompt: "Never taken", wait_seconds: 20 });
-    await exchanged(setup, "create");
+    await waitForExchanges(setup, "create");
     await setup.server.end();
     setup.service.dropConnections();
     setup.misbehave(
@@ -146,7 +146,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
       ),
     );
     const later = await setup.another();
-    const handle = handleIn(await onlyRow(later));
+    const handle = handleIn(await readOnlyTaskRow(later));
     expect(codeOf(await later.call("download_audio", { task_id: handle }))).toBe("insufficient_credits");
   });
 });

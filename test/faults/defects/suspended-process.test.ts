@@ -8,13 +8,13 @@ import { suspend } from "../../support/suspend.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { Outcome } from "../raw-server.ts";
 import {
-  exchanged,
-  onlyRow,
   pause,
-  savedByItself,
+  readOnlyTaskRow,
   shownTaskOf,
   shownTextOf,
   type TaskRow,
+  waitForExchanges,
+  waitForSavedFiles,
 } from "./read-from-outside.ts";
 
 closeAfterEach();
@@ -54,7 +54,7 @@ async function sleepOver(
   const { server: sleeper } = setup;
   const other = await setup.another();
   const id = sleeper.begin("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
-  await exchanged(setup, "create");
+  await waitForExchanges(setup, "create");
   await suspend(sleeper.child.pid ?? 0, setup.testFolders.stateDir);
   const outcome = await other.call("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
   for (const answer of releases) answer();
@@ -63,7 +63,7 @@ async function sleepOver(
   sleeper.child.kill("SIGCONT");
   const late = options.isCancelled === true ? "cancelled" : await sleeper.outcomeOf(id);
   await pause(300);
-  return { setup, late, other: outcome, row: await onlyRow(other) };
+  return { setup, late, other: outcome, row: await readOnlyTaskRow(other) };
 }
 
 async function expectKept({ setup, other, row }: Scene): Promise<void> {
@@ -98,5 +98,5 @@ it("a late refusal, a late 429 and a cancellation do not change the task that an
   // The sleeper's caller is told that the audio exists, and not that nothing was charged.
   expect.soft(refused.late === "cancelled" ? "" : shownTextOf(refused.late)).toContain("Saved ");
   expect.soft(taken.row.task_id).toBe([...taken.setup.service.tasks.keys()][0]);
-  await savedByItself(taken.setup);
+  await waitForSavedFiles(taken.setup);
 });

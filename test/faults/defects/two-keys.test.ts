@@ -3,7 +3,14 @@ import { expect, it } from "vitest";
 import { PART_BYTES } from "../../narration/narrator.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
-import { codeOf, eventually, exchanged, onlyRow, pause, shownTaskOf } from "./read-from-outside.ts";
+import {
+  codeOf,
+  pause,
+  readOnlyTaskRow,
+  shownTaskOf,
+  waitForExchanges,
+  waitUntil,
+} from "./read-from-outside.ts";
 
 closeAfterEach();
 
@@ -47,7 +54,7 @@ it.each([
     const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
     const id = await leftRunning(setup);
     const later = await startLater(setup);
-    const open = await onlyRow(later);
+    const open = await readOnlyTaskRow(later);
     expect(open).toMatchObject({ status: "queued", task_id: id });
     expect(open.next_step).toMatch(/earlier API key.*get_task/);
     await pause(100);
@@ -56,7 +63,11 @@ it.each([
     const done = shownTaskOf(await later.call(tool, argumentsOf(id)));
     expect(done).toMatchObject({ status: "succeeded", task_id: id });
     expect(setup.service.count("create")).toBe(0);
-    expect(await onlyRow(later)).toMatchObject({ task_id: id, credits: 10, audio_path: done.audio?.path });
+    expect(await readOnlyTaskRow(later)).toMatchObject({
+      task_id: id,
+      credits: 10,
+      audio_path: done.audio?.path,
+    });
   },
 );
 
@@ -66,8 +77,8 @@ it("a task that download_audio is asked for too early is fetched by itself after
   const later = await startLater(setup);
   expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("not_ready");
   setup.service.processingMs = 0;
-  const row = await eventually("its file", async () => {
-    const shown = await onlyRow(later);
+  const row = await waitUntil("its file", async () => {
+    const shown = await readOnlyTaskRow(later);
     return typeof shown.audio_path === "string" && shown;
   });
   expect(row).toMatchObject({ status: "succeeded", task_id: id });
@@ -93,12 +104,12 @@ it("a lost answer is recovered by the same call, free of charge", async () => {
     return true;
   });
   void setup.server.call("generate_audio", CALL).catch(() => undefined);
-  await exchanged(setup, "create");
+  await waitForExchanges(setup, "create");
   setup.server.child.kill("SIGKILL");
   await setup.server.exited;
   setup.misbehave(undefined);
   const later = await startLater(setup);
-  const unseen = await onlyRow(later);
+  const unseen = await readOnlyTaskRow(later);
   expect(unseen.status).toBe("unresolved");
   expect(unseen.next_step).toMatch(/earlier API key.*same generate_audio call/);
   expect(shownTaskOf(await later.call("generate_audio", CALL)).status).toBe("succeeded");
@@ -115,7 +126,7 @@ it("a part whose answer was lost under one key and received under the other is s
   });
   const call = { text: "One part of two keys.", output_format: "pcm", max_credits: 500, wait_seconds: 5 };
   void setup.server.call("narrate", call).catch(() => undefined);
-  await exchanged(setup, "create");
+  await waitForExchanges(setup, "create");
   setup.server.child.kill("SIGKILL");
   setup.misbehave(() => false);
   const later = await startLater(setup);
@@ -132,6 +143,6 @@ it("the task of another account is refused by its id, and remains theirs", async
   const later = await startLater(setup);
   expect(codeOf(await later.call("get_task", { task_id: id }))).toBe("not_found");
   expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("not_found");
-  expect(await onlyRow(later)).toMatchObject({ status: "queued", task_id: id });
+  expect(await readOnlyTaskRow(later)).toMatchObject({ status: "queued", task_id: id });
   expect(setup.service.count("create")).toBe(0);
 });

@@ -13,7 +13,7 @@ import type { SendOutcome } from "../../../src/ledger/rules/api-key-state.ts";
 import type { LeaseResult, RecordWriteResult } from "../../../src/ledger/store/ledger-store.ts";
 
 export const WINDOW_MS = 60_000;
-export const LAPSE_MS = 30_000;
+export const UNRESOLVED_SLOT_TTL_MS = 30_000;
 export const LEASE_MS = 15_000;
 export const MAX_SUBMISSIONS = 6;
 export const MAX_CONCURRENT_TASKS = 2;
@@ -22,11 +22,11 @@ export const BUDGET_WINDOW_MS = 24 * 60 * 60_000;
 /** The promises that an answer can break. */
 export type Rule =
   | "rate"
-  | "in flight"
+  | "concurrency"
   | "budget"
   | "lease"
   | "revision"
-  | "pause"
+  | "cooldown"
   | "sums"
   | "repeat"
   | "wait"
@@ -60,21 +60,25 @@ interface Send {
   mayCountFromMs: number;
 }
 
-interface Held {
+interface KnownRecord {
   readonly key: string;
   record: RequestRecord;
   lease: { readonly owner: string; readonly atMs: number } | null;
-  flight: { readonly kind: ConcurrencySlotState; readonly atMs: number; readonly owner: string } | null;
+  concurrencySlot: {
+    readonly kind: ConcurrencySlotState;
+    readonly atMs: number;
+    readonly owner: string;
+  } | null;
   statusAtMs: number;
 }
 
-interface Pause {
+interface KnownCooldown {
   readonly key: string;
   readonly atMs: number;
   readonly lengthMs: number;
 }
 
-interface Asked {
+interface AdmissionQuestion {
   readonly known: RequestRecord;
   readonly after: RequestRecord;
   readonly sendId: string;
@@ -93,11 +97,11 @@ const textOf = (record: RequestRecord | undefined | null): string | undefined =>
 export class LedgerOracle {
   nowMs = 0;
   wallMs = 0;
-  readonly records = new Map<string, Held>();
+  readonly records = new Map<string, KnownRecord>();
   readonly #sends = new Map<string, Send>();
   readonly #heartbeats = new Map<string, { readonly key: string; readonly atMs: number }>();
   readonly #discarded: { readonly credits: number; readonly atMs: number }[] = [];
-  #pauses: Pause[] = [];
+  #cooldowns: KnownCooldown[] = [];
   #restartedAtMs = 0;
   /**
    * The time at which the ledger first read each entry after a restart of the steady clock, and corrected the entry's
@@ -110,16 +114,16 @@ export class LedgerOracle {
     this.#seenSinceRestart.clear();
   }
 
-  /** Handles an emptied state of an API key: the ledger forgets its rate slots, pauses and heartbeats. */
+  /** Handles an emptied state of an API key: the ledger forgets its rate slots, cooldowns and heartbeats. */
   emptied(key: string): void {
     for (const send of this.#sends.values()) if (send.key === key) this.#sends.delete(send.sendId);
     for (const [owner, beat] of this.#heartbeats) if (beat.key === key) this.#heartbeats.delete(owner);
-    this.#pauses = this.#pauses.filter((pause) => pause.key !== key);
+    this.#cooldowns = this.#cooldowns.filter((cooldown) => cooldown.key !== key);
   }
 
   /** Every operation of a key reads its state. */
-  looked(key: string): void {
-    this.#look(`state ${key}`);
+  stateRead(key: string): void {
+    this.#recordRead(`state ${key}`);
   }
 
   claimed(
@@ -129,7 +133,7 @@ export class LedgerOracle {
     answer: LeaseResult,
   ): void {
     const { recordId } = draft;
-    this.#look(`lease ${recordId}`);
+    this.#recordRead(`lease ${recordId}`);
     const storedRecord = this.records.get(recordId);
     if (answer.recordJson !== textOf(storedRecord?.record ?? draft))
       throw new Violation("records", "a claim shows another value");
@@ -148,7 +152,14 @@ export class LedgerOracle {
     }
     const lease = { owner: name, atMs: this.nowMs };
     if (storedRecord !== undefined) storedRecord.lease = lease;
-    else this.records.set(recordId, { key, record: draft, lease, flight: null, statusAtMs: this.nowMs });
+    else
+      this.records.set(recordId, {
+        key,
+        record: draft,
+        lease,
+        concurrencySlot: null,
+        statusAtMs: this.nowMs,
+      });
   }
 
   leaseReleased({ name }: Actor, recordId: string): void {
@@ -170,8 +181,8 @@ export class LedgerOracle {
     }
   }
 
-  paused({ key }: Actor, lengthMs: number): void {
-    this.#pauses.push({ key, atMs: this.nowMs, lengthMs });
+  cooldownStarted({ key }: Actor, lengthMs: number): void {
+    this.#cooldowns.push({ key, atMs: this.nowMs, lengthMs });
   }
 
   sendOutcomeRecorded({ sendId, outcome }: SendOutcome): void {
@@ -208,7 +219,7 @@ export class LedgerOracle {
     }
     if (stored === textOf(after)) return;
     if (stored !== textOf(known))
-      throw new Violation("revision", "a write took place over what was not seen");
+      throw new Violation("revision", "a write replaced a revision that the process had not read");
     if (after === null) this.records.delete(recordId);
     else {
       this.#store(actor, after);
@@ -225,9 +236,10 @@ export class LedgerOracle {
     this.records.delete(recordId);
   }
 
-  admission(actor: Actor, request: Asked, answer: AdmissionDecision): void {
+  admission(actor: Actor, request: AdmissionQuestion, answer: AdmissionDecision): void {
     const { known, after, sendId } = request;
-    for (const other of this.#others(actor.key, known.recordId)) this.#look(`place ${other.record.recordId}`);
+    for (const other of this.#others(actor.key, known.recordId))
+      this.#recordRead(`slot ${other.record.recordId}`);
     const storedRecord = this.records.get(known.recordId);
     const isCurrent = textOf(storedRecord?.record) === textOf(known);
     const send = this.#sends.get(sendId);
@@ -280,7 +292,7 @@ export class LedgerOracle {
       throw new Violation("records", `${recordId} differs`);
   }
 
-  #checkMayAsk({ name }: Actor, storedRecord: Held | undefined, isCurrent: boolean): void {
+  #checkMayAsk({ name }: Actor, storedRecord: KnownRecord | undefined, isCurrent: boolean): void {
     if (!isCurrent) throw new Violation("revision", "a stale question was judged");
     if (storedRecord !== undefined && this.#isLedByOther(storedRecord, name)) {
       throw new Violation("lease", `${name} was judged, and another process has the lease`);
@@ -288,24 +300,27 @@ export class LedgerOracle {
   }
 
   /** Admits a send if every rule certainly allows it. */
-  #checkConsent(actor: Actor, request: Asked, storedRecord: Held | undefined): void {
+  #checkConsent(actor: Actor, request: AdmissionQuestion, storedRecord: KnownRecord | undefined): void {
     const { known, after, sendId, budget, firstAskedMs } = request;
     const { key, name } = actor;
     this.#checkMayAsk(actor, storedRecord, textOf(storedRecord?.record) === textOf(known));
-    const isPaused = this.#pauses.some(
-      (pause) => pause.key === key && pause.atMs <= firstAskedMs && pause.atMs + pause.lengthMs > this.nowMs,
+    const isInCooldown = this.#cooldowns.some(
+      (cooldown) =>
+        cooldown.key === key &&
+        cooldown.atMs <= firstAskedMs &&
+        cooldown.atMs + cooldown.lengthMs > this.nowMs,
     );
-    if (isPaused) throw new Violation("pause", "a submission left during a pause");
+    if (isInCooldown) throw new Violation("cooldown", "a submission was sent during a cooldown");
     const sends = [...this.#sends.values()].filter(
       (send) => send.key === key && send.lastMs > this.nowMs - WINDOW_MS,
     );
     if (sends.length >= MAX_SUBMISSIONS)
       throw new Violation("rate", `${sends.length + 1} submissions in one window`);
-    const flights = this.#others(key, known.recordId).filter(
-      (other) => this.#placeEndMs(other, false) > this.nowMs,
+    const occupiedSlots = this.#others(key, known.recordId).filter(
+      (other) => this.#slotEndMs(other, false) > this.nowMs,
     );
-    if (flights.length >= MAX_CONCURRENT_TASKS)
-      throw new Violation("in flight", `${flights.length + 1} places are taken`);
+    if (occupiedSlots.length >= MAX_CONCURRENT_TASKS)
+      throw new Violation("concurrency", `${occupiedSlots.length + 1} concurrency slots are taken`);
     const spent = this.#spends(known.recordId)
       .filter(({ atMs }) => atMs > this.wallMs - BUDGET_WINDOW_MS)
       .reduce((sum, { credits }) => sum + credits, after.spend?.credits ?? 0);
@@ -314,7 +329,7 @@ export class LedgerOracle {
     this.#store(actor, after);
     const stored = this.records.get(known.recordId);
     if (stored === undefined) throw new Violation("records", "an unknown record was admitted");
-    stored.flight = { kind: "unresolved", atMs: this.nowMs, owner: name };
+    stored.concurrencySlot = { kind: "unresolved", atMs: this.nowMs, owner: name };
     if (stored.lease?.owner === name) stored.lease = { owner: name, atMs: this.nowMs };
     const { nowMs } = this;
     this.#sends.set(sendId, {
@@ -327,7 +342,7 @@ export class LedgerOracle {
     });
   }
 
-  #checkOverBudget({ known, after, budget }: Asked, counted: number): void {
+  #checkOverBudget({ known, after, budget }: AdmissionQuestion, counted: number): void {
     const expected = this.spentInWindowCredits(known.recordId);
     if (counted !== expected)
       throw new Violation("sums", `${counted} credits are counted instead of ${expected}`);
@@ -339,9 +354,10 @@ export class LedgerOracle {
   #isHoldExplained({ key }: Actor, recordId: string, reason: "cooldown" | "rate" | "concurrency"): boolean {
     switch (reason) {
       case "cooldown":
-        return this.#pauses.some(
-          (pause) =>
-            pause.key === key && this.#latest(`state ${key}`, pause.atMs) + pause.lengthMs > this.nowMs,
+        return this.#cooldowns.some(
+          (cooldown) =>
+            cooldown.key === key &&
+            this.#latest(`state ${key}`, cooldown.atMs) + cooldown.lengthMs > this.nowMs,
         );
       case "rate": {
         const counting = [...this.#sends.values()].filter(
@@ -352,24 +368,24 @@ export class LedgerOracle {
       }
       case "concurrency": {
         const others = this.#others(key, recordId).filter(
-          (other) => this.#placeEndMs(other, true) > this.nowMs,
+          (other) => this.#slotEndMs(other, true) > this.nowMs,
         );
         return others.length >= MAX_CONCURRENT_TASKS;
       }
     }
   }
 
-  #placeEndMs({ key, record, flight, statusAtMs }: Held, isStrictest: boolean): number {
-    if (flight === null) return Number.NEGATIVE_INFINITY;
+  #slotEndMs({ key, record, concurrencySlot, statusAtMs }: KnownRecord, isStrictest: boolean): number {
+    if (concurrencySlot === null) return Number.NEGATIVE_INFINITY;
     const latest = (fact: string, atMs: number): number => (isStrictest ? this.#latest(fact, atMs) : atMs);
-    const atMs = latest(`place ${record.recordId}`, flight.atMs);
-    if (flight.kind === "accepted") {
+    const atMs = latest(`slot ${record.recordId}`, concurrencySlot.atMs);
+    if (concurrencySlot.kind === "accepted") {
       // A task that is seen again after its concurrency slot has expired takes a concurrency slot again.
       return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + RECOVERY_TIMEOUT_MS;
     }
-    const beat = this.#heartbeats.get(flight.owner);
+    const beat = this.#heartbeats.get(concurrencySlot.owner);
     const seenMs = Math.max(atMs, beat === undefined ? atMs : latest(`state ${key}`, beat.atMs));
-    return Math.min(seenMs + LAPSE_MS, atMs + WINDOW_MS + LAPSE_MS);
+    return Math.min(seenMs + UNRESOLVED_SLOT_TTL_MS, atMs + WINDOW_MS + UNRESOLVED_SLOT_TTL_MS);
   }
 
   /** A process without a heartbeat for a whole window no longer sends what was admitted before. */
@@ -382,18 +398,18 @@ export class LedgerOracle {
     const { recordId } = record;
     const before = this.records.get(recordId);
     const kind = deriveConcurrencySlotState(record);
-    const isSame = kind !== null && before?.flight?.kind === kind;
+    const isSame = kind !== null && before?.concurrencySlot?.kind === kind;
     const begun = kind === null ? null : { kind, atMs: this.nowMs, owner: name };
     this.records.set(recordId, {
       key,
       record,
       lease: before?.lease ?? null,
-      flight: isSame ? before.flight : begun,
+      concurrencySlot: isSame ? before.concurrencySlot : begun,
       statusAtMs: before?.record.status === record.status ? before.statusAtMs : this.nowMs,
     });
   }
 
-  #others(key: string, recordId: string): Held[] {
+  #others(key: string, recordId: string): KnownRecord[] {
     return [...this.records.values()].filter(
       (stored) => stored.key === key && stored.record.recordId !== recordId,
     );
@@ -404,7 +420,7 @@ export class LedgerOracle {
     return [...records.flatMap(({ record }) => record.spend ?? []), ...this.#discarded];
   }
 
-  #isLedByOther({ lease }: Held, name: string): boolean {
+  #isLedByOther({ lease }: KnownRecord, name: string): boolean {
     return lease !== null && lease.owner !== name && lease.atMs + LEASE_MS > this.nowMs;
   }
 
@@ -412,7 +428,7 @@ export class LedgerOracle {
     return this.#latest(`lease ${recordId}`, lease.atMs) + LEASE_MS > this.nowMs;
   }
 
-  #look(fact: string): void {
+  #recordRead(fact: string): void {
     if (!this.#seenSinceRestart.has(fact)) this.#seenSinceRestart.set(fact, this.nowMs);
   }
 

@@ -14,11 +14,11 @@ import { sampleRecord } from "../sample-record.ts";
 import {
   type Actor,
   BUDGET_WINDOW_MS,
-  LAPSE_MS,
   LEASE_MS,
   LedgerOracle,
   MAX_CONCURRENT_TASKS,
   MAX_SUBMISSIONS,
+  UNRESOLVED_SLOT_TTL_MS,
   Violation,
   WINDOW_MS,
 } from "./ledger-oracle.ts";
@@ -94,7 +94,7 @@ const command = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant("pause" as const),
+      kind: fc.constant("cooldown" as const),
       by: processIndex,
       ms: fc.constantFrom(1_000, 10_000, 45_000, 120_000),
     }),
@@ -320,13 +320,13 @@ class Run {
         return await this.#tick(command.ms, command.awake);
       case "die":
         return this.#die(command.by);
-      case "pause": {
+      case "cooldown": {
         const process = this.#at(command.by);
         const { ms } = command;
         return await this.#operate(
           process,
           () => process.store.admissions.startCooldown(ms),
-          () => this.#truth.paused(process, ms),
+          () => this.#truth.cooldownStarted(process, ms),
         );
       }
       case "restart":
@@ -418,7 +418,7 @@ class Run {
           maxSubmissions: MAX_SUBMISSIONS,
           limitWindowMs: WINDOW_MS,
           maxConcurrentTasks: MAX_CONCURRENT_TASKS,
-          unresolvedSlotTtlMs: LAPSE_MS,
+          unresolvedSlotTtlMs: UNRESOLVED_SLOT_TTL_MS,
           budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },
         }),
       (answer) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, answer),
@@ -600,7 +600,7 @@ class Run {
   /** Runs an operation, and repeats it if its answer is lost. The next step of the scenario happens in between. */
   async #operate<T>(process: Process, operation: () => Promise<T>, note: (answer: T) => void): Promise<T> {
     if (!process.isAlive) throw new Died();
-    this.#truth.looked(process.key);
+    this.#truth.stateRead(process.key);
     const answer = await operation();
     note(answer);
     if (this.#lostAnswer === null) return answer;

@@ -141,7 +141,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     saves: (saveStatements, _facts, transaction) =>
       isAdmission(transaction) ? without(saveStatements, STATE) : saveStatements,
   }),
-  fault("concurrency slots are hidden", ["in flight"], {
+  fault("concurrency slots are hidden", ["concurrency"], {
     sees: (facts, transaction) => withRows(facts, transaction, PLACES, () => null),
   }),
   fault("the sum is always zero", ["budget"], {
@@ -228,11 +228,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     ["wait"],
     whenReleased((before, after) => after ?? { ...before, isPending: false }),
   ),
-  fault("heartbeats are forgotten", ["rate", "in flight", "repeat"], {
+  fault("heartbeats are forgotten", ["rate", "concurrency", "repeat"], {
     saves: (saveStatements) =>
       savingState(saveStatements, (state) => ({ ...state, heartbeatSteadyMsByProcess: {} })),
   }),
-  fault("heartbeats keep rate slots and no concurrency slots", ["in flight"], {
+  fault("heartbeats keep rate slots and no concurrency slots", ["concurrency"], {
     sees: (facts, transaction) =>
       isAdmission(transaction)
         ? withState(facts, ({ cooldown, rateSlots, heartbeatSteadyMsByProcess: heartbeats }) => ({
@@ -256,11 +256,11 @@ export const plantedFaults: readonly PlantedFault[] = [
           }))
         : facts,
   }),
-  fault("a pause is forgotten", ["pause"], {
+  fault("a cooldown is forgotten", ["cooldown"], {
     sees: (facts, transaction) =>
       isAdmission(transaction) ? withState(facts, (state) => ({ ...state, cooldown: null })) : facts,
   }),
-  fault("a shorter pause replaces a longer one", ["pause"], {
+  fault("a shorter cooldown replaces a longer one", ["cooldown"], {
     sees: (facts, transaction) =>
       transaction.loadStatements.length === 0
         ? withState(facts, (state) => ({ ...state, cooldown: null }))
@@ -268,7 +268,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   }),
   {
     name: "the clock runs ahead in every third transaction",
-    rules: ["rate", "in flight", "pause", "lease", "wait"],
+    rules: ["rate", "concurrency", "cooldown", "lease", "wait"],
     plant: (correctEngine, clock) => {
       let transactions = 0;
       const sees = (facts: TransactionReads): TransactionReads => {
