@@ -40,7 +40,7 @@ export function deriveRequestFingerprint(baseUrl: string, input: string, take: n
   return hashParts("request", baseUrl, input, String(take));
 }
 
-/** Returns the fingerprint of a task that was created elsewhere and is only downloaded here. */
+/** Returns the fingerprint of a task that was not submitted through this ledger and is only downloaded. */
 export function deriveExternalTaskFingerprint(baseUrl: string, taskId: string): string {
   return hashParts("external_task", baseUrl, taskId);
 }

@@ -9,8 +9,8 @@ import { isRefunded, type RequestRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";
 
 /**
- * The events of a record. Each names its attempt, send or task, so that a late event from a suspended process does not
- * change later states.
+ * The events of a record. An event about a submission or a task names the attempt, the send or the task. A late event
+ * from a suspended process therefore does not affect a newer attempt or send.
  */
 export type RequestEvent =
   /**

@@ -9,9 +9,9 @@ export interface TaskClaim {
 
 /**
  * Returns the spend that a budget counts for a task that several records name. Prefers records that know the task's
- * end, because other records may still count the reservation. Of these, takes the highest amount, because a record may
- * include earlier attempts. Of equal amounts, takes the earliest date, so that the order of the records does not
- * matter.
+ * end, because other records may still count the reservation. Among the preferred records, selects the highest amount,
+ * because a record may include earlier attempts. Among equal amounts, selects the earliest date, so that the order of
+ * the records does not matter.
  */
 export function countSpendOnce(records: readonly TaskClaim[]): BucketedSpend | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");

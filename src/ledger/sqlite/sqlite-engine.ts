@@ -194,8 +194,8 @@ export class SqliteEngine implements SqlEngine {
         const connection = this.#open();
         const beganAtMs = performance.now();
         const result = work(connection);
-        // Keep the longest duration, because that shows how long a flush takes, and closing the file needs several
-        // flushes. The last transaction may have needed none.
+        // Keep the longest duration, not the last one. The longest shows how long a flush to the disk takes, and
+        // closing the file needs several flushes. The last transaction may have needed no flush.
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
         return result;
       } catch (error) {
