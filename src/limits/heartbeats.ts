@@ -15,8 +15,8 @@ export interface HeartbeatsOptions {
 }
 
 /**
- * Keeps a rate slot pending until the store knows how its submission ended. To block the slot for too long is safer
- * than to free it too early.
+ * Keeps a rate slot pending until the store knows how its submission ended. Blocking the slot for too long is safer
+ * than freeing it too early.
  */
 export class Heartbeats {
   readonly #options: HeartbeatsOptions;
@@ -53,7 +53,10 @@ export class Heartbeats {
     this.#pendingSends.delete(sendId);
   }
 
-  /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */
+  /**
+   * Renews a lease at intervals until {@link stopRenewingLease}. Calls `onLost` when another process has acquired the
+   * lease and drives the record.
+   */
   startRenewingLease(recordId: string, onLost: () => void): void {
     this.#leases.set(recordId, onLost);
     this.#leaseTicker.start();
