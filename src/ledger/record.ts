@@ -49,7 +49,7 @@ export const requestRecordSchema = z.looseObject({
   requestFingerprint: z.string(),
   apiKeyId: z.string(),
   baseUrl: z.string(),
-  /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created elsewhere. */
+  /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created outside this ledger. */
   input: z.string().nullable(),
   /** The prompt as the user gave it, if words were respelled for the input; otherwise `null`. */
   originalPrompt: z.string().nullable().default(null),

@@ -10,7 +10,9 @@ export interface HeartbeatsOptions {
   readonly heartbeatMs: number;
   /** The time between renewals of leases. Every write of a record renews its lease, too. */
   readonly renewalMs: number;
-  /** Renews pending rate slots and the given leases. Returns the leases that another process has acquired. */
+  /**
+   * Renews pending rate slots and the leases of the given records. Returns the ids of the records whose lease is lost.
+   */
   readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
 }
 

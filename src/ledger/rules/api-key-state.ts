@@ -28,7 +28,7 @@ const EMPTY_STATE: ApiKeyState = { cooldown: null, rateSlots: [], heartbeatStead
 
 /**
  * Parses a stored state. Damaged text counts as an empty state. This is safe, because the service enforces its rate
- * itself. Sets each time in the future to now, because such a time was written before the steady clock restarted.
+ * limit itself. Sets each time in the future to now, because such a time was written before the steady clock restarted.
  */
 export function parseApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
   const { cooldown, rateSlots, heartbeatSteadyMsByProcess } = parseState(text);

@@ -1,4 +1,7 @@
-/** Decides which record counts and which record is listed if records of several API keys name the same task. Pure. */
+/**
+ * If records of several API keys name the same task, decides which record's spend counts and which record is listed.
+ * Pure.
+ */
 import type { BucketedSpend } from "./spend.ts";
 
 /** A task, as one record states it. */

@@ -88,7 +88,7 @@ class Connection {
       : this.#all(statements);
   }
 
-  /** Whether the file was deleted or replaced while it is open. Writes would then be lost. */
+  /** Whether the file was deleted or replaced while it is open. If so, writes to the open file would be lost. */
   isMoved(): boolean {
     return statSync(this.#file, { throwIfNoEntry: false })?.ino !== this.#inode;
   }
