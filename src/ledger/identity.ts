@@ -4,7 +4,10 @@
  */
 import { createHash, createHmac } from "node:crypto";
 
-/** A hash of base URL and API key, which reveals neither. Limits are counted for each API key id. */
+/**
+ * A hash of base URL and API key, which reveals neither. Each API key id has its own rate slots, concurrency slots and
+ * cooldown.
+ */
 export type ApiKeyId = string;
 
 /**
@@ -19,7 +22,10 @@ const API_KEY_HASH_LABEL = "audio-generation-mcp account fingerprint v1";
  */
 const RECORD_ID_DIGITS = 32;
 
-/** Hashes a list of texts. Prefixes each text with its length, so that different lists never have the same hash. */
+/**
+ * Hashes a list of texts. Prefixes each text with its length, so that different lists are never hashed as the same
+ * bytes.
+ */
 function hashParts(...parts: readonly string[]): string {
   const digest = createHash("sha256");
   for (const part of parts) digest.update(`${Buffer.byteLength(part)}:`).update(part);
@@ -40,7 +46,7 @@ export function deriveRequestFingerprint(baseUrl: string, input: string, take: n
   return hashParts("request", baseUrl, input, String(take));
 }
 
-/** Returns the fingerprint of a task that was created elsewhere and is only downloaded here. */
+/** Returns the fingerprint of a task that was not submitted through this ledger and is only downloaded. */
 export function deriveExternalTaskFingerprint(baseUrl: string, taskId: string): string {
   return hashParts("external_task", baseUrl, taskId);
 }

@@ -49,8 +49,8 @@ export type AdmissionResult =
 
 export class Ledger {
   /**
-   * The store, for cooldowns, MCP tasks, narrations and other data that need no parsed record. Read and change records
-   * by the methods of `Ledger`, because the store does not parse them.
+   * The store. Use it directly only for data other than records, such as cooldowns, MCP tasks and narrations. To read
+   * and change records, use the methods of `Ledger`, because the store does not parse records.
    */
   readonly store: LedgerStore;
   readonly identity: LedgerIdentity;
@@ -86,7 +86,7 @@ export class Ledger {
     return await this.#findByLookupKey(toRequestLookupKey(requestFingerprint));
   }
 
-  /** Returns the records of a request, and the records whose input is a respelling of its text. */
+  /** Returns the records of a request, and the records whose input is a respelling of the request's text. */
   async findByOriginalFingerprint(requestFingerprint: string): Promise<RequestRecord[]> {
     return [
       ...(await this.findByFingerprint(requestFingerprint)),
@@ -111,8 +111,8 @@ export class Ledger {
   }
 
   /**
-   * Returns records newest first, each task once. Skips and logs unreadable records, because one damaged record must
-   * not hide all others.
+   * Returns records, newest first, and only one record for each task. Skips and logs unreadable records, because one
+   * damaged record must not hide all others.
    */
   async list(query: ListQuery): Promise<RequestRecord[]> {
     for (let { limit } = query; ; limit *= 2) {
@@ -142,9 +142,9 @@ export class Ledger {
    * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose owner is a
    * dead process of this machine is taken over at once.
    *
-   * @param draft the record as last read. If the stored record is missing and the draft has no task, the draft is
-   *   written as a new record, without its earlier sends. The stored record is missing, for example, if its request was
-   *   refused long ago, because old refusals are deleted
+   * @param draft a new record, or the record as last read. It is written if the ledger has no such record. A stored
+   *   record may have been deleted, because old refusals are deleted. A draft without a task is written as a new
+   *   record, without its earlier sends
    * @returns the stored record, and whether this process has the lease
    */
   async acquireLease(draft: RequestRecord): Promise<{ record: RequestRecord; isOurs: boolean }> {
@@ -213,8 +213,8 @@ export class Ledger {
   }
 
   /**
-   * Requests admission of a submission. If `decideAdmission` (rules/admission.ts) allows it, sets the record to
-   * `unresolved` in the same transaction.
+   * Requests admission of a submission. If `decideAdmission` (rules/admission.ts) allows the submission, sets the
+   * record to `unresolved` in the same transaction.
    *
    * @param sendId a new id for this send; see {@link releaseAdmission}
    * @param wantedBy `narrationId`: the narration that pays for the submission; `null` for a direct request.

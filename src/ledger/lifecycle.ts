@@ -9,8 +9,8 @@ import { isRefunded, type RequestRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";
 
 /**
- * The events of a record. Each names its attempt, send or task, so that a late event from a suspended process does not
- * change later states.
+ * The events of a record. An event about a submission or a task names the attempt, the send or the task. A late event
+ * from a suspended process therefore does not affect a newer attempt or send.
  */
 export type RequestEvent =
   /**
@@ -53,7 +53,7 @@ export type RequestEvent =
       readonly fileName: string | null;
       readonly fileToReplace: FileToReplace | null;
     }
-  /** Saved audio is about to be renamed. It will replace the file that has the new name now. */
+  /** Saved audio is about to be copied to another name. The copy will replace the file that has this name now. */
   | { readonly kind: "replacement_planned"; readonly fileToReplace: FileToReplace }
   /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
@@ -126,8 +126,8 @@ export function applyEvent(record: RequestRecord, event: RequestEvent): RequestR
 }
 
 /**
- * Returns the spend of a running or unresolved attempt; `null` for a task created elsewhere, because this ledger
- * did not cause its cost.
+ * Returns the spend of a running or unresolved attempt; `null` for a task created outside this ledger, because this
+ * ledger did not cause its cost.
  */
 function deriveReservation(record: RequestRecord, atMs: number): RequestRecord["spend"] {
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
@@ -195,7 +195,10 @@ function applyObserved(record: RequestRecord, event: RequestEvent & { kind: "obs
   };
 }
 
-/** Returns the charge of a task that has ended. If the service stated no charge, the full reservation counts. */
+/**
+ * Returns the charge of a task that has ended: 0 for a refunded failure, otherwise the charge that the service stated.
+ * If the service stated none, the full reservation counts.
+ */
 function deriveChargedCredits(task: ObservedTask): number {
   if (task.status === "failed" && isRefunded(task)) return 0;
   return task.billing?.charged_credits ?? RESERVED_CREDITS;

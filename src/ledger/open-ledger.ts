@@ -44,7 +44,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return new Ledger(store, identity, clock, log, timeScale);
 }
 
-/** Loads only the chosen engine. */
+/** Creates the engine that the settings choose. Imports only the module of this engine. */
 export async function openEngine({
   config: { stateDir, storeUrl },
   log,

@@ -48,7 +48,8 @@ export class RecordReader {
   }
 
   /**
-   * Copies the damaged JSON to the table of documents, then removes the record. The spend of the record stays counted.
+   * Copies the damaged JSON to the table of documents, then removes the record. The budget still counts the record's
+   * spend.
    */
   async quarantine(stored: RecordJsonRow, why: string): Promise<void> {
     const { recordId, recordJson } = stored;

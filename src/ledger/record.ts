@@ -49,7 +49,7 @@ export const requestRecordSchema = z.looseObject({
   requestFingerprint: z.string(),
   apiKeyId: z.string(),
   baseUrl: z.string(),
-  /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created elsewhere. */
+  /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created outside this ledger. */
   input: z.string().nullable(),
   /** The prompt as the user gave it, if words were respelled for the input; otherwise `null`. */
   originalPrompt: z.string().nullable().default(null),
@@ -147,8 +147,8 @@ export interface RecordRow {
   readonly concurrencySlotState: ConcurrencySlotState | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /**
-   * The wall-clock time of the refusal. After 30 days, the record is deleted. `null` if the request was not refused, or
-   * if the record must be kept.
+   * The wall-clock time of the refusal. The record is deleted 30 days after this time. `null` if the request was not
+   * refused, or if the record must be kept.
    */
   readonly refusedAtMs: number | null;
   /** The hashed lookup keys by which the record is found: those of its request, its tasks and its files. */
@@ -158,13 +158,13 @@ export interface RecordRow {
   readonly recordJson: string;
 }
 
-/** The canonical input with the prompt as the user gave it. */
+/** Returns the canonical input with the prompt as the user gave it. */
 export const restoreOriginalInput = (input: string, originalPrompt: string | null): string =>
   originalPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: originalPrompt });
 
 /**
- * Returns the lookup key of the request with the original text, if words were respelled. With it, the request is also
- * found by the text as the user gave it.
+ * Returns the lookup key of the request with the original text, if words were respelled. This key also finds the
+ * request by the text as the user gave it.
  */
 function deriveOriginalRequestLookupKeys({ baseUrl, input, originalPrompt, take }: RequestRecord): string[] {
   if (input === null || originalPrompt === null || take === null) return [];

@@ -1,13 +1,16 @@
 /** How many of the newest narrations a search reads. Without limits, searches would slow down as the ledger grows. */
 
-/** For a search by a person, and for the owner of a file name. */
+/** The limit for searches that a person requests, and for searches for the owner of a file name. */
 export const MAX_NARRATIONS_SEARCHED = 500;
 
 /**
- * For the file that a new narration may replace. Usually the file is of a recent narration. If it is older, the owner of its
- * name is searched by {@link MAX_NARRATIONS_SEARCHED}.
+ * The limit for searches for the file that a new narration may replace. The file usually belongs to a recent narration.
+ * If it belongs to an older one, a search with {@link MAX_NARRATIONS_SEARCHED} finds the owner of its name.
  */
 export const MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT = 50;
 
-/** For retakes that an edited text keeps. Each narration's plan is read, and a text is usually edited soon. */
+/**
+ * The limit for searches for retakes that an edited text can keep. It is low because the search reads each narration's
+ * plan, and because a text is usually edited soon after its narration.
+ */
 export const MAX_NARRATIONS_SEARCHED_FOR_RETAKES = 20;

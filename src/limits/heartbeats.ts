@@ -10,13 +10,15 @@ export interface HeartbeatsOptions {
   readonly heartbeatMs: number;
   /** The time between renewals of leases. Every write of a record renews its lease, too. */
   readonly renewalMs: number;
-  /** Renews pending rate slots and the given leases. Returns the leases that another process has acquired. */
+  /**
+   * Renews pending rate slots and the leases of the given records. Returns the ids of the records whose lease is lost.
+   */
   readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
 }
 
 /**
- * Keeps a rate slot pending until the store knows how its submission ended. To block the slot for too long is safer
- * than to free it too early.
+ * Keeps a rate slot pending until the store knows how its submission ended. Blocking the slot for too long is safer
+ * than freeing it too early.
  */
 export class Heartbeats {
   readonly #options: HeartbeatsOptions;
@@ -53,7 +55,10 @@ export class Heartbeats {
     this.#pendingSends.delete(sendId);
   }
 
-  /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */
+  /**
+   * Renews a lease at intervals until {@link stopRenewingLease}. Calls `onLost` when another process has acquired the
+   * lease and drives the record.
+   */
   startRenewingLease(recordId: string, onLost: () => void): void {
     this.#leases.set(recordId, onLost);
     this.#leaseTicker.start();

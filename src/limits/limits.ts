@@ -17,7 +17,10 @@ export interface LimitsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Log;
-  /** Multiplies windows, leases, heartbeats and cooldowns, but not the budget's 24 hours. Always 1 outside tests. */
+  /**
+   * Multiplies limit windows, leases, heartbeat intervals and cooldowns, but not the budget's 24 hours. Always 1
+   * outside tests.
+   */
   readonly timeScale: number;
   /** Maximum number of credits that are reserved or charged in any 24 hours; `null` without a budget. */
   readonly creditBudget: number | null;

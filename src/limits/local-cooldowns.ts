@@ -12,7 +12,7 @@ export class LocalCooldowns {
     this.#clock = clock;
   }
 
-  /** Starts a cooldown. Keeps a longer one that is already set. */
+  /** Starts a cooldown. If a running cooldown ends later, keeps the running cooldown. */
   set(limitClass: LimitClass, ms: number): void {
     const untilMs = this.#clock.steadyMs() + ms;
     this.#untilMs.set(limitClass, Math.max(untilMs, this.#untilMs.get(limitClass) ?? 0));

@@ -1,5 +1,6 @@
 /**
- * An in-process queue: first come, first served within a rank. Only the request at the head asks whether it may go on.
+ * An in-process queue. Requests of the same rank are served in the order of arrival. Only the request at the head of
+ * the queue asks for admission.
  */
 import type { Clock } from "../clock.ts";
 import { Wakeup } from "./wakeup.ts";
@@ -12,8 +13,8 @@ export type QueueDecision<Outcome, Reason> =
 export interface PriorityQueueOptions<Request, Outcome, Reason> {
   readonly clock: Clock;
   /**
-   * Asks whether the request at the head may go on. A rejection fails that request. If `mustRejectAll` returns `true`
-   * for the error, all other requests in the queue fail, too.
+   * Asks for admission of the request at the head of the queue. If the promise rejects, this request fails. If
+   * `mustRejectAll` returns `true` for the error, all other requests in the queue fail, too.
    */
   tryAdmit(request: Request): Promise<QueueDecision<Outcome, Reason>>;
   mustRejectAll(error: unknown): boolean;

@@ -34,8 +34,8 @@ export interface QueuedSubmission {
 }
 
 /**
- * The admission results that {@link SubmissionQueue.waitForAdmission} returns. The queue does not return the others: it
- * throws for `over_max_credits` and `over_budget`, and asks again for `wait`.
+ * The admission results that {@link SubmissionQueue.waitForAdmission} returns. It does not return the other results: it
+ * throws for `over_max_credits` and `over_budget`, and it requests admission again after `wait`.
  */
 export type AdmissionWaitResult = Exclude<
   AdmissionResult,
@@ -70,8 +70,8 @@ export class SubmissionQueue {
       mustRejectAll: (error) =>
         !(error instanceof AudioError && CODES_REFUSING_ONE_SUBMISSION.has(error.code)),
       releaseUnused: (outcome) => this.releaseUnused(outcome),
-      // A submission that is sent again goes first, because it already has a concurrency slot. If it queued behind a submission that
-      // needs this concurrency slot, both would wait forever.
+      // A submission that is sent again goes first, because it already has a concurrency slot. If it waited behind a
+      // submission that needs this concurrency slot, both would wait forever.
       rankOf: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;

@@ -13,13 +13,16 @@ export interface LimitTiming {
 
 const UNRESOLVED_SLOT_TTL_SECONDS = 30;
 /**
- * Minimum duration at any time scale. On a busy machine, a shorter one would end before the next heartbeat, and another
- * process would get the slot of a running submission.
+ * Minimum time for which an unresolved submission keeps its concurrency slot, at any time scale. On a busy machine, a
+ * shorter time could end before the next heartbeat. Another process would then get the slot of a submission in
+ * progress.
  */
 const MIN_UNRESOLVED_SLOT_TTL_MS = 3_000;
 const HEARTBEAT_MS = 5_000;
 const CONCURRENCY_SLOT_POLL_MS = 250;
-/** Added to every window, because client and service round their clocks to milliseconds differently. */
+/**
+ * Margin that is added to the limit window, because client and service round their clocks to milliseconds differently.
+ */
 const MARGIN_MS = 20;
 
 /**

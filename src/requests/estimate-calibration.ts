@@ -4,7 +4,7 @@ import type { RequestRecord } from "../ledger/record.ts";
 import type { RequestDeps } from "./deps.ts";
 import { parseStoredInput, type StoredInput } from "./records/stored-input.ts";
 
-/** Maximum number of tasks that are compared. The newest come first. */
+/** How many of the newest tasks are compared, at most. */
 const MAX_TASKS = 60;
 /** Minimum number of tasks. With fewer tasks, the factor is 1, because the sample is too small. */
 const MIN_TASKS = 5;
@@ -45,7 +45,7 @@ function computeMedian(numbers: readonly number[]): number {
  * length in earlier tasks. Uses only tasks of the same voice if there are enough. Idempotency keys, limits and the
  * division into parts do not use this factor, because they must not change with the history.
  *
- * @param records of finished tasks, in any order
+ * @param records the records of finished tasks, in any order
  * @returns 0.5 to 2; 1 if there are too few tasks
  */
 export function computeCalibration(records: readonly RequestRecord[], voice: string | null): number {

@@ -58,7 +58,10 @@ export interface RunningSandbox {
   readonly baseUrl: string;
   /** The first active API key of the accounts. */
   readonly apiKey: string;
-  /** Returns every account's current credits. Tests use it to check charges; the contract has no such request. */
+  /**
+   * Returns every account's current credits. Tests use this method to check charges, because the contract defines no
+   * request for balances.
+   */
   balances(): AccountBalance[];
   /**
    * Closes every connection and the speech engine. Tasks, balances and audio are lost, because they are only in memory.

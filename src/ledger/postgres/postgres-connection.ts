@@ -18,7 +18,7 @@ const SERVER_WAIT_MS = 2_000;
 const STATEMENT_MS = 2_200;
 /**
  * Maximum wait for an answer of the server. It is longer than the server's own time limits, so that the server can
- * report them. It is half of the engine's retry time, so that the engine can try twice.
+ * report a timeout itself. It is half of the engine's retry time, so that the engine can try twice.
  */
 const ANSWER_MS = 2_500;
 const CONNECT_MS = 2_000;

@@ -21,18 +21,18 @@ import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a call tries again while the server is unavailable. After this time, the call reports the outage. */
 const RETRY_MS = 5_000;
-/** With less time left, a try may end before the server answers. */
+/** Minimum time for a conclusive try. A shorter try may time out although the server works. */
 const MIN_TRY_MS = 2_000;
 /**
- * For this long after a reported outage, each call makes only one short try. Otherwise a tool call, which uses the
- * ledger several times, would wait long each time.
+ * How long after a reported outage each call makes only one short try. A tool call uses the ledger several times. With
+ * full retries, it would wait for the whole retry time each time.
  */
 const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;
 
 /**
- * How long the server must be silent before `outage` returns an error. A tool call that times out after that names the
- * outage as the reason.
+ * How long the server must be silent before `outage` returns an error. A tool call that times out during an outage
+ * reports the outage as the reason.
  */
 const REPORT_OUTAGE_AFTER_MS = 500;
 
@@ -191,7 +191,8 @@ export class PostgresEngine implements SqlEngine {
       try {
         return await this.#tryOnce(work, untilMs);
       } catch (tryError) {
-        // The silence of a short try says nothing about the server. The error before it gives the real reason.
+        // If a short try gets no answer, report the error of the previous try. The previous error is the real reason,
+        // because even a working server may not answer a short try in time.
         const error = isShortTry && isSilence(tryError) ? (previousError ?? tryError) : tryError;
         previousError = error;
         this.#lastError = error;

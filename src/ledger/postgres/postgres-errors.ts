@@ -16,7 +16,10 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** COMMIT of a failed transaction succeeds, but its answer says ROLLBACK. */
+/**
+ * A statement of the transaction failed, so the server answered COMMIT with ROLLBACK. PostgreSQL does not report this
+ * as an error.
+ */
 export class NotCommittedError extends Error {
   constructor() {
     super("the server rolled the transaction back");

@@ -1,4 +1,4 @@
-/** Decides whether a submission may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
+/** Decides whether a submission may be sent. No other code permits spending. Pure: uses no store and no clock. */
 import type { ProcessId } from "../../process-id.ts";
 import {
   type ApiKeyState,
@@ -22,7 +22,7 @@ export interface AdmissionLimits {
 
 /** The facts about the narration that a submission is sent for. */
 export interface NarrationFacts {
-  /** Whether a caller wants the narration, and nothing has ended it. */
+  /** Whether the narration is running: it was started, and it was neither stopped nor completed. */
   readonly isNarrationWanted: boolean;
   /** The most credits that the narration may cost. */
   readonly maxCredits: number;
@@ -73,7 +73,7 @@ export type AdmissionDecision =
    */
   | { readonly kind: "wait"; readonly reason: AdmissionWaitReason; readonly waitMs: number };
 
-/** Whether the admission is already stored. This is so if the response to an earlier try was lost. */
+/** Whether the admission is already stored. This happens if the response to an earlier try was lost. */
 export function isRepeatedAdmission(
   { sendId, admittedRecord }: SubmissionToAdmit,
   { record, state }: AdmissionFacts,
@@ -112,7 +112,8 @@ export function decideAdmission(
   const rateMs = computeRateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "wait", reason: "rate", waitMs: rateMs };
   const slotExpiriesMs = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
-  // Sorted, the soonest first. When this slot expires, `maxConcurrentTasks - 1` slots are left.
+  // The expiry times are sorted, the soonest first. After this one, only `maxConcurrentTasks - 1` slots are still
+  // occupied.
   const concurrencySlotFreeAtMs = slotExpiriesMs[slotExpiriesMs.length - limits.maxConcurrentTasks];
   if (concurrencySlotFreeAtMs !== undefined) {
     return { kind: "wait", reason: "concurrency", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };

@@ -28,7 +28,7 @@ const EMPTY_STATE: ApiKeyState = { cooldown: null, rateSlots: [], heartbeatStead
 
 /**
  * Parses a stored state. Damaged text counts as an empty state. This is safe, because the service enforces its rate
- * itself. Sets each time in the future to now, because such a time was written before the steady clock restarted.
+ * limit itself. Sets each time in the future to now, because such a time was written before the steady clock restarted.
  */
 export function parseApiKeyState(text: string, nowSteadyMs: number): ApiKeyState {
   const { cooldown, rateSlots, heartbeatSteadyMsByProcess } = parseState(text);
@@ -67,8 +67,8 @@ export function withCooldown(state: ApiKeyState, lengthMs: number, nowSteadyMs: 
 }
 
 /**
- * Returns the time from which a rate slot counts. For a pending rate slot, this is the last heartbeat of its owner,
- * because the submission may still be under way.
+ * Returns the time at which the limit window of a rate slot starts. For a pending rate slot, this is the last heartbeat
+ * of its owner, because the submission may still be under way.
  */
 const computeRateSlotSeenMs = (
   { heartbeatSteadyMsByProcess }: ApiKeyState,
@@ -78,7 +78,7 @@ const computeRateSlotSeenMs = (
     ? Math.max(changedSteadyMs, heartbeatSteadyMsByProcess[owner] ?? changedSteadyMs)
     : changedSteadyMs;
 
-/** Removes the rate slots that no longer count in the window. */
+/** Removes the rate slots whose limit window is over. */
 export function withoutOldRateSlots(
   state: ApiKeyState,
   limitWindowMs: number,
@@ -131,8 +131,8 @@ export function withRateSlot(
 }
 
 /**
- * Whether an admitted submission was sent. If it was sent, its rate slot counts for one window from now. If it was not
- * sent, its rate slot is free at once.
+ * Whether an admitted submission was sent. If it was sent, its rate slot stays occupied for one limit window after the
+ * outcome is stored. If it was not sent, its rate slot is freed at once.
  */
 export interface SendOutcome {
   readonly sendId: string;

@@ -9,7 +9,7 @@ export type Durability = "survives_power_cut" | "survives_process_kill";
 
 /**
  * Decides how durable a change must be. Money, task ids and files must survive a power cut. The status of an accepted
- * task may be lost, because the service reports it again as long as the record is open.
+ * task may be lost as long as the record is resumable, because the service reports the status again.
  */
 export function decideDurability(before: RequestRecord | null, after: RequestRecord | null): Durability {
   if (before === null || after === null) return "survives_power_cut";

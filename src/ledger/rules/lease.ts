@@ -8,7 +8,10 @@ export interface Lease {
   readonly ttlMs: number;
 }
 
-/** Returns the owner of a lease; `null` if it is free or has expired. A date in the future counts as now. */
+/**
+ * Returns the owner of a lease; `null` if there is no lease or if it has expired. A renewal time in the future counts
+ * as now.
+ */
 export function findLeaseOwner(lease: Lease | null, nowSteadyMs: number): ProcessId | null {
   if (lease === null) return null;
   return nowSteadyMs - Math.min(lease.renewedSteadyMs, nowSteadyMs) < lease.ttlMs ? lease.owner : null;
@@ -28,7 +31,7 @@ export function acquireLease(
   const { owner, ttlMs, deadOwner } = wanted;
   const currentOwner = findLeaseOwner(current, nowSteadyMs);
   if (current !== null && currentOwner !== null && currentOwner !== owner && currentOwner !== deadOwner) {
-    // A renewal in the future was written before the steady clock restarted. Count the lease from now on.
+    // A renewal time in the future was written before the steady clock restarted. Set it to now.
     return { ...current, renewedSteadyMs: Math.min(current.renewedSteadyMs, nowSteadyMs) };
   }
   return { owner, ttlMs, renewedSteadyMs: nowSteadyMs };

@@ -118,7 +118,8 @@ export interface FailedAttempt {
 
 /**
  * Returns the MCP tasks that end when their record goes back to `waiting`: those of the replaced attempt, and all
- * cancelled MCP tasks. A cancelled MCP task can end then, because nothing is sent for a waiting record.
+ * cancelled MCP tasks. Cancelled MCP tasks can end at this point, because a waiting record has no submission or task at
+ * the service.
  *
  * @param failed the attempt that a new call replaces; `null` if there is none
  */

@@ -1,4 +1,7 @@
-/** Decides which record counts and which record is listed if records of several API keys name the same task. Pure. */
+/**
+ * If records of several API keys name the same task, decides which record's spend counts and which record is listed.
+ * Pure.
+ */
 import type { BucketedSpend } from "./spend.ts";
 
 /** A task, as one record states it. */
@@ -9,9 +12,9 @@ export interface TaskClaim {
 
 /**
  * Returns the spend that a budget counts for a task that several records name. Prefers records that know the task's
- * end, because other records may still count the reservation. Of these, takes the highest amount, because a record may
- * include earlier attempts. Of equal amounts, takes the earliest date, so that the order of the records does not
- * matter.
+ * end, because other records may still count the reservation. Among the preferred records, selects the highest amount,
+ * because a record may include earlier attempts. Among equal amounts, selects the earliest date, so that the order of
+ * the records does not matter.
  */
 export function countSpendOnce(records: readonly TaskClaim[]): BucketedSpend | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");

@@ -1,5 +1,6 @@
 /**
- * Sums the spend of records by service and quarter of an hour. A budget is then checked without reading records. Pure.
+ * Sums the spend of records by service and quarter of an hour, so that a budget can be checked without reading records.
+ * Pure.
  */
 import { SPEND_BUCKET_MS } from "../durations.ts";
 

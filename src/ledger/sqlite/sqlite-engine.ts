@@ -88,7 +88,7 @@ class Connection {
       : this.#all(statements);
   }
 
-  /** Whether the file was deleted or replaced while it is open. Writes would then be lost. */
+  /** Whether the file was deleted or replaced while it is open. If so, writes to the open file would be lost. */
   isMoved(): boolean {
     return statSync(this.#file, { throwIfNoEntry: false })?.ino !== this.#inode;
   }
@@ -194,8 +194,8 @@ export class SqliteEngine implements SqlEngine {
         const connection = this.#open();
         const beganAtMs = performance.now();
         const result = work(connection);
-        // Keep the longest duration, because that shows how long a flush takes, and closing the file needs several
-        // flushes. The last transaction may have needed none.
+        // Keep the longest duration, not the last one. The longest shows how long a flush to the disk takes, and
+        // closing the file needs several flushes. The last transaction may have needed no flush.
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
         return result;
       } catch (error) {

@@ -183,8 +183,8 @@ export class AdmissionStore {
   }
 
   /**
-   * Stops the submissions of every process for `ms` milliseconds. If a running cooldown ends later, keeps the running
-   * cooldown.
+   * Starts a cooldown: for `ms` milliseconds, no process sends submissions under this API key. If a running cooldown
+   * ends later, keeps the running cooldown.
    */
   startCooldown(ms: number): Promise<void> {
     return this.#changeState((state, nowSteadyMs) => withCooldown(state, ms, nowSteadyMs));

@@ -35,8 +35,8 @@ import { RecordSearch } from "./record-search.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 /**
- * The API key whose ledger is opened, and the process that opens it. The store counts limits and takes leases for
- * this key.
+ * The API key whose ledger is opened, and the process that opens it. The store applies the limits of this API key, and
+ * takes the leases for this process.
  */
 export interface LedgerIdentity {
   readonly baseUrl: string;
@@ -98,7 +98,7 @@ export interface LedgerStoreOptions {
  * (see rules/durability.ts).
  */
 export class LedgerStore {
-  /** Kinds of content stored besides records: plans of narrations, and copies of damaged records. */
+  /** The documents: plans of narrations, and copies of damaged records. */
   readonly documents: Keyv<unknown>;
   readonly narrations: NarrationStore;
   readonly mcpTasks: McpTaskStore;
@@ -129,7 +129,7 @@ export class LedgerStore {
     return this.#engine.description;
   }
 
-  /** The error of the database if it makes calls wait now; `null` otherwise. */
+  /** The database's error if calls have been waiting for its answer for unusually long; `null` otherwise. */
   get outage(): AudioError | null {
     return this.#engine.outage;
   }
@@ -224,7 +224,7 @@ export class LedgerStore {
         const state = sendOutcome === undefined ? before : withSendOutcome(before, sendOutcome, nowSteadyMs);
         const loaded = parseLoadedRecord(rows);
         const { stored } = loaded;
-        // An earlier try of this write was committed, and its answer was lost.
+        // If the change is already stored, an earlier try of this write was committed, and its answer was lost.
         if (newRow === null ? stored === undefined : stored?.recordJson === newRow.recordJson) {
           return { state, result: written };
         }
@@ -323,7 +323,10 @@ export class LedgerStore {
   }
 }
 
-/** Saves another process's lease if `acquireLease` has changed its date, which was in the future, to now. */
+/**
+ * Statements that save another process's lease if `acquireLease` has changed the renewal time. It sets a renewal time
+ * in the future to now.
+ */
 const buildSaveClampedLeaseStatements = (
   recordKey: RecordKey,
   stored: Lease | null,

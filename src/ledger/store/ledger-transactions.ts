@@ -10,7 +10,7 @@ import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts"
 export interface LedgerTransaction<T> {
   readonly durability: Durability;
   /**
-   * Whether to lock the service's row, which all API keys of the service share. A transaction needs this lock to judge
+   * Whether to lock the service's row, which all API keys of the service share. A transaction needs this lock to check
    * the budget, and to change the sums for a task that records of several API keys may name.
    */
   readonly mustLockService?: boolean;

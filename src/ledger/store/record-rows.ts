@@ -286,7 +286,7 @@ function buildSaveLookupKeysStatements(
 }
 
 /**
- * Builds the statements that update the spend of each bucket. If several records share one task, the sums count this task once (see
+ * Statements that update the sums of spend. If several records name one task, the sums count this task once (see
  * rules/shared-task.ts).
  */
 function buildSaveSpendStatements(

@@ -1,6 +1,6 @@
 /** Defines the tables of the ledger. Both engines use the same statements. */
 
-/** Grows with every change of the tables or of a stored value. A ledger with another version is refused. */
+/** Grows with every change of the tables or of the form of stored values. A ledger with another version is refused. */
 export const SCHEMA_VERSION = 10;
 
 /**

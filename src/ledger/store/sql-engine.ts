@@ -48,7 +48,7 @@ export interface SqlEngine {
   /** The error of a database that has left callers without an answer for unusually long; `null` otherwise. */
   readonly outage: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
-  /** Runs statements that only read, all on one state of the database. */
+  /** Runs statements that only read. All of them read the same snapshot of the database. */
   read(statements: readonly Statement[]): Promise<Rows[]>;
   /**
    * Writes and deletes a test entry.

@@ -113,7 +113,8 @@ export async function saveUnderName(
     isNameFreeOfOtherRecords(deps, { ...record, fileToReplace: replaces }, tried);
   const namedFile = await copyToName(file, deps.folder, name, { fileToReplace: replaces, mayBeNamed });
   if (namedFile.path === file.path) return file;
-  // Store the time of saving, because a name that was used more than once belongs to the record that saved it last.
+  // Store the time of saving. If several records have saved a file under one name, the name belongs to the record that
+  // saved last.
   const fileWithNewDate = { ...namedFile, savedAtMs: deps.clock.wallMs() };
   await deps.ledger.apply(record, { kind: "saved", file: fileWithNewDate });
   return fileWithNewDate;
@@ -128,7 +129,7 @@ async function findFileToReplace(
 ): Promise<FileToReplace | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await findNameOwner(deps, name);
-  // If no record owns the name, a process may have been killed between planning the replacement and carrying it out.
-  // Then return the file of that plan, which the record still states.
+  // If no record owns the name, a process may have been killed after it planned a replacement and before it carried out
+  // the plan. Then return the file to replace from this plan, which the record still contains.
   return owner === null ? fileToReplace : await planReplacement(deps.folder, name, owner.file);
 }

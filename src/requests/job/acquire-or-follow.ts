@@ -13,7 +13,10 @@ import type { Job, JobOutcome } from "./job.ts";
 const OWNER_SAVE_TIMEOUT_MS = 3000;
 
 export type LeaseOutcome =
-  /** This process has the lease. `hadFailedAttempt`: a task of the record failed before this process acquired the lease. */
+  /**
+   * This process has the lease. `hadFailedAttempt`: whether a task of the record had failed before this process
+   * acquired the lease.
+   */
   | { readonly kind: "acquired"; readonly hadFailedAttempt: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
   | { readonly kind: "downloadable" }
@@ -21,7 +24,7 @@ export type LeaseOutcome =
 
 /**
  * Acquires the lease of the record. While another process holds the lease, follows the record until its task has ended
- * or the lease is free. A `resume` job follows only while somebody waits for the job.
+ * or the lease is free. A `resume` job follows only while a caller waits for the job.
  */
 export async function acquireOrFollow(job: Job, deps: RequestDeps): Promise<LeaseOutcome> {
   const { ledger, clock, timing } = deps;

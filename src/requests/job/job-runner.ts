@@ -1,7 +1,7 @@
 /**
  * Runs the jobs of this process, at most one per record. A job acquires the lease of its record, and works on the
- * record until the file is saved, the task has failed, or nobody wants it any more. If another process has the lease,
- * the job follows that process.
+ * record until the audio is saved, the task has failed, or no caller wants the audio any more. If another process has
+ * the lease, the job follows that process.
  */
 import { AudioError, type ErrorCode, internalError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
@@ -168,8 +168,8 @@ export class JobRunner {
       });
       switch (action.kind) {
         case "send":
-          // If another process created the task, it did so while this job waited for admission. If that task has failed,
-          // it failed during this job.
+          // If another process created the task, the task was created while this job waited for admission. If that task
+          // has failed, it therefore failed during this job.
           failureTiming =
             (await sendUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
               ? "in_response"
@@ -195,7 +195,7 @@ export class JobRunner {
         case "save": {
           const file = await saveTask(job, this.#deps);
           if (file === null) {
-            // The service reported `succeeded` and then took it back, so poll again after the usual interval.
+            // The service reported `succeeded` and then revoked this status, so poll again after the usual interval.
             await clock.sleep(timing.pollIntervalMs, job.signal);
           } else if (file.matchesFormat) return { kind: "saved", record: job.record, file };
           else return { kind: "error", error: wrongFormatError(job.record, file) };
@@ -208,15 +208,18 @@ export class JobRunner {
   }
 
   /**
-   * Whether a caller still wants a new attempt after a failed task. Admission checks this again, because an MCP task may
-   * be cancelled before the submission is sent.
+   * Whether a caller still wants a new attempt after a failed task. The admission of the submission checks this again,
+   * because an MCP task may be cancelled before the submission is sent.
    */
   async #isNewAttemptWanted({ record, hasOnlyMcpTaskCallers }: Job): Promise<boolean> {
     if (!hasOnlyMcpTaskCallers || record.status !== "failed") return true;
     return await this.#deps.ledger.store.mcpTasks.hasWanted(record.recordId).catch(() => true);
   }
 
-  /** Stops every job. A submission in progress gets a moment for its response. Accepted tasks stay recorded. */
+  /**
+   * Stops every job. Waits a short time for the response to a submission in progress. Accepted tasks stay in the
+   * ledger.
+   */
   async close(): Promise<void> {
     const running = [...this.#running.values()];
     for (const { job } of running) job.stop();

@@ -46,8 +46,8 @@ export class Job {
   /** Number of new tasks that this job created. */
   newTaskCount = 0;
   /**
-   * The number of an attempt with a send that may have created a task, although no task id arrived; `null` if there is
-   * none. A later response does not clear this number.
+   * The number of an attempt that may have created a task, although no task id was received; `null` if there is no such
+   * attempt. A later response does not clear this number.
    */
   attemptWithLostResponse: number | null = null;
   /**

@@ -46,7 +46,7 @@ export interface JobFacts {
   readonly alreadyFailedResponseCount: number;
 }
 
-/** A job creates at most two tasks: the first task, and another one, free of charge, if the first task fails. */
+/** A job creates at most two tasks: the first task, and a second one if the first task fails and is refunded. */
 const MAX_NEW_TASKS = 2;
 
 /**

@@ -85,8 +85,8 @@ export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase
 }
 
 /**
- * Describes a failed download. The words are the same during a try and between tries, because a caller may see
- * either.
+ * Describes a failed download. Uses the same words during a try and between tries, because a caller may ask at either
+ * time.
  */
 const describeFailedDownload = ({ message }: AudioError): string =>
   `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;

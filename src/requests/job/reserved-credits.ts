@@ -19,7 +19,8 @@ export type ReservedCredits =
   | { readonly kind: "none" };
 
 /**
- * Call this after the service refused a submission for lack of credits.
+ * Finds the credits that other requests have reserved. Call this after the service refused a submission for lack of
+ * credits.
  *
  * @param refused the record of the refused submission, with the time it was sent
  */

@@ -18,7 +18,8 @@ import { type Job, NotWantedError } from "./job.ts";
  *
  * @param onConcurrencySlotsFull called while both concurrency slots are taken. The listener resumes tasks that a dead
  *   process left running
- * @returns `answered` if this job's submission got a response, `task_of_other_process` if another process created the task
+ * @returns `answered` if this job's submission got a response; `task_of_other_process` if another process created the
+ *   task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
 export async function sendUntilAnswered(

@@ -47,8 +47,8 @@ export async function waitForJob(
 }
 
 /**
- * A hold is long if it lasts longer than this. A call that does not wait for audio returns during a long hold, and
- * stays open during a shorter one.
+ * A hold is long if more than this time is left of it. A call that does not wait for audio returns during a long hold,
+ * but stays open during a shorter hold.
  */
 const LONG_HOLD_MS = SUBMISSION_RESPONSE_WAIT_MS;
 
@@ -59,8 +59,8 @@ export function canReturnWithoutAudio(job: Job, clock: Pick<Clock, "steadyMs">):
 }
 
 /**
- * After a hold, a send gets this time for its response. Only then does {@link throwIfUnreachable} report that the
- * service has not answered.
+ * How long a send after a hold may wait for its response before {@link throwIfUnreachable} reports that the service has
+ * not answered.
  */
 const UNANSWERED_SEND_AFTER_MS = 5000;
 

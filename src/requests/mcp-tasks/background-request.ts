@@ -33,8 +33,8 @@ export interface McpTaskWithRecord {
 }
 
 /**
- * The number of stages that the request may take, each limited by `recoveryTimeoutMs`. One attempt has three: submit,
- * watch and save. The free retry of a failed task has three more.
+ * The number of stages that the request may take, each limited by `recoveryTimeoutMs`. One attempt has three stages:
+ * submit, watch and save. The new attempt after a refunded failure has three more.
  */
 const MAX_STAGES = 6;
 
@@ -77,7 +77,7 @@ export class BackgroundRequest implements McpTaskPreparation {
     this.#abort.abort(new McpTaskNeedsNoWorkError("the MCP task was cancelled"));
   }
 
-  /** The call that makes the request. */
+  /** Builds the call that makes the request. */
   call(): Call {
     const waitMs = MAX_STAGES * this.#deps.timing.recoveryTimeoutMs;
     return { signal: this.signal, waitMs, onProgress: () => undefined, mcpTaskPreparation: this };

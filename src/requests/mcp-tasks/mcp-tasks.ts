@@ -104,15 +104,15 @@ export class McpTasks implements McpTaskOperations<RequestView> {
 
   async resumeAndGetStatus(mcpTask: McpTask): Promise<McpTaskStatus<RequestView> | null> {
     const running = this.#running.get(mcpTask.mcpTaskId);
-    // Another process may have cancelled the MCP task.
+    // Stop the work here, too, if another process has cancelled the MCP task.
     if (mcpTask.end?.kind === "cancelled") running?.backgroundRequest.abort();
     const record = (await this.#deps.ledger.get(mcpTask.targetId)) ?? running?.opened.record;
     if (record === undefined) return null;
     const opened = { mcpTask, record };
     if (mcpTask.end !== null) return await this.#buildEndedStatus(opened, mcpTask.end);
     if (running !== undefined) return this.#buildWorkingStatus(opened);
-    // Report `working` even after a failed attempt, because the job of this process may be about to repeat the request
-    // free of charge.
+    // Report `working` even after a failed attempt, because the job of this process may be about to start a new attempt
+    // after a refunded failure.
     const isDrivenHere = this.#jobs.findRunning(record.recordId) !== undefined;
     if (isDrivenHere)
       return hasFailedAttempt(opened) ? this.#buildWorkingStatus(opened) : this.#resume(opened);
@@ -131,7 +131,10 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     if (end?.kind === "cancelled") this.#running.get(mcpTaskId)?.backgroundRequest.abort();
   }
 
-  /** Stops storing outcomes. Called at shutdown, because requests that end then were only interrupted. */
+  /**
+   * Stops storing outcomes. Call this at shutdown, because a request that ends during the shutdown was only
+   * interrupted.
+   */
   close(): void {
     this.#isClosed = true;
   }
@@ -202,8 +205,8 @@ export class McpTasks implements McpTaskOperations<RequestView> {
     if (end === null || running?.backgroundRequest !== backgroundRequest || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
-    // Do not store an error while another process holds the lease. That process may still repeat the request, and it
-    // stores the outcome.
+    // Do not store an error while another process holds the lease. The other process may still repeat the request, and
+    // stores the outcome itself.
     if (record !== null && !(await ledger.acquireLease(record)).isOurs) return;
     await ledger.store.mcpTasks.end(opened.mcpTask, end, clock.wallMs());
   }

@@ -14,7 +14,10 @@ import type { PreparedRequest } from "./resolve-record.ts";
  * request.
  */
 const MAX_AGE_MS = 10 * 60 * 1000;
-/** Number of newest records that are compared. So many are rarely made within {@link MAX_AGE_MS}. */
+/**
+ * How many of the newest records are compared, at most. More records than this are rarely made within {@link
+ * MAX_AGE_MS}.
+ */
 const MAX_COMPARED_RECORDS = 20;
 
 const QUOTATION_MARKS = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;

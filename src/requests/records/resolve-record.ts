@@ -140,8 +140,9 @@ async function findSavedAmong(
 }
 
 /**
- * Adopts a task that was first recorded under another API key: queries the task, and returns a record of it for this API key. If this API key has no record yet, drafts one without storing it. The other key's record stays unchanged. The budget counts the
- * task once, because both records name the same task.
+ * Adopts a task that was first recorded under another API key: queries the task, and returns this API key's record of
+ * the task. If this API key has no record yet, drafts one without storing it. The other key's record stays unchanged.
+ * The budget counts the task once, because both records name the same task.
  *
  * @throws AudioError `not_found` if the task belongs to another account, and errors of the query
  */
@@ -239,7 +240,7 @@ export async function resolveRecordOfTask(
   const savedCopy = await findSavedAmong(deps, records, null);
   if (savedCopy !== null) return savedCopy.record;
   for (const other of records) {
-    // Skip a record that has no task: the requested id is that of an earlier attempt, which failed.
+    // Skip a record without a task. In this case, the requested task id belongs to an earlier attempt that failed.
     if (other.taskId !== null) return await adoptTask(deps, other, other.taskId, signal, deadline);
   }
   return null;

@@ -36,7 +36,7 @@ export type StoredInput = z.infer<typeof storedInputSchema> & {
   readonly prompt: string;
 };
 
-/** Parses the request of a record; `null` for a task made elsewhere or an unreadable request. */
+/** Parses the request of a record; `null` for a task created outside this ledger or an unreadable request. */
 export function parseStoredInput(record: RequestRecord): StoredInput | null {
   if (record.input === null) return null;
   try {

@@ -84,7 +84,8 @@ function notReadyError(record: Pick<RequestRecord, "taskId" | "status" | "record
 }
 
 /**
- * Sends a request again if its submission got no response. Throws if the request was never sent, because only generate_audio may send a request for the first time.
+ * Sends a request again if its submission got no response. Throws if the request was never sent, because only
+ * `generate_audio` may send a request for the first time.
  */
 async function resendUnresolved(
   jobs: JobRunner,
@@ -125,7 +126,7 @@ async function refresh(
   return outcome?.kind === "saved" || outcome?.kind === "failed" ? outcome.record : job.record;
 }
 
-/** Drafts a record for a task that was made elsewhere. */
+/** Drafts a record for a task that was created outside this ledger. */
 async function draftExternalTaskRecord(
   deps: RequestDeps,
   taskId: string,

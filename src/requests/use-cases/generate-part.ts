@@ -57,7 +57,7 @@ export interface PartCall {
   readonly onSent?: () => void;
   /** Called, perhaps several times, if the service reports an unknown status. The sentence describes the status. */
   readonly onUnknownStatus?: (sentence: string) => void;
-  /** Whether to download the audio although a copy is here. This is set if the copy is damaged. */
+  /** Whether to download the audio although this machine has a copy. This is set if the copy is damaged. */
   readonly mustDownload?: boolean;
 }
 
@@ -102,7 +102,7 @@ function startPartDeadline({ clock, timing }: RequestDeps, signal: AbortSignal):
  * Finds the record of a part under any API key of this machine. Returns the first of these records that exists:
  *
  * - this key's succeeded record
- * - another key's record whose audio is here
+ * - another key's record whose audio is on this machine
  * - this key's sent record
  * - the newest sent record of another key
  * - this key's unsent record
@@ -127,12 +127,12 @@ export async function selectPartRecord(
   if (ownRecord !== undefined && wasSent(ownRecord)) return ownRecord;
   const newest = records.findLast((record) => record !== ownRecord && wasSent(record));
   if (newest === undefined) return ownRecord ?? null;
-  // The task succeeded, but its audio is not here and may have to be made again. So return the record as one without
-  // a task. The record still states what the task cost.
+  // The other key's task succeeded, but its audio is not on this machine and may have to be made again. Return the
+  // record without its task, but with its spend.
   return newest.status === "succeeded" ? { ...newest, ...UNSENT_ATTEMPT } : newest;
 }
 
-/** Finds the audio of a part on this machine; `null` if it is not here. */
+/** Finds the audio of a part on this machine; `null` if there is none. */
 export async function findSavedPart(deps: RequestDeps, request: PartRequest): Promise<SavedPart | null> {
   const record = await selectPartRecord(deps, request);
   const file = record === null ? null : await findSaved(deps, record, null);

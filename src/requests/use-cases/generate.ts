@@ -171,7 +171,10 @@ async function runRecord(
   }
 }
 
-/** Starts the job of a record, or joins the job that runs for it. Before that, checks that its audio can be saved. */
+/**
+ * Checks that the audio of a record can be saved. Then starts the job of the record, or joins the job that already
+ * runs.
+ */
 async function startJob(
   deps: RequestDeps,
   jobs: JobRunner,
@@ -189,7 +192,10 @@ async function startJob(
   });
 }
 
-/** Waits for a job until the time limit of the call. Returns `null` if the job is still running then. */
+/**
+ * Waits for the outcome of a job within the time of the call. Returns `null` if the call must return while the job is
+ * running.
+ */
 async function waitForOutcome(
   deps: RequestDeps,
   job: Job,
@@ -226,8 +232,8 @@ async function waitUntilStored(
 }
 
 /**
- * Adds the estimated cost to an `insufficient_credits` error. The estimate uses the lengths of earlier tasks. They are
- * read from the ledger for this error only.
+ * Adds the estimated cost to an `insufficient_credits` error. The estimate uses the lengths of earlier tasks, which are
+ * read from the ledger only for this error.
  */
 async function addEstimateToCreditError(
   deps: RequestDeps,

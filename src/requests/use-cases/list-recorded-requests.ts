@@ -18,7 +18,7 @@ const EXCERPT_CODE_POINTS = 80;
 /** Number of digits of `inputHash`. They are enough to distinguish the requests of one ledger. */
 const INPUT_HASH_DIGITS = 16;
 
-/** Maximum number of requests that are searched for words. The newest come first. */
+/** How many of the newest requests are searched for words, at most. */
 const MAX_SEARCHED_REQUESTS = 2000;
 
 export interface RequestListQuery {

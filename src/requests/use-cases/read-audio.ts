@@ -100,13 +100,13 @@ export async function readAudio(deps: RequestDeps, uri: string): Promise<AudioBy
   };
 }
 
-/** Like {@link readAudio}, for a file that the caller has found. */
+/** Reads and verifies a file that the caller has already found. For the errors, see {@link readAudio}. */
 export async function readFile(deps: RequestDeps, file: SavedFile): Promise<AudioBytes> {
   const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
   return { bytes, mimeType: mimeTypeForPath(file.path) };
 }
 
-/** Like {@link readFile}, for a piece of the file. */
+/** Reads one piece of a narration's file. Throws if the file is gone or was changed. */
 export async function readNarrationPiece(
   deps: RequestDeps,
   reader: PieceReader,

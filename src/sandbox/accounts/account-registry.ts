@@ -2,7 +2,7 @@
 import type { ParsedAccounts } from "./accounts-file.ts";
 import type { Grant } from "./grants.ts";
 
-/** One account: its tasks, credits and limits are shared by all of its active keys. */
+/** An account. All of its active keys share its tasks, credits and limits. */
 export interface Account {
   readonly id: string;
   readonly grants: readonly Grant[];

@@ -28,7 +28,7 @@ export function hasUnlockingGrant(grants: readonly GrantTerms[], wallMs: number)
 const countAvailableCredits = (grant: Grant): number =>
   Math.max(0, grant.credits - grant.reserved - grant.charged);
 
-/** Counts the credits that a new task could reserve now. */
+/** Sums the credits that a new task could reserve now. */
 export function sumAvailableCredits(grants: readonly Grant[], wallMs: number): number {
   return grants.reduce((sum, grant) => sum + (isUsable(grant, wallMs) ? countAvailableCredits(grant) : 0), 0);
 }
@@ -68,8 +68,8 @@ export function reserve(grantReservations: readonly GrantReservation[]): void {
 }
 
 /**
- * Ends a reservation. Takes the charge from the reserved credits, grant by grant in the order of `grantReservations`. The other
- * reserved credits return to their grants, whose expiry dates do not change (docs/contract.md, Billing).
+ * Ends a reservation. Takes the charge from the reserved credits, grant by grant, in the order of `grantReservations`.
+ * The other reserved credits return to their grants, whose expiry dates do not change (docs/contract.md, Billing).
  */
 export function endReservation(grantReservations: readonly GrantReservation[], chargeCredits: number): void {
   let owed = chargeCredits;

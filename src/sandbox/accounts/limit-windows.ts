@@ -45,7 +45,10 @@ export interface AccountLimitsOptions {
   readonly isEnforced: boolean;
 }
 
-/** Limits the submissions and the reads of each account, in separate windows. All keys of an account count together. */
+/**
+ * Limits the submissions and the reads of each account, in separate windows. The requests of all keys of an account
+ * count together.
+ */
 export class AccountLimits {
   readonly #submissions: SlidingWindow;
   readonly #reads: SlidingWindow;

@@ -36,7 +36,7 @@ function sendError(error: ServiceError, reply: FastifyReply): FastifyReply {
   return reply.code(error.status).headers(error.headers).send(buildErrorBody(error.code, error.message));
 }
 
-/** Builds the app. The caller makes it listen. */
+/** Builds the app without starting to listen. */
 export function buildHttpApp(deps: RouteDeps): FastifyInstance {
   const app = fastify({
     exposeHeadRoutes: false,

@@ -6,8 +6,8 @@ import { parseJsonBody } from "./request-body.ts";
 
 /**
  * Answers 204 to the body `{ fail_next_tasks?, unavailable?, capacity_full? }`, and 400 to any other body. Refuses
- * requests with an `Origin` header, because browsers send it with every POST. Otherwise a web page in a browser on this
- * machine could set faults.
+ * requests with an `Origin` header, because browsers send this header with every POST. Otherwise, a web page in a
+ * browser on this machine could set faults.
  */
 export function registerFaultsRoute(app: FastifyInstance, faults: Faults): void {
   app.post("/sandbox/faults", async (request, reply) => {

@@ -25,7 +25,7 @@ export const speechRequestSchema = z.object({
   volume: REQUEST_FIELDS.volume.schema,
   /** Change of pitch in semitones. */
   pitch: REQUEST_FIELDS.pitch.schema,
-  /** Variation of this take. Without it the speech does not vary. */
+  /** Variation of this take. Without it, all takes sound the same. */
   variation: variationSchema.optional(),
 });
 export type SpeechRequest = z.infer<typeof speechRequestSchema>;

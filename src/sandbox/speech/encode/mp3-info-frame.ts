@@ -32,7 +32,7 @@ export function buildInfoFrame(facts: InfoFrameFacts): Uint8Array {
   const frame = new Uint8Array(facts.frameBytes);
   const view = new DataView(frame.buffer);
   frame.set(facts.firstAudioFrameHeader, 0);
-  // Clears the padding bit of the copied header, because the Info frame has no padding byte.
+  // Clear the padding bit of the copied header, because the Info frame has no padding byte.
   view.setUint8(2, view.getUint8(2) & ~0x02);
   const tag = HEADER_BYTES + (isMpeg1(facts.sampleRate) ? SIDE_INFO_BYTES.mpeg1 : SIDE_INFO_BYTES.mpeg2);
   frame.set(new TextEncoder().encode("Info"), tag);

@@ -38,7 +38,7 @@ export const MAX_PAGE_SEGMENTS = MAX_SEGMENTS;
 
 export interface OggPage {
   readonly kind: typeof FIRST_PAGE | typeof MIDDLE_PAGE | typeof LAST_PAGE;
-  /** Position in the codec's clock at which the last packet of this page ends. */
+  /** The position at which the last packet of this page ends, in samples at the codec's rate. */
   readonly granulePosition: number;
   readonly serial: number;
   readonly sequence: number;

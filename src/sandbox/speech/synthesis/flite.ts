@@ -47,8 +47,8 @@ function computeEngineF0Hz(voice: FliteVoice, f0Hz: number): number {
 }
 
 /**
- * A placeholder for the text inside a `<phoneme>` element. The engine speaks the element's phones instead of this text,
- * and heeds only the punctuation in the text.
+ * A placeholder for the text inside a `<phoneme>` element. The engine speaks the element's phones instead of this text.
+ * It uses only the punctuation of the text.
  */
 const PHONEME_PLACEHOLDER = "x";
 

@@ -16,7 +16,7 @@ const EMOJI =
 
 /**
  * The English words by which signs such as `%` are read. Signs are read only in a prompt that also contains a letter or
- * a digit. Any other prompt counts as unspeakable.
+ * a digit. A prompt without letters and digits counts as unspeakable.
  */
 const SIGN_NAMES: Readonly<Record<string, string>> = {
   "&": "and",
