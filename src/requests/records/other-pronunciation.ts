@@ -2,13 +2,14 @@
  * Finds audio of the same text with other pronunciations, because a change of pronunciation rules alone must not cause
  * a payment.
  */
+import type { Deadline } from "../../deadline.ts";
 import { deriveRequestFingerprint } from "../../ledger/identity.ts";
 import { type RequestRecord, restoreOriginalInput } from "../../ledger/record.ts";
 import { canonicalizeInput } from "../canonical-input.ts";
 import type { RequestDeps } from "../deps.ts";
 import type { PartRequest } from "../use-cases/generate-part.ts";
 import { findSaved } from "./find-saved.ts";
-import type { PreparedRequest, ResolvedRecord } from "./resolve-record.ts";
+import { adoptTaskIfVisible, type PreparedRequest, type ResolvedRecord } from "./resolve-record.ts";
 
 /** Whether the record's submission was sent and its task has not failed. */
 const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting" && status !== "failed";
@@ -17,26 +18,31 @@ const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting
  * Finds a paid record that has the same text and take number, but other pronunciations.
  *
  * @param exactMatch the record with the present pronunciations
- * @returns `null` if there is none, or if `exactMatch` is already paid or saved
+ * @returns `null` if there is none, or if `exactMatch` is already paid or saved. A record of another API key is returned
+ *   only with its file. Otherwise, its task is adopted, or passed over if this API key cannot see it
+ * @throws AudioError if the service cannot be queried about the task of another API key
  */
 export async function findOtherPronunciation(
   deps: RequestDeps,
   { input, originalPrompt, take }: PreparedRequest,
   exactMatch: ResolvedRecord,
+  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<ResolvedRecord | null> {
-  const { record, file, notes } = exactMatch;
-  if (file !== null || mayBeCharged(record)) return null;
+  const { notes } = exactMatch;
+  if (exactMatch.file !== null || mayBeCharged(exactMatch.record)) return null;
   const { baseUrl, apiKeyId } = deps.ledger.identity;
   const fingerprint = deriveRequestFingerprint(baseUrl, restoreOriginalInput(input, originalPrompt), take);
   for (const other of await deps.ledger.findByOriginalFingerprint(fingerprint)) {
     if (other.input === input || !mayBeCharged(other)) continue;
     const savedFile = await findSaved(deps, other, null);
-    if (savedFile === null && other.apiKeyId !== apiKeyId) continue;
-    return {
-      record: other,
-      file: savedFile?.matchesFormat === true ? savedFile : null,
-      notes: [...notes, buildOtherPronunciationNote(take)],
-    };
+    const file = savedFile?.matchesFormat === true ? savedFile : null;
+    const usableRecord =
+      file !== null || other.apiKeyId === apiKeyId
+        ? other
+        : await adoptTaskIfVisible(deps, other, signal, deadline);
+    if (usableRecord === null) continue;
+    return { record: usableRecord, file, notes: [...notes, buildOtherPronunciationNote(take)] };
   }
   return null;
 }

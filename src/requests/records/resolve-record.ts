@@ -174,7 +174,7 @@ async function adoptTask(
  * Adopts the task if the service shows it to this key. Returns `null` if the service does not show the task, because it
  * belongs to another account.
  */
-async function adoptTaskIfVisible(
+export async function adoptTaskIfVisible(
   deps: RequestDeps,
   other: RequestRecord,
   signal: AbortSignal,

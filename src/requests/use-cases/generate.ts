@@ -82,11 +82,7 @@ export async function runRequest(
   const call = startDeadline(givenCall, deps.clock);
   const { idempotencyKey } = buildNewRecord(deps, prepared);
   for (let starts = 0; starts < MAX_JOB_STARTS; starts += 1) {
-    const exactMatch = await resolveWithinWait(deps, prepared, call, idempotencyKey);
-    const resolved = (await findOtherPronunciation(deps, prepared, exactMatch)) ?? {
-      ...exactMatch,
-      notes: [...(prepared.notes ?? []), ...exactMatch.notes],
-    };
+    const resolved = await resolveWithinWait(deps, prepared, call, idempotencyKey);
     const view = await runRecord(deps, jobs, saveOptions, resolved, call);
     if (view !== null) return view;
     call.signal.throwIfAborted();
@@ -111,7 +107,17 @@ async function resolveWithinWait(
       timeoutError: () =>
         callTimedOutError(deps.ledger.store.outage, { idempotencyKey: idempotencyKey ?? undefined }),
     },
-    (signal) => resolveRecord(deps, prepared, signal, call.deadline),
+    async (signal) => {
+      const exactMatch = await resolveRecord(deps, prepared, signal, call.deadline);
+      const otherPronunciation = await findOtherPronunciation(
+        deps,
+        prepared,
+        exactMatch,
+        signal,
+        call.deadline,
+      );
+      return otherPronunciation ?? { ...exactMatch, notes: [...(prepared.notes ?? []), ...exactMatch.notes] };
+    },
   );
 }
 

@@ -1,4 +1,5 @@
 /** The ledger's sums are true: no reservation without a task, nothing counted twice, nothing lost. */
+import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
@@ -229,6 +230,32 @@ describe("two keys of one account", () => {
     await expectRoom(later, "The next one");
     await expectNoRoom(later, "And no more than that");
   });
+
+  it.each(["is gone", "is not in its format"])(
+    "pay once for a text that the newer key requests with other pronunciations, if the older key's file %s",
+    async (fate) => {
+      const setup = await openFaultSetup({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
+      if (fate === "is not in its format") {
+        setup.misbehave(
+          misbehaveNext(
+            "content",
+            (response) =>
+              void response.writeHead(200, { "content-type": "audio/mpeg" }).end("not audio at all"),
+            Number.POSITIVE_INFINITY,
+          ),
+        );
+      }
+      const call = { prompt: "Mr. Nguyen writes.", wait_seconds: 5 };
+      await setup.server.call("generate_audio", call);
+      await setup.server.end();
+      setup.misbehave(undefined);
+      if (fate === "is gone") await rm(setup.testFolders.outputDir, { recursive: true });
+      const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
+      const task = shownTaskOf(await later.call("generate_audio", { ...call, pronounce: ["Nguyen=Win"] }));
+      expect(task).toMatchObject({ status: "succeeded", replayed: true });
+      expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
+    },
+  );
 
   it("that request one text at the same moment count its charge once", async () => {
     const setup = await openFaultSetup({
