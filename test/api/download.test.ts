@@ -42,7 +42,7 @@ function part(
 
 type Step = (fromByte: number) => ContentResponse;
 
-/** Returns an `open` that plays the next step at each call, repeats the last step, and records the requested offsets. */
+/** Returns an `open` that plays one step a call, repeats the last step, and records the requested offsets. */
 function script(...steps: Step[]): {
   open: (fromByte: number) => Promise<ContentResponse>;
   requestedStarts: number[];

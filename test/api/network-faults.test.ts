@@ -24,7 +24,7 @@ afterEach(closeAll);
 
 const SHORT = { submitMs: 200, queryMs: 200, contentHeadersMs: 200, idleBodyMs: 200, connectMs: 200 };
 
-/** Time limits for a body that stops after its headers. The headers have a long one, because the machine may be busy. */
+/** Time limits for a body that stops after its headers. The limit for headers is long, because machines may be busy. */
 const SHORT_BODY = { ...SHORT, contentHeadersMs: 5000 };
 
 const wire = (status: string, headers: Record<string, string>, body: string): string =>
