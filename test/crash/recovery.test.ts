@@ -91,7 +91,7 @@ describe("nothing is created without a call", () => {
     expect(setup.service.count("create")).toBe(2);
   });
 
-  it("if a job was killed while it waited for a slot, which ended tasks of killed processes release", async () => {
+  it("if a job was killed while it waited for a slot, and a slot becomes free afterwards", async () => {
     setup = await CrashSetup.set({ processingMs: 4000, limitScale: 0.01 });
     const killTarget = await setup.start();
     for (const prompt of ["First of two", "Second of two"]) {
