@@ -224,7 +224,7 @@ describe("a request that may have reached the service", () => {
     });
     const service = clientOf(url);
     expect((await failureOf(service.submit("{}", "k", never()))).code).toBe("invalid_api_key");
-    // A 404 means `not_found` only with an error body of the contract. A gateway may send one without it.
+    // A 404 means `not_found` only with an error body of the contract. A 404 without it may come from a gateway.
     const broken = await failureOf(service.query("task-1", never()));
     expect(broken).toMatchObject({ code: "network_error", retryable: true });
   });

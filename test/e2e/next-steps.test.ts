@@ -1,4 +1,4 @@
-/** The stated next steps must be true after a cancellation, a changed API key, a lost file, a 404 and so on. */
+/** The next steps in results must be true, for example after a cancellation, a changed API key, a lost file or a 404. */
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";

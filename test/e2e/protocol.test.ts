@@ -1,4 +1,4 @@
-/** The protocol in both eras, with nothing else on stdout. Also the command line, and a dist that runs alone. */
+/** The protocol in both eras, with nothing else on stdout. Also a dist that runs alone, an older Node, the commands. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
