@@ -1,4 +1,4 @@
-/** The next steps in results must be true, for example after a cancellation, a changed API key, a lost file or a 404. */
+/** The next steps in results must be true, such as after a cancellation, a changed API key, a lost file or a 404. */
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
