@@ -1,4 +1,4 @@
-/** Computing byte ranges. */
+/** Parsing of the headers Content-Length and Content-Range. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseContentLength, parseContentRange, parseUnsatisfiedRange } from "../../src/api/content.ts";

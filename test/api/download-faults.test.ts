@@ -119,7 +119,7 @@ describe("a connection that breaks", () => {
     });
     const sink = new MemorySink();
     const write = sink.write.bind(sink);
-    // Simulates a slow disk: the reader is behind when the connection breaks.
+    // Simulates a slow disk, so that unread bytes remain when the connection breaks.
     sink.write = async (chunk) => {
       await systemClock.sleep(2);
       await write(chunk);
@@ -245,7 +245,7 @@ describe("too much or too slow", () => {
     expect(sentBytes).toBeLessThan(50 * 1024 * 1024);
   });
 
-  /** Sends a body in small pieces, one every `everyMs`. */
+  /** Sends the bytes in chunks of `pieceBytes`, one every `everyMs`. */
   function drip(socket: Socket, bytes: Uint8Array, pieceBytes: number, everyMs: number): void {
     let at = 0;
     const timer = setInterval(() => {
@@ -264,8 +264,8 @@ describe("too much or too slow", () => {
     const { url } = await rawServer((socket, head) => {
       requestedStarts.push(rangeOf(head));
       socket.write(headFor(rangeOf(head), audio.byteLength));
-      // Ten times the minimum rate, because a busy machine also delays bytes. The body takes four seconds, four times the
-      // deadline.
+      // Sends at ten times the minimum rate, because a busy machine also delays bytes. The body takes four seconds,
+      // which is four times the progress deadline.
       drip(socket, audio.subarray(rangeOf(head)), 200, 20);
     });
     const sink = new MemorySink();
@@ -351,7 +351,7 @@ it("waits after a 503 for as long as the service asks, and resumes", async () =>
   await download(clientOf(url), sink, { computeDelayMs });
   expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
   expect(sink.writtenBytes).toBe(AUDIO.byteLength);
-  // The first wait is the shortest backoff, the second is the service's Retry-After.
+  // The first wait is the shortest backoff. The second is the Retry-After of the 503.
   expect(pauses).toEqual([1000, 2000]);
   const [, [, refusedAtMs = 0] = [], [, thirdAtMs = 0] = []] = requestedStarts;
   expect(thirdAtMs - refusedAtMs).toBeGreaterThanOrEqual(200);

@@ -42,7 +42,7 @@ function part(
 
 type Step = (fromByte: number) => ContentResponse;
 
-/** Answers one step after another, and repeats the last one. Records the requested offsets. */
+/** Returns an `open` that plays one step a call, repeats the last step, and records the requested offsets. */
 function script(...steps: Step[]): {
   open: (fromByte: number) => Promise<ContentResponse>;
   requestedStarts: number[];
@@ -180,7 +180,7 @@ describe("a download", () => {
 
   it("does not count starting over as progress", async () => {
     const sink = new MemorySink();
-    // Ignores ranges and always breaks at the same byte.
+    // This service ignores ranges, and its connections always break at the same byte.
     const { open, requestedStarts } = script(() => part(0, AUDIO.subarray(0, 10), { failure: reset() }));
     await failureOf(downloadInto(sink, open, options()));
     expect(requestedStarts).toHaveLength(6);
@@ -268,7 +268,7 @@ describe("an audio of unknown size", () => {
 });
 
 describe("time and signals", () => {
-  /** One byte at a time, for ever. */
+  /** Yields one byte every 5 ms, for ever. */
   async function* drip(): AsyncGenerator<Uint8Array> {
     for (;;) {
       await systemClock.sleep(5);
@@ -342,7 +342,7 @@ describe("time and signals", () => {
 describe("at random", () => {
   const size = AUDIO.byteLength;
   const offset = fc.nat({ max: size });
-  /** A possible answer of the service to one request. */
+  /** Generates one answer of the service. */
   const behaviour = fc.oneof(
     fc.record({ kind: fc.constant("cut" as const), at: offset }),
     fc.record({ kind: fc.constant("short" as const), at: offset }),
@@ -398,7 +398,7 @@ describe("at random", () => {
           };
           const result = await downloadInto(sink, open, options()).catch((error: unknown) => error);
           if (result instanceof AudioError) {
-            // As many consecutive breaks as are allowed must not end the download.
+            // A download survives five failures in a row, so an error needs more than five scripted answers.
             expect(behaviours.length).toBeGreaterThan(5);
             return;
           }

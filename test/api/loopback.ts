@@ -1,4 +1,4 @@
-/** Starts misbehaving servers on 127.0.0.1: raw sockets, HTTP, HTTPS. Knows nothing of what is tested. */
+/** Helpers of the API tests: servers on 127.0.0.1 (raw sockets, HTTP, HTTPS), their clients, certificates and tasks. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -19,7 +19,7 @@ export interface Loopback {
 
 const running: (() => Promise<void>)[] = [];
 
-/** Closes every server and service of a test. Call it in `afterEach`. */
+/** Closes every server and client that the test has started. Call it in `afterEach`. */
 export async function closeAll(): Promise<void> {
   for (const close of running.splice(0).reverse()) await close();
 }
@@ -64,8 +64,8 @@ export function httpsServer(credentials: { key: string; cert: string }, handler:
 }
 
 /**
- * Starts a TCP server that sends any bytes, once it has received the head of a request. The handler receives the
- * bytes so far.
+ * Starts a TCP server that calls the handler once for each connection, when the head of a request has arrived. The
+ * handler receives the bytes so far, and may send any bytes.
  */
 export function rawServer(
   onRequest: (socket: Socket, head: string, connection: number) => void,
@@ -94,7 +94,7 @@ export function silentServer(scheme = "http"): Promise<Loopback> {
   );
 }
 
-/** Creates a service client, which is closed with the servers. */
+/** Creates a service client. `closeAll` closes it. */
 export function clientOf(url: string, options: Partial<ServiceOptions> = {}): ServiceClient {
   const address = { baseUrl: url, apiKey: API_KEY, isLoopback: true };
   const service = createServiceClient(address, { proxy: NO_PROXY, ...options });
@@ -102,7 +102,7 @@ export function clientOf(url: string, options: Partial<ServiceOptions> = {}): Se
   return service;
 }
 
-/** Creates a certificate and its key with openssl; `null` if there is no such command. */
+/** Creates a certificate and its key with openssl. Returns `null` if there is no openssl command. */
 export function makeCertificate(subject: string, altName: string): { key: string; cert: string } | null {
   const folder = mkdtempSync(join(tmpdir(), "certificate-"));
   const keyFile = join(folder, "key.pem");
@@ -119,7 +119,7 @@ export function makeCertificate(subject: string, altName: string): { key: string
   }
 }
 
-/** Builds a task of the contract, with changes. */
+/** Builds a queued task as the contract describes it, with the given changes. */
 export function task(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     id: "task-1",

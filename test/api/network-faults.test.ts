@@ -1,4 +1,4 @@
-/** One request over connections that break, stall or speak nonsense at a chosen byte. */
+/** Single requests over connections that break, stall or send nonsense. */
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { networkError } from "../../src/api/network-error.ts";
@@ -24,7 +24,7 @@ afterEach(closeAll);
 
 const SHORT = { submitMs: 200, queryMs: 200, contentHeadersMs: 200, idleBodyMs: 200, connectMs: 200 };
 
-/** Time limit for a body that stops after its headers. It is long, because the machine may be busy. */
+/** Time limits for a body that stops after its headers. The limit for headers is long, because machines may be busy. */
 const SHORT_BODY = { ...SHORT, contentHeadersMs: 5000 };
 
 const wire = (status: string, headers: Record<string, string>, body: string): string =>
@@ -104,7 +104,7 @@ describe("a bug in this program", () => {
       },
     };
     const service = clientOf(url, { clock });
-    // A 200 to a query needs no clock, but any refusal does.
+    // The client reads the clock for an error response, but not for a 200 to a query.
     expect((await service.query("task-1", never())).taskId).toBe("task-1");
     const refusing = await httpServer((_request, response) => answer(response, 503, {}));
     const failing = clientOf(refusing.url, { clock }).query("task-1", never());
@@ -224,7 +224,7 @@ describe("a request that may have reached the service", () => {
     });
     const service = clientOf(url);
     expect((await failureOf(service.submit("{}", "k", never()))).code).toBe("invalid_api_key");
-    // A 404 means one thing with the service's body and another without it.
+    // A 404 means `not_found` only with an error body of the contract. A 404 without it may come from a gateway.
     const broken = await failureOf(service.query("task-1", never()));
     expect(broken).toMatchObject({ code: "network_error", retryable: true });
   });
@@ -249,7 +249,7 @@ describe("a request that may have reached the service", () => {
     });
     const service = clientOf(url);
     expect((await service.submit("{}", "k1", never())).taskId).toBe("task-1");
-    // Nobody requested this response: it begins while the connection is idle.
+    // Sends the start of a response that nobody requested, while the connection is idle.
     sockets[0]?.write(before);
     await expect.poll(() => sockets[0]?.destroyed).toBe(true);
     expect((await service.submit("{}", "k2", never())).taskId).toBe("task-1");
@@ -266,7 +266,7 @@ describe("a request that may have reached the service", () => {
     for (let round = 0; round < 3; round += 1) {
       expect((await service.query("task-1", never())).status).toBe("queued");
       sockets[round]?.end();
-      // Closed on both sides, so the client notices.
+      // Once the socket is closed on both sides, the client has noticed it.
       await expect.poll(() => sockets[round]?.closed).toBe(true);
     }
     expect(new Set(sockets).size).toBe(3);
@@ -285,7 +285,7 @@ describe("a body of audio", () => {
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
   });
 
-  /** Audio that stops for ever in the middle, after more bytes than a connection buffers. */
+  /** Starts a server that sends 8 MB of 9 MB of audio and then stops for ever. A connection buffers fewer bytes. */
   const stopping = (): Promise<{ url: string }> =>
     rawServer((socket) => {
       const head = { "content-type": "application/octet-stream", "content-length": "9000000" };

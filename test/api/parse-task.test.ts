@@ -1,4 +1,4 @@
-/** Tasks whose responses break the contract: their bill and their audio must survive. */
+/** Parsing of tasks that break the contract: neither the charge nor the audio of such a task may be lost. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseTask } from "../../src/api/parse-task.ts";

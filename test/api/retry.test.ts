@@ -1,4 +1,4 @@
-/** The tables of what is retried, and when. */
+/** Decisions about failed requests: which are retried, and after which wait. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UnsentRequestError } from "../../src/api/error-causes.ts";

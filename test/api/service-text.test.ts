@@ -1,5 +1,6 @@
 /**
- * Text of the service before a reader sees it: without invisible characters, bounded, unable to end its quotation.
+ * Cleaning of the service's text before a reader sees it. Cleaned text has no invisible characters, is limited in
+ * length and cannot close the quotation marks around it.
  */
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** The four operations against servers that follow or break the contract. */
+/** The requests of the service client to servers that follow or break the contract. */
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ServiceClient } from "../../src/api/service.ts";
@@ -272,7 +272,7 @@ describe("query", () => {
   });
 });
 
-/** The content types of audio that a service may send. */
+/** A content type that a service may send with audio. */
 const AUDIO = { "content-type": "application/octet-stream" };
 
 describe("content", () => {
@@ -440,7 +440,7 @@ describe("content", () => {
     };
     const service = await createService((request, response) => {
       const path = request.url?.slice("/api/v1/audio/generations".length) ?? "";
-      // Node's server would correct these, so raw sockets send them.
+      // Node's HTTP server would correct the headers of `c`, `d` and `e`. They are written to the raw socket.
       const [[name, value] = []] = Object.entries(kinds[path] ?? {});
       if (!/[ab]/.test(path.slice(0, 2))) {
         const type = "content-type: application/octet-stream";

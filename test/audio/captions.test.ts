@@ -1,4 +1,4 @@
-/** Captions fit their lines, and begin with the sentences that they show. */
+/** Captions fit on their lines, and each begins when its sentence is spoken. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,13 +14,13 @@ import { noise, wav } from "./make-wav.ts";
 
 const RATE = 24000;
 
-/** A stretch of noise, or of silence. */
+/** Returns pcm samples of noise if `isLoud`, otherwise of silence. */
 const stretch = (seconds: number, isLoud: boolean): Buffer => {
   const bytes = Math.round(seconds * RATE) * 2;
   return isLoud ? noise(bytes, `${seconds}`) : Buffer.alloc(bytes);
 };
 
-/** Speech: the seconds of each stretch of sound, with pauses of commas between them, and the pause after it. */
+/** The stretches of sound of a sentence, which commas separate, and the pause after the sentence. All in seconds. */
 interface Said {
   readonly stretches: readonly number[];
   readonly pauseAfter: number;
@@ -35,7 +35,7 @@ const SAID: readonly Said[] = [
 ];
 const COMMA_SECONDS = 0.14;
 
-/** The sound of the sentences, and the time at which each begins. */
+/** Returns the sound of all sentences of `SAID`, the time at which each begins, and their lengths in seconds. */
 function spoken(): { pcm: Buffer; starts: number[]; lengths: number[] } {
   const blocks = [stretch(0.1, false)];
   const starts: number[] = [];
@@ -53,7 +53,7 @@ function spoken(): { pcm: Buffer; starts: number[]; lengths: number[] } {
   return { pcm: Buffer.concat(blocks), starts, lengths };
 }
 
-/** Weights that are up to a fifth wrong, like an estimate from text. */
+/** Returns sentences whose weights are a fifth too large or too small, like an estimate from text. */
 const guessed = (lengths: readonly number[]): SpokenSentence[] =>
   lengths.map((length, index) => ({
     text: `Sentence ${index}.`,
@@ -96,7 +96,7 @@ async function captionsOf(
   return vtt;
 }
 
-/** Returns how far, in seconds, the captions after the first begin from their sentences on average. */
+/** Returns by how many seconds, on average, the captions after the first begin too early or too late. */
 const meanError = (cues: readonly CueTime[], starts: readonly number[]): number =>
   cues.slice(1).reduce((sum, { start }, index) => sum + Math.abs(start - 100 - (starts[index + 1] ?? 0)), 0) /
   (cues.length - 1);
@@ -111,7 +111,7 @@ describe("captions", () => {
     expect(meanError(cues, starts)).toBeLessThan(0.02);
     expect(cues[0]?.start).toBe(100);
     expect(cues.at(-1)?.end).toBeCloseTo(100 + seconds, 3);
-    // For an undecodable format only proportions are left, which are far worse.
+    // The loudness of Opus cannot be measured. Its captions are timed by the weights alone, which is far less exact.
     const estimatedCues = cuesIn(await captionsOf("ogg_opus", bytes, guessed(lengths), seconds));
     expect(estimatedCues.map(({ name }) => name)).toEqual(["1", "2~", "3~", "4~", "5~"]);
     expect(meanError(estimatedCues, starts)).toBeGreaterThan(0.1);

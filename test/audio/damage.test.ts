@@ -1,4 +1,4 @@
-/** A damaged part gives an error that names it, or a file that plays. */
+/** A join with a damaged part fails with an error that names the part, or makes a file that plays. */
 import { expect, test } from "vitest";
 import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
@@ -10,12 +10,12 @@ import { decodeSamples, encodedNoise, largestDifference } from "./sound.ts";
 
 const SEEDS = 150;
 const RATE = 24000;
-/** How many of the resulting files are played: one in so many. */
+/** Every twelfth joined file is also played. */
 const PLAYED = 12;
-/** Far above what a join takes, and far below what trusting a damaged length would take. */
+/** Limit for the growth of memory. A join needs far less. A join that trusted a damaged length would need far more. */
 const MAX_GROWTH_MIB = 150;
 
-/** Returns pseudo-random numbers, always the same for a seed. */
+/** Returns a generator of pseudo-random numbers. The same seed gives the same numbers. */
 function numbers(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761 + 1;
   return (below) => {
@@ -24,7 +24,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Applies one to four kinds of damage: flipped bits, cuts, holes, repeats, foreign bytes. */
+/** Damages the bytes one to four times, by flipped bits, cuts, holes, repeats or foreign bytes. */
 function damaged(sound: Buffer, seed: number): Buffer {
   const below = numbers(seed);
   let bytes = Buffer.from(sound);
@@ -80,7 +80,7 @@ const SUBJECTS: readonly Subject[] = [
   { name: "wav", format: "wav", rateHz: RATE, channels: 1, sound: async () => wav(noise(60_000)) },
   { name: "ogg_opus", format: "ogg_opus", rateHz: 48000, channels: 1, sound: opus },
   {
-    // Otherwise the checksums would detect nearly all of it.
+    // Damages the packets before the checksums are computed, because the checksums would reveal nearly all damage.
     name: "ogg_opus with damage under its checksums",
     format: "ogg_opus",
     rateHz: 48000,

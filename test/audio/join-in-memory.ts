@@ -1,4 +1,4 @@
-/** Joins parts that a test has as bytes, through files, as the program does. */
+/** Joins parts that a test holds in memory. Writes them to files first, because the program joins files. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { joinAudio } from "../../src/audio/join.ts";
@@ -11,7 +11,7 @@ export interface TestPart extends Partial<Omit<JoinPart, "path">> {
   readonly bytes: Uint8Array;
 }
 
-/** Writes parts into files of the running test. */
+/** Writes the parts to files in a scratch folder of the running test. */
 export function partFiles(parts: readonly TestPart[]): JoinPart[] {
   const folder = scratchFolder();
   return parts.map(({ bytes, durationSeconds, sampleRateHz, pauseAfterSeconds, startSeconds }, index) => {
@@ -27,7 +27,7 @@ export function partFiles(parts: readonly TestPart[]): JoinPart[] {
   });
 }
 
-/** Joins parts, and gives the file back as bytes, too. */
+/** Joins the parts. Also returns the bytes of the joined file. */
 export async function joined(
   format: OutputFormat,
   parts: readonly TestPart[],
@@ -39,7 +39,7 @@ export async function joined(
     parts: partFiles(parts),
     chapters: [],
     ...more,
-    // The caller owns these bytes.
+    // `joinAudio` reuses its buffer, so the bytes are copied.
     write: async (bytes) => void blocks.push(Buffer.from(bytes)),
   });
   return { ...result, bytes: Buffer.concat(blocks) };

@@ -1,4 +1,4 @@
-/** Joining apart from the sound: aborts, bad files, failing disks, wrong arguments. */
+/** Joins that are aborted or fail: bad files, failing disks, wrong arguments. Also the titles of chapters. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, closeSync, mkdirSync, openSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { noise, wav } from "./make-wav.ts";
 const sound = noise(600_000);
 const wavParts = (): JoinPart[] => partFiles([{ bytes: wav(sound) }, { bytes: wav(sound) }]);
 
-/** Joins the parts and counts the bytes written. */
+/** Joins two wav parts, with the given changes to the arguments, and counts the bytes written. */
 function joining(changes: Partial<JoinRequest>): { done: Promise<unknown>; written: () => number } {
   let written = 0;
   const write = async (bytes: Uint8Array): Promise<void> => {

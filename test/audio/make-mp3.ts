@@ -1,7 +1,7 @@
 /** Builds mp3 files frame by frame. The frames contain no real sound. */
 
 const HEADER_BYTES = 4;
-/** MPEG-1 at 44.1, 48 and 32 kHz; MPEG-2 at half of those. */
+/** Sample rates in Hz, by the version bits of a header: 3 is MPEG-1, 2 is MPEG-2. */
 const RATES = { 3: [44100, 48000, 32000], 2: [22050, 24000, 16000] };
 const KBPS = {
   3: [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160],
@@ -9,7 +9,7 @@ const KBPS = {
 };
 
 export interface FrameOptions {
-  /** 3 is MPEG-1, 2 MPEG-2. */
+  /** 3 is MPEG-1, 2 is MPEG-2. */
   readonly versionBits?: 2 | 3;
   /** 1 is layer III. */
   readonly layerBits?: number;
@@ -17,9 +17,9 @@ export interface FrameOptions {
   readonly bitrateIndex?: number;
   readonly channels?: 1 | 2;
   readonly hasCrc?: boolean;
-  /** Bytes before the frame at which its data begins. */
+  /** How many bytes before the frame its data begins, within earlier frames. */
   readonly backBytes?: number;
-  /** Filler in place of sound. */
+  /** The byte that fills the frame in place of sound. */
   readonly fill?: number;
   readonly tag?: "Info" | "Xing" | "VBRI";
 }
@@ -30,7 +30,7 @@ export function frame(options: FrameOptions): Buffer {
   const { hasCrc = false, backBytes = 0, fill = 0, tag } = options;
   const perFrame = versionBits === 3 ? 144 : 72;
   const kbps = KBPS[versionBits][bitrateIndex] ?? 0;
-  // A frame of free format has no length of its own, so any length is valid.
+  // A frame of free format states no bitrate, so any length is valid.
   const length =
     kbps === 0 ? 300 : Math.floor((perFrame * kbps * 1000) / (RATES[versionBits][rateBits] ?? 1));
   const sideBytes = versionBits === 3 ? (channels === 1 ? 17 : 32) : channels === 1 ? 9 : 17;
@@ -45,11 +45,11 @@ export function frame(options: FrameOptions): Buffer {
   return bytes;
 }
 
-/** Builds frames with different contents. */
+/** Builds frames with the same options. Each is filled with its index. */
 export const cbrFrames = (count: number, options: FrameOptions = {}): Buffer =>
   Buffer.concat(Array.from({ length: count }, (_, index) => frame({ fill: index, ...options })));
 
-/** An ID3v2.4 tag. */
+/** Builds an ID3v2.4 tag. */
 export function ID3(content: Buffer, { footer = false } = {}): Buffer {
   const head = (name: string): Buffer => {
     const bytes = Buffer.from(`${name}\x04\0${footer ? "\x10" : "\0"}\0\0\0\0`, "latin1");

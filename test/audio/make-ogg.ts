@@ -11,7 +11,7 @@ function checksum(bytes: Uint8Array): number {
   return crc >>> 0;
 }
 
-/** Returns the pages of a file with their bytes. */
+/** Splits a file into its pages. */
 export function oggPages(file: Buffer): Buffer[] {
   const pages: Buffer[] = [];
   for (let at = 0; at < file.byteLength; ) {
@@ -62,7 +62,7 @@ export interface RewrittenPage {
   readonly granuleOffset?: number;
   readonly firstSequence?: number;
   readonly serial?: number;
-  /** Length of a comment to add. */
+  /** Length in bytes of the only comment. */
   readonly comments?: number;
   /** Changes the identification header. */
   readonly head?: (head: Buffer) => unknown;
@@ -72,7 +72,7 @@ export interface RewrittenPage {
   readonly granule?: (granule: number, page: number) => number;
 }
 
-/** Returns the same stream with other page sizes. */
+/** Writes the packets of a file to new pages, with the given page size and changes. */
 export function rewritten(file: Buffer, options: RewrittenPage): Buffer {
   const { segmentsPerPage, granuleOffset = 0, firstSequence = 0, serial = 77, comments = 0 } = options;
   const [head, , ...sound] = packetsOf(file);
@@ -97,7 +97,7 @@ export function rewritten(file: Buffer, options: RewrittenPage): Buffer {
     page.writeUInt32LE(checksum(page), 22);
     pages.push(page);
   };
-  /** Writes packets to pages; `granules` has one position for each packet. */
+  /** Writes packets to pages. `granules` has one granule position for each packet. */
   const lay = (packets: readonly Buffer[], granules: readonly number[], matchesFormat: boolean): void => {
     const segments = packets.flatMap((bytes, index) => {
       const full = Math.floor(bytes.byteLength / 255);

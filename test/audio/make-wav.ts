@@ -19,7 +19,11 @@ export function noise(length: number, seed = ""): Buffer {
   return Buffer.concat(blocks).subarray(0, length);
 }
 
-/** @param saidBytes the length that the chunk states, if it is wrong */
+/**
+ * Builds a RIFF chunk.
+ *
+ * @param saidBytes the length that the chunk states, which some tests make wrong
+ */
 export function chunk(id: string, payload: Uint8Array, saidBytes = payload.byteLength): Buffer {
   const header = Buffer.alloc(8);
   header.write(id, 0, "latin1");
@@ -47,7 +51,7 @@ export function fmtChunk(changes: Partial<Fmt> = {}): Buffer {
     payload.writeUInt16LE(22, 16);
     payload.writeUInt16LE(bitsPerSample, 18);
     payload.writeUInt32LE(2 ** channels - 1, 20);
-    // The third loudspeaker is the centre, so its channel is heard alone.
+    // A single channel is assigned to the front centre loudspeaker, which is bit 2 of the channel mask.
     if (channels === 1) payload.writeUInt32LE(4, 20);
     payload.writeUInt16LE(encoding, 24);
     Buffer.from("000000001000800000aa00389b71", "hex").copy(payload, 26);

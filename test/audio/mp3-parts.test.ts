@@ -37,7 +37,7 @@ const lyrics = Buffer.concat([
   Buffer.from("IND0000200"),
   Buffer.from("000021LYRICS200"),
 ]);
-/** Frames inside another structure, such as a picture, must not be read as sound. */
+/** Frames for the inside of a tag, as a picture might contain them. They must not be read as sound. */
 const trap = cbrFrames(3, { bitrateIndex: 9 });
 
 const WITH_METADATA: Record<string, Buffer> = {
@@ -76,7 +76,8 @@ test("silences frames that need missing bytes, even after a gap", async () => {
   const whole = [frame({ fill: 0x11 }), dependent, dependent];
   const silenced = frame({ fill: 0x55 });
   const zeroed = (bytes: Buffer): Buffer => Buffer.from(bytes).fill(0, 4, 13);
-  // A frame holds 179 bytes of data. The first one that needs 200 has too little before it; the next has enough.
+  // A frame holds 179 bytes of data. The first dependent frame is silenced, because it needs 200 bytes before it and
+  // there are only 179. The second one has enough.
   expect(await joinedSound(Buffer.concat(whole))).toEqual(
     Buffer.concat([frame({ fill: 0x11 }), zeroed(silenced), dependent]),
   );

@@ -57,7 +57,10 @@ async function parts({ rateHz, channels, encoder }: Encoding): Promise<Buffer[]>
   );
 }
 
-/** Joins parts. Returns, for each part, the largest difference between its samples there and alone. */
+/**
+ * Joins parts. Returns the largest difference of each part between its samples in the joined file and its samples when
+ * it is decoded by itself.
+ */
 async function differences(inputs: readonly TestPart[], rateHz: number, channels: number): Promise<number[]> {
   const file = await joined("mp3", inputs);
   const all = await decodeSamples(file.bytes, "mp3");
@@ -72,7 +75,7 @@ async function differences(inputs: readonly TestPart[], rateHz: number, channels
   );
 }
 
-/** Counts the frames with a wrong checksum, for frames like the fixture's: MPEG-2, 32 kbit/s, 16 kHz, mono. */
+/** Counts the frames with a wrong checksum. All frames must be like the fixture's: MPEG-2, 32 kbit/s, 16 kHz, mono. */
 function wrongChecksums(file: Buffer): number {
   const frames = file.byteLength / 144;
   return Array.from({ length: frames }, (_, index) => file.subarray(index * 144, index * 144 + 144)).filter(
@@ -142,11 +145,12 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
       const [, span] = file.parts;
       const start = Math.round((span?.startSeconds ?? 0) * 44100) * 2;
       const alone = await decodeSamples(cut, "mp3");
-      // A frame may use up to 511 bytes before it, which is at most four frames here. Its effect on the decoder ends
-      // after two more.
+      // The data of a frame may begin up to 511 bytes before the frame, so at most the first four frames lack data
+      // here. They affect the decoder for two more frames.
       const settled = 6 * 1152 * 2;
       expect(largestDifference(alone.subarray(settled), all, start + settled)).toBe(0);
-      // Never louder than the noise, which stays below full scale. Bytes of a neighbouring part would be far louder.
+      // The first frames must not be louder than the noise, which stays below full scale. If the decoder used bytes of
+      // the other part for them, they would be far louder.
       const loudest = all
         .subarray(start, start + settled)
         .reduce((most, value) => Math.max(most, Math.abs(value)), 0);

@@ -68,7 +68,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
   test("sound as each does alone: every kind beside every other", async () => {
     const mono = kinds.filter((name) => KINDS[name].channels === 1);
     const files = await Promise.all(mono.map((name) => partOf(KINDS[name])));
-    // Every part follows every other one.
+    // In this order, every file is beside every other one.
     const inputs = files.flatMap((one, index) => files.slice(index + 1).flatMap((other) => [one, other]));
     expect(await differences(paused(inputs), 1)).toEqual(inputs.map(() => 0));
   });
@@ -125,7 +125,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
       start: Math.round((file.parts[7]?.startSeconds ?? 0) * 1000),
       tags: { title: `7 ${"é".repeat(900)}` },
     });
-    // The comments' second page continues the first.
+    // The third page continues the comments that begin on the second page.
     expect(oggPages(file.bytes)[2]?.[5]).toBe(1);
   });
 
@@ -149,7 +149,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     const whole = await partOf(KINDS.celt);
     const small = rewritten(whole, { segmentsPerPage: 1 });
     const rewrittenFile = rewritten(whole, { segmentsPerPage: 7 });
-    // Like a piece of a running stream: positions and page numbers continue from the part before it.
+    // A file that was cut from a longer stream: its granule positions and page numbers do not begin at 0.
     const late = rewritten(whole, { segmentsPerPage: 40, granuleOffset: 960_000, firstSequence: 17 });
     const longComments = rewritten(whole, { segmentsPerPage: 255, comments: 300_000 });
     const parts = [small, rewrittenFile, late, longComments];

@@ -127,7 +127,7 @@ test("writes silence as 8-bit samples do", async () => {
   const one = noise(11);
   const file = await joined("wav", [{ bytes: wav(one, { bitsPerSample: 8 }), pauseAfterSeconds: 0.001 }]);
   expect(samplesOf(file.bytes)).toEqual(Buffer.concat([one, Buffer.alloc(24, 0x80)]));
-  // An odd number of bytes is padded, and the padding is not counted.
+  // A chunk with an odd length, here 35 bytes, is followed by a padding byte.
   expect(file.bytes.byteLength).toBe(44 + 35 + 1);
 });
 

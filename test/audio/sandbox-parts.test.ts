@@ -1,4 +1,4 @@
-/** Joins parts as the sandbox makes them, in every format, from speech to one file. */
+/** Joins speech of the sandbox, in every format. */
 import { afterAll, expect, test } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { createSpeechEngine } from "../../src/sandbox/speech/speech.ts";
@@ -30,7 +30,7 @@ async function speech(
   );
 }
 
-/** The largest allowed deviation of a pause: half a frame of the format. */
+/** The largest allowed error of a pause: half a frame of mp3 at 8 kHz, half a packet of Opus, or less than a sample. */
 const HALF_FRAME_SECONDS = { wav: 1e-6, pcm: 1e-6, mp3: 0.036, ogg_opus: 0.01 };
 
 describeWithFfprobe("speech in parts", () => {
@@ -40,7 +40,7 @@ describeWithFfprobe("speech in parts", () => {
     const parts = await speech(format, rate);
     const file = await joined(format, parts);
     const probed = await probeAudio(file.bytes, { format, sampleRateHz: rate });
-    // For Opus, ffprobe also counts the samples that the decoder needs to start.
+    // ffprobe also counts the first 6.5 ms of Opus, which are not played because the decoder needs them to start.
     const unplayed = format === "ogg_opus" ? 0.0065 : 0;
     expect(probed.durationSeconds).toBeCloseTo(file.durationSeconds + unplayed, 3);
     file.parts.forEach(({ startSeconds, endSeconds }, index) => {

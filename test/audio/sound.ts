@@ -1,4 +1,4 @@
-/** Makes and analyses sound with ffmpeg and the other installed programs. Knows nothing about joining. */
+/** Makes and analyses sound with ffmpeg and other installed programs, without `src/audio`. */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { missing, skipBecause } from "../support/skip-because.ts";
 
 const MAX_OUTPUT = 256 * 1024 * 1024;
 
-/** Runs a program in a new folder that holds `audio`. */
+/** Calls `use` with a new folder that holds the audio as the file `audio`. Then deletes the folder. */
 async function besides<T>(audio: Uint8Array, use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "sound-"));
   try {
@@ -23,7 +23,7 @@ async function besides<T>(audio: Uint8Array, use: (folder: string) => Promise<T>
 const run = (program: string, args: readonly string[], cwd: string) =>
   promisify(execFile)(program, args, { cwd, encoding: "buffer", maxBuffer: MAX_OUTPUT, timeout: 20_000 });
 
-/** Loud white noise, always the same for a seed, as arguments of ffmpeg. */
+/** Parameters of loud white noise. The same seed gives the same noise. */
 export interface Noise {
   readonly seconds: number;
   readonly rateHz: number;
@@ -34,8 +34,8 @@ export interface Noise {
 const cache = new Map<string, Promise<Buffer>>();
 
 /**
- * Encodes noise with ffmpeg, once for each request. Noise is the hardest sound for joins, because every sample that
- * leaks into another part is audible.
+ * Encodes noise with ffmpeg, and caches the result for the same arguments. Noise is the hardest sound for joins,
+ * because every sample that leaks into another part is audible.
  *
  * @param encoder ffmpeg's arguments, such as `["-f", "mp3", "-b:a", "64k"]`
  */
@@ -58,8 +58,8 @@ function encode(noise: Noise, encoder: readonly string[]): Promise<Buffer> {
 }
 
 /**
- * Decodes to 16-bit samples, one channel after another, with ffmpeg; Opus with the reference decoder, because
- * ffmpeg's differs.
+ * Decodes audio to 16-bit samples with ffmpeg. The samples of the channels are interleaved. Opus is decoded with the
+ * reference decoder `libopus`, because ffmpeg's own decoder gives other samples.
  */
 export function decodeSamples(audio: Uint8Array, format: "mp3" | "ogg_opus"): Promise<Int16Array> {
   const decoder = format === "ogg_opus" ? ["-c:a", "libopus"] : [];
@@ -73,7 +73,7 @@ export function decodeSamples(audio: Uint8Array, format: "mp3" | "ogg_opus"): Pr
   });
 }
 
-/** Decodes mp3 with mpg123, including the samples that encoders added. */
+/** Decodes mp3 with mpg123. Keeps the samples that the encoder added at both ends. */
 export function heardByMpg123(audio: Uint8Array): Promise<Int16Array> {
   return besides(audio, async (folder) => {
     const { stdout } = await run("mpg123", ["-q", "--no-gapless", "-e", "s16", "-s", "audio"], folder);
@@ -95,7 +95,7 @@ export function largestDifference(alone: Int16Array, joined: Int16Array, offset:
   return largest;
 }
 
-/** Returns what a program prints about a file, including its errors. */
+/** Runs a program on a file. Returns what it prints, including errors. */
 export function outputOf(program: string, args: readonly string[], audio: Uint8Array): Promise<string> {
   return besides(audio, async (folder) => {
     const { stdout, stderr } = spawnSync(program, [...args, "audio"], { cwd: folder, encoding: "utf8" });
@@ -103,7 +103,7 @@ export function outputOf(program: string, args: readonly string[], audio: Uint8A
   });
 }
 
-/** Like `test`, but skipped if a program that analyses files is missing. */
+/** Like `test`, but skips the test if the program is not installed. */
 export function testWith(program: string, name: string, body: () => Promise<void>): void {
   test(name, skipBecause(missing(program)), body);
 }

@@ -1,4 +1,4 @@
-/** Parts that begin at given times of the file: no drift over many parts, and every part is in its place. */
+/** Parts that begin at given times of the joined file. The hundredth part begins as exactly as the first. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { joined } from "./join-in-memory.ts";
 import { decodeSamples } from "./sound.ts";
 
 const RATE_HZ = 24_000;
-/** Half a frame of mp3 at this rate, half a packet of Opus, half a sample. */
+/** The largest allowed error of a start: half a frame of mp3 at this rate, half a packet of Opus, or half a sample. */
 const HALF_FRAME_SECONDS = { mp3: 0.012, ogg_opus: 0.01, wav: 0.5 / RATE_HZ, pcm: 0.5 / RATE_HZ };
 
 it.each(OUTPUT_FORMATS)(

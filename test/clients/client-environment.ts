@@ -49,10 +49,10 @@ export class ClientEnvironment {
   }
 
   /**
-   * Puts a command on this environment's PATH, which otherwise contains only Node.
+   * Adds a command to this environment's PATH, which otherwise contains only Node. The command runs `program` with
+   * `leadingArgs` and the arguments that the caller gives.
    *
-   * @param before arguments in front of the given ones
-   * @param dropped number of given arguments to remove, such as the package name behind `npx`
+   * @param droppedArgCount how many of the caller's first arguments to remove, such as the package name after `npx`
    */
   addCommand(name: string, program: string, leadingArgs: readonly string[] = [], droppedArgCount = 0): void {
     const words = [program, ...leadingArgs].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
@@ -98,7 +98,7 @@ export class ClientEnvironment {
     return this.run("/bin/sh", ["-e", "-c", lines]);
   }
 
-  /** @param answers what to type when a question is printed; each is used once */
+  /** @param answers what to type when the output matches a question; each answer is used once */
   run(
     command: string,
     args: readonly string[],
@@ -182,6 +182,6 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // The whole group has ended.
+    // No process of the group is left.
   }
 }

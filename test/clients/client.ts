@@ -12,7 +12,8 @@ export interface ClientSetup {
   /** The `node_modules` folder that contains the client's packages. */
   readonly modules: string;
   /**
-   * A block of this client with its placeholders filled in; `which` is its index among the blocks of its language.
+   * Returns a code block of this client from the documents, with its placeholders filled in. `which` is the block's
+   * index among the client's blocks in that language.
    */
   block(language: string, which?: number): string;
 }
@@ -22,7 +23,7 @@ interface PinnedClient {
   readonly name: string;
   /** Distinguishes the ways of driving one client. */
   readonly variant?: string;
-  /** `name@version`; the first is the client itself. */
+  /** The npm packages to install, as `name@version`. The first is the client itself. */
   readonly packages: readonly string[];
   /** The scenes whose call the client itself refuses, in its own words, so that the server never receives the call. */
   readonly refusedScenes?: readonly Scene[];
@@ -35,7 +36,7 @@ export interface ModelClient extends PinnedClient {
   converse(setup: ClientSetup, modelUrl: string): Promise<ProcessResult>;
 }
 
-/** A program that a person or a script drives, and of which they see only the output. */
+/** A program without a model. A person or a script runs it, and sees only its output. */
 export interface CommandClient extends PinnedClient {
   readonly kind: "command";
   /** Runs the client's block as written. */

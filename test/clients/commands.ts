@@ -1,9 +1,9 @@
-/** Programs without a model. Each runs its documented command first, then the calls of the conversation. */
+/** Programs without a model. Each first runs the commands that are documented for it, then the conversation's calls. */
 import { join } from "node:path";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
 import type { ClientSetup, CommandClient } from "./client.ts";
 
-/** Replaces `npx` for the client: runs the pinned package instead of fetching one. */
+/** Adds an `npx` for the client that runs the pinned package instead of fetching one. */
 const addNpx = ({ environment, modules }: ClientSetup, file: string): void =>
   environment.addCommand("npx", join(modules, ".bin", file), [], 1);
 
@@ -21,7 +21,7 @@ const mcporter: CommandClient = {
   },
 };
 
-/** Writes the block of Claude Desktop to a file, for the clients that read it from one. */
+/** Writes the documented block of Claude Desktop to `mcp.json`, for clients that read such a file. */
 function writeMcpJson({ environment, root, sandbox }: ClientSetup): void {
   environment.writeWorkFile("mcp.json", fillIn(blockOf("Claude Desktop", "json"), root, sandbox));
 }

@@ -71,7 +71,7 @@ export const STEPS: readonly Step[] = [
   },
 ];
 
-/** The path of the first step's audio in a folder. The folder depends on the environment that the server got. */
+/** Returns the path of the first step's audio below the output folder. The server's environment sets that folder. */
 export const savedPath = (folder: string): string => join(folder, `${FILE_NAME}.mp3`);
 
 /** Matches the text form of a result, and not its structured form. */
@@ -87,7 +87,7 @@ const TEXT_FORM_PATTERNS: Record<Scene, RegExp> = {
   list: /aud_[0-9a-f]{24}: succeeded/,
 };
 
-/** Matches the structured form of a result, and not its text form. For an error it is the facts in `_meta`. */
+/** Matches the structured form of a result, and not its text form. For an error, that is the facts in `_meta`. */
 const STRUCTURED_FORM_PATTERNS: Record<Scene, RegExp> = {
   success: /\bnext_step"?: ?"?\w/,
   error: /audio-generation-mcp\/error/,
@@ -100,7 +100,7 @@ const STRUCTURED_FORM_PATTERNS: Record<Scene, RegExp> = {
   list: /prompt_excerpt/,
 };
 
-/** Facts that a model needs to continue, in either form. */
+/** Facts that a model needs to continue. The patterns match both forms of a result. */
 const NEEDED_FACTS: Record<Scene, ReadonlyArray<readonly [fact: string, pattern: RegExp]>> = {
   success: [
     ["the task id", TASK_ID],
@@ -147,7 +147,7 @@ export interface ModelView {
   readonly missingFacts: readonly string[];
 }
 
-/** The text of a result without the escapes of JSON, because many clients write results as JSON inside JSON. */
+/** Returns the text of a result without JSON's escapes, because many clients write results as JSON inside JSON. */
 export function unescapedText(shownResult: unknown): string {
   const text = typeof shownResult === "string" ? shownResult : JSON.stringify(shownResult);
   return text.replaceAll(/\\+n/g, "\n").replaceAll(/\\+"/g, '"');

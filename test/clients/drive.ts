@@ -1,4 +1,4 @@
-/** Drives one client through the conversation in its own folders. Reports what its model saw, and each problem. */
+/** Drives one client, in folders of its own, through the conversation. Reports what its model saw, and each problem. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
@@ -35,7 +35,7 @@ interface ClientRun {
   readonly problems: readonly string[];
 }
 
-/** The first line that contains an error, otherwise the last line. */
+/** Returns the first line that contains "error", otherwise the last line. */
 function errorLineOf({ stdout, stderr }: ProcessResult): string {
   const lines = `${stdout}\n${stderr}`.trim().split("\n");
   return (lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? "").trim().slice(0, 300);
@@ -65,7 +65,7 @@ async function runWithModel(client: ModelClient, setup: ClientSetup, folder: str
     if (model.isHiddenFromSearch) problems.push(`a search for "text to speech" does not find generate_audio`);
     const toolName =
       [...model.toolNames].find((name) => name.endsWith("generate_audio")) ??
-      // A script of the model found the tool, and printed its name.
+      // Codex does not offer the tools themselves to newer models. The model's script has printed the tool's name.
       /\w+__generate_audio/.exec(unescapedText(model.resultContent[0] ?? ""))?.[0] ??
       null;
     return { shownResults: model.resultContent, dialect: model.dialect?.name ?? null, toolName, problems };
@@ -95,7 +95,7 @@ async function runWithCommands(
 /**
  * @param root the folder that contains `dist/main.js`
  * @param modules the client's `node_modules` folder
- * @param folder an empty folder, in which the logs for analysing a failure stay
+ * @param folder an empty folder for the client's home, and for logs that help to analyse a failure
  */
 export async function driveClient(
   client: Client,
@@ -105,7 +105,7 @@ export async function driveClient(
   const sandboxHome = join(folder, "sandbox");
   mkdirSync(sandboxHome);
   const sandbox = await startSandbox(join(root, "dist", "main.js"), sandboxHome);
-  // The client's block does not name this folder, so a server saves there only with the client's own environment.
+  // The client's block does not name this folder. A server saves there only if the client passes on its environment.
   const ownOutputDir = join(environment.home, "elsewhere");
   environment.setEnv({ AUDIO_OUTPUT_DIR: ownOutputDir });
   const block: ClientSetup["block"] = (language, blockIndex) =>

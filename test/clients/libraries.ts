@@ -1,10 +1,10 @@
-/** Libraries for programs with a model. Each is driven by its documented script, which is its block. */
+/** Libraries for programs that ask a model. For each, the conversation runs through the script in the documents. */
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelClient } from "./client.ts";
 import type { Scene } from "./conversation.ts";
 
-/** All of them ask OpenAI or Gemini, and take the address from the environment. */
+/** Returns the client of a library that asks OpenAI or Gemini, and reads their address from the environment. */
 function library(
   name: string,
   packages: readonly string[],

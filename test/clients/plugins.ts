@@ -1,5 +1,6 @@
 /**
- * Assistants that install the plugin: only from the packed files, with the packed server from a registry on loopback.
+ * Assistants that install the plugin. They get only the packed files of the plugin, and the packed server from an npm
+ * registry on loopback.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, realpathSync } from "node:fs";
@@ -29,14 +30,15 @@ function findNpx(): string {
     try {
       return realpathSync(join(folder, "npx"));
     } catch {
-      // Its path differs here.
+      // This folder has no npx.
     }
   }
   throw new Error("npx is not on the PATH");
 }
 
 /**
- * Runs a client with `npx` on its environment. `plugin` contains the plugin's files, as a release's archive unpacks.
+ * Puts the plugin's files, as a release contains them, into the folder `plugin`, and adds `npx` to the client's PATH.
+ * Calls `run` while a registry on loopback serves the packed server.
  */
 async function withPlugin(
   setup: ClientSetup,
@@ -56,7 +58,7 @@ async function withPlugin(
     `registry=${registry.url}\naudit=false\nfund=false\nupdate-notifier=false\n`,
   );
   try {
-    // npx fetches the package here, because some clients give a server five seconds to start.
+    // Fetches the package before the client starts, because some clients give a server only five seconds to start.
     const version = z.object({ version: z.string() }).parse(readJson("package.json")).version;
     const fetched = await environment.run("npx", ["-y", `${PLUGIN}@${version}`, "--version"]);
     return fetched.code === 0 ? await run(plugin) : fetched;
@@ -65,7 +67,7 @@ async function withPlugin(
   }
 }
 
-/** Exits with 1 if the output does not contain the words. */
+/** Returns the result of the run, with code 1 if the run succeeds but its output does not match the pattern. */
 async function requireOutput(run: Promise<ProcessResult>, pattern: RegExp): Promise<ProcessResult> {
   const result = await run;
   const output = `${result.stdout}\n${result.stderr}`;
@@ -83,14 +85,14 @@ const claudePlugin: ModelClient = {
   converse(setup, modelUrl) {
     const { environment, sandbox } = setup;
     setUpClaude(setup, modelUrl);
-    // npx must have started the server before the first question of a script.
+    // Makes Claude Code wait until npx has started the server. A script asks its question at once.
     environment.setEnv({ MCP_CONNECTION_NONBLOCKING: "false" });
     const claude = (...args: string[]): Promise<ProcessResult> => environment.run("claude", args);
     const settings = ["--config", `base_url=${sandbox.baseUrl}`, "--config", `api_key=${sandbox.apiKey}`];
     return withPlugin(setup, (plugin) =>
       runInOrder(
         () => claude("plugin", "validate", plugin, "--profile", "directory", "--strict"),
-        // The line of the README.
+        // The command in the README.
         () => claude("plugin", "install", PLUGIN, "--marketplace", plugin, ...settings),
         () => requireOutput(claude("mcp", "list"), /Connected/),
         () => requireOutput(claude("plugin", "details", PLUGIN), /Skills \(1\)\s+narration/),
@@ -132,7 +134,7 @@ const codexPlugin: ModelClient = {
   converse(setup, modelUrl) {
     const { environment, sandbox } = setup;
     setUpCodex(setup);
-    // Codex has no form. It passes on the variables of its own environment that the plugin names.
+    // Codex has no form for settings. It passes on those variables of its own environment that the plugin names.
     environment.setEnv({ AUDIO_BASE_URL: sandbox.baseUrl, AUDIO_API_KEY: sandbox.apiKey });
     return withPlugin(setup, (plugin) =>
       runInOrder(

@@ -34,7 +34,7 @@ function describeForms(modelView: ModelView | undefined): string {
   return modelView.hasText ? "text" : modelView.hasStructured ? "structured" : "nothing";
 }
 
-/** The structured facts of an error do not count as its structured form, because they do not replace the text. */
+/** Names the structured facts of an error "facts" and not "both", because they do not replace the text. */
 function describeErrorForms(modelView: ModelView | undefined): string {
   return modelView?.hasText === true && modelView.hasStructured ? "text, facts" : describeForms(modelView);
 }

@@ -5,7 +5,7 @@ import type { ProcessResult } from "./client-environment.ts";
 
 export const USER_MESSAGE = "Read this aloud: Good morning, and welcome.";
 
-/** Names the folder of a program whose packages are built for one platform each. */
+/** The end of the names of packages that are built for one platform, such as `linux-x64`. */
 const PLATFORM = `${process.platform}-${process.arch}`;
 
 /** Runs commands one after the other, and stops at the first one that fails. */
@@ -78,7 +78,7 @@ const geminiCli: ModelClient = {
   },
 };
 
-/** Passes the address of the model on the command line, so that the settings file contains only the documented block. */
+/** Options that set the model's address. They leave the settings file as it is, with only the documented block. */
 const codexModel = (modelUrl: string): string[] =>
   [
     `model_provider="scripted"`,
@@ -119,8 +119,8 @@ const codex: ModelClient = {
 };
 
 /**
- * Codex with the settings that its command writes, and a permission for each tool. Codex offers the tools themselves
- * to a model of 2025. Newer models write a script that calls the tools.
+ * Codex with the settings that `codex mcp add` writes, and with a permission for each tool. Codex offers the tools
+ * themselves to the model `gpt-5-codex`. To newer models it offers one tool that runs a script, which calls the others.
  */
 const codexByCommand: ModelClient = {
   kind: "model",
@@ -141,7 +141,8 @@ const codexByCommand: ModelClient = {
 };
 
 /**
- * opencode and its fork Kilo read the model from a second settings file, so that the first contains only the block.
+ * Returns the model's settings for opencode and its fork Kilo. They are in a second settings file, so that the first
+ * file contains only the documented block.
  */
 function opencodeModel(modelUrl: string): string {
   const model = { name: "Scripted", tool_call: true, limit: { context: 100_000, output: 8_000 } };

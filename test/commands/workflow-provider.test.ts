@@ -8,7 +8,7 @@ import { UNUSED_REQUESTS } from "../support/unused-requests.ts";
 
 const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY: "k" }, "linux", "/home/x");
 
-/** A stand-in for a workflow. The tests only check its identity and that it is closed. */
+/** Returns a stand-in for a workflow. The tests check only its identity and that it is closed. */
 function workflow(onClose: () => void): Workflow {
   const failIfCalled = (): never => {
     throw new Error("not asked for");

@@ -8,7 +8,7 @@ import { isInitializeRequest, type JSONRPCMessage } from "@modelcontextprotocol/
 import { z } from "zod";
 import { BIN, NODE } from "../support/bin-under-test.ts";
 
-/** A request that asked for progress, so that the notifications can return on its own stream. */
+/** A request that asks for progress. Its progress notifications are sent on the stream of that request. */
 const progressRequest = z.object({
   id: z.union([z.string(), z.number()]),
   params: z.object({ _meta: z.object({ progressToken: z.union([z.string(), z.number()]) }) }),
@@ -30,7 +30,7 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   return text === "" ? undefined : JSON.parse(text);
 }
 
-/** Starts the bin for a session and joins the two transports, message by message. */
+/** Starts the bin for a session, and passes every message on between HTTP and the bin's stdio. */
 async function openSession(
   env: Record<string, string>,
   allowedHosts: string[],
@@ -56,7 +56,7 @@ async function openSession(
     const relatedRequestId = progress.success
       ? askedForProgress.get(progress.data.params.progressToken)
       : undefined;
-    // A client that has left needs no answer.
+    // A client that has disconnected needs no answer.
     http.send(message, relatedRequestId === undefined ? {} : { relatedRequestId }).catch(() => undefined);
   };
   http.onclose = () => void stdio.close();
@@ -65,7 +65,7 @@ async function openSession(
   return http;
 }
 
-/** Serves the bin at `http://localhost:<port>/mcp`, with a separate sandbox for each session. */
+/** Serves the bin at `http://127.0.0.1:<port>/mcp`, with a separate sandbox for each session. */
 export async function startBridge(env: Record<string, string>): Promise<Bridge> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const allowedHosts: string[] = [];
@@ -84,7 +84,7 @@ export async function startBridge(env: Record<string, string>): Promise<Bridge> 
     handle(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // listens on TCP, so it is not a string
+  const { port } = server.address() as AddressInfo; // not a string, because the server listens on TCP
   allowedHosts.push(`localhost:${port}`, `127.0.0.1:${port}`);
   return {
     url: `http://127.0.0.1:${port}/mcp`,

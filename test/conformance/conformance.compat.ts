@@ -11,7 +11,10 @@ import { cachedTool } from "../../scripts/cached-packages.ts";
 import { createTestFolders } from "../support/test-folders.ts";
 import { startBridge } from "./bridge.ts";
 
-/** As README.md says; scenarios in `expected-failures.yml` may fail, all others must not. */
+/**
+ * Lines that the suite must print. README.md lists all results. The suite's exit code is 0 if exactly the scenarios in
+ * `expected-failures.yml` fail.
+ */
 const PASSING = [
   "server-initialize: 1 passed, 0 failed",
   "ping: 1 passed, 0 failed",

@@ -1,6 +1,6 @@
 /**
- * A bridge from stateless HTTP of the 2026-07-28 era to one process of the built bin. Changes only the names of
- * tools.
+ * A bridge from the stateless HTTP of the modern era to one process of the built bin. Replaces calls of the suite's
+ * example tools by calls of this server's tools.
  */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,7 +16,7 @@ const message = z.looseObject({
 
 const call = z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()).default({}) });
 
-/** A tool of the suite's example server, and our call that replaces it. */
+/** The names of the suite's example tools, each with the call of this server that replaces it. */
 export type Fixtures = Readonly<
   Record<string, (args: Record<string, unknown>) => { name: string; arguments: Record<string, unknown> }>
 >;
@@ -35,7 +35,7 @@ function translated(fixtures: Fixtures, params: Record<string, unknown>): Record
 /** Serves one process at `http://127.0.0.1:<port>/mcp`. */
 export async function startModernBridge(env: Record<string, string>, fixtures: Fixtures): Promise<Bridge> {
   const client = new TaskClient(env);
-  // The first message of a client of that era. Without it the connection could become one of an older era.
+  // A modern client begins with this message. Without it, the server could take the connection for a legacy one.
   await client.request("server/discover", {}, {});
   await client.request("tools/list", {}, {});
   const server = createServer((request, response) => {
@@ -53,7 +53,7 @@ export async function startModernBridge(env: Record<string, string>, fixtures: F
     answer().catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // listens on TCP, so it is not a string
+  const { port } = server.address() as AddressInfo; // not a string, because the server listens on TCP
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     close: async () => {

@@ -13,19 +13,19 @@ import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders } from "../support/test-folders.ts";
 import { type Fixtures, startModernBridge } from "./modern-bridge.ts";
 
-/** A task that the service reports as failed. */
+/** The prompt of a task that the service reports as failed. */
 const FAILING = "This one fails";
 
 const FIXTURES: Fixtures = {
   greet: () => ({ name: "list_voices", arguments: {} }),
   slow_compute: ({ label }) => ({ name: "generate_audio", arguments: { prompt: String(label) } }),
   failing_job: () => ({ name: "generate_audio", arguments: { prompt: FAILING } }),
-  // `narrate` is the closest tool to one that asks its user during a task: it asks before the task exists.
+  // No tool asks its user during a task. `narrate` is the closest, because it asks before the task exists.
   confirm_delete: () => ({ name: "narrate", arguments: { text: "Ask the person." } }),
 };
 
 /**
- * The scenario, the number of its checks that pass, and the number of all its checks. README.md lists the failing
+ * Each scenario with the number of its checks that pass and the number of all its checks. README.md lists the failing
  * checks.
  */
 const SCENARIOS = [

@@ -1,4 +1,4 @@
-/** The table of speaking times, for every code point of the basic plane, in each way of reading it. */
+/** Estimated speaking times: of every code point of the basic multilingual plane, and of texts that mix scripts. */
 import { describe, expect, it } from "vitest";
 import { estimateSeconds, measureSpokenSize } from "../../src/contract/estimate.ts";
 
@@ -21,7 +21,7 @@ describe("the speaking time of a text", () => {
   });
 
   it("is the sum of its parts, wherever the alphabet changes", () => {
-    // Omit surrogates, because two of them would form a pair.
+    // Surrogates are left out, because two of them would form a pair.
     const characters = CHARACTERS.filter((character) => !/\p{Cs}/u.test(character));
     const step = 7919;
     const mixed = Array.from({ length: 20_000 }, (_, index) => {

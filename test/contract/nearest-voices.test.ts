@@ -1,4 +1,4 @@
-/** Names that are close to a voice's: a common beginning weighs most, and a distant name gives no suggestion. */
+/** Suggestions of voices for a name that is not a voice, and estimates of credits. */
 import { describe, expect, it } from "vitest";
 import { estimateCredits } from "../../src/contract/estimate.ts";
 import { findNearestVoices } from "../../src/contract/nearest-voices.ts";

@@ -1,4 +1,4 @@
-/** Turns rules of the contract into named tests, and skips rules that the target cannot show. Contains no rule. */
+/** Registers a test for each rule of the contract, skipped if the target cannot show the rule. Contains no rule. */
 import { it, type TestContext } from "vitest";
 import { skipBecause } from "../support/skip-because.ts";
 
@@ -11,13 +11,16 @@ export interface RegisteredRule {
 export class RuleBook {
   readonly registered: RegisteredRule[] = [];
 
-  /** A test of `rule`: its number in README.md, such as `4.1.2`, or a number and a subject, such as `2.1 prompt`. */
+  /**
+   * Registers a test. `rule` is the rule's number in README.md, such as `4.1.2`, or a number and a subject, such as
+   * `2.1 prompt`.
+   */
   rule(rule: string, title: string, check: (context: TestContext) => Promise<void> | void): void {
     this.registered.push({ rule, title });
     it(`${rule} ${title}`, check);
   }
 
-  /** A test that needs something that only some targets have; `need` completes the sentence "needs ...". */
+  /** Registers a test that needs something that only some targets have. `need` completes the sentence "needs ...". */
   ruleWith<Option>(
     option: Option | undefined,
     need: string,
@@ -33,7 +36,7 @@ export class RuleBook {
     it(`${rule} ${title} (needs ${need})`, skipBecause(`the target has not got ${need}`), () => undefined);
   }
 
-  /** A numbered rule that no request can show. It is listed so that no rule is forgotten. */
+  /** Registers a skipped test for a rule that no request can show, so that every rule has a test. */
   unobservable(rule: string, reason: string): void {
     const title = `not observable: ${reason}`;
     this.registered.push({ rule, title });

@@ -1,4 +1,4 @@
-/** Runs the contract suite against the sandbox, using only its public entry. */
+/** Runs the contract suite against the sandbox, through the sandbox's public entry only. */
 import { readFile } from "node:fs/promises";
 import { afterAll, expect, it } from "vitest";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
@@ -6,7 +6,8 @@ import { contractSuite } from "./suite.ts";
 import type { FaultControls } from "./target.ts";
 
 /**
- * Short windows, so that waiting for the limits takes little time. Tasks take long enough to be seen in each state.
+ * The time scale shortens the limit windows, so that the tests wait for them only briefly. The processing takes long
+ * enough for a test to see a task in each state.
  */
 const TIME_SCALE = 0.005;
 const PROCESSING_SECONDS = 0.2;

@@ -1,6 +1,6 @@
 /**
- * The requests of the suite: plain HTTP within the service's limits, and the task that most rules check. Asserts
- * nothing.
+ * Sends the requests of the suite, with plain HTTP and within the service's limits. Creates the task that most rules
+ * check.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,11 +11,11 @@ import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import type { ContractTarget } from "./target.ts";
 
 /**
- * Maximum number of sends of one request. They take longer than a wait for a slot or a limit window should. After them,
- * the 429 is returned.
+ * Maximum number of sends of one request that is answered with 429. Together they take longer than a concurrency slot
+ * or a limit window should stay occupied. After the last one, the 429 is returned.
  */
 const PATIENT_ATTEMPTS = 40;
-/** Maximum polling time. The contract allows over 60 minutes, but tasks of a few words end much sooner. */
+/** Maximum time of polling. The contract allows a task over 60 minutes, but a task of a few words ends much sooner. */
 const FINISH_DEADLINE_MS = 10 * 60_000;
 
 export interface Answer {
@@ -29,12 +29,12 @@ export interface RequestOptions {
   readonly apiKey?: string | null;
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** Waits after a 429 and sends the request again (default); false returns the 429. */
+  /** Whether to wait after a 429 and send the request again. Default: true. */
   readonly patient?: boolean;
 }
 
 export interface CreateOptions extends RequestOptions {
-  /** Default: a new key. Null sends none. */
+  /** The idempotency key. Default: a new one. `null` sends none. */
   readonly key?: string | null;
 }
 
@@ -49,7 +49,7 @@ export function expectError(answer: Answer, status: number, code: string): void 
   expect({ status: answer.status, code: errorCodeOf(answer) }).toEqual({ status, code });
 }
 
-/** Returns a task of the contract's shape, or fails the assertion. */
+/** Returns the task in a response. Throws if it does not have the shape of the contract. */
 export const answeredTaskOf = (answer: Answer): AudioTask => audioTaskSchema.parse(jsonOf(answer));
 
 export const newKey = (): string => `contract-suite-${randomUUID()}`;
@@ -61,7 +61,7 @@ export class ServiceClient {
   readonly target: ContractTarget;
   /** Ids of the tasks of the target's own account, for reporting the cost of the run. */
   readonly createdIds = new Set<string>();
-  /** The key that created the main task. With another input it conflicts, which costs nothing. */
+  /** The idempotency key of the main task. Another input under this key is a conflict, which costs nothing. */
   readonly mainKey = newKey();
   #main: Promise<AudioTask> | undefined;
 
@@ -95,7 +95,7 @@ export class ServiceClient {
     }
   }
 
-  /** POSTs a create. `input` is sent as JSON unless `body` is given. */
+  /** Sends a create. Its body is `input` as JSON, unless `options.body` is given. */
   async create(input: unknown, options: CreateOptions = {}): Promise<Answer> {
     const { key = newKey() } = options;
     const answer = await this.send("POST", GENERATIONS_PATH, {
@@ -128,7 +128,7 @@ export class ServiceClient {
     return await this.send(options.method ?? "GET", `${GENERATIONS_PATH}/${id}/content`, options);
   }
 
-  /** Polls at the prescribed rate until the task is terminal. */
+  /** Polls at the target's interval until the task has succeeded or failed, and returns the task. */
   async finished(id: string, options: RequestOptions = {}): Promise<AudioTask> {
     const deadlineMs = performance.now() + FINISH_DEADLINE_MS;
     for (;;) {
@@ -141,7 +141,7 @@ export class ServiceClient {
     }
   }
 
-  /** The one succeeded task that most rules check. The first caller creates it. */
+  /** Returns the succeeded task that most rules check. The first call creates it. */
   async mainTask(): Promise<AudioTask> {
     this.#main ??= this.created(SHORT_INPUT, { key: this.mainKey }).then(({ id }) => this.finished(id));
     const task = await this.#main;
@@ -150,15 +150,15 @@ export class ServiceClient {
   }
 
   /**
-   * Whether the service accepts an input, at no cost: with the main task's key, another valid input is a conflict
-   * (409), and an invalid one is 400.
+   * Asserts that the service accepts an input, at no cost. Under the main task's key, the service answers 409 to a
+   * valid input that is not the main task's, and 400 to an invalid input.
    */
   async expectValid(input: Record<string, unknown>): Promise<void> {
     await this.mainTask();
     expectError(await this.create(input, { key: this.mainKey }), 409, "idempotency_conflict");
   }
 
-  /** Waits until no window contains a request and nothing is in flight. */
+  /** Waits until no task of this client is in flight and no limit window contains a request. */
   async quiet(): Promise<void> {
     for (const id of this.createdIds) await this.finished(id);
     await sleep(this.target.limitWindowMs * 1.1);

@@ -14,8 +14,8 @@ import { MAX_SUITE_TASKS } from "./suite-cost.ts";
 import type { ContractTarget } from "./target.ts";
 
 /**
- * Registers the suite. Rules that need something that the target lacks are skipped by name. Asserts nothing that the
- * contract leaves open.
+ * Registers the tests of all rules. The test of a rule that needs something that the target lacks is skipped. No test
+ * asserts anything that the contract leaves open.
  *
  * @returns the rules and titles that were registered, including skipped ones
  */

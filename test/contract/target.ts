@@ -1,6 +1,6 @@
 /** The description of the service under test. */
 
-/** Faults that a service under test can simulate; only a sandbox can. */
+/** Faults to simulate. Only a sandbox can do that. */
 export interface FaultControls {
   readonly fail_next_tasks?: number;
   readonly unavailable?: "api_unavailable" | "temporarily_unavailable" | null;
@@ -14,10 +14,10 @@ export interface ContractTarget {
   readonly apiKey: string;
   /** Duration of the service's limit windows: 60,000 for a real service, less for a sandbox with a time scale. */
   readonly limitWindowMs: number;
-  /** 5,000 for a real service. */
+  /** Time between two queries of a task: 5,000 for a real service. */
   readonly pollIntervalMs: number;
 
-  // Available only with several accounts or a sandbox. Rules that need them are skipped otherwise.
+  // The following properties need several accounts or a sandbox. Rules that need a missing property are skipped.
   /** Another active key of the same account. */
   readonly secondKey?: string | undefined;
   /** An active key of another account, which is unlocked and has 150 credits. */

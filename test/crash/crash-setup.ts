@@ -1,4 +1,4 @@
-/** One crash: a service that counts, a process that dies at a chosen point, and the checks of what follows. */
+/** The setup of a crash: a fake service, processes with one ledger and one folder, and checks of the final state. */
 import { createHash } from "node:crypto";
 import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,12 +10,12 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { type TaskOutput, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
-/** Older than any download takes, so the sweep removes it. */
+/** The age of leftover files. No download takes that long, so the sweep removes them. */
 const LONG_AGO_MS = 3 * 60 * 60 * 1000;
 
 /**
- * Both this size and its half are multiples of the write buffer (512 KiB), so that all received bytes are on the disk
- * when a test reads it.
+ * Size of the audio. The size and its half are multiples of the write buffer (512 KiB), so that all received bytes are
+ * on the disk when a test reads the disk.
  */
 export const AUDIO_BYTES = 1024 * 1024;
 
@@ -53,7 +53,7 @@ export class CrashSetup {
     return this.#ledgerController;
   }
 
-  /** Kills the process as soon as `point` resolves, and reads what the folder contains then. */
+  /** Kills the process as soon as `point` resolves. Then releases the ledger, and checks the files in the folder. */
   async killAt(client: ToolClient, point: Promise<unknown>): Promise<void> {
     await point;
     await killHard(client.pid);
@@ -62,7 +62,7 @@ export class CrashSetup {
     await this.expectOnlyWholeFiles();
   }
 
-  /** Names that a person would see. */
+  /** Returns the names of the output files, without temporary files. */
   async finalNames(): Promise<string[]> {
     return (await this.testFolders.outputNames()).filter((name) => !isTemporary(name));
   }
@@ -71,7 +71,7 @@ export class CrashSetup {
     return (await this.testFolders.outputNames()).filter(isTemporary);
   }
 
-  /** No partial file has a final name: each such file is exactly some task's audio. */
+  /** Throws unless every file with a final name is exactly the audio of some task. */
   async expectOnlyWholeFiles(): Promise<void> {
     const whole = new Set([...this.service.tasks.values()].map(({ audio }) => sha256(audio)));
     for (const name of await this.finalNames()) {
@@ -80,7 +80,7 @@ export class CrashSetup {
     }
   }
 
-  /** Makes leftovers look as if their process had died long ago. */
+  /** Makes temporary files look as if their process had died long ago. */
   async ageLeftovers(): Promise<void> {
     const then = new Date(Date.now() - LONG_AGO_MS);
     for (const name of await this.temporaryNames())
@@ -88,8 +88,8 @@ export class CrashSetup {
   }
 
   /**
-   * Checks the state after the crash and the repeat: one task, one reservation, one intact file, no leftovers, no
-   * concurrency slot, and exactly the charge counted.
+   * Throws unless the crash and the repeated call led to one task, one reservation and one intact file. No temporary
+   * file and no occupied concurrency slot may remain, and the budget must count exactly the charge.
    */
   async checkFinalState(outcome: ToolOutcome): Promise<TaskOutput> {
     const task = taskOf(outcome);

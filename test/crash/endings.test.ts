@@ -1,6 +1,6 @@
 /**
- * Orderly ends in the middle of work: stdin closed, SIGTERM, SIGINT (faults: Process); also calls that are cancelled
- * or outlived.
+ * Processes that end in an orderly way in the middle of work: after a closed stdin, SIGTERM, SIGINT or a broken stdout
+ * (test/faults/README.md, Process). Also jobs whose call is cancelled, or returns before the job ends.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ afterEach(async () => {
   await setup.close();
 });
 
-/** The bin with a stdin that the test controls, and one running call. */
+/** Starts the bin with a stdin that the test controls, and makes one call. */
 function callByHand(): ChildProcess {
   const env = setup.testFolders.env(setup.service, { ...FAST });
   const child = spawn(NODE, [BIN], { env, stdio: ["pipe", "pipe", "ignore"] });
@@ -71,7 +71,7 @@ describe("a process that ends", () => {
       setup.service.intercept = undefined;
       const ended = once(child, "exit");
       given.end(child);
-      // Only the next message reveals the end, so there must be one.
+      // The process notices a broken stdout only when it writes. It must answer this message.
       if (given.how === "a broken stdout") {
         child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 3, method: "ping" })}\n`);
       }
@@ -83,7 +83,7 @@ describe("a process that ends", () => {
   );
 });
 
-/** Two tasks are in flight until the service may finish them, so the next job waits. */
+/** Creates two tasks, which are in flight until the test lowers `processingMs`. The next job waits for a slot. */
 async function startHeldBack() {
   setup = await CrashSetup.set({ processingMs: 600_000, limitScale: 0.01 });
   const client = await setup.start();
@@ -157,7 +157,7 @@ describe("a job whose submission was sent", () => {
       await reached;
       cancelled.abort();
       expect(await call).toBe("cancelled");
-      // The unanswered connections break now, and the requests are repeated.
+      // Breaks the unanswered connections, so that the process repeats their requests.
       setup.service.intercept = undefined;
       setup.service.dropConnections();
       await expect.poll(() => setup.finalNames(), { timeout: 60_000 }).toHaveLength(1);

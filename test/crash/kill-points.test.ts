@@ -1,6 +1,6 @@
 /**
- * The bin is killed with SIGKILL at every step of a generation. Then a new process makes the same call (faults:
- * Create, Download).
+ * The bin is killed with SIGKILL at every step of a generation. Then a new process gets the same call
+ * (test/faults/README.md, Create and Download).
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { AUDIO_BYTES, CrashSetup } from "./crash-setup.ts";
@@ -17,7 +17,7 @@ describe("a process killed", () => {
     async (point) => {
       setup = await CrashSetup.set({ audioBytes: 3 * AUDIO_BYTES });
       const killTarget = await setup.start();
-      // Creates the ledger, so that it can be watched.
+      // Creates the ledger, so that a kill point can watch the ledger.
       await killTarget.call("list_tasks", {});
       const reached = point.reach(setup);
       const lost = killTarget.call("generate_audio", CALL).catch(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * The moments at which a process is killed. Each is recognised from outside the process: at the service, in the
- * ledger, in the folder.
+ * The moments at which a process is killed. Each is detected outside the process: at the service, in the ledger or in
+ * the folder.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,14 +13,14 @@ export interface KillPoint {
   readonly when: string;
   /** Resolves when the process that makes the call has reached the point. */
   readonly reach: (setup: CrashSetup) => Promise<void>;
-  /** The entry that the ledger must contain then. It proves that the point was reached. */
+  /** Whether the record, the service and the folder are as they must be at the point. Proves that it was reached. */
   readonly leaves: (record: RequestRecord | undefined, setup: CrashSetup) => boolean;
 }
 
 /** Enough time to read a response on loopback. */
 const READ_MS = 40;
 
-/** Returns the first exchange of its kind, which is never answered. */
+/** Waits for the first exchange of the kind, and leaves it unanswered. */
 function unanswered(setup: CrashSetup, kind: ExchangeKind): Promise<Exchange> {
   return new Promise((resolve) => {
     setup.service.intercept = (exchange) => {
@@ -101,7 +101,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
       await new Promise<void>((resolve) => {
         setup.service.intercept = (exchange, response) => {
           if (exchange.kind !== "create") return false;
-          // The ledger is locked: the response can be read, but not recorded.
+          // Locks the ledger, so that the process can read the response but not record it.
           ledgerController.hold();
           response.once("finish", () => resolve());
           return false;
@@ -167,7 +167,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
     reach: async (setup) => {
       setup.service.intercept = (exchange, response, service) => {
         if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
-        // Without a length, and never ended, so nobody can know whether it is complete.
+        // The response has no length and never ends, so the process cannot know whether the audio is complete.
         response.writeHead(200, { "content-type": "application/octet-stream" });
         response.write(service.tasks.get(exchange.taskId ?? "")?.audio);
         return true;

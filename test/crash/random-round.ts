@@ -1,4 +1,4 @@
-/** One round of random crashes: processes that die at random moments on one ledger, then one that survives. */
+/** One round of random crashes: several processes with one ledger die at random moments, then another one survives. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { killHard } from "../support/processes.ts";
 import type { ToolOutcome } from "../support/tool-result.ts";
 import { CrashSetup } from "./crash-setup.ts";
 
-/** Numbers in [0, 1) that the seed determines (mulberry32). */
+/** Returns a generator of numbers in [0, 1) that the seed determines (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -25,13 +25,13 @@ export interface RoundPlan {
   readonly audioBytes: number;
   /** Milliseconds between the two halves of each response of the service. */
   readonly answerMs: number;
-  /** When each process dies, counted from its call. */
+  /** How long after its call each process dies. The processes run one after another. */
   readonly deathsAtMs: readonly number[];
-  /** Two processes make the call at the same time. Only one of them dies. */
+  /** Whether another process makes the same call at the same time, and does not die. */
   readonly hasSecondCaller: boolean;
 }
 
-/** The approximate duration of a generation here. Processes die within a little more. */
+/** Processes die within this time after their call. A generation takes about as long here. */
 const MAX_DEATH_MS = 450;
 
 export function drawPlan(round: number, random: () => number): RoundPlan {
@@ -49,7 +49,7 @@ export function drawPlan(round: number, random: () => number): RoundPlan {
 
 const CALL = { prompt: "Killed at some moment", speed: 1.5 };
 
-/** Responses arrive in two pieces, so that a process can die between them. */
+/** Makes the service send each response in two halves, so that a process can die between them. */
 function delayAnswers(setup: CrashSetup, answerMs: number): void {
   if (answerMs === 0) return;
   setup.service.intercept = async (_exchange, response) => {
@@ -69,8 +69,8 @@ function delayAnswers(setup: CrashSetup, answerMs: number): void {
 /**
  * Runs one plan and checks the result.
  *
- * @param storeUrl of a PostgreSQL without data of another round; `null`: the ledger is a file
- * @throws Error naming everything that is not one task, one reservation, one complete file
+ * @param storeUrl the URL of a PostgreSQL database without data of another round, or `null` for a ledger in a file
+ * @throws Error that names every difference from a run in which no process died
  */
 export async function runRound(plan: RoundPlan, storeUrl: string | null): Promise<void> {
   const { processingMs, audioBytes } = plan;

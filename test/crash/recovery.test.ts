@@ -1,6 +1,6 @@
 /**
- * After a crash, another tool call watches and saves accepted tasks, and never creates a task
- * (docs/reference-requests.md, A request).
+ * After a crash, any tool call makes the new process watch accepted tasks and save their audio. A task is created only
+ * by a call that requests it (docs/reference-requests.md, A request).
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ const CALL = { prompt: "Taken up by another call" };
 let setup: CrashSetup;
 afterEach(() => setup.close());
 
-/** Several times as long as a task takes at this scale: enough time for something unwanted to happen. */
+/** Several times as long as a task takes at this scale. An unwanted create would happen within this time. */
 const A_WHILE_MS = 250;
 
 async function killedWhen(when: RegExp): Promise<void> {
@@ -91,7 +91,7 @@ describe("nothing is created without a call", () => {
     expect(setup.service.count("create")).toBe(2);
   });
 
-  it("if a job was killed while it waited for a slot, which ended tasks of killed processes release", async () => {
+  it("if a job was killed while it waited for a slot, and a slot becomes free afterwards", async () => {
     setup = await CrashSetup.set({ processingMs: 4000, limitScale: 0.01 });
     const killTarget = await setup.start();
     for (const prompt of ["First of two", "Second of two"]) {

@@ -1,6 +1,6 @@
 /**
- * The bin is killed at every step of replacing a file. One of the two files is complete, and the repeat keeps the new
- * one.
+ * The bin is killed at every step of replacing a file. Then the old or the new file is complete, and the repeated call
+ * keeps the new one.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -50,7 +50,7 @@ const stepsWith = (publishing: "link" | "rename"): Step[] => [
 
 const WITHOUT_LINKS = [{ call: "promises.link", code: "EPERM" }];
 
-/** Audio that is being made, or that was saved under another name before, on both kinds of disk. */
+/** The new file has new audio or audio that was saved under another name. One case has a disk without hard links. */
 const cases = [
   { how: "new audio", wasSaved: false, faults: [], steps: stepsWith("link") },
   { how: "audio saved before", wasSaved: true, faults: [], steps: stepsWith("link") },

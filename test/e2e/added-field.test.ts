@@ -1,4 +1,4 @@
-/** Adding a request field needs only one entry in the table of request fields, and changes no existing key. */
+/** A new request field needs only one entry in the table of request fields, and keeps existing idempotency keys. */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { resultTextOf, taskOf } from "../support/tool-result.ts";
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** The entries for two new fields. */
+/** The entries of two new fields. They are inserted before the entry `model`. */
 const ENTRIES = `
   style: { schema: z.string("must be a string").max(20, "must be at most 20 characters").describe("The manner") },
   seed: { schema: boundedIntegerSchema(0, 99).describe("0 to 99"), tools: ["generate_audio"] },
@@ -25,7 +25,7 @@ const ENTRIES = `
 
 const GOLDEN = { prompt: "Good morning.\n", voice: "sophie_en_zh", speed: 1.25 };
 const GOLDEN_KEY = "agm1-ff7acbae7c10f8eedafdedef560de678423f254eae19631da5c4d1cf26b3e4d9";
-/** Requests that together have every field of the service, except the added one. */
+/** Requests that together have every field of the service, except the added ones. */
 const REQUESTS: ReadonlyArray<Record<string, unknown>> = [
   GOLDEN,
   { prompt: "Plain" },
@@ -43,7 +43,7 @@ let program: string;
 let service: FakeService;
 let testFolders: TestFolders;
 let client: ToolClient;
-/** The program without the entries, on the same ledger. */
+/** A client of the program without the entries, which uses the same ledger. */
 let older: ToolClient;
 
 const start = (src: string): Promise<ToolClient> =>
@@ -84,7 +84,7 @@ async function bodiesOf(done: () => Promise<unknown>): Promise<Array<Record<stri
     .map(({ body }) => z.record(z.string(), z.unknown()).parse(JSON.parse(body)));
 }
 
-/** The keys of first attempts, as the sources in this folder derive them. */
+/** Returns the idempotency keys that the sources in the folder `src` derive for first attempts. */
 async function keysOf(src: string, inputs: readonly unknown[]): Promise<string[]> {
   const moduleOf = (path: string): string => JSON.stringify(pathToFileURL(join(src, path)));
   const script = `

@@ -1,4 +1,4 @@
-/** Bad arguments through the real protocol: each bound on both sides, and what the refusal says. */
+/** Arguments through the real protocol: values on both sides of each bound, and the errors for invalid values. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { FakeService } from "../support/fake-service.ts";

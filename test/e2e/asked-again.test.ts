@@ -1,4 +1,4 @@
-/** A repeat of a call that its client gave up soon returns a handle, while the work continues. */
+/** If a client gives up a call and repeats it, the repeat returns the running task early, while the work continues. */
 import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
@@ -19,7 +19,7 @@ setUpEach(
   { processingMs: 6000 },
 );
 
-it("the repeat of a cancelled call returns a handle early and pays nothing", async () => {
+it("the repeat of a cancelled call returns the running task early and pays nothing", async () => {
   // The task does not end while the test runs.
   service.processingMs = 600_000;
   const call = { prompt: "Cancelled by its client", wait_seconds: 30 };
@@ -35,7 +35,7 @@ it("the repeat of a cancelled call returns a handle early and pays nothing", asy
 });
 
 it("a call open for longer than 2 s keeps its window, and its repeat returns early", async () => {
-  // The task ends only once the repeat has returned.
+  // The task ends only when the test ends it, after the repeat has returned.
   service.processingMs = 600_000;
   const call = { prompt: "Given up in silence", wait_seconds: 30 };
   const first = client.call("generate_audio", call);

@@ -1,6 +1,6 @@
 /**
- * A book through the built bin and the sandbox: its chapters with prices, some of them narrated, and never paid for
- * twice.
+ * Narrates a book with the built bin and the sandbox: the prices of its chapters, some chapters, then the whole book.
+ * No chapter is paid for twice.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const run = promisify(execFile);
 const SCALE = 0.01;
 const LONG_TIMEOUT_MS = 120_000;
 const CHAPTERS = 6;
-/** Nine paragraphs of Alice's first chapter for each chapter of the book. */
+/** The number of paragraphs in each chapter of the book. All of them come from the first chapter of "Alice". */
 const PARAGRAPHS = 9;
 
 const ALICE = readFileSync(join(import.meta.dirname, "..", "..", "assets", "alice-chapter-1.md"), "utf8")
@@ -33,7 +33,7 @@ function book(): Uint8Array {
   const pages = Array.from({ length: CHAPTERS }, (_, index) => {
     const number = index + 1;
     const own = Array.from({ length: PARAGRAPHS }, (_, at) => ALICE[(index + at) % ALICE.length] ?? "");
-    // Make all parts different, because equal parts share one task.
+    // Makes all parts different, because equal parts share one task.
     const paragraphs = own.map((text) => `<p>In part ${number}: ${text.replace(/[<&]/g, "")}</p>`);
     return {
       id: `chapter-${number}`,
@@ -145,7 +145,7 @@ describeWithFfprobe("a book", () => {
         title: "Alice",
         chapters: [1, 2, 3, 4, 5, 6].map(titleOf),
       });
-      // Check the reverse, too: after the whole book is paid for, a choice of its chapters is free.
+      // After the whole book is paid for, a selection of its chapters is free.
       const last = narrationOf(await narrate({ chapters: "1-2", max_credits: 100_000 }));
       expect(last.credits.charged).toBe(0);
     },

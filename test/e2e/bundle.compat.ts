@@ -64,7 +64,7 @@ describe("the bundle", () => {
         {
           command: cachedNode(major),
           args: args.map((arg) => arg.replace(/^\$\{__dirname\}/, unpacked)),
-          // Like Claude Desktop: the user's home and none of our variables.
+          // Claude Desktop passes the user's home and the variables of the manifest. The short interval saves time.
           env: { HOME: place.root, AUDIO_POLL_INTERVAL_SECONDS: "0.1", ...Object.fromEntries(filled) },
           cwd: place.root,
         },

@@ -1,4 +1,4 @@
-/** `doctor` with broken setups: always names cause and fix within its time limit, and never sends a submission. */
+/** Runs `doctor` with broken setups. It names the cause and the fix within its time limit, and sends no submission. */
 import { execFile } from "node:child_process";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
@@ -65,7 +65,7 @@ const failedChecks = ({ checks }: Report): Record<string, string> =>
     checks.filter(({ ok }) => !ok).map(({ name, detail, fix }) => [name, `${detail} FIX ${fix}`]),
   );
 
-/** The placeholder that a client leaves if the user entered no value. */
+/** Returns the placeholder that a client leaves in a setting for which the user entered no value. */
 const placeholder = (name: string): string => `\${user_config.${name}}`;
 
 const ADDRESS = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-any" };
@@ -91,7 +91,7 @@ async function testFolders(): Promise<TestFolders> {
   return place;
 }
 
-/** Accepts connections and never responds. */
+/** Starts a server that accepts connections and never responds. Returns its port. */
 async function silentPort(): Promise<number> {
   const server = createServer((socket) => socket.on("error", () => undefined));
   servers.push(server);

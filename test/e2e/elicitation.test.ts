@@ -1,4 +1,4 @@
-/** Clients with forms ask the person for the limit of a narration, in both eras; other clients are never asked. */
+/** The server asks the person for a narration's credit limit in both eras, but only if the client has forms. */
 import { Client as ModernClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";

@@ -1,4 +1,4 @@
-/** The estimated cost of a text in the error for a 402: from the table, and from earlier tasks. */
+/** The error for a 402 states an estimated cost. It follows from the table of speaking times, or from earlier tasks. */
 import { expect, it } from "vitest";
 import { estimateCredits, estimateSeconds } from "../../src/contract/estimate.ts";
 import { setUpEach } from "../support/e2e-setup.ts";
@@ -16,7 +16,7 @@ setUpEach((setup) => {
   return () => client;
 });
 
-/** Generates some texts, each 1.5 times as long as the table estimates. */
+/** Generates `count` takes of the text, each 1.5 times as long as the table estimates. */
 async function speak(count: number): Promise<void> {
   service.audioSeconds = estimateSeconds(TEXT) * 1.5;
   for (let number = 1; number <= count; number += 1) {

@@ -1,6 +1,6 @@
 /**
- * The handle of a request that the service has not accepted yet: get_task waits, reports progress, and sends nothing
- * itself.
+ * The request handle of a request that the service has not accepted yet. With it, get_task waits and reports progress,
+ * and sends no submission.
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
@@ -16,12 +16,12 @@ const open: ToolClient[] = [];
 async function start(env: Record<string, string> = {}): Promise<ToolClient> {
   const toolClient = await startToolClient(testFolders.env(service, { ...FAST, ...env }));
   open.push(toolClient);
-  // The first request of a process is slow, because it loads code. Make it before the time limits of the test count.
+  // The first request of a process is slow, because it loads code. It is sent before the test measures any time.
   await toolClient.call("get_task", { task_id: "task-of-nobody" });
   return toolClient;
 }
 
-/** Delays the first submissions of a test with a pause. */
+/** Makes the service answer 429 to the first submissions, which delays them. */
 function putOff(submissions: number): void {
   service.intercept = ({ kind, ordinal }, response) => {
     if (kind !== "create" || ordinal > submissions) return false;
@@ -30,7 +30,7 @@ function putOff(submissions: number): void {
   };
 }
 
-// Long enough for the first submission to be refused on a busy machine.
+// The call waits long enough for the first submission to be refused, even on a busy machine.
 const CALL = { prompt: "Put off for a while", wait_seconds: 1.5 };
 
 beforeEach(async () => {
@@ -69,7 +69,7 @@ describe("the handle of a delayed request", () => {
 
   it("is known to another process, which reports that the request is being worked on, and waits", async () => {
     putOff(1000);
-    // Start both before the pauses begin, because a start can take as long as a pause.
+    // Both processes start before the first pause begins, because a start can take as long as a pause.
     const [toolClient, other] = await Promise.all([start(), start()]);
     const unfinishedTask = taskOf(await toolClient.call("generate_audio", CALL));
     const shownTask = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id }));
@@ -82,7 +82,7 @@ describe("the handle of a delayed request", () => {
 
   it("after a restart reports that nothing is working on it, and sends nothing", async () => {
     putOff(1000);
-    // Long pauses, so that the process is killed in one of them and not while a submission is being answered.
+    // Makes the pauses long, so that the process is killed in a pause and not while a submission is being answered.
     const first = await start({ AUDIO_TIME_SCALE: "0.1" });
     const unfinishedTask = taskOf(await first.call("generate_audio", CALL));
     await expect

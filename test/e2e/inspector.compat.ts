@@ -22,7 +22,7 @@ it("lists all tools, without errors or portability warnings about their schemas"
   expect(z.object({ tools: z.array(z.unknown()) }).parse(JSON.parse(stdout)).tools).toHaveLength(
     TOOLS.length,
   );
-  // It prints nothing if there is no error and no warning.
+  // The Inspector prints nothing to stderr if there is no error and no warning.
   expect(stderr).toBe("");
   expect(status).toBe(0);
 });

@@ -103,7 +103,7 @@ describe("AUDIO_VOICE_NOTES", () => {
   it("with unknown ids is ignored for those, and doctor reports them", async () => {
     const path = await write('{ "sofia": "nobody" }');
     const env = testFolders.env(service, { ...FAST, AUDIO_VOICE_NOTES: path });
-    // The fake service runs in this process, so the check must not block it.
+    // The fake service runs in this process, so this process must not block while `doctor` runs.
     const child = spawn(NODE, [BIN, "doctor"], { env });
     let stdout = "";
     child.stdout.on("data", (chunk) => {

@@ -1,6 +1,6 @@
 /**
- * Lists that clients request on their own: resources, prompts, completion, cache hints. In both eras and without side
- * effects.
+ * Requests that clients make on their own, in both eras: lists of resources and prompts, completions, cache hints. They
+ * have no side effects.
  */
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
@@ -127,7 +127,7 @@ describe("an unknown resource", () => {
   it("is an error with its address, as the protocol requires", async () => {
     const server = await start();
     const { error } = await server.request("resources/read", { uri: "audio://tasks/nobody/content" });
-    // The SDK sends -32602 for it in both eras.
+    // In both eras, the SDK sends the code -32602 for an unknown resource.
     expect(error).toMatchObject({
       code: -32602,
       message: expect.stringContaining("not_found"),

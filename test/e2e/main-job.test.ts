@@ -1,4 +1,4 @@
-/** The main job over stdio with both official clients, against the sandbox with real speech. */
+/** Generates, saves and lists audio over stdio with both official clients, on the sandbox and on a fake service. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -157,7 +157,7 @@ describe.each<ClientEra>(["legacy", "modern"])("with the official %s client and 
     expect(service.tasks.size).toBe(2);
   });
 
-  it("returns a handle when the window closes, and the file to a call that waits", async () => {
+  it("returns the running task when the window closes, and the file to a call that waits", async () => {
     service.processingMs = 1500;
     const call = { prompt: "Longer than the window", wait_seconds: 0 };
     const handle = taskOf(await client.call("generate_audio", call));

@@ -1,4 +1,4 @@
-/** Lenient arguments: other spellings of a value, names in place of ids, words in any order. */
+/** Arguments that are accepted in several forms: other spellings of a value, names for ids, words in any order. */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

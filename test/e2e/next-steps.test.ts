@@ -1,4 +1,4 @@
-/** Next steps must be true: after a cancellation, a changed key, a lost file, a task unknown to the service. */
+/** The next steps in results must be true, such as after a cancellation, a changed API key, a lost file or a 404. */
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -49,7 +49,7 @@ describe("a cancelled call", () => {
     await sleep(100);
     const before = service.count("create");
     service.intercept = undefined;
-    // Longer than the pause and the longest backoff at this time scale.
+    // Waits longer than the pause and the longest backoff at this time scale.
     await sleep(1200);
     expect(service.count("create")).toBe(before);
     expect(service.tasks.size).toBe(0);

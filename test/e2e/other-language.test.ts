@@ -1,4 +1,4 @@
-/** A text in a language that its voice does not speak is reported with its audio. */
+/** The result with the audio says if the voice does not speak the language of the text. */
 import { beforeEach, expect, it } from "vitest";
 import { setUpEach } from "../support/e2e-setup.ts";
 import type { FakeService } from "../support/fake-service.ts";

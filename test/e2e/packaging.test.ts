@@ -1,5 +1,5 @@
 /**
- * Checks the published packages: files with the same publisher and version, and an npm package that runs without other
+ * Checks what is published. All files have the same publisher and version, and the npm package runs without other
  * packages.
  */
 import { spawnSync } from "node:child_process";
@@ -32,7 +32,7 @@ const manifestSchema = z.object({
   ),
 });
 
-/** The rules of the registry's schema of 2025-12-11 that a file written by hand may break. */
+/** The rules of the MCP registry's schema of 2025-12-11, as far as a handwritten file could break them. */
 const serverSchema = z.strictObject({
   $schema: z.literal("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
   name: z.string().regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
@@ -213,7 +213,7 @@ describe("the files of a publication", () => {
 describe("the npm package", () => {
   let folder = "";
   let packed: { size: number; files: Array<{ path: string; mode: number }>; filename: string };
-  // npm must run on the Node version under test.
+  // Runs npm on the Node version under test.
   const env = { ...process.env, PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}` };
   const npm = (args: string[], cwd: string) => {
     const run = spawnSync("npm", args, { cwd, env, encoding: "utf8" });
@@ -229,7 +229,7 @@ describe("the npm package", () => {
       filename: z.string(),
       files: z.array(z.object({ path: z.string(), mode: z.int() })),
     });
-    // npm 12 returns an object by package name, earlier versions a list.
+    // npm 12 returns an object with the package names as keys. Earlier versions return a list.
     const answer = z.union([z.array(entry), z.record(z.string(), entry)]).parse(JSON.parse(out));
     const [first] = Object.values(answer);
     if (first === undefined) throw new Error("npm packed nothing");

@@ -1,6 +1,6 @@
 /**
- * Reads of hosts for the player: the page, and pieces of audio, captions and chapters; invalid numbers and changed
- * files.
+ * The resources that a host reads for the player: its page, and pieces of audio, captions and chapters. Reads with
+ * invalid numbers and reads of changed files are errors.
  */
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** `--sandbox` with the built bin, started like a client does: its notes, and the settings that it uses. */
+/** The built bin with `--sandbox`, started as a client starts it: its notes about the sandbox, and the settings. */
 import { afterEach, expect, it } from "vitest";
 import { BIN, NODE } from "../support/bin-under-test.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
@@ -40,9 +40,9 @@ it("the instructions say that no real credits are spent, and that the ledger is 
   expect(real.instructions()).not.toContain("SANDBOX");
 });
 
-it("only the first result says so, in both forms", async () => {
+it("only the first result says that no real credits are spent, in both forms", async () => {
   const client = await start(OTHER_ACCOUNT_ENV);
-  // The note is not added to list_voices, which is the same for every service.
+  // The result of list_voices never has the note, because it is the same for every service.
   expect(resultTextOf(await client.call("list_voices", { language: "pt" }))).not.toContain("--sandbox");
   const first = await client.call("generate_audio", { prompt: "Hello there." });
   expect(first.isError).not.toBe(true);

@@ -22,7 +22,7 @@ afterEach(async () => {
   await testFolders.remove();
 });
 
-/** Starts a server whose settings contain these rules. */
+/** Starts a server in place of the current one. Its settings contain the rules, or no rules if they are `null`. */
 async function start(rules: string | null): Promise<ToolClient> {
   await client?.close();
   const path = join(testFolders.root, "pronunciations.json");

@@ -1,4 +1,4 @@
-/** The protocol itself: both eras, nothing else on stdout, a dist that runs alone, and older Node versions. */
+/** The protocol in both eras, with nothing else on stdout. Also a dist that runs alone, an older Node, the commands. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const listed = z.object({
   tools: z.array(z.looseObject({ _meta: z.record(z.string(), z.unknown()).optional() })),
 });
 
-/** A client without the SDK that checks every line of stdout against the protocol. */
+/** A client without the SDK that keeps every line of stdout. */
 class RawClient {
   readonly #child: ChildProcess;
   readonly lines: string[] = [];
@@ -389,7 +389,7 @@ describe("the command line", () => {
     expect(answer.status).toBe(404);
     child.kill("SIGTERM");
     expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
-    // Also not the warning of Node 22 that its SQLite is experimental.
+    // Not even Node 22's warning that SQLite is experimental is printed.
     expect(stderr).toBe("");
   });
 });

@@ -1,4 +1,4 @@
-/** The built bin behind a company proxy with its own certificate authority: the whole main job through a TLS tunnel. */
+/** The built bin behind a company proxy with its own certificate authority: a whole generation through a TLS tunnel. */
 import { execFile } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { BIN, NODE } from "../support/bin-under-test.ts";
@@ -42,7 +42,7 @@ beforeEach((context) => {
   proxy.plainRequests.length = 0;
 });
 
-/** Returns the output of `doctor`. */
+/** Runs `doctor` and returns its output. */
 function runDoctor(env: Record<string, string>): Promise<string> {
   return new Promise((resolve) => {
     execFile(NODE, [BIN, "doctor"], { env }, (_error, stdout) => resolve(stdout));

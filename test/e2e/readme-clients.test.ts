@@ -1,4 +1,4 @@
-/** The client blocks of the documents, started as written: only path, address and key are filled in. */
+/** Starts servers as the documents' client blocks say. Only the path, the address and the key are filled in. */
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ const entrySchema = z.looseObject({
 });
 type Entry = z.infer<typeof entrySchema>;
 
-/** Returns the server entry of `{ [key]: { "audio-generation": entry } }`. */
+/** Returns `entry` of a configuration of the form `{ [key]: { "audio-generation": entry } }`. */
 const serverUnder = (key: string, config: unknown): Entry =>
   z.record(z.literal(key), z.record(z.literal("audio-generation"), entrySchema)).parse(config)[key]?.[
     "audio-generation"
@@ -46,16 +46,16 @@ afterAll(async () => {
 const filled = (client: string, language: string, which = 0): string =>
   fillIn(blockOf(client, language, which), ROOT, service);
 
-/** The variables that a client adds to a server's environment: home and PATH, and here the folders of this test. */
+/** Returns the variables that a client adds to those of its block: home and PATH, and here the folders of this test. */
 const surroundings = (): Record<string, string> => ({
   ...place.env(null, FAST),
   PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}`,
 });
 
-/** Options that take a value. */
+/** The options of `mcp add` that are followed by a value. */
 const WITH_VALUE = ["--env", "-e", "--scope", "-s"];
 
-/** Parses a `mcp add` command into environment, command and arguments, like the real programs. */
+/** Runs a client's `mcp add` block with a fake program, and parses the arguments as the real program does. */
 async function addedEntry(client: string, program: string): Promise<Entry> {
   const folder = join(place.root, "fake-bin");
   const record = join(folder, "args");
@@ -127,7 +127,7 @@ describe("the block for", () => {
   });
 
   it("a script prints the path of the saved file", async () => {
-    // Inside the project, so that the script finds the client package.
+    // The script is inside the project, so that it finds the client package.
     const cache = join(ROOT, "node_modules", ".cache");
     await mkdir(cache, { recursive: true });
     const folder = await mkdtemp(join(cache, "readme-"));

@@ -1,4 +1,4 @@
-/** Sends eight narrations in a row to a sandbox that enforces the contract's limits. The sandbox never refuses one. */
+/** Makes eight requests in a row to a sandbox that enforces the contract's limits. The sandbox refuses none of them. */
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { taskOf } from "../support/tool-result.ts";
 
-/** Limit windows of 1.2 s instead of 60 s, on both sides. */
+/** In the server and in the sandbox, limit windows take 1.2 s instead of 60 s. */
 const SCALE = 0.02;
 
 let sandbox: RunningSandbox;
@@ -17,7 +17,7 @@ let client: ToolClient;
 const statuses: number[] = [];
 let submissions = 0;
 
-/** A proxy between server and sandbox that records each status. */
+/** Starts a proxy between the server and the sandbox, which records each status and counts submissions. */
 function watch(target: string): Promise<Server> {
   const server = createServer((incoming, outgoing) => {
     if (incoming.method === "POST") submissions += 1;
@@ -39,7 +39,7 @@ function watch(target: string): Promise<Server> {
 beforeAll(async () => {
   sandbox = await startSandbox({ processingSeconds: 0.05, timeScale: SCALE });
   watcher = await watch(sandbox.baseUrl);
-  const { port } = watcher.address() as AddressInfo; // listens on TCP, so it is not a string
+  const { port } = watcher.address() as AddressInfo; // not a string, because the proxy listens on TCP
   testFolders = await createTestFolders();
   const service = { baseUrl: `http://127.0.0.1:${port}`, apiKey: sandbox.apiKey };
   client = await startToolClient(testFolders.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));
@@ -52,7 +52,7 @@ afterAll(async () => {
   await testFolders.remove();
 });
 
-it("eight narrations in a row finish without any 429", async () => {
+it("eight requests in a row finish without any 429", async () => {
   const beganAt = performance.now();
   for (let number = 1; number <= 8; number += 1) {
     const task = taskOf(await client.call("generate_audio", { prompt: `Narration number ${number}.` }));
@@ -60,6 +60,6 @@ it("eight narrations in a row finish without any 429", async () => {
   }
   expect(submissions).toBe(8);
   expect(statuses.filter((status) => status >= 400)).toEqual([]);
-  // The seventh had to wait for the end of the first window, so our limits were really active.
+  // The seventh submission had to wait for the end of the first window. This shows that the server kept the limits.
   expect(performance.now() - beganAt).toBeGreaterThan(60_000 * SCALE);
 });

@@ -18,7 +18,7 @@ beforeEach(() => {
 const TEXT = '"It\'s late," she said. The harbour was empty.';
 const RETYPED = "“It’s late,” she said.\nThe Harbour was  empty. ";
 
-/** Repeats the call while a busy machine does not answer in time, as its error says. */
+/** Makes the call, and repeats it while its error is `timeout`, which occurs on a busy machine. */
 async function ask(args: Record<string, unknown>): Promise<ToolOutcome> {
   for (let tries = 0; ; tries += 1) {
     const outcome = await client.call("generate_audio", { wait_seconds: 1, ...args });

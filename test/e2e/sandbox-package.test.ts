@@ -1,4 +1,4 @@
-/** Starts the packed sandbox package like a person without an account: by npx from a registry, in an empty home. */
+/** Starts the packed sandbox package as a person without an account does: by npx from a registry, in an empty home. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -14,7 +14,7 @@ let folder = "";
 let registry: LoopbackRegistry;
 let env: Record<string, string> = {};
 
-/** Run in the home folder, because npx prefers packages that are installed in the current folder. */
+/** Returns an npx command that runs in the home folder, because npx prefers packages in the current folder. */
 const npx = (words: string, settings: Record<string, string>) => ({
   command: "/bin/sh",
   args: ["-c", `cd "$HOME" && exec npx -y ${words}`],

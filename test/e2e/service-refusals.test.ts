@@ -1,4 +1,4 @@
-/** The result of each refusal of the service: code, remedy, and number of requests (contract 7). */
+/** The result if the service refuses a request: code, remedy and number of requests (docs/contract.md, Errors). */
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
@@ -73,7 +73,7 @@ describe("a submission that the service delays", () => {
     const task = taskOf(await client.call("generate_audio", { prompt: "Put off" }));
     expect(task.status).toBe("succeeded");
     const [first, second] = service.exchanges.filter(({ kind }) => kind === "create");
-    // Retry-After 60 at a time scale of 0.01.
+    // The Retry-After of 60 s is 600 ms at a time scale of 0.01.
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(600);
     expect(first?.key).toBe(second?.key);
   });
@@ -81,11 +81,11 @@ describe("a submission that the service delays", () => {
   it("returns waiting if the window closes during the pause, and continues in the background", async () => {
     service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "create" || ordinal > 1) return false;
-      // A pause of 5 s at a time scale of 0.01, longer than the call waits on a busy machine.
+      // A pause of 500 s is 5 s at a time scale of 0.01. The call waits less, even on a busy machine.
       service.refuse(response, 429, "rate_limit", "refused by the test", 500);
       return true;
     };
-    // The first request of a process is slow, because it loads code. Make it before the call with a short `wait_seconds`.
+    // The first request of a process is slow, because it loads code. It is sent before the call with a short wait.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const outcome = taskOf(await client.call("generate_audio", { prompt: "Waiting", wait_seconds: 2 }));
     expect(outcome).toMatchObject({ status: "waiting", billing: null });
@@ -120,7 +120,7 @@ describe("a submission that the service delays", () => {
       service.refuse(response, 503, "api_unavailable");
       return true;
     };
-    // The first request of a process is slow, because it loads code. Make it before the call with a short `wait_seconds`.
+    // The first request of a process is slow, because it loads code. It is sent before the call with a short wait.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const call = { prompt: "For ever", wait_seconds: 0.5 };
     expect(taskOf(await client.call("generate_audio", call))).toMatchObject({ status: "waiting" });
@@ -284,7 +284,7 @@ describe("402", () => {
     service.processingMs = 300;
     let refusals = 0;
     service.intercept = ({ kind }, response, self) => {
-      // Enough credits for only one reservation at a time.
+      // The account has credits for only one reservation at a time.
       if (kind !== "create" || self.runningTaskCount === 0) return false;
       refusals += 1;
       self.refuse(response, 402, "insufficient_credits");

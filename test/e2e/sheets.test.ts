@@ -13,7 +13,7 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 
-/** Limit windows of 0.6 s instead of 60 s, on both sides. */
+/** In the server and in the sandbox, limit windows take 0.6 s instead of 60 s. */
 const SCALE = 0.01;
 
 const LONG_TIMEOUT_MS = 120_000;

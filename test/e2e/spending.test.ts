@@ -1,4 +1,4 @@
-/** The spending in `list_tasks`. */
+/** The sums of spent credits in the result of `list_tasks`. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";

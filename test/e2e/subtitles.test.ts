@@ -1,6 +1,6 @@
 /**
- * A film's subtitles, through the built bin: each part is heard at its cue's time, and a late one is corrected by a
- * retake.
+ * Narrates a film's subtitles with the built bin. Each part is heard at the time of its cue, and a retake corrects a
+ * late part.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -25,10 +25,10 @@ const planned = z.looseObject({ message: z.string() });
 
 const SECONDS_A_CHARACTER = 0.05;
 
-/** The silence before and after each noise, as in speech. MP3 encoders put their delay into it. */
+/** The silence before and after each noise, as in speech. In mp3, the encoder's delay replaces part of it. */
 const EDGE_SECONDS = 0.06;
 
-/** Noise between two short silences. Its duration follows from the text, and its first sample can be found exactly. */
+/** Speaks noise between two silences. Its length follows from the text, and its first sample can be found exactly. */
 const noises: SpeechEngine = {
   speak: ({ prompt, outputFormat, sampleRate, speed }) => {
     const length = Math.round((prompt.length * SECONDS_A_CHARACTER * sampleRate) / speed);
@@ -81,7 +81,7 @@ const RATE_HZ = 24_000;
 const LOUD = 1000;
 const SILENCE_SECONDS = 0.02;
 
-/** The time at which a sound begins after silence. */
+/** Returns the times, in seconds, at which sound begins after silence. */
 function onsetsIn(samples: Int16Array, rateHz: number): number[] {
   const onsets: number[] = [];
   let lastLoud = Number.NEGATIVE_INFINITY;
@@ -149,8 +149,8 @@ describeWithFfprobe("subtitles", () => {
       for (const [index, start] of STARTS.entries()) {
         // The fourth part is too long, so the fifth begins late by the excess.
         const late = index === 4 ? 38 * SECONDS_A_CHARACTER - 1.2 : 0;
-        // The silence at the beginning of an Opus part is not measured, so the part is placed together with this
-        // silence.
+        // The silence at the beginning of an Opus part cannot be measured. It begins at the time of the cue, and the
+        // sound begins after it.
         const edge = format === "ogg_opus" || late > 0 ? EDGE_SECONDS : 0;
         expect(Math.abs((begins[index] ?? 0) - start - edge - late), `part ${index + 1}`).toBeLessThan(
           0.05 + (late > 0 ? 0.07 : 0),

@@ -75,7 +75,7 @@ it("only a take with the same bytes as an earlier one says so, in both forms of 
     await client.call("generate_audio", { ...call, take: 2 }),
     await client.call("get_task", { task_id }),
     await client.call("download_audio", { task_id }),
-    // The note always names the first of the two.
+    // The note always names the first take with the same bytes.
     await client.call("generate_audio", { ...call, take: 3 }),
   ];
   for (const outcome of identical) {

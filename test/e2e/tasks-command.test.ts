@@ -22,7 +22,7 @@ afterEach(async () => {
   await testFolders.remove();
 });
 
-/** Control characters, bidirectional text and hidden text, as a prompt may contain them. */
+/** A prompt with control characters, bidirectional text and hidden text. */
 const PROMPT = "Red \u001b[31m \u009b31m \u202egnp.exe\u202c \u2066x\u2069 \u200b\u{e0041} end 👩‍💻";
 const ACTIVE = /[^\P{C}\n\u200d]|[\u2028\u2029]/u;
 

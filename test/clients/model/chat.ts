@@ -1,4 +1,4 @@
-/** The dialect of OpenAI's Chat Completions, which most other providers use, too. */
+/** The dialect of OpenAI's Chat Completions API, which most other providers also use. */
 import { z } from "zod";
 import { type Dialect, MODEL, newId, type Reply } from "./dialect.ts";
 

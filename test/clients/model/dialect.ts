@@ -33,19 +33,19 @@ export type Reply =
 
 export interface Dialect {
   readonly name: string;
-  /** The paths of requests for a response of the model. */
+  /** Matches the paths at which clients request a response of the model. */
   readonly path: RegExp;
-  /** @throws ZodError for a body that is not of this dialect */
+  /** @throws ZodError if the body is not of this dialect */
   read(body: unknown, url: string): ModelRequest;
-  /** The whole response as one document. */
+  /** Returns the whole response as one document. */
   document(reply: Reply): unknown;
-  /** The same response in pieces. A string is sent unchanged. */
+  /** Returns the response as the events of a stream. An object is sent as JSON, a string unchanged. */
   events(reply: Reply): ReadonlyArray<{ readonly [name: string]: unknown } | string>;
 }
 
 let lastId = 0;
 
-/** An id that no other response of this process has. */
+/** Returns an id that no other response of this process has. */
 export function newId(prefix: string): string {
   lastId += 1;
   return `${prefix}_scripted${lastId}`;

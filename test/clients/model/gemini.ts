@@ -1,4 +1,4 @@
-/** The dialect of Google's Gemini. */
+/** The dialect of Google's Gemini API. */
 import { z } from "zod";
 import { type Dialect, MODEL, type Reply } from "./dialect.ts";
 
@@ -11,7 +11,7 @@ const body = z.looseObject({
   contents: z.array(z.looseObject({ parts: z.array(part).optional() })),
 });
 
-/** Audio may be a separate part beside the result that it belongs to. */
+/** Returns all parts as the content of a result, because audio may be a separate part beside its result. */
 function resultsIn(parts: ReadonlyArray<z.infer<typeof part>> = []) {
   return parts.flatMap((each) => {
     const callId = each.functionResponse?.id;

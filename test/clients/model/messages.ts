@@ -1,4 +1,4 @@
-/** The dialect of Anthropic's Messages. */
+/** The dialect of Anthropic's Messages API. */
 import { z } from "zod";
 import { type Dialect, MODEL, newId, type Reply } from "./dialect.ts";
 

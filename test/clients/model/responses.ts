@@ -1,4 +1,4 @@
-/** The dialect of OpenAI's Responses. */
+/** The dialect of OpenAI's Responses API. */
 import { z } from "zod";
 import { type Dialect, MODEL, newId, type OfferedTool, type Reply } from "./dialect.ts";
 
@@ -85,7 +85,7 @@ export const responses: Dialect = {
   read(given) {
     const { stream, tools = [], input } = body.parse(given);
     const items = typeof input === "string" ? [] : input;
-    // Codex passes tools to its newer models in the input.
+    // Codex sends the tools for its newer models as items of the input.
     const added = items.flatMap((item) => item.tools ?? []);
     return {
       isStreamed: stream === true,

@@ -10,12 +10,12 @@ import { responses } from "./responses.ts";
 
 const DIALECTS: readonly Dialect[] = [responses, chat, messages, gemini];
 
-/** No conversation needs more. Stops a client that repeats itself. */
+/** No conversation needs more requests. The limit stops a client that repeats itself. */
 const MAX_REQUESTS = 60;
 
-/** Claude Code and Qwen Code show a tool only after the model has searched for it. */
+/** The search tools of Claude Code and Qwen Code, which show other tools only after the model has searched for them. */
 const SEARCHES: readonly string[] = ["ToolSearch", "tool_search"];
-/** Qwen Code calls a tool that was found through this one. */
+/** The tool of Qwen Code through which the model calls a tool that a search has found. */
 const INDIRECT_CALL_TOOL = "tool_call";
 
 export interface ModelListener {
@@ -33,7 +33,7 @@ export class ScriptedModel {
   dialect: Dialect | undefined;
   readonly #server: Server;
   readonly #listener: ModelListener;
-  /** The step or the search of each call id. */
+  /** What each call id stands for: the index of a step, or a search. */
   readonly #calls = new Map<string, number | "search">();
   #searches = 0;
   #searchesForFirst = 0;
@@ -86,7 +86,7 @@ export class ScriptedModel {
     else this.#send(dialect.document(reply), response);
   }
 
-  /** Requests that are not for the model: the list of models, the number of tokens. */
+  /** Answers requests that are not for the model, such as the list of models and the number of tokens. */
   #answerOtherRequest(path: string, response: ServerResponse): void {
     this.log.push({ path });
     if (path.endsWith("/models"))
@@ -134,12 +134,12 @@ export class ScriptedModel {
       return this.#callStep(step, indirectCallTool, found);
     }
     const search = tools.find(({ name }) => SEARCHES.includes(name));
-    // A client also requests titles and summaries, and offers no tools for those.
+    // Without tools, the client requests a title or a summary.
     if (search === undefined) return { kind: "say", text: "Good." };
     return this.#call("search", search, { query: this.#queryFor(step), max_results: 5 });
   }
 
-  /** @param found the name of the tool that `tool` is to call, if it is a different one */
+  /** @param found the name of the step's tool, if it must be called through `tool` */
   async #callStep(step: Step, tool: OfferedTool, found?: string): Promise<Reply> {
     await this.#listener.onStep(step);
     const args = step.args(unescapedText(this.resultContent));
@@ -154,12 +154,12 @@ export class ScriptedModel {
     return { kind: "call", callId, tool, args };
   }
 
-  /** The first search did not find the tool that speaks. */
+  /** Whether the first search did not find the tool of the first step. */
   get isHiddenFromSearch(): boolean {
     return this.#searchesForFirst > 1;
   }
 
-  /** Searches first with the words of a user who does not know this server, then by name. */
+  /** Returns the query of a search: the first one in the words of a user who does not know this server, then names. */
   #queryFor(step: Step): string {
     this.#searches += 1;
     if (this.resultContent.length === 0) this.#searchesForFirst = this.#searches;
@@ -168,11 +168,11 @@ export class ScriptedModel {
   }
 }
 
-/** Clients put the server's name before the tool's name, each in its own form. */
+/** Compares the end of the name, because each client puts the server's name before the tool's name in its own form. */
 const isTool = (name: string, tool: string): boolean =>
   name === tool || name.endsWith(`_${tool}`) || name.endsWith(`-${tool}`);
 
-/** Searches for the tool like a script without prior knowledge, calls it and prints the whole response. */
+/** Returns a script that finds the tool by the end of its name, calls it, and prints its name and the response. */
 const codeFor = (tool: string, args: Record<string, unknown>): string =>
   `const { name } = ALL_TOOLS.find((each) => each.name.endsWith("${tool}"));
 text(name);

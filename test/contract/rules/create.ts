@@ -1,4 +1,4 @@
-/** Headers, body size and idempotency of creation (docs/contract.md, Create and Idempotency). */
+/** The rules about the headers, body size and idempotency of a create (docs/contract.md, Create and Idempotency). */
 import { expect } from "vitest";
 import { MAX_REQUEST_BODY_BYTES } from "../../../src/contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";

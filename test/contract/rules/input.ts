@@ -1,4 +1,4 @@
-/** Every field's bounds from both sides, and the rules between fields (docs/contract.md, AudioInput). */
+/** Accepted and refused values of each field, and the rules between fields (docs/contract.md, AudioInput). */
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../../src/contract/audio-format.ts";
 import { MAX_PROMPT_CODE_POINTS, MAX_URL_CODE_POINTS } from "../../../src/contract/service-limits.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
@@ -46,7 +46,7 @@ const REFUSED: ReadonlyArray<readonly [field: string, what: string, fields: Reco
   ["multilingual", "a string", { multilingual: "true" }],
 ];
 
-/** Each row: a field, an accepted value in words, and the inputs that show it, one request each. */
+/** Each row: a field, an accepted value in words, and the inputs with it. Each input is sent in its own request. */
 const ACCEPTED: ReadonlyArray<readonly [field: string, what: string, inputs: Record<string, unknown>[]]> = [
   ["model", "audio-1.0", [{ model: "audio-1.0", pitch: 1 }]],
   [

@@ -17,7 +17,7 @@ import {
   SHORT_INPUT,
 } from "../service-client.ts";
 
-/** A burst that takes longer than a short limit window proves nothing, so it is repeated. */
+/** Maximum number of bursts. A burst that takes longer than the limit window proves nothing, so it is repeated. */
 const BURST_ATTEMPTS = 5;
 
 function expectLimited(answer: Answer | undefined, code: string): void {
@@ -30,7 +30,7 @@ export function limitRules(book: RuleBook, client: ServiceClient): void {
   const { target } = client;
   const impatient = { patient: false };
 
-  /** Sends `count` requests at once into empty windows, and returns the responses with 429. */
+  /** Waits until the limit windows are empty, sends `count` requests at once, and returns the responses with 429. */
   const refusedOf = async (count: number, request: (index: number) => Promise<Answer>): Promise<Answer[]> => {
     for (let attempt = 1; ; attempt += 1) {
       await client.quiet();

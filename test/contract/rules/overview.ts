@@ -1,4 +1,4 @@
-/** The main job of the service from end to end (docs/contract.md, Endpoints). */
+/** The rules about the service as a whole, from a create to the download (docs/contract.md, Endpoints). */
 import { expect } from "vitest";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";

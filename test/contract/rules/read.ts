@@ -1,4 +1,4 @@
-/** Query and download (docs/contract.md, Query and Download). */
+/** The rules about queries and downloads (docs/contract.md, Query and Download). */
 import { expect } from "vitest";
 import { looksLikeFormat } from "../../../src/contract/audio-format.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";

@@ -1,4 +1,4 @@
-/** States, transitions and billing rules (docs/contract.md, States and Billing). */
+/** The rules about states, transitions and billing (docs/contract.md, States and Billing). */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { AudioTask } from "../../../src/contract/audio-task.ts";

@@ -8,7 +8,7 @@ import { answeredTaskOf, jsonOf, type ServiceClient, SHORT_INPUT } from "../serv
 
 const credits = z.int().min(0).max(150).nullable();
 
-/** Exactly section 2.2: no additional fields, all fields present. The client's own schema is more lenient. */
+/** A task exactly as rule 2.2 describes it: with all fields and no others. The client's own schema is more lenient. */
 const strictTask = z.strictObject({
   id: z.string().min(1),
   object: z.literal("audio.generation"),
