@@ -1,4 +1,7 @@
-/** Several processes that share the limits of one API key on a real ledger, with a manual clock and injected store faults. */
+/**
+ * Simulates several processes that share the limits of one API key. The ledger is real, the clock is manual, and tests
+ * can inject faults of the store.
+ */
 import { onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { AudioError } from "../../src/errors.ts";

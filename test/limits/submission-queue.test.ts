@@ -1,4 +1,7 @@
-/** Submissions that wait inside one process: their order, cancellation, wake-ups, the budget and an unreachable store. */
+/**
+ * Submissions that wait inside one process: their order, their cancellation, what wakes them, the budget, and an
+ * unreachable store.
+ */
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../api/failure.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
@@ -221,7 +224,7 @@ describe("the budget", () => {
     });
     expect(runningRecord.status).toBe("queued");
     expect((await failureOf(withLowBudget.admit("f"))).code).toBe("budget_exceeded");
-    // `d`, at the head of the queue, is neither admitted nor refused before its cooldown ends.
+    // `d`, at the head of the queue, is neither admitted nor refused before the cooldown ends.
     expect(withLowBudget.admittedNames).toEqual([]);
   });
 
