@@ -228,7 +228,7 @@ describe("a service that cannot be reached", () => {
       });
       impostor.on("tlsClientError", () => undefined);
       await new Promise<void>((resolve) => impostor.listen(0, "127.0.0.1", resolve));
-      const { port } = impostor.address() as AddressInfo; // a server on TCP has no text as its address
+      const { port } = impostor.address() as AddressInfo; // the address of a TCP server is an object
       const setup = await openFaultSetup({ baseUrl: `https://127.0.0.1:${port}` });
       const outcome = await setup.server.call("generate_audio", { prompt: "Impostor" });
       expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: false });
