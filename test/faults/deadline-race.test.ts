@@ -1,4 +1,4 @@
-/** Work against its time limit: which of them wins, and what happens to the other. */
+/** Work with a time limit: whether the work or the limit ends the call, and what remains afterwards. */
 import { getEventListeners } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
@@ -7,7 +7,7 @@ import { runWithTimeout } from "../../src/deadline.ts";
 const timeoutError = (): Error => new Error("late");
 const LONG_MS = 60_000;
 
-/** Rejections that were not handled during the test. */
+/** Returns a list that grows by each rejection that nothing handles during the test. */
 function unhandledRejections(): unknown[] {
   const seen: unknown[] = [];
   const note = (cause: unknown): void => void seen.push(cause);

@@ -13,7 +13,7 @@ import type { Requests } from "../../src/requests/requests.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { type Misbehaviour, misbehaveNext } from "./wire.ts";
 
-/** The usual durations divided by about two hundred. The program is the built one, composed with other numbers. */
+/** Deadlines between 1/30 and 1/200 of the usual ones. The rest of the workflow is the real one. */
 const SHORT: RequestTimeouts = {
   connectMs: 300,
   submitMs: 300,
@@ -53,12 +53,12 @@ async function generate(prompt: string): Promise<RequestView> {
   return await requests.generate({ input: { prompt }, take: 1, fileName: null, mayReplace: false }, call);
 }
 
-/** Ends by itself, so that a client without deadlines would fail the test and not hang it. */
+/** A stall ends after this time, so that a client without deadlines fails the test and does not hang it. */
 const STALL_MS = 12_000;
 
 const silence: Misbehaviour = () => undefined;
 
-/** Bytes that keep arriving, but too slowly for an answer. */
+/** Sends a head and then single bytes, too slowly to complete the answer before the deadline. */
 const trickle =
   (head: string): Misbehaviour =>
   (response) => {

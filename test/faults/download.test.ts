@@ -15,7 +15,7 @@ function taskIn(service: FakeService, exchange: Exchange): FakeTask {
   return task;
 }
 
-/** Part of the audio with any headers, and then the end of the connection. */
+/** Sends the given headers and a part of the audio, and then closes the connection. */
 function part(
   status: string,
   from: number,
@@ -33,7 +33,7 @@ function part(
 
 const length = (size: number): string[] => [`content-length: ${size}`];
 
-/** The content types of audio that a service may send. */
+/** The headers of audio. */
 const AUDIO = { "content-type": "application/octet-stream" };
 
 const BREAKAGES: Array<[string, Misbehaviour]> = [
@@ -176,7 +176,7 @@ describe("no file is left behind", () => {
     );
     const call = { prompt: "Always short" };
     let outcome = await setup.server.call("generate_audio", call);
-    // On a busy machine the first call may end before the task does.
+    // On a busy machine, the first call may end before the task ends.
     while (taskOf(outcome).status !== "succeeded") outcome = await setup.server.call("generate_audio", call);
     const task = taskOf(outcome);
     expect(task).toMatchObject({ status: "succeeded", audio: null });
@@ -254,7 +254,7 @@ it("bytes that are not mp3 are kept as .bin, reported to the user, and not deliv
   expect(await setup.testFolders.outputNames()).toEqual(["tune.bin"]);
   const again = await setup.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(again)).toMatchObject({ code: "unexpected_response" });
-  // The audio is downloaded a second time before it is accepted, and once more by the explicit repeat.
+  // The first call downloads the bytes twice before it keeps them. The second call downloads them once more.
   expect(setup.service.count("content")).toBe(3);
 });
 

@@ -18,7 +18,7 @@ export interface FaultSetup {
   readonly server: RawServer;
   /** Starts another process with the same folders. */
   another(env?: Record<string, string>, options?: StartOptions): Promise<RawServer>;
-  /** Answers the given exchanges in place of the service. */
+  /** Lets an interceptor answer in place of the service. `undefined`: the service answers again. */
   misbehave(interceptor: Interceptor | undefined): void;
 }
 
@@ -26,7 +26,7 @@ export interface FaultSetupOptions {
   readonly service?: FakeServiceOptions;
   readonly env?: Record<string, string>;
   readonly start?: StartOptions;
-  /** The address that the server is given, if it is not the address of the service itself, such as a proxy's. */
+  /** The address in the server's settings, if it is not the real address of the service but, for example, a proxy's. */
   readonly baseUrl?: string;
 }
 
@@ -37,14 +37,14 @@ interface Opened {
 
 const openSetups: Opened[] = [];
 
-/** A setup for one test; see {@link closeAfterEach}. */
+/** Opens a setup for one test. {@link closeAfterEach} closes it. */
 export async function openFaultSetup(options: FaultSetupOptions = {}): Promise<FaultSetup> {
   const opened = await open(options);
   openSetups.push(opened);
   return opened.setup;
 }
 
-/** One setup for all tests of a `describe`. Each test starts with a service without faults and without tasks. */
+/** Opens one setup for all tests of a `describe`. Each test starts with a service without faults and without tasks. */
 export function shareFaultSetup(options: FaultSetupOptions = {}): () => FaultSetup {
   let opened: Opened | undefined;
   const setup = (): FaultSetup => {
@@ -91,7 +91,7 @@ async function open(options: FaultSetupOptions): Promise<Opened> {
   return { setup, servers };
 }
 
-/** The API key is in no file, no file name and no line of any stream (docs/reference.md, Security). */
+/** Expects that the API key is in no file, file name or line of a stream (docs/reference.md, Security). */
 export async function expectKeyNowhere(setup: FaultSetup, servers: readonly RawServer[]): Promise<void> {
   const needles = spellingsOf(setup.service.apiKey);
   for (const server of servers) {
@@ -136,7 +136,7 @@ async function closeSetup({ setup, servers }: Opened): Promise<void> {
   }
 }
 
-/** Every file calls this once. It closes what its tests opened, and checks the promises. */
+/** Closes the setups of each test, and checks what holds after every fault. Each test file calls this once. */
 export function closeAfterEach(): void {
   afterEach(async () => {
     for (const entry of openSetups.splice(0)) await closeSetup(entry);

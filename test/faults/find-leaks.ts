@@ -8,7 +8,7 @@ export async function filesBelow(folder: string): Promise<string[]> {
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Texts that would contain the key. */
+/** Returns the texts to search for: the key as it is, in base64 and in hexadecimal, and its header in base64. */
 export function spellingsOf(key: string): string[] {
   const bytes = Buffer.from(key);
   const basic = Buffer.from(`Bearer ${key}`);

@@ -20,7 +20,7 @@ const WORDS: Array<[string, string]> = [
   ["two hundred thousand characters", "blah ".repeat(40_000)],
 ];
 
-/** Whether a text contains invisible characters other than our own line breaks. */
+/** Matches an invisible character, except the line breaks that we write. */
 const UNSEEN = /[^\P{C}\n]|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 function expectHarmless(text: string, linesAtMost: number): void {

@@ -18,7 +18,7 @@ const HANDSHAKE = {
   clientInfo: { name: "x", version: "1" },
 };
 
-/** The metadata of each request of the era of 2026-07-28. */
+/** The metadata that each request of the protocol version 2026-07-28 has. */
 const ENVELOPE = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },
@@ -27,7 +27,7 @@ const ENVELOPE = {
 
 const nameless = z.object({ id: z.null(), error: z.object({ code: z.number(), message: z.string() }) });
 
-/** Answers that name no request, the oldest first. */
+/** Returns the errors of the answers that name no request, the oldest first. */
 const namelessOf = ({ lines }: RawServer) =>
   lines.flatMap((line) => {
     const read = nameless.safeParse(JSON.parse(line));
@@ -82,7 +82,7 @@ describe("null in place of an absent member is read as absent", () => {
     expect(await answerOf(server, "tools/list", { cursor: null, _meta })).toMatchObject({ result: {} });
     const call = { name: "list_voices", arguments: null, _meta };
     expect(await answerOf(server, "tools/call", call)).toMatchObject({ result: {} });
-    // The error names the members that a request of this era lacks.
+    // In this protocol version, every request needs its metadata, so `null` is an error here.
     for (const params of [null, { _meta: null }]) {
       expect(await answerOf(server, "tools/list", params)).toMatchObject({ error: { code: -32602 } });
     }
@@ -179,7 +179,7 @@ describe("many lines that are not a request", () => {
     await new Promise((resolve) => server.child.stdin.write(lines, resolve));
     await expect.poll(() => server.child.stdin.writableLength, { timeout: 60_000 }).toBe(0);
     const status = await readFile(`/proc/${server.child.pid}/status`, "utf8");
-    // The answers to all of them would take 40 MB, and their copies even more.
+    // The answers to all lines would take 40 MB, and copies of the answers even more.
     expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(240_000);
   });
 });

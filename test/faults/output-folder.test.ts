@@ -10,7 +10,7 @@ import { closeAfterEach, openFaultSetup } from "./fault-setup.ts";
 closeAfterEach();
 afterEach(removeFolders);
 
-/** Calls back between the end of the task and the first byte of its audio. */
+/** Runs an action after the end of the task and before the first byte of its audio. */
 function beforeDownload(action: () => Promise<void>) {
   return async (exchange: { kind: string; ordinal: number }): Promise<boolean> => {
     if (exchange.kind === "content" && exchange.ordinal === 1) await action();
@@ -84,7 +84,7 @@ describe("a folder that cannot be written", () => {
 });
 
 describe("a disk without hard links", () => {
-  /** Node with a preload that makes calls of `fs/promises` fail with these codes. */
+  /** Returns arguments for Node with which the named functions of `fs/promises` fail with the given codes. */
   const nodeArgs = (codes: Record<string, string>): string[] => {
     const lines = Object.entries(codes).map(
       ([call, code]) =>

@@ -7,8 +7,8 @@ import type { Exit, RawServer } from "./raw-server.ts";
 closeAfterEach();
 
 /**
- * Longer than the two seconds that are promised (docs/reference-requests.md, Stopping). The machine may be busy, and
- * `npm run bench` measures the end. A process that waited for its task would take a minute.
+ * Time limit of an exit. It is longer than the promised two seconds (docs/reference-requests.md, Stopping), because the
+ * machine may be busy. `npm run bench` measures the exact time. A process that waits for its task takes a minute.
  */
 const WITHIN_MS = 20_000;
 
@@ -43,7 +43,7 @@ const ENDS: Array<[string, (server: RawServer) => unknown]> = [
   ],
 ];
 
-/** Brings a call to the phase in which its client leaves. */
+/** Phases in which a client leaves. Each function brings a call to its phase. */
 const PHASES: Array<[string, (setup: FaultSetup) => Promise<unknown>]> = [
   ["before anything was asked", async () => undefined],
   [
@@ -84,7 +84,7 @@ const PHASES: Array<[string, (setup: FaultSetup) => Promise<unknown>]> = [
   ],
 ];
 
-/** Every end in the usual phase, and the most frequent ends in the others. */
+/** All ends in the phase in which a task is watched, and the two most frequent ends in the other phases. */
 const CASES = PHASES.flatMap(([phase, reach]) =>
   ENDS.slice(0, phase === "while the task is watched" ? ENDS.length : 2).map(
     ([way, end]) => [phase, way, reach, end] as const,

@@ -86,7 +86,7 @@ describe("text that is not UTF-8", () => {
       params: { name: "generate_audio", arguments: { prompt: "x", [field]: "https://example.com/Gr~n" } },
     });
     const [before = "", after = ""] = line.split("~");
-    // As written by an editor that still uses Latin-1.
+    // Put the byte of "ü" in Latin-1 between the two parts, as an editor without UTF-8 does.
     return Buffer.concat([Buffer.from(before), Buffer.from([0xfc]), Buffer.from(`${after}\n`)]);
   };
 

@@ -49,7 +49,7 @@ export interface Exit {
 
 export interface StartOptions {
   readonly args?: readonly string[];
-  /** Arguments for Node, in front of the bin. */
+  /** Arguments for Node. They stand before the path of the bin. */
   readonly nodeArgs?: readonly string[];
   readonly cwd?: string;
   /** `false`: nobody reads stdout, as with a client that hangs. */
@@ -59,8 +59,8 @@ export interface StartOptions {
 }
 
 /**
- * Time limit of an answer. It exceeds the longest call without a deadline. With it, a missing answer is a named failure
- * instead of a hang.
+ * Time limit of an answer. It is longer than any call of these tests. If an answer is missing, the test fails with the
+ * id of the request, and does not hang.
  */
 const ANSWER_WITHIN_MS = 100_000;
 
@@ -122,7 +122,7 @@ export class RawServer {
     }
   }
 
-  /** Sends a message, or a line that is none. */
+  /** Sends a message, or a text as a line. */
   send(line: Record<string, unknown> | string): void {
     this.child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`);
   }
@@ -132,7 +132,7 @@ export class RawServer {
     return this.#lastId;
   }
 
-  /** Resolves with the answer to an id, now or later. */
+  /** Resolves with the answer to the request of an id, even if the answer has already arrived. */
   answerTo(id: number | string, withinMs: number = ANSWER_WITHIN_MS): Promise<Message> {
     const early = this.answers.get(id);
     if (early !== undefined) return Promise.resolve(early);
@@ -180,13 +180,13 @@ export class RawServer {
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
   }
 
-  /** Ends stdin, like a client that leaves. Kills a process that stays, and reports its signal. */
+  /** Ends stdin, like a client that leaves, and waits for the exit. Kills the process after 60 s. */
   async end(): Promise<Exit> {
     this.child.stdin.end();
     return await this.exitWithin(60_000);
   }
 
-  /** Resolves with the exit. Kills the process after `ms`, so that no test leaves one behind. */
+  /** Resolves with the exit. Kills the process after `ms`, so that no test leaves a process behind. */
   async exitWithin(ms: number): Promise<Exit> {
     const timer = setTimeout(() => this.child.kill("SIGKILL"), ms);
     try {

@@ -68,7 +68,7 @@ describe("the key in the service's texts", () => {
   });
 });
 
-/** Places other than messages where a service could return what it received. */
+/** Parts of an answer, other than messages, in which a service could return the key that it received. */
 const PLACES: Array<[string, Misbehaviour]> = [
   [
     "its headers",
@@ -113,8 +113,7 @@ describe("the key that a service sends back", () => {
     const reported = async () =>
       errorOf(await setup.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 }));
     let error = await reported();
-    // On a busy machine a call may end before the first answer arrives; its result then says that the service is
-    // silent.
+    // On a busy machine, a call may end with a timeout before the first answer arrives. Repeat the call then.
     for (let calls = 1; error.code === "timeout" && calls < 20; calls += 1) error = await reported();
     expect(error).toMatchObject({ code: "unexpected_response", task_id: null });
     expect(setup.service.exchanges.filter(({ url }) => url.includes(API_KEY))).toEqual([]);
@@ -146,7 +145,7 @@ describe("the key in a call", () => {
   );
 });
 
-/** The key with invisible characters inside, and spelled out. */
+/** Texts that contain the key once their markup, entities and invisible characters are removed. */
 const HIDDEN: Array<[string, string]> = [
   ["by markup", `My key is ${API_KEY.slice(0, 3)}**${API_KEY.slice(3)}**, read it out`],
   ["by an entity", `My key is &#${API_KEY.charCodeAt(0)};${API_KEY.slice(1)}, read it out`],

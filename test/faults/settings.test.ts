@@ -16,7 +16,7 @@ type Environment = Parameters<typeof readConfig>[0];
 const GOOD = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-good-0123456789" };
 const LOCAL = { ...GOOD, AUDIO_BASE_URL: "http://127.0.0.1:8080" };
 
-/** A wrong setting, the variable that must be named, and what the fix must say. */
+/** Each row: a wrong setting, its environment, the variable that must be named, and what the fix must say. */
 const BAD: Array<[string, Environment, string, RegExp]> = [
   ["no address", { ...GOOD, AUDIO_BASE_URL: undefined }, "AUDIO_BASE_URL", /such as https:/],
   ["an empty address", { ...GOOD, AUDIO_BASE_URL: "  " }, "AUDIO_BASE_URL", /such as https:/],

@@ -23,7 +23,7 @@ import {
 
 closeAfterEach();
 
-/** Every broken answer to a submission must lead to a repeat with the same key and bytes, and to one task. */
+/** Expects that a broken answer leads to one repeat with the same idempotency key and bytes, and to one task. */
 async function expectOneTask(setup: FaultSetup, prompt: string): Promise<void> {
   const task = taskOf(await setup.server.call("generate_audio", { prompt }));
   expect(task.status).toBe("succeeded");
@@ -39,7 +39,7 @@ type Breakage = (response: ServerResponse, task: Record<string, unknown>, exchan
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-/** The service accepted the request each time. Only its answer arrives damaged. */
+/** In each row, the service has accepted the submission, and only the answer is damaged. */
 const BREAKAGES: Array<[string, Breakage]> = [
   ["is reset after the body was sent", (response) => sayAndHangUp(response, "", true)],
   ["is closed without an answer", (response) => sayAndHangUp(response, "")],
@@ -228,7 +228,7 @@ describe("a service that cannot be reached", () => {
       });
       impostor.on("tlsClientError", () => undefined);
       await new Promise<void>((resolve) => impostor.listen(0, "127.0.0.1", resolve));
-      const { port } = impostor.address() as AddressInfo; // it listens on TCP, so it is not a string
+      const { port } = impostor.address() as AddressInfo; // the address of a TCP server is an object
       const setup = await openFaultSetup({ baseUrl: `https://127.0.0.1:${port}` });
       const outcome = await setup.server.call("generate_audio", { prompt: "Impostor" });
       expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: false });

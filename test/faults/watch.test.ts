@@ -24,7 +24,7 @@ function onlyTask(service: FakeService) {
   return task;
 }
 
-/** The status of the only task, with changes. */
+/** Answers with the only task, after some of its fields were changed. */
 const changed =
   (changes: Record<string, unknown>): Misbehaviour =>
   (response, _exchange, service) =>
@@ -61,7 +61,7 @@ describe("an unknown status", () => {
   const QUOTED = /The service gives Task \S+ the status "sleeping", which its contract does not define/;
 
   it("is in the log and in the first result, quoted", async () => {
-    // A slower time scale, so that the recovery timeout does not end before the first poll of a busy machine.
+    // Use a slower time scale, so that even a busy machine polls before the recovery timeout passes.
     const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });
     setup.misbehave(always("query", changed({ status: "sleeping" })));
     const outcome = await setup.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 6 });
@@ -180,7 +180,7 @@ describe("a call is answered within its window", () => {
   });
 
   it("although the service requested a pause of ten minutes", async () => {
-    // Not scaled, so that the pause is far longer than the test.
+    // Do not scale times, so that the pause is far longer than the test.
     const env = { AUDIO_TIME_SCALE: "1", AUDIO_WAIT_SECONDS: "1", AUDIO_POLL_INTERVAL_SECONDS: "0.2" };
     const setup = await openFaultSetup({ env });
     setup.misbehave((exchange, response) => {
@@ -189,16 +189,16 @@ describe("a call is answered within its window", () => {
     });
     const generate = (): Promise<ToolOutcome> =>
       setup.server.call("generate_audio", { prompt: "Pause", wait_seconds: 1 });
-    // On a busy machine the submission may be answered after the call's wait, so the call is repeated until then.
+    // On a busy machine, the call's wait may end before the submission is answered. Repeat the call until it is.
     await expect.poll(async () => (await generate()).isError, { timeout: 20_000 }).not.toBe(true);
     const handle = taskOf(await generate());
     expect(handle.task_id).not.toBeNull();
-    // The first query may be answered after the call's wait, so the pause is reported from the second query on.
+    // The first call may return before its query is answered. Repeat the call until it reports the pause.
     const look = async (): Promise<string> =>
       resultTextOf(await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
     await expect.poll(look).toMatch(/it asked for a pause/);
     const startedAtMs = performance.now();
-    // A call with a wait is held for the pause, because a repeat at once would only be delayed again.
+    // Whatever their wait, calls return what is known and report the pause.
     for (const wait_seconds of [0, 0.5, 1.5]) {
       const outcome = await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds });
       expect(taskOf(outcome).task_id).toBe(handle.task_id);

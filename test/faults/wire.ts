@@ -1,4 +1,4 @@
-/** Ways for a service to break off, damage and delay an answer. Does not decide when. */
+/** Ways for a service to break off, damage or delay an answer. The caller decides when. */
 import type { ServerResponse } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -17,7 +17,7 @@ export function sayAndHangUp(response: ServerResponse, bytes: string, isReset = 
   else socket.write(bytes, "latin1", hangUp);
 }
 
-/** An answer as bytes; `lengthBytes` may be wrong. */
+/** Returns a whole HTTP answer. Its `content-length` is `lengthBytes` if given, which may be wrong. */
 export function rawAnswer(
   status: string,
   body: string,
@@ -51,7 +51,7 @@ export function answerText(
   return true;
 }
 
-/** Returns the task of a submission, which is accepted before anything fails. */
+/** Accepts a submission, so that only its answer can fail, and returns its task. */
 export function acceptSubmission(service: FakeService, exchange: Exchange): FakeTask {
   const task = service.accept(exchange);
   if (task === "conflict") throw new Error("the same key came with another body");
@@ -76,7 +76,7 @@ export function always(kind: ExchangeKind, misbehave: Misbehaviour): Interceptor
   return misbehaveNext(kind, misbehave, Number.POSITIVE_INFINITY);
 }
 
-/** A port that nobody listens on until `open` is called. From then on, it leads to the service. */
+/** Chooses a port on which nobody listens until `open` is called. From then on, the port leads to the service. */
 export async function latePort(
   target: string,
 ): Promise<{ url: string; open(): Promise<void>; close(): Promise<void> }> {

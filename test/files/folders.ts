@@ -9,21 +9,21 @@ import { NOT_LINUX } from "../support/skip-because.ts";
 
 const cleanups: (() => void)[] = [];
 
-/** Call this in `afterEach`. */
+/** Removes the folders and mounts that a test has made. Call this in `afterEach`. */
 export function removeFolders(): void {
   for (const cleanup of cleanups.splice(0).reverse()) cleanup();
 }
 
 export function newFolder(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "files-test-")));
-  // Let others read the folder: an ordinary user is to fail at the fault that the test sets up, and not earlier at this
-  // folder.
+  // Others may read the folder, so that an ordinary user fails because of the fault that the test sets up, and not
+  // because of this folder.
   chmodSync(path, 0o755);
   cleanups.push(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** An existing output folder. */
+/** Opens an output folder that exists. */
 export async function newOutputFolder(): Promise<OutputFolder> {
   return await openOutputFolder(newFolder());
 }
@@ -46,11 +46,11 @@ function canMount(): boolean {
   return isMounted;
 }
 
-/** Why this process cannot mount file systems. Root outside of a strict container can. */
+/** The reason why this process cannot mount file systems, or `null` if it can. Root usually can. */
 export const NO_MOUNT: string | null =
   NOT_LINUX ?? (canMount() ? null : "this process has no right to mount a disk in memory");
 
-/** Creates a folder on a file system of its own. */
+/** Creates a folder with its own file system in memory. `options` are mount options, such as `size=64k`. */
 export function mountedFolder(options: string): string {
   const path = newFolder();
   if (!mountTmpfs(path, options)) throw new Error("cannot mount");

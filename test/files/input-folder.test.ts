@@ -25,7 +25,7 @@ afterEach(removeFolders);
 const MIB = 1024 * 1024;
 const SECRET = "the secret of somebody else";
 
-/** A folder of texts, beside a folder that nobody may read. */
+/** Creates an input folder, and beside it a folder from which the server must not read. */
 function scene(): { readonly inside: string; readonly outside: string } {
   const root = newFolder();
   const [inside, outside] = [join(root, "texts"), join(root, "private")];
@@ -232,7 +232,8 @@ describe("the limit to the folder", () => {
     expect(shut.message).toMatch(/no permission/);
   });
 
-  // If the system does not report the path of an open file, a swap that happens at every check goes unnoticed.
+  // The test needs a system that reports the path of an open file. On other systems, a folder that is swapped at each
+  // check goes unnoticed.
   const noPaths = existsSync("/proc/self/fd")
     ? null
     : "the system does not tell what was opened (/proc/self/fd)";
@@ -248,7 +249,7 @@ describe("the limit to the folder", () => {
       const [swap, link, away] = ["swap", "link", "away"].map((name) => join(inside, name));
       let isOver = false;
       let step = 1;
-      // Pauses of every length, so that some swap happens between any two checks.
+      // The pauses have different lengths, so that some swap happens between any two checks of `readInputFile`.
       const pause = async (): Promise<void> => {
         step = (step * 48271) % 2147483647;
         for (let turns = step % 24; turns > 0; turns -= 1) await turn();
@@ -264,7 +265,7 @@ describe("the limit to the folder", () => {
         }
       })();
       const seen = new Map<string, number>();
-      // A busy machine makes fewer rounds, instead of a time-out of the test.
+      // End the rounds after a minute, so that the test does not time out on a busy machine.
       const endsAtMs = performance.now() + 60_000;
       for (let round = 0; round < 1_500 && performance.now() < endsAtMs; round += 1) {
         const outcome = await readInputFile(inside, "swap/page.txt").then(

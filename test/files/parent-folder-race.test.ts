@@ -1,4 +1,7 @@
-/** A folder whose parent is created by another process between the attempt and the check of the parent. */
+/**
+ * A race: our attempt to create a folder fails because its parent is missing. Another process creates the parent before
+ * we check for it.
+ */
 import { dirname, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { openOutputFolder } from "../../src/files/output-folder.ts";

@@ -1,5 +1,5 @@
 /**
- * A saved file is replaced by a new one. Only the intended file is replaced, and at every moment one of the two is
+ * Replaces a saved file by a new one. Only the intended file is replaced. At every moment, the old or the new file is
  * complete.
  */
 import { createHash, randomBytes } from "node:crypto";

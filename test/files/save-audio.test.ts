@@ -1,4 +1,4 @@
-/** Saving: complete under its name, or not at all. */
+/** Saves audio: a file that has the requested name is complete, or there is no such file. */
 import { execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -60,7 +60,7 @@ function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): Save
   };
 }
 
-/** The errors of file systems without hard links. */
+/** Fails with the error that file systems without hard links report. */
 const noLinks = (): Promise<void> =>
   Promise.reject(Object.assign(new Error("no links"), { code: "EPERM", syscall: "link" }));
 
@@ -216,7 +216,7 @@ describe("without hard links", () => {
     const folder = await newOutputFolder();
     let lockFileName = "";
     const makeLink = async (): Promise<void> => {
-      // The files that a kill between lock file and rename leaves.
+      // Leave a lock file, like a process that was killed between creating its lock file and renaming the audio.
       const tag = createHash("sha256").update("story.mp3").digest("hex").slice(0, 16);
       lockFileName = `.audio-generation-${tag}.name`;
       writeFileSync(join(folder.root, lockFileName), "");
@@ -382,7 +382,7 @@ const CHILD = `
   const { saveAudio } = await import(process.argv[2]);
   const folder = await openOutputFolder(process.argv[3]);
   const piece = Buffer.alloc(16384, "ID3");
-  // More bytes than the buffer holds, so that the disk stops the write.
+  // In the mode write, send more bytes than the buffer holds, so that the disk refuses one of the writes.
   const pieces = process.argv[4] === "write" ? 128 : 16;
   const writeAudio = async (sink) => {
     for (let n = 0; n < pieces; n += 1) await sink.write(piece);
@@ -427,7 +427,8 @@ it("a save leaves no file under the name when the process is killed, and the tem
   const [left = "", ...others] = await listing(path);
   expect([others, left.endsWith(".part")]).toEqual([[], true]);
   const folder = await openOutputFolder(path);
-  // The owner is certainly dead. A file of the same age from another machine is not ours to delete.
+  // We delete a file at once if its process is certainly dead. This is never certain for another machine, so a file
+  // from there stays until it is old.
   const foreign = left.replace(/audio-generation-[0-9a-f]{16}/, `audio-generation-${"0".repeat(16)}`);
   writeFileSync(join(path, foreign), "");
   await folder.sweepStaleTemporaryFiles();

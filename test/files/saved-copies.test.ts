@@ -29,7 +29,7 @@ async function saved(bytes: Buffer = AUDIO): Promise<{ folder: OutputFolder; fil
   return { folder, file };
 }
 
-/** Changes of a saved file that make it another one. */
+/** Changes after which a saved file is no longer the file that was saved. */
 const CHANGES: ReadonlyArray<readonly [string, (path: string) => void]> = [
   ["is gone", unlinkSync],
   ["was cut", (path) => writeFileSync(path, AUDIO.subarray(0, 100))],
@@ -90,7 +90,7 @@ describe("a saved file", () => {
     const other = newFolder();
     expect(await isIntact(file, other)).toBe(false);
     expect(await isIntact(file, `${file.path.slice(0, -"/story.mp3".length)}x`)).toBe(false);
-    // A file without a folder must not count as being in the root folder.
+    // An empty path must not count as a path in the root folder.
     expect(await isIntact(file, "")).toBe(false);
     expect((await failureOf(readSaved(file, other, 1_000_000))).code).toBe("not_found");
   });

@@ -1,4 +1,4 @@
-/** Writes of a record that reach the disk before work goes on: all facts that the service could not report again. */
+/** Tests which writes of a record survive a power cut: those with a fact that the service could not report again. */
 import { expect, it } from "vitest";
 import type { RequestRecord } from "../../src/ledger/record.ts";
 import { type Durability, decideDurability } from "../../src/ledger/rules/durability.ts";

@@ -59,7 +59,7 @@ const acceptedRecord = {
 } as const;
 const endedRecord = { ...acceptedRecord, finishedAtMs: NOW_MS } as const;
 
-/** A record of each status, as the usual events leave it. */
+/** A record in each status, as it is after the usual events. */
 const RECORDS = {
   waiting: newRecord,
   unresolved: sentOnce,
@@ -98,7 +98,7 @@ const OUTCOMES: Record<Name, Partial<Record<EventName, string>>> = {
     refused: "waiting 0",
     "sent as send-1": "unresolved 150",
     "sent as send-2": "unresolved 150",
-    // A late answer to a send that had counted as lost.
+    // The answer to a send that was recorded as not accepted can still arrive.
     "seen queued": "queued 150",
     "seen processing": "processing 150",
     "seen succeeded": "succeeded 10",
@@ -175,7 +175,7 @@ function outcomeOf(before: RequestRecord, event: RequestEvent): string {
 describe.each(Object.keys(RECORDS) as Name[])("a record that is %s", (name) => {
   it.each(Object.keys(EVENTS) as EventName[])("after: %s", (event) => {
     const outcome = outcomeOf(RECORDS[name], EVENTS[event]);
-    // An identical answer to a poll changes only the time of the last poll.
+    // An event that the table omits must not change the record.
     expect(outcome).toBe(OUTCOMES[name][event] ?? "=");
   });
 });
@@ -338,7 +338,10 @@ const anyEvent: fc.Arbitrary<RequestEvent> = fc.oneof(
 );
 const anyLife = fc.array(anyEvent, { maxLength: 20 });
 
-/** Applies a list of events, and returns each step. After a deleted record, a new one begins. */
+/**
+ * Applies a list of events, passes each step to `check`, and returns the last record. After an event that deletes the
+ * record, continues with a new record.
+ */
 function live(
   events: readonly RequestEvent[],
   check: (before: RequestRecord, event: RequestEvent, after: RequestRecord) => void,

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL that is unreachable, frozen, full, inaccessible or used by another program. The fault is bridged or
- * reported in bounded time, without secrets.
+ * A PostgreSQL that is unreachable, frozen, full, inaccessible or used by another program. Callers do not notice a
+ * short outage. Any other fault is reported within a time limit, without secrets.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -34,7 +34,7 @@ import { admit, BASE_URL, claim, expectAway, openEngine, openShared } from "./sh
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** A server that only this test uses. */
+/** Starts a server that only one test uses, and removes it after the test. */
 async function ownServer(settings: PostgresSettings = {}): Promise<PostgresServer> {
   const server = await PostgresServer.start(settings);
   onTestFinished(() => server.remove());
@@ -112,7 +112,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
       expectAway(claim(store), /nothing listens there/),
       expectAway(store.recordSearch.findByLookupKey("x"), /nothing listens there/),
     ]);
-    // These are the following steps of the same tool call.
+    // A tool call continues with such steps, which report the outage as well.
     await expectAway(store.get("record-1"), /nothing listens there/);
     await expectAway(claim(store), /nothing listens there/);
     await server.start();
@@ -214,7 +214,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     expect(await store.documents.get("plan")).toBe("text");
     expect(await store.admissions.sumSpentCredits(DAY_MS)).toBe(150);
     const [state] = await server.command("SELECT state FROM agm_api_keys");
-    expect(JSON.parse((state as { state: string }).state).rateSlots).toHaveLength(1); // one column was asked for
+    expect(JSON.parse((state as { state: string }).state).rateSlots).toHaveLength(1); // the query selects one column
   });
 
   it("of another statement is requested again", async () => {
@@ -260,7 +260,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
     await admit(store);
     const before = proxy.roundTrips();
     await admit(store);
-    // The claim before it takes two round trips as well.
+    // `admit` claims the record first, which takes two of these four round trips.
     expect(proxy.roundTrips() - before).toBeLessThanOrEqual(4);
   });
 });
@@ -272,7 +272,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
   });
   afterAll(() => server.remove());
 
-  /** The address of an empty database, and a connection to it without the ledger. */
+  /** Creates an empty database. `command` runs a statement in the database without the ledger. */
   async function empty() {
     const url = await server.newDatabase();
     const database = new URL(url).pathname.slice(1);
@@ -517,7 +517,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a failover", () => {
     onTestFinished(() => address.close());
     const store = openShared(`postgres://127.0.0.1:${address.port}`);
     await claim(store);
-    // Like a primary that became a standby: reachable, but read-only.
+    // Make the old server like a primary that became a standby: reachable, but read-only.
     await old.command("ALTER SYSTEM SET default_transaction_read_only = on");
     await old.command("SELECT pg_reload_conf()");
     address.leadTo(next.port);

@@ -9,7 +9,7 @@ import { type StoreFixture, storeSuite } from "./store-suite.ts";
 
 const log = createLog("silent", (text) => text);
 
-/** The suite opens hundreds of stores, but a server accepts a hundred connections. */
+/** The stores share these engines, because the suite opens hundreds of stores and a server accepts 100 connections. */
 const CONNECTIONS = 8;
 
 async function openFixture(): Promise<StoreFixture> {

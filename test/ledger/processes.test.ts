@@ -14,21 +14,22 @@ import { sampleRecord } from "./sample-record.ts";
 import type { Job } from "./worker.ts";
 
 const log = createLog("silent", (text) => text);
-/** A lease time that is long enough for a slow process on a busy machine not to count as dead. */
+/** At this time scale, a lease is long enough that a slow process on a busy machine does not count as dead. */
 const TIME_SCALE = 0.03;
 
 /**
- * A longer lease time for more processes than cores, because a process that waits for a core must not count as dead.
+ * A slower time scale, with longer leases, for tests with more processes than cores. A process that waits for a core
+ * must not count as dead.
  */
 const SLOWER = { timeScale: 0.1, limitWindowMs: 6000 };
-/** Processes that start together. */
+/** Number of processes that are started and killed at the same time. */
 const AT_ONCE = 4;
 const DAY_MS = 24 * 60 * 60_000;
 
 type StorageSettings = Pick<Job, "stateDir" | "storeUrl">;
 
 interface StorageFactory {
-  /** An empty ledger. */
+  /** Returns the settings of a new, empty ledger. */
   newStorage(): Promise<StorageSettings>;
   /** Stops the database while it is in use, and starts it again. */
   crash(): Promise<void>;
@@ -142,7 +143,7 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       // The list finds the record by its columns, which were written together with the record.
       const listed = await ledger.list({ apiKeys: "own", limit: 100_000 });
       const stored = new Map(listed.map((record) => [record.recordId, record]));
-      // A claim without a send need not survive a crash of the server.
+      // On PostgreSQL, a claim without a send need not survive the crash of the database server.
       if (storage.storeUrl === null) expect(written.filter((recordId) => !stored.has(recordId))).toEqual([]);
       expect(admitted.filter((recordId) => stored.get(recordId)?.status !== "unresolved")).toEqual([]);
       // No transaction was applied partly: the sums match the records, including records whose write was never
@@ -167,7 +168,10 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       expect(left).toEqual([...Array.from({ length: steps - 1 }, () => "waiting"), "unresolved"]);
     }, 120_000);
 
-    /** Kills a process after a step, lets another one continue at once, and returns how it found the record. */
+    /**
+     * Kills a process after a step of its admission. Lets the process of this test continue the work at once. Returns
+     * the status in which the killed process left the record.
+     */
     async function leftAfter(storage: StorageSettings, step: number): Promise<string | undefined> {
       const baseUrl = `https://step-${step}.example`;
       const killTarget = new Child({ ...storage, job: "step", baseUrl, diesAfter: step });
@@ -215,7 +219,7 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       const { record } = await ledger.acquireLease(
         sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0 }),
       );
-      // Living processes have both concurrency slots, for longer than a dead process would.
+      // Two living processes hold both concurrency slots, and keep them for longer than dead processes would.
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>
@@ -246,7 +250,7 @@ describe("a lease owner", () => {
     expect(isProcessDead(own)).toBe(false);
     expect(createProcessId()).not.toBe(own);
     const [machine, , random] = own.split(".");
-    // Larger than any process number of Linux, macOS or Windows in practice.
+    // In practice, no process of Linux, macOS or Windows has an id as large as 4194999.
     expect(isProcessDead(`${machine}.4194999.${random}`)).toBe(true);
     expect(isProcessDead(`0123456789abcdef.4194999.${random}`)).toBe(false);
     expect(isProcessDead(`${machine}.1.${random}`)).toBe(false);

@@ -26,10 +26,10 @@ const NO_LIMITS: AdmissionLimits = {
   budget: null,
 };
 
-/** Opens the same store for another account or process. */
+/** Opens the same store for another API key or process. */
 type OpenStore = (identity: LedgerIdentity) => LedgerStore;
 
-/** One test's ledger, for a service of its own. */
+/** The ledgers of one test. Each test has its own service address, because the tests share a store. */
 class Fixture {
   readonly baseUrl = `https://${randomUUID()}`;
   readonly logged: string[] = [];
@@ -52,7 +52,7 @@ class Fixture {
   }
 }
 
-/** A draft of a record for this ledger's account. */
+/** Builds a record for the API key of a ledger, and does not store it. */
 function draft(ledger: Ledger, changes: Partial<RequestRecord> = {}): RequestRecord {
   const { baseUrl, apiKeyId } = ledger.identity;
   const requestFingerprint = changes.requestFingerprint ?? randomUUID();
@@ -293,7 +293,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("belong to one process, and pass to another once that is certainly dead", async () => {
       const fixture = newFixture();
       const [place, , random] = createProcessId().split(".");
-      // Larger than any process number of Linux, macOS or Windows in practice.
+      // In practice, no process of Linux, macOS or Windows has an id as large as 4194999.
       const dead = fixture.ledger("account", `${place}.4194999.${random}`);
       const record = await claimed(dead);
       const first = fixture.ledger();
@@ -319,7 +319,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const second = await claimed(mine, { createdAtMs: 0 });
       expect(await mine.list({ apiKeys: "all", limit: 9 })).toEqual([own, first, second]);
       expect(await theirs.list({ apiKeys: "all", limit: 9 })).toEqual([old, first, second]);
-      // The list has as many entries as requested, although some records were omitted.
+      // The list has as many entries as requested, although it omits the other record of the same task.
       expect(await mine.list({ apiKeys: "all", limit: 2 })).toEqual([own, first]);
     });
   });

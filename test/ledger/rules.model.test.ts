@@ -1,6 +1,6 @@
 /**
- * Random scenarios over the store, compared with what really happened. Planted faults prove that the scenarios find
- * faults.
+ * Runs random scenarios on the store, and compares each answer of the store with what really happened. Planted faults
+ * prove that the scenarios find faults.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ describe("the rules of admission", () => {
     ["the same scenarios each time", { seed: 1, numRuns: 400 }],
     ["other scenarios each time", { numRuns: 100 }],
   ])("hold in %s", async (_what, parameters) => {
-    // Shrinking a scenario ends before the test's time limit.
+    // Stop after 20 s, so that the shrinking of a failed scenario ends before the time limit of the test.
     await fc.assert(keepsRules({ correctEngine, engine: correctEngine, clock }), {
       ...parameters,
       interruptAfterTimeLimit: 20_000,

@@ -1,4 +1,4 @@
-/** A complete record for tests that need one, whatever it contains. */
+/** Builds a complete record, for tests to which most of its values do not matter. */
 import type { RequestRecord } from "../../src/ledger/record.ts";
 
 export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecord {

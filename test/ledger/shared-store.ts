@@ -1,4 +1,4 @@
-/** A store on PostgreSQL for tests of its faults: opened with an address, closed with the test. */
+/** Opens stores on PostgreSQL for tests of database faults. Each store is closed after its test. */
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
@@ -11,7 +11,7 @@ import { sampleRecord } from "./sample-record.ts";
 
 export const BASE_URL = "https://service.example";
 
-/** Time limit of the report. The documented limit is five seconds; the rest is for a slow machine. */
+/** Time limit for the report of an unavailable store: the documented limit of 5 s, and 10 s for a slow machine. */
 const BOUND_MS = 15_000;
 
 export function openEngine(storeUrl: string, logged: string[] = []): PostgresEngine {
@@ -25,7 +25,7 @@ export function openEngine(storeUrl: string, logged: string[] = []): PostgresEng
   return engine;
 }
 
-/** A store of one API key and one process. */
+/** Opens a store for one API key and one process. */
 export function openShared(
   storeUrl: string,
   { logged = [], apiKeyId = "account" }: SharedOptions = {},
@@ -43,7 +43,7 @@ interface SharedOptions {
 export const claim = (store: LedgerStore, changes: Parameters<typeof sampleRecord>[0] = {}) =>
   store.acquireLease({ row: toRow(sampleRecord(changes)), leaseTtlMs: 15_000 });
 
-/** Requests the admission of a submission of a new record, within wide limits. */
+/** Requests the admission of a new record, with limits that are too high to refuse it. */
 export async function admit(store: LedgerStore, apiKeyId = "account") {
   const waiting = sampleRecord({ recordId: randomUUID(), apiKeyId, status: "waiting", taskId: null });
   await claim(store, waiting);
@@ -62,7 +62,7 @@ export async function admit(store: LedgerStore, apiKeyId = "account") {
   });
 }
 
-/** Expects that a call reports in time that the store is unavailable, and names the store. */
+/** Expects that a call fails in time because the store is unavailable, and that the error names the store. */
 export async function expectAway(call: Promise<unknown>, words: RegExp): Promise<void> {
   const startedAtMs = performance.now();
   const failure = await failureOf(call);

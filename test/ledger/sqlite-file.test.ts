@@ -53,7 +53,7 @@ async function read(store: LedgerStore, recordId = "record-1"): Promise<unknown>
   return value === undefined ? undefined : requestRecordSchema.parse(JSON.parse(value));
 }
 
-/** A ledger with one record, closed. */
+/** Creates a ledger with one record, and closes it. */
 async function written(): Promise<{ stateDir: string; file: string }> {
   const stateDir = scratchFolder();
   const store = open(stateDir);
@@ -62,7 +62,7 @@ async function written(): Promise<{ stateDir: string; file: string }> {
   return { stateDir, file: join(stateDir, "ledger.sqlite") };
 }
 
-/** An engine that keeps the statements of every `read`. */
+/** An engine that collects the statements of every `read`. */
 class RecordingEngine extends SqliteEngine {
   readonly statements: Statement[] = [];
 

@@ -10,7 +10,7 @@ import { submissionsSuite } from "./store-suite/submissions.ts";
 
 export type { StoreFixture } from "./store-suite/store-setup.ts";
 
-/** @param open called once for all tests; each test has its own service and accounts */
+/** @param open called once for all tests; each test has its own service and API keys */
 export function storeSuite(name: string, open: () => Promise<StoreFixture>): void {
   describe(`a ledger store over ${name}`, () => {
     let fixture: StoreFixture;

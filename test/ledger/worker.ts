@@ -27,12 +27,12 @@ const jobSchema = z.object({
   count: z.int(),
   timeScale: z.number(),
   creditBudget: z.number().nullable(),
-  /** The process kills itself after this number of statements of its admission; 0: after none. */
+  /** The process kills itself after this number of statements of its admission; 0: never. */
   diesAfter: z.int(),
 });
 export type Job = z.infer<typeof jobSchema>;
 
-/** Written at once and completely, so that a killed process has reported everything that it did. */
+/** Writes a fact at once and completely, so that a killed process has reported everything that it did. */
 function tell(fact: object): void {
   writeSync(1, `${JSON.stringify(fact)}\n`);
 }
@@ -92,8 +92,8 @@ const NO_LIMITS = {
 };
 
 /**
- * One admission after the other, each reported as soon as it is known. Waits while the store is reported as
- * unavailable.
+ * Requests one admission after another, and reports each outcome as soon as it is known. Continues with the next one
+ * after a retryable error, such as an unavailable store.
  */
 async function load(): Promise<void> {
   for (let at = 0; at < job.count; at += 1) {
@@ -101,7 +101,7 @@ async function load(): Promise<void> {
       const record = await claim(at);
       tell({ written: record.recordId });
       const admission = await ledger.requestAdmission(record, randomUUID(), NO_LIMITS);
-      // A crash of the server may have lost the claim, because nothing was sent for it yet.
+      // The admission is refused if a crash of the database server has lost the claim, which need not survive a crash.
       tell(admission.kind === "admitted" ? { admitted: record.recordId } : { refused: admission.kind });
     } catch (error) {
       if (!(error instanceof AudioError && error.retryable)) throw error;
@@ -110,7 +110,7 @@ async function load(): Promise<void> {
   }
 }
 
-/** Counts the statements that the ledger runs, on either engine, and ends this process after one of them. */
+/** Counts the statements that the ledger runs, on any engine. Kills this process after statement number `statement`. */
 function dieAfter(statement: number): { count: number } {
   const steps = { count: 0 };
   const step = <T>(answer: T): T => {
@@ -129,7 +129,7 @@ function dieAfter(statement: number): { count: number } {
   const { prototype: client } = Client;
   const query = client.query;
   let last: Promise<unknown> = Promise.resolve();
-  // Each statement is a round trip, so the server has run no later one yet.
+  // Send each statement only after the previous answer. When this process dies, the server has run no later statement.
   Object.assign(client, {
     query(this: Client, ...words: unknown[]) {
       const answer = last.then(() => Reflect.apply(query, this, words)).then(step);
@@ -152,7 +152,7 @@ async function dieInAdmission(): Promise<void> {
   await ledger.store.close();
 }
 
-/** A submission whose request arrives some time after its admission, and whose task takes a while. */
+/** Simulates a submission that arrives at the service some time after its admission, and whose task takes a while. */
 async function create(at: number): Promise<void> {
   try {
     const { record, sendId } = await admit(at);
@@ -176,7 +176,7 @@ async function create(at: number): Promise<void> {
 if (job.job === "load") await load();
 else if (job.job === "step") await dieInAdmission();
 else if (job.job === "create") {
-  // Timers of the limits do not keep a process alive, so another timer does.
+  // The timers of the limits do not keep a process alive, so use another timer.
   const alive = setInterval(() => {}, 1000);
   await Promise.all(Array.from({ length: job.count }, (_, at) => create(at)));
   clearInterval(alive);

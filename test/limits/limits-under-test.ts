@@ -1,4 +1,7 @@
-/** Several processes that share the limits of one API key on a real ledger, with a manual clock and injected store faults. */
+/**
+ * Simulates several processes that share the limits of one API key. The ledger is real, the clock is manual, and tests
+ * can inject faults of the store.
+ */
 import { onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { AudioError } from "../../src/errors.ts";
@@ -17,7 +20,7 @@ import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
 /** A signal that is never aborted. */
 export const NEVER_ABORTED = new AbortController().signal;
-/** How long a rate slot counts. */
+/** Length of the time window of the rate limits, in milliseconds. */
 export const { limitWindowMs: LIMIT_WINDOW_MS } = buildLimitTiming(1);
 const BASE_URL = "https://service.example";
 
@@ -46,14 +49,14 @@ function withFaults<T extends object>(inner: T, getFault: () => StoreFault): T {
   });
 }
 
-/** One process: its store, its ledger, its limits. */
+/** Simulates one process, with its own ledger and limits on a store that others share. */
 export class Process {
   readonly limits: Limits;
   readonly ledger: Ledger;
   storeFault: StoreFault = "none";
   /** The names of the admitted submissions, in order. */
   readonly admittedNames: string[] = [];
-  /** The name of each submission that waits, with its reason. */
+  /** One entry for each reported wait: the name of the submission and the reason, such as `c concurrency`. */
   readonly waitReports: string[] = [];
   readonly #clock: ManualClock;
 
@@ -76,7 +79,7 @@ export class Process {
     });
   }
 
-  /** Creates a record of its own request, and acquires its lease for this process. */
+  /** Creates a record of a new request, and acquires the record's lease for this process. */
   async createRecord(name: string, changes: Partial<RequestRecord> = {}): Promise<RequestRecord> {
     const { baseUrl, apiKeyId } = this.ledger.identity;
     const ids = { recordId: name, requestFingerprint: `work of ${name}`, baseUrl, apiKeyId };
@@ -84,7 +87,7 @@ export class Process {
     return (await this.ledger.acquireLease(draft)).record;
   }
 
-  /** Requests the admission of a leased record, and stores its name when it is admitted. */
+  /** Requests the admission of a leased record. Adds the record's name to `admittedNames` when it is admitted. */
   async requestAdmission(
     record: RequestRecord,
     signal: AbortSignal = NEVER_ABORTED,

@@ -4,7 +4,7 @@ import type { Limits } from "../../src/limits/limits.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
 import { LIMIT_WINDOW_MS, type LimitsUnderTest, NEVER_ABORTED, startLimits } from "./limits-under-test.ts";
 
-/** Polls forever, `intervalMs` apart. Returns lists that grow: when each poll ran, and each reported wait. */
+/** Polls forever, every `intervalMs`. Returns lists that grow: the time of each poll, and each reported wait. */
 function startPolling(
   subject: LimitsUnderTest,
   limits: Limits,
@@ -51,7 +51,7 @@ it("polls every 0.1 s are slowed down before the read limit is reached, and neve
   expect(waitReasons).toEqual([]);
 });
 
-it("two taskPolls polled at once share the pace fairly", async () => {
+it("two tasks polled at once share the reads fairly", async () => {
   const subject = startLimits();
   const startMs = subject.clock.steadyMs();
   const taskPolls = [startPolling(subject, subject.limits, 100), startPolling(subject, subject.limits, 100)];
@@ -62,7 +62,7 @@ it("two taskPolls polled at once share the pace fairly", async () => {
   expect(maxPollsInWindow(taskPolls.flatMap(({ pollTimesMs }) => pollTimesMs))).toBeLessThanOrEqual(52);
 });
 
-it("two taskPolls at the usual 5 s are not slowed down", async () => {
+it("two tasks polled at the usual 5 s are not slowed down", async () => {
   const subject = startLimits();
   const taskPolls = [
     startPolling(subject, subject.limits, 5000),

@@ -1,10 +1,10 @@
-/** Queries and downloads of one process keep the read limit and wait during a cooldown. */
+/** Queries and downloads of one process stay within the read limit, and wait during a cooldown. */
 import { describe, expect, it } from "vitest";
 import type { Limits } from "../../src/limits/limits.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
 import { LIMIT_WINDOW_MS, NEVER_ABORTED, startLimits } from "./limits-under-test.ts";
 
-/** Starts `count` reads. The returned count grows as they run. */
+/** Starts `count` reads. The property `ran` of the result grows as they run. */
 function startReads(limits: Limits, count: number): { readonly ran: number } {
   const state = { ran: 0 };
   for (let index = 0; index < count; index += 1) {

@@ -1,4 +1,7 @@
-/** Submissions that wait inside one process: their order, cancellation, wake-ups, the budget and an unreachable store. */
+/**
+ * Submissions that wait inside one process: their order, their cancellation, what wakes them, the budget, and an
+ * unreachable store.
+ */
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../api/failure.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
@@ -35,7 +38,7 @@ describe("submissions", () => {
     const fourthAdmission = subject.admit("d");
     await drainEventLoop();
     expect(subject.waitReports).toContain("c concurrency");
-    // The clock does not advance between the end and the admission.
+    // The clock does not advance between the end of a task and the admission of `c`.
     await subject.end(second, 10);
     await thirdAdmission;
     expect(subject.admittedNames).toEqual(["a", "b", "c"]);
@@ -62,7 +65,7 @@ describe("submissions", () => {
     await subject.end(running, 10);
     const admission = await directAdmission;
     expect(subject.admittedNames).toEqual(["a", "b", "direct"]);
-    // A direct request for the part moves it to the front.
+    // A direct request for `part 2` moves this part to the front of the queue.
     isPartOfNarration = false;
     await subject.accept(admission);
     await subject.end(other, 10);
@@ -221,7 +224,7 @@ describe("the budget", () => {
     });
     expect(runningRecord.status).toBe("queued");
     expect((await failureOf(withLowBudget.admit("f"))).code).toBe("budget_exceeded");
-    // The submission at the head of the queue is judged when its turn comes.
+    // `d`, at the head of the queue, is neither admitted nor refused before the cooldown ends.
     expect(withLowBudget.admittedNames).toEqual([]);
   });
 
@@ -284,7 +287,7 @@ describe("while the store is unreachable", () => {
       const record = await subject.createRecord("a");
       subject.storeFault = "results_lost";
       const failure = failureOf(subject.requestAdmission(record));
-      // The transaction was committed. Later operations do not arrive.
+      // The transaction was committed, but its result was lost. Later operations do not reach the store.
       if (outageMs > 0) subject.storeFault = "unreachable";
       expect((await failure).code).toBe("store_unavailable");
       await subject.clock.advance(outageMs);
@@ -342,7 +345,7 @@ describe("leases", () => {
     subject.limits.heartbeats.startRenewingLease("a", () => {
       lossReports += 1;
     });
-    // Like a process that is suspended for longer than a lease lasts.
+    // Simulate a process that is suspended for longer than a lease lasts.
     subject.clock.skip(subject.ledger.leaseTtlMs + 1);
     const other = subject.startAnother();
     expect((await other.ledger.acquireLease(record)).isOurs).toBe(true);

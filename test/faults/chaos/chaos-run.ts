@@ -1,4 +1,7 @@
-/** One failing service, one ledger, a few processes: rounds of random calls, and a comparison after each. */
+/**
+ * Runs rounds of random calls with a failing service, one ledger and two processes. Compares all sources after each
+ * round.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import type { FakeService } from "../../support/fake-service.ts";
@@ -14,13 +17,16 @@ import { startTroubledService, type Trouble } from "./troubled-service.ts";
 
 const API_KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"] as const;
 const SERVERS = 2;
-/** Time limit of a call. No call comes close to it. */
+/** How long a repeated call may wait for its task. Calls need far less. */
 const REPEATED_CALL_WAIT_SECONDS = 10;
 const MAX_REPEATS = 40;
 const REPEATS_AFTER_MS = 200;
-/** Most runs have no budget. In the others, some requests wait for room, and the last ones find none. */
+/** Most runs have a budget that is never reached. In the others, requests wait for room, and the last find none. */
 const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
-/** A process writes delayed changes with its heartbeats, and a job continues when no call waits for it. */
+/**
+ * Time in which all open work must end. Work may be open after the calls, because a job continues without a waiting
+ * call, and a process writes delayed changes with its heartbeats.
+ */
 const ENDS_WITHIN_MS = 8000;
 
 export interface ChaosRunOptions {
@@ -34,10 +40,10 @@ export class ChaosRun {
   readonly #testFolders: TestFolders;
   readonly #service: FakeService;
   readonly #storage: LedgerStorage;
-  /** Factor by which faults of processes and ledger are more frequent here. */
+  /** Factor by which faults of processes and ledger are more frequent in this run. */
   readonly #roughness: number;
   readonly #servers: Servers;
-  /** AUDIO_CREDIT_BUDGET. */
+  /** The value of AUDIO_CREDIT_BUDGET in this run. */
   readonly #budget: number;
   readonly #requests: ChaosRequest[] = [];
   readonly #problems: string[] = [];
@@ -103,13 +109,14 @@ export class ChaosRun {
     const settled = [...new Set(requests)].map((request) => this.#settle(request));
     if (random.chance(0.1 * this.#roughness)) await this.#disturbLedger(random.int(0, 60));
     await Promise.all(settled);
-    // The other reservations have become charges by now. Only a task that still finds no room exceeds the budget.
+    // By now, the other reservations have become charges, which are lower. A request that still finds no room would
+    // exceed the budget.
     for (const request of new Set(requests)) if (request.isOverBudget) await this.#finishAlone(request);
     await this.#compare(number);
     this.#figures.exchanges += this.#service.exchanges.splice(0).length;
   }
 
-  /** Faults of processes and ledger while calls run. All have ended when this resolves. */
+  /** Causes faults of processes and ledger while calls run. Resolves when all faults have ended. */
   async #disturb(): Promise<void> {
     const random = this.#random;
     const all: Promise<void>[] = [];
@@ -127,7 +134,7 @@ export class ChaosRun {
     await this.#storage.disturb(this.#random);
   }
 
-  /** A call that submits nothing, but resumes open tasks. */
+  /** Makes a call that submits nothing, but resumes open tasks. */
   async #lookAround(): Promise<void> {
     const known = this.#requests.find(({ report }) => report !== undefined)?.report;
     const server = this.#servers.any();
@@ -139,7 +146,7 @@ export class ChaosRun {
     await this.#outcomeOf(server, id);
   }
 
-  /** A call whose result does not matter: it may be cancelled or refused, or its process may die. */
+  /** Makes a call whose result does not matter: the call may be cancelled or refused, or its process may be killed. */
   async #callOnce(request: ChaosRequest): Promise<void> {
     const random = this.#random;
     this.#figures.calls += 1;
@@ -158,7 +165,7 @@ export class ChaosRun {
     if (outcome !== undefined) this.#note(request, outcome);
   }
 
-  /** A killed process answers nothing. If a living one does not answer, that is a fault. */
+  /** Returns the result of a call, or `undefined` if none comes. This is a problem unless the process was killed. */
   async #outcomeOf(server: RawServer, id: number): Promise<Outcome | undefined> {
     try {
       return await server.outcomeOf(id);
@@ -169,7 +176,7 @@ export class ChaosRun {
     }
   }
 
-  /** Repeated while nothing else runs. If the budget refuses then, it really has no room. */
+  /** Repeats a call while nothing else runs. If the budget refuses the call, checks that the budget has no room. */
   async #finishAlone(request: ChaosRequest): Promise<void> {
     await this.#settle(request);
     if (!request.isOverBudget) return;
@@ -199,7 +206,7 @@ export class ChaosRun {
     this.#problems.push(`${JSON.stringify(request.input.prompt)} never came to a file: ${last}`);
   }
 
-  /** @returns whether the audio is there */
+  /** Notes what a result reports about a request. Returns whether its audio is saved. */
   #note(request: ChaosRequest, { structuredContent }: Outcome): boolean {
     const report = reportOf(structuredContent);
     if (report === null) return false;
@@ -211,7 +218,7 @@ export class ChaosRun {
     return true;
   }
 
-  /** Returns every disagreement that is left after all open work has had time to end. */
+  /** Notes every disagreement that remains after all open work has had time to end. */
   async #compare(number: number): Promise<void> {
     const giveUpAtMs = performance.now() + ENDS_WITHIN_MS;
     let found = await this.#disagreements();

@@ -3,7 +3,7 @@
 import { ChaosRun } from "./chaos-run.ts";
 import type { StoreKind } from "./ledger-storage.ts";
 
-/** Maximum number of rounds of one run. Each round checks everything that its run has made, so long runs are slow. */
+/** Maximum number of rounds of one run. Each round checks all earlier rounds of its run, so long runs are slow. */
 const ROUNDS_PER_RUN = 40;
 
 export interface ChaosOptions {
@@ -20,7 +20,7 @@ export interface ChaosOptions {
 export interface ChaosReport {
   readonly rounds: number;
   readonly figures: Readonly<Record<string, number>>;
-  /** Empty if everything holds. Each entry names seed and round. */
+  /** Empty if every check succeeded. Each entry begins with the seed of its run. */
   readonly problems: readonly string[];
 }
 

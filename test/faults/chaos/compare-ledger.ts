@@ -5,9 +5,9 @@ import type { FakeService } from "../../support/fake-service.ts";
 import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 
 /**
- * Returns every disagreement.
+ * Returns every disagreement between the ledger and the service.
  *
- * @param unsent idempotency keys of submissions that the budget refused; their records may wait
+ * @param unsent idempotency keys of submissions that the budget refused; their records may be `waiting`
  */
 export async function compareLedger(
   service: FakeService,
@@ -37,8 +37,8 @@ async function compareWith(
   }
   const hasFinalStatus = ({ taskId, status }: RequestRecord): boolean =>
     taskId !== null && service.tasks.get(taskId)?.status === status;
-  // Each key has its own record (docs/reference-requests.md, Changing the API key). A claim, a send or a task under one key
-  // stays there when the work continues under the other.
+  // Each API key has its own record of a request (docs/reference-requests.md, Changing the API key). When the work
+  // continues under the other key, the record of the first key stays as it is.
   const isSuperseded = (record: RequestRecord): boolean => {
     const { status, taskId, requestFingerprint } = record;
     if (taskId !== null)

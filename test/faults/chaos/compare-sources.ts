@@ -12,7 +12,7 @@ import { type ChaosRequest, keyOf } from "./requests.ts";
 /** Maximum number of attempts at one request. Tasks never fail this often in a row. */
 const MAX_ATTEMPTS = 60;
 
-/** The keys of all attempts so far, and of the next one. */
+/** Returns the idempotency keys of all attempts at a request so far, and of the next attempt. */
 function keysOf(request: ChaosRequest, service: FakeService): string[] {
   const keys = [keyOf(request, 1)];
   while (service.byKey.has(keys.at(-1) ?? "")) keys.push(keyOf(request, keys.length + 1));
@@ -20,8 +20,8 @@ function keysOf(request: ChaosRequest, service: FakeService): string[] {
 }
 
 /**
- * Checks the tasks of one request: every attempt but the last has failed, and the last one is what the tools
- * reported.
+ * Checks the tasks of one request. Every attempt before the last has failed, and the tools have reported the task of
+ * the last attempt. If the budget refused the request, all of its tasks have failed.
  */
 function compareRequest(request: ChaosRequest, service: FakeService, known: Set<string>): string[] {
   const problems: string[] = [];
@@ -76,7 +76,7 @@ function compareTasks(all: readonly ChaosRequest[], service: FakeService): strin
   return problems;
 }
 
-/** Checks that the folder contains exactly the bytes of every task, and nothing else. */
+/** Checks that the output folder contains the whole audio of every task, and that no other file was left. */
 async function compareDisk(
   all: readonly ChaosRequest[],
   service: FakeService,
@@ -95,7 +95,7 @@ async function compareDisk(
   for (const path of await filesBelow(testFolders.root)) {
     const isAudio = path.startsWith(join(testFolders.outputDir, "/"));
     if (isAudio && expected.has(path)) continue;
-    // The temporary file of a killed process, which is removed when it is two hours old.
+    // A killed process leaves a temporary file, which a later process removes.
     if (isAudio && wasKilled && /\/\.audio-generation-[0-9a-f]{16}\.\d+\.[0-9a-f]{12}\.part$/.test(path))
       continue;
     if (!path.startsWith(join(testFolders.stateDir, "/"))) problems.push(`nobody asked for the file ${path}`);
@@ -104,18 +104,18 @@ async function compareDisk(
   return [...problems, ...outside.map((name) => `outside of the folders: ${name}`)];
 }
 
-/** The largest amount by which commitments exceeded the budget. */
+/** Returns the largest number of credits by which reservations and charges exceeded the budget at any time. */
 export const creditsOver = (budget: number, service: FakeService): number =>
   Math.max(0, service.maxCommittedCredits - budget);
 
 export interface ComparedSources {
-  /** AUDIO_CREDIT_BUDGET. */
+  /** The value of AUDIO_CREDIT_BUDGET in this run. */
   readonly budget: number;
   readonly requests: readonly ChaosRequest[];
   readonly service: FakeService;
   readonly testFolders: TestFolders;
   readonly ledgerPlace: LedgerLocation;
-  /** A killed process leaves its temporary files. */
+  /** Whether a process was killed, because a killed process leaves its temporary files. */
   readonly wasKilled: boolean;
 }
 
@@ -133,7 +133,7 @@ export async function compareAllSources(books: ComparedSources): Promise<string[
   ];
 }
 
-/** Returns where any process printed a key. Then discards the outputs, because they have been checked. */
+/** Returns where a process printed a key, or a line that is not protocol. Then discards the outputs. */
 export function findKeysInOutput(keys: readonly string[], servers: readonly RawServer[]): string[] {
   const problems: string[] = [];
   const needles = keys.flatMap(spellingsOf);
@@ -152,8 +152,8 @@ export function findKeysInOutput(keys: readonly string[], servers: readonly RawS
 }
 
 /**
- * Returns where a file or file name of the state folder contains a key. Not for use while this process has the ledger
- * open, because reading a file ends all locks that its process has on it.
+ * Returns where a file or file name of the state folder contains a key. Do not call this while this process has the
+ * ledger open: when a process closes a file that it has read, it loses all of its locks on this file.
  */
 export async function findKeysOnDisk(keys: readonly string[], testFolders: TestFolders): Promise<string[]> {
   const problems: string[] = [];

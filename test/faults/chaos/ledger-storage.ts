@@ -12,7 +12,7 @@ export type StoreKind = (typeof STORES)[number];
 
 export interface LedgerStorage {
   readonly kind: StoreKind;
-  /** Settings of a server that uses the ledger. */
+  /** The settings with which a server uses this ledger. */
   readonly env: Readonly<Record<string, string>>;
   /** The database's address without the fault that loses answers; `null` for a file. */
   readonly directUrl: string | null;
@@ -21,7 +21,7 @@ export interface LedgerStorage {
   close(): Promise<void>;
 }
 
-/** Most faults end while a command still waits. Some outlast every wait of the program. */
+/** Returns how long a fault lasts. Most faults end while a server still waits for the ledger. Some last longer. */
 const faultMs = (random: Random, most: number): number =>
   random.chance(0.9) ? random.int(10, 500) : random.int(500, most);
 
@@ -35,7 +35,7 @@ class SqliteStorage implements LedgerStorage {
     this.#file = join(stateDir, "ledger.sqlite");
   }
 
-  /** Another program holds the write lock. */
+  /** Holds the write lock for a while, like another program. */
   async disturb(random: Random): Promise<void> {
     if (!existsSync(this.#file)) return;
     const db = new DatabaseSync(this.#file, { timeout: 2000 });

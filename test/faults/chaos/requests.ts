@@ -1,4 +1,4 @@
-/** Random requests, and the requests made so far. Sends nothing. */
+/** Makes random requests, and new takes and repeats of earlier requests. Sends nothing. */
 import { rm } from "node:fs/promises";
 import type { AudioInput } from "../../../src/contract/audio-input.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
@@ -10,9 +10,9 @@ export interface ChaosRequest {
   readonly input: AudioInput;
   readonly take: number;
   readonly fileName: string | undefined;
-  /** The last complete answer of a tool about it. */
+  /** What a tool last reported about the finished request. */
   report: Report | undefined;
-  /** At the last call, the budget had no room for it. */
+  /** Whether the budget had no room for the request at its last call. */
   isOverBudget: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Report {
   readonly path: string;
 }
 
-/** The idempotency key of one attempt at a request. */
+/** Returns the idempotency key of one attempt at a request. */
 export function keyOf(request: ChaosRequest, attempt: number): string {
   return deriveIdempotencyKey(canonicalizeInput(request.input), request.take, attempt);
 }
@@ -47,7 +47,7 @@ function prompt(random: Random, round: number): string {
   return `Round ${round}-${random.int(0, 1e9)}: ${words.join(" ")}`;
 }
 
-/** Returns a new request. Values that equal their default are sometimes omitted. */
+/** Returns a new request. Each optional field is present at random. */
 function newRequest(random: Random, round: number): ChaosRequest {
   const input: AudioInput = {
     prompt: prompt(random, round),
@@ -63,7 +63,7 @@ function newRequest(random: Random, round: number): ChaosRequest {
   return { input, take, fileName, report: undefined, isOverBudget: false };
 }
 
-/** Returns the same text as another task, with the first take that is not in use. */
+/** Returns a request for another take of the same input: the lowest take that no request has. */
 function anotherTake(request: ChaosRequest, all: readonly ChaosRequest[]): ChaosRequest {
   const takes = all.filter(({ input }) => input === request.input).map(({ take }) => take);
   let take = 1;
@@ -100,7 +100,8 @@ export function chooseRequest(random: Random, round: number, all: ChaosRequest[]
 }
 
 /**
- * A person deletes audio that is about to be requested again. It comes back, free of charge and with the same name.
+ * Sometimes deletes audio that is about to be requested again, like a person. The audio must come back, free of charge
+ * and under the same name.
  */
 export async function removeRandomFile(random: Random, requests: readonly ChaosRequest[]): Promise<void> {
   const path = requests.find(({ report }) => report !== undefined)?.report?.path;

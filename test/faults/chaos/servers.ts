@@ -17,7 +17,7 @@ export interface ServersOptions {
   /** The settings of a process that uses this key. */
   readonly env: (apiKey: string) => Record<string, string>;
   readonly apiKeys: readonly string[];
-  /** Processes of different keys may run at the same time. */
+  /** Whether processes with different keys may run at the same time. */
   readonly mixesKeys: boolean;
   /** Called for each process that has ended, to check its output. */
   readonly onGone: (server: RawServer) => void;
@@ -62,7 +62,7 @@ export class Servers {
     return server;
   }
 
-  /** Kills the process like a crash. */
+  /** Kills a random process, like a crash, and starts another one instead. */
   async kill(afterMs: number): Promise<void> {
     const index = this.#options.random.int(0, this.all.length - 1);
     await sleep(afterMs);
@@ -74,7 +74,7 @@ export class Servers {
     await this.#startOne(index);
   }
 
-  /** Suspends the process for a while, like a laptop that sleeps or a machine without memory. */
+  /** Suspends a random process for a while, like a laptop that sleeps or a machine without memory. */
   async suspend(afterMs: number): Promise<void> {
     const { random } = this.#options;
     const server = this.any();
@@ -86,7 +86,7 @@ export class Servers {
     server.child.kill("SIGCONT");
   }
 
-  /** The person changes the settings to another key of the account, so each client restarts its server with it. */
+  /** Restarts each server with another key of the account, like clients after a person has changed the settings. */
   async changeKey(afterMs: number): Promise<void> {
     await sleep(afterMs);
     const others = this.#keys().filter((key) => key !== this.#apiKey);
@@ -111,7 +111,7 @@ export class Servers {
     }
   }
 
-  /** Returns where the output of the processes contains a key. */
+  /** Writes the stderr of each process into the folder. Returns a line that names the folder. */
   async keepEvidence(folder: string): Promise<string> {
     for (const [index, { stderr }] of this.all.entries()) {
       await writeFile(join(folder, `stderr-${index}.log`), stderr);

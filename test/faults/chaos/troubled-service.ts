@@ -1,4 +1,4 @@
-/** A service that fails at random at every point of the protocol, and never forgets or doubles a task. */
+/** A service that fails at random at every step of the protocol, but never loses a task and never makes one twice. */
 import type { ServerResponse } from "node:http";
 import { type Exchange, FakeService, type FakeTask, type Interceptor } from "../../support/fake-service.ts";
 import { answerGzip, answerText, rawAnswer, sayAndHangUp } from "../wire.ts";
@@ -9,10 +9,11 @@ export interface Trouble {
   faults: number;
   /** Probability that a new task is going to fail. */
   failures: number;
-  /** How many exchanges went wrong so far. */
+  /** Number of exchanges that went wrong so far. */
   count: number;
   /**
-   * Tasks of which a read was once answered with 404. A second 404 would be definitive, and not a lagging replica.
+   * Tasks of which a read was once answered with 404. One 404 may come from a lagging replica. A second one would be
+   * definitive, so these tasks get no further 404.
    */
   readonly answeredNotFound: Set<string>;
 }
@@ -21,7 +22,7 @@ type Fault = (response: ServerResponse, exchange: Exchange, service: FakeService
 
 const keyOf = ({ headers }: Exchange): string => headers.authorization?.replace("Bearer ", "") ?? "";
 
-/** Faults before the request is read. Their texts contain the key, to check that it is redacted. */
+/** Faults in which the service does nothing for the request. Some texts contain the key, which must be redacted. */
 const REFUSALS: readonly [Fault, ...Fault[]] = [
   (response) => sayAndHangUp(response, "", true),
   (response) => sayAndHangUp(response, ""),
@@ -56,7 +57,7 @@ const REFUSED_FOR_GOOD: readonly [Fault, ...Fault[]] = [
   ...PAGES,
 ];
 
-/** Faults that change the correct answer. */
+/** Faults that replace or damage the answer after the service has done its work. */
 const GARBLINGS: readonly [
   (...all: [...Parameters<Fault>, unknown, number]) => void,
   ...((...all: [...Parameters<Fault>, unknown, number]) => void)[],
@@ -119,7 +120,7 @@ function garbleAudio(response: ServerResponse, exchange: Exchange, task: FakeTas
   }
 }
 
-/** Waits like a busy service. The wait is bounded, so that no deadline passes. */
+/** Waits like a busy service. Callers pass only short times, so that no deadline passes. */
 const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 function trouble(random: Random, now: Trouble): Interceptor {
@@ -153,7 +154,7 @@ function trouble(random: Random, now: Trouble): Interceptor {
   };
 }
 
-/** A task that is going to fail does so at its first query. */
+/** Makes a new task fail before the service answers its submission, so that the answer already says `failed`. */
 function markIfFailing(service: FakeService, exchange: Exchange, isFailing: boolean): boolean {
   if (!isFailing || service.runningTaskCount >= 2) return false;
   const task = service.accept(exchange);

@@ -1,4 +1,4 @@
-/** Paid audio reaches the folder, whatever a single answer said. */
+/** Paid audio reaches the output folder, whatever a single answer of the service said. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -18,7 +18,7 @@ import {
 
 closeAfterEach();
 
-/** An accepted task for which no call waits. */
+/** Submits a request, and returns the id of its task. No call waits for the task. */
 async function submitAndAbandon(
   setup: FaultSetup,
   prompt: string,
@@ -182,7 +182,7 @@ describe("an odd answer to a poll", () => {
     const id = await submitAndAbandon(setup, "Taken back");
     await waitUntil("the failure", async () => (await readOnlyTaskRow(setup.server)).status === "failed");
     expect(shownTaskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
-    // The failed task was repeated once, at no cost. The audio of each of the two was requested once.
+    // The failed task was repeated once, at no cost. The audio of each of the two tasks was requested once.
     const asked = setup.service.exchanges.filter(({ kind }) => kind === "content");
     expect(asked.length).toBe(new Set(asked.map(({ taskId }) => taskId)).size);
   });
@@ -296,7 +296,7 @@ describe("a machine that has another name after a restart", () => {
 const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
 
-/** Answers no download, so a succeeded task stays unsaved. */
+/** Refuses every download, so that the audio of a succeeded task is not saved. */
 const nothingToFetch = misbehaveNext(
   "content",
   (response, _, service) => service.refuse(response, 503, "api_unavailable"),

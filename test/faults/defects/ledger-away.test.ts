@@ -21,7 +21,7 @@ import {
 
 closeAfterEach();
 
-/** The recovery timeout, during which the job waits for the ledger, is 39 s then. */
+/** With this time scale, the recovery timeout is 39 s. A job waits that long for the ledger. */
 const PATIENT = { AUDIO_TIME_SCALE: "0.01" };
 
 async function expectSaved(setup: FaultSetup): Promise<void> {
@@ -37,8 +37,8 @@ async function expectSaved(setup: FaultSetup): Promise<void> {
   expect(setup.service.count("create")).toBe(1);
 }
 
-// A full disk, or a person who copies the file. Once the task id is known, the job waits until the ledger can be
-// written.
+// The disk may be full, or a person may copy the ledger file. Once the task id is known, the job waits until it can
+// write to the ledger.
 describe("a state disk that is full for a second", () => {
   it("while the task runs does not prevent the saving", async () => {
     const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 500 } });
@@ -98,7 +98,7 @@ describe("a state disk that is full for a second", () => {
   });
 });
 
-// A process writes again what it knows, even if somebody deleted it.
+// A process writes its record again from memory if somebody has deleted the record.
 describe("a record that was deleted while its job runs", () => {
   it("is written again from memory, with its id and its file", async () => {
     const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 600 } });

@@ -1,4 +1,4 @@
-/** Results are true: in time, about the right file, with a message that helps. */
+/** Results do not mislead: they come in time, name the right file, and have a message that helps. */
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
@@ -26,7 +26,7 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - sinceMs) / 1000;
 }
 
-/** A task of the earlier key without a file, and a server with the new key, which must query it first. */
+/** Makes a task under the earlier key, and does not save its audio. A server with the new key must query it first. */
 async function underAnotherKey(
   prompt: string,
   env: Record<string, string> = {},
@@ -47,7 +47,7 @@ async function underAnotherKey(
 
 // Finding, waiting and downloading share the time of one call.
 describe("a call ends before its client gives up, even if", () => {
-  /** Answers after most of the call's time. The next answer never comes. */
+  /** Lets the service answer the first query after most of the call's time, and nothing afterwards. */
   function slowly(setup: FaultSetup): void {
     let questions = 0;
     setup.misbehave(async (exchange, response, service) => {
@@ -97,7 +97,7 @@ describe("a call ends before its client gives up, even if", () => {
   });
 });
 
-// A person deletes a file, and the next one gets its name: each link leads to its own bytes.
+// A person deletes a file, and the next file gets the same name. Each link must lead to the bytes of its own task.
 describe("a file name that is used again after its file was deleted", () => {
   it("belongs to the newest task: every link just returned can be read, and the list gives the file to that one", async () => {
     const setup = await openFaultSetup();
@@ -114,7 +114,7 @@ describe("a file name that is used again after its file was deleted", () => {
       ]);
       if (text !== "four") await rm(audio?.path ?? "");
     }
-    // The earlier file is downloaded again, at no cost, and the newest one stays unchanged.
+    // The audio of the first task is downloaded again, at no cost, and the newest file stays unchanged.
     const first = shownTaskOf(
       await setup.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
     );

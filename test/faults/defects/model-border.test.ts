@@ -1,4 +1,4 @@
-/** Invalid requests of clients, and what their users and models see. */
+/** Clients that behave in unusual ways, and what their users and models see. */
 import { describe, expect, it } from "vitest";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { buildText, PART_BYTES } from "../../narration/narrator.ts";
@@ -10,7 +10,7 @@ closeAfterEach();
 
 const spoken = { audioBytes: PART_BYTES, audioSeconds: 4 };
 
-/** A server whose client gave this name in the handshake. */
+/** Starts a server whose client gives this name in the handshake. */
 async function initializedBy(
   setup: FaultSetup,
   name: string,

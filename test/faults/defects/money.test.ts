@@ -21,7 +21,7 @@ closeAfterEach();
 const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
 
-/** One audio reserves 150 credits while it runs, and costs 10 when it is done. 165 leave room for 10 and 150. */
+/** A task reserves 150 credits while it runs, and costs 10 when it has ended. 165 credits suffice for 10 and 150. */
 const ROOM_FOR_ONE = { AUDIO_CREDIT_BUDGET: "150" };
 const ROOM_FOR_ONE_AFTER_ONE = { AUDIO_CREDIT_BUDGET: "165" };
 
@@ -35,7 +35,7 @@ async function expectNoRoom(server: RawServer, prompt: string): Promise<void> {
   expect(codeOf(await server.call("generate_audio", { prompt, wait_seconds: 5 }))).toBe("budget_exceeded");
 }
 
-// The process that only watched must not write its stale copy after the other's request was refused.
+// A process that only follows the record must not write its stale copy after the service has refused the request.
 describe("a request of two windows that the service refused to both", () => {
   it.each([
     [402, "insufficient_credits"],

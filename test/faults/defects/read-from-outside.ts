@@ -47,7 +47,7 @@ export function codeOf(outcome: Outcome): string {
   return outcome._meta?.["audio-generation-mcp/error"]?.code ?? shownTextOf(outcome);
 }
 
-/** The rows of `list_tasks`, newest first. */
+/** Returns the rows of `list_tasks`, newest first. */
 export async function readTaskRows(server: RawServer): Promise<TaskRow[]> {
   const outcome = await server.call("list_tasks", { limit: 100 });
   if (outcome.isError === true) throw new Error(`list_tasks failed: ${shownTextOf(outcome)}`);
@@ -86,7 +86,7 @@ export async function waitUntil<T>(
   }
 }
 
-/** Names of complete files in the output folder. */
+/** Returns the names of complete files in the output folder. */
 export async function listSavedNames({ testFolders }: FaultSetup): Promise<string[]> {
   return (await testFolders.outputNames()).filter((name) => !name.startsWith("."));
 }
@@ -112,7 +112,7 @@ export async function waitForExchanges(
   await waitUntil(`${count} ${kind}`, () => setup.service.count(kind) >= count);
 }
 
-/** The ledger file, which the test can damage or lock. */
+/** Opens the ledger file, so that the test can damage or lock it. */
 export function ledgerFile({ testFolders }: FaultSetup): DatabaseSync {
   const file = join(testFolders.stateDir, "ledger.sqlite");
   if (!existsSync(file)) throw new Error("there is no ledger yet");
@@ -150,15 +150,15 @@ export interface Wire {
   /** The address of PostgreSQL in the server's settings. */
   readonly url: string;
   /**
-   * Called with each write of a client, as text. `hold`: the write continues when the promise resolves. `deafen`: the
-   * write continues, but the connection breaks before its answer.
+   * Called with each write of the server, as text. If it returns a promise, the write is forwarded when the promise
+   * resolves. If it returns `deafen`, the write is forwarded, but the connection breaks before the answer.
    */
   onSent: ((bytes: string) => Promise<void> | "deafen" | undefined) | undefined;
-  /** Like `hold`, for the answers of PostgreSQL. */
+  /** Called with each answer of PostgreSQL, as text. A promise delays the answer until it resolves. */
   onAnswer: ((bytes: string) => Promise<void> | undefined) | undefined;
 }
 
-/** A proxy between the server and its PostgreSQL. */
+/** Starts a proxy between the server and its PostgreSQL. */
 export async function wireTo(server: { readonly port: number; readonly url: string }): Promise<Wire> {
   const wire: { -readonly [Key in keyof Wire]: Wire[Key] } = {
     url: "",
@@ -179,7 +179,7 @@ export async function wireTo(server: { readonly port: number; readonly url: stri
         .on("close", () => {
           sockets.delete(end);
           near.destroy();
-          // The held bytes still arrive.
+          // Writes that are still delayed reach PostgreSQL all the same.
           void sending.then(() => far.end());
         });
     }

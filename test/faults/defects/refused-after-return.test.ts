@@ -22,8 +22,8 @@ afterEach(async () => {
 });
 
 /**
- * Delays the first submission by 4 s (400 at a time scale of 0.01), so that its call returns first, and refuses the
- * next.
+ * Answers the first submission with a pause of 4 s (400 s at a time scale of 0.01), so that its call returns before the
+ * next submission. Refuses the next submission.
  */
 function refuseLater(status: number, code: string): void {
   service.intercept = ({ kind, ordinal }, response) => {

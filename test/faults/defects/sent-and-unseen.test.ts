@@ -26,7 +26,7 @@ const ENDINGS: Readonly<Record<string, (server: RawServer) => void>> = {
   "the end of stdin": (server) => void server.child.stdin.end(),
   SIGTERM: (server) => void server.child.kill("SIGTERM"),
   SIGINT: (server) => void server.child.kill("SIGINT"),
-  // A terminal sends the signal to every process, and a starter such as npx sends another one.
+  // A terminal sends the signal to every process, and a starter such as npx sends it to the server again.
   "SIGINT, twice": (server) => twice(server, "SIGINT"),
   "SIGTERM, twice": (server) => twice(server, "SIGTERM"),
 };
@@ -61,7 +61,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     const exit = await setup.server.exitWithin(60_000);
     expect(exit).toMatchObject({ code: 0, signal: null });
     expect(exit.atMs - atMs).toBeLessThan(20_000);
-    // A command that sends nothing reads the entry first. Then a process that may send resumes the request.
+    // The first process reads the row and cannot reach the service. The second process resumes the request.
     setup.misbehave((exchange) => exchange.kind !== "other");
     const later = await setup.another();
     const [id] = setup.service.tasks.keys();
@@ -109,7 +109,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
     expect(row).toMatchObject({ status: "unresolved" });
     expect(row.next_step).toMatch(/download_audio with task_id req-[0-9a-f]{32} /);
     expect(row.next_step).toContain("never pays twice");
-    // A query sends nothing.
+    // `get_task` submits nothing.
     const handle = handleIn(row);
     const polledTask = shownTaskOf(await later.call("get_task", { task_id: handle }));
     expect(polledTask.status).toBe("waiting");
@@ -151,7 +151,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
   });
 });
 
-/** Calls back at the admission: the statement to PostgreSQL that makes a record `unresolved`. */
+/** Calls `then` at the admission: when the statement that makes a record `unresolved` is sent to PostgreSQL. */
 function atAdmission(wire: Wire, then: () => Promise<void> | "deafen"): Promise<void> {
   return new Promise((resolve) => {
     wire.onSent = (bytes) => {

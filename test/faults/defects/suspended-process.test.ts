@@ -1,5 +1,6 @@
 /**
- * A process that slept past its lease (closed laptop, debugger) changes nothing of what another process has done.
+ * A process that was suspended for longer than its lease (closed laptop, debugger) changes nothing that another process
+ * has written.
  */
 import type { ServerResponse } from "node:http";
 import { expect, it } from "vitest";
@@ -19,7 +20,7 @@ import {
 
 closeAfterEach();
 
-/** A lease expires 3 s after its owner's last heartbeat in tests; it was 15 s in 0.1.0, at every scale. */
+/** A wait that is longer than a lease, which expires after 3 s in these tests, and after 15 s in version 0.1.0. */
 const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
 interface Scene {
@@ -32,8 +33,8 @@ interface Scene {
 }
 
 /**
- * One process sleeps with an unanswered create. The other takes over and finishes. Then the sleeper wakes and gets
- * the late answer.
+ * Suspends one process while its submission is not answered. Another process takes over and finishes the request. Then
+ * the first process continues, and gets the late answer.
  */
 async function sleepOver(
   prompt: string,
@@ -86,7 +87,7 @@ it("a late refusal, a late 429 and a cancellation do not change the task that an
     sleepOver("Refused late", refuse(402, "insufficient_credits")),
     sleepOver("Limited late", refuse(429, "rate_limit"), { isCancelled: true }),
     sleepOver("Unavailable late", refuse(503, "api_unavailable"), { isCancelled: true }),
-    // The other process was refused, and nobody knows yet whether the first send was accepted.
+    // The service refuses the submission of the other process, before it is known whether the first send was accepted.
     sleepOver("Taken late", (response, exchange, { service }) => service.answer(exchange, response), {
       answerOther: (response, _, { service }) => {
         service.refuse(response, 402, "insufficient_credits");
@@ -95,7 +96,7 @@ it("a late refusal, a late 429 and a cancellation do not change the task that an
     }),
   ]);
   for (const scene of [refused, limited, failed]) await expectKept(scene);
-  // The sleeper's caller is told that the audio exists, and not that nothing was charged.
+  // The call of the suspended process reports the saved audio, and not that nothing was charged.
   expect.soft(refused.late === "cancelled" ? "" : shownTextOf(refused.late)).toContain("Saved ");
   expect.soft(taken.row.task_id).toBe([...taken.setup.service.tasks.keys()][0]);
   await waitForSavedFiles(taken.setup);

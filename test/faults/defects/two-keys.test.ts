@@ -19,7 +19,7 @@ const CALL = { prompt: "Asked for under two keys", wait_seconds: 5 };
 
 const startLater = (setup: FaultSetup): Promise<RawServer> => setup.another({ AUDIO_API_KEY: KEYS[1] });
 
-/** A task that still runs at the service when the process with the earlier key ends. */
+/** Makes a task that still runs at the service when the process with the earlier key ends. Returns its id. */
 async function leftRunning(setup: FaultSetup): Promise<string> {
   setup.service.processingMs = 60_000;
   const { task_id: id } = shownTaskOf(

@@ -1,6 +1,6 @@
 /**
- * Records what really happened in a scenario, on a clock that never restarts. Every answer of the ledger is
- * compared with this record.
+ * Notes what really happened in a scenario, on a clock that never restarts. Compares every answer of the ledger with
+ * these facts.
  */
 import { RECOVERY_TIMEOUT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/durations.ts";
 import {
@@ -19,7 +19,7 @@ export const MAX_SUBMISSIONS = 6;
 export const MAX_CONCURRENT_TASKS = 2;
 export const BUDGET_WINDOW_MS = 24 * 60 * 60_000;
 
-/** The promises that an answer can break. */
+/** The rules that an answer of the ledger can violate. */
 export type Rule =
   | "rate"
   | "concurrency"
@@ -51,11 +51,11 @@ interface Send {
   readonly key: string;
   readonly owner: string;
   isPending: boolean;
-  /** The submission may have reached the service until this time. */
+  /** The latest time at which the submission may have reached the service. */
   lastMs: number;
   /**
-   * The earliest time from which the ledger may count the submission: later than `lastMs` if its process sent no
-   * heartbeat for longer than a window.
+   * The latest time from which the ledger may count the window of the rate slot. It is later than `lastMs` if the
+   * process sent no heartbeat for longer than a window.
    */
   mayCountFromMs: number;
 }
@@ -83,7 +83,10 @@ interface AdmissionQuestion {
   readonly after: RequestRecord;
   readonly sendId: string;
   readonly budget: number | null;
-  /** The time at which the process first asked. An operation that began later cannot revoke a committed admission. */
+  /**
+   * The time at which the process first requested the admission. A pause that began later does not forbid the
+   * admission, because the first request may already have been committed.
+   */
   readonly firstAskedMs: number;
 }
 
@@ -91,8 +94,9 @@ const textOf = (record: RequestRecord | undefined | null): string | undefined =>
   record === undefined || record === null ? undefined : JSON.stringify(record);
 
 /**
- * An answer may be too generous or too strict. If the ledger cannot know the exact moment (a restart of the steady
- * clock, a process that slept), the strictest reading may explain a refusal, and the most generous one an admission.
+ * Finds answers that are too generous or too strict. The ledger cannot know every time exactly, because the steady
+ * clock may restart and a process may sleep. A refusal is correct if the strictest possible time explains it. An
+ * admission is correct if the most generous possible time explains it.
  */
 export class LedgerOracle {
   nowMs = 0;
@@ -121,7 +125,7 @@ export class LedgerOracle {
     this.#cooldowns = this.#cooldowns.filter((cooldown) => cooldown.key !== key);
   }
 
-  /** Every operation of a key reads its state. */
+  /** Notes that an operation has read the state of an API key. Every operation of the key does. */
   stateRead(key: string): void {
     this.#recordRead(`state ${key}`);
   }
@@ -273,7 +277,7 @@ export class LedgerOracle {
     }
   }
 
-  /** The sum that the ledger must count, in whole quarters of an hour. */
+  /** Returns the spend that the ledger must count. The ledger counts whole quarters of an hour. */
   spentInWindowCredits(exceptRecordId?: string): number {
     const first = Math.floor((this.wallMs - BUDGET_WINDOW_MS) / SPEND_BUCKET_MS);
     return this.#spends(exceptRecordId)
@@ -299,7 +303,7 @@ export class LedgerOracle {
     }
   }
 
-  /** Admits a send if every rule certainly allows it. */
+  /** Throws a violation if a rule certainly forbids the admission. Otherwise notes the admitted send. */
   #checkConsent(actor: Actor, request: AdmissionQuestion, storedRecord: KnownRecord | undefined): void {
     const { known, after, sendId, budget, firstAskedMs } = request;
     const { key, name } = actor;
@@ -380,7 +384,7 @@ export class LedgerOracle {
     const latest = (fact: string, atMs: number): number => (isStrictest ? this.#latest(fact, atMs) : atMs);
     const atMs = latest(`slot ${record.recordId}`, concurrencySlot.atMs);
     if (concurrencySlot.kind === "accepted") {
-      // A task that is seen again after its concurrency slot has expired takes a concurrency slot again.
+      // A task takes a concurrency slot again if it is seen after its earlier slot has expired.
       return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + RECOVERY_TIMEOUT_MS;
     }
     const beat = this.#heartbeats.get(concurrencySlot.owner);
@@ -388,7 +392,10 @@ export class LedgerOracle {
     return Math.min(seenMs + UNRESOLVED_SLOT_TTL_MS, atMs + WINDOW_MS + UNRESOLVED_SLOT_TTL_MS);
   }
 
-  /** A process without a heartbeat for a whole window no longer sends what was admitted before. */
+  /**
+   * Notes that the process of a send is alive now. If the process was silent for a whole window, it no longer sends
+   * the submission, so `lastMs` stays.
+   */
   #seen(send: Send): void {
     if (send.lastMs > this.nowMs - WINDOW_MS) send.lastMs = this.nowMs;
     send.mayCountFromMs = this.nowMs;
@@ -432,7 +439,10 @@ export class LedgerOracle {
     if (!this.#seenSinceRestart.has(fact)) this.#seenSinceRestart.set(fact, this.nowMs);
   }
 
-  /** A date from before the restart is in the future, and counts from the time at which it is first read. */
+  /**
+   * Returns the latest time that the ledger may assume for a date. After a restart of the steady clock, an earlier date
+   * is in the future. The ledger replaces such a date by the time at which it first reads the date.
+   */
   #latest(fact: string, atMs: number): number {
     if (atMs >= this.#restartedAtMs) return atMs;
     return Math.max(atMs, this.#seenSinceRestart.get(fact) ?? this.nowMs);

@@ -1,4 +1,4 @@
-/** Random scenarios: processes of two API keys that work at one ledger while much goes wrong. */
+/** Random scenarios: processes with two API keys work on one ledger while faults happen. */
 import fc from "fast-check";
 import type { ObservedTask } from "../../../src/api/parse-task.ts";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
@@ -32,7 +32,7 @@ const HEARTBEAT_MS = 10_000;
 const KEY_OF_PROCESS = [0, 0, 0, 1, 1] as const;
 
 const processIndex = fc.nat({ max: KEY_OF_PROCESS.length - 1 });
-/** Picks mostly one of the newest records, so that processes meet at the same records. */
+/** Picks mostly one of the two newest records, so that several processes often work on the same record. */
 const pick = fc.oneof(
   { weight: 3, arbitrary: fc.nat({ max: 1 }) },
   { weight: 1, arbitrary: fc.nat({ max: 30 }) },
@@ -44,22 +44,22 @@ const outcome = fc.oneof(
   { weight: 1, arbitrary: fc.constant("unresolved" as const) },
 );
 type Outcome = typeof outcome extends fc.Arbitrary<infer T> ? T : never;
-/** `null`: it still runs; -1: its success is revoked; 0: it failed. */
+/** The charge of a task. `null`: the task still runs; -1: its success is revoked; 0: the task failed. */
 const charge = fc.constantFrom(null, -1, 0, 0, 7, 7, 40, RESERVED_CREDITS);
 
 const create = fc.record({
   kind: fc.constant("create" as const),
   by: processIndex,
-  /** `null`: a new record. */
+  /** The record to submit; `null`: a new record. */
   target: fc.option(pick, { freq: 2 }),
   /** Whether the process asks with its earlier copy of the record, without claiming the record first. */
   usesStaleState: fc.boolean(),
   /** Whether the process asks although another process has the lease. */
   ignoresLease: fc.boolean(),
-  /** `null`: the answer comes later, or never. */
+  /** The outcome of the send; `null`: the answer comes later, or never. */
   outcome: fc.option(outcome, { freq: 6 }),
   charge,
-  /** A refused admission waits as long as the ledger says. */
+  /** Whether the process asks again after a refused admission, once the wait that the ledger states has passed. */
   isPatient: fc.boolean(),
 });
 const command = fc.oneof(
@@ -86,7 +86,7 @@ const command = fc.oneof(
         { weight: 3, arbitrary: fc.integer({ min: 25_000, max: 65_000 }) },
         { weight: 1, arbitrary: fc.constantFrom(5 * MINUTE_MS, 66 * MINUTE_MS, 25 * HOUR_MS) },
       ),
-      /** The processes that are awake, and send heartbeats, as bits. */
+      /** One bit for each process: whether it is awake, and sends heartbeats. */
       awake: fc.nat({ max: 2 ** KEY_OF_PROCESS.length - 1 }),
     }),
   },
@@ -115,7 +115,7 @@ const command = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("empty" as const),
       key: fc.constantFrom(0, 1),
-      /** `null`: the whole row is deleted. */
+      /** The new content of the key's state; `null`: the row is deleted. */
       text: fc.constantFrom(null, "", '{"rateSlots":7}'),
     }),
   },
@@ -128,10 +128,10 @@ export const scenario = fc.record({
   steps: fc.array(
     fc.record({
       command,
-      /** The operation whose answer is lost. It is repeated after the next step. */
+      /** The number of the operation whose answer is lost. The operation is repeated after the next step. */
       lostAnswer: fc.option(fc.nat({ max: 2 }), { freq: 4 }),
     }),
-    // At the default size, a scenario ends before the rate limit is reached.
+    // Scenarios of the default size are too short to reach the rate limit.
     { minLength: 1, maxLength: 100, size: "max" },
   ),
 });
@@ -142,12 +142,12 @@ class Died extends Error {}
 interface Process extends Actor {
   readonly store: LedgerStore;
   isAlive: boolean;
-  /** The records as this process last saw them. */
+  /** Each record, by its id, as this process last saw it. */
   readonly known: Map<string, RequestRecord>;
   readonly leased: Set<string>;
-  /** Sends without an outcome, by record. */
+  /** The send ids of sends without an outcome, by record id. */
   readonly pending: Map<string, string>;
-  /** The records that this process works on. */
+  /** The ids of the records that this process works on. */
   readonly busy: Set<string>;
 }
 
@@ -165,7 +165,7 @@ function taskOf(recordId: string, status: ObservedTask["status"], charged: numbe
 
 let scenarios = 0;
 
-/** Lets each scenario set the engine's clock. */
+/** The clock of an engine. Each scenario replaces `hand` by its own manual clock. */
 export class ScenarioClock {
   hand = new ManualClock();
   steadyMs(): number {
@@ -174,14 +174,14 @@ export class ScenarioClock {
 }
 
 export interface ScenarioOptions {
-  /** The real state of the ledger. */
+  /** The engine without faults, which shows the real state of the ledger. */
   readonly correctEngine: SqlEngine;
-  /** The ledger's interface that the processes use. */
+  /** The engine that the processes use. It may have a planted fault. */
   readonly engine: SqlEngine;
   readonly clock: ScenarioClock;
 }
 
-/** @throws Violation */
+/** Runs one scenario. @throws Violation if an answer of the ledger is wrong */
 export async function run({ budget, steps }: Scenario, options: ScenarioOptions): Promise<void> {
   options.clock.hand = new ManualClock();
   await new Run(budget, steps, options).play();
@@ -236,7 +236,7 @@ class Run {
     this.#truth.checkSum(await this.#observer.admissions.sumSpentCredits(BUDGET_WINDOW_MS));
   }
 
-  /** When everything has ended and enough time has passed, both keys may send again. */
+  /** Ends all work, lets enough time pass, and checks that both keys may send again. */
   async #settle(): Promise<void> {
     for (const process of this.#processes) {
       for (const recordId of [...process.pending.keys()]) await this.#answer(process, recordId, "refused");
@@ -430,7 +430,7 @@ class Run {
     return { answer, sendId };
   }
 
-  /** `null`: another process has it. */
+  /** Claims a record. Returns `null` if another process has the lease. */
   async #claim(
     process: Process,
     recordId: string,
@@ -612,7 +612,8 @@ class Run {
   }
 
   /**
-   * Returns a revision that the record did not have before its deletion. The ledger ensures that by a random revision.
+   * Returns a revision that no record had before, not even before its deletion. The ledger uses random revisions for
+   * this purpose.
    */
   #nextRevision(): number {
     this.#newestRevision += 1;
@@ -680,7 +681,7 @@ class Run {
 
   #draft(key: string, recordId: string): RequestRecord {
     const names = { recordId, requestFingerprint: recordId, baseUrl: this.#baseUrl, apiKeyId: key };
-    // Parse the value, so that the text is the same when it is read back.
+    // Parse the record, so that its text does not change when it is stored and read again.
     return requestRecordSchema.parse(
       sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }),
     );

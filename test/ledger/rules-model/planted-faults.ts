@@ -1,4 +1,4 @@
-/** Faults that the model must find. Each is placed between the store and a correct engine. */
+/** Faults that the model must find. Each fault acts between the store and a correct engine. */
 import { type ApiKeyState, parseApiKeyState } from "../../../src/ledger/rules/api-key-state.ts";
 import {
   type Rows,
@@ -13,17 +13,17 @@ import type { ScenarioClock, ScenarioOptions } from "./ledger-scenario.ts";
 
 export interface PlantedFault {
   readonly name: string;
-  /** The violations that a scenario may find first. */
+  /** The rules whose violation a scenario may find first. */
   readonly rules: readonly Rule[];
   plant(correctEngine: SqlEngine, clock: ScenarioClock): ScenarioOptions;
 }
 
 interface EngineFaults {
-  /** The statement that the store runs. */
+  /** Replaces the statements by which a transaction loads rows. */
   readonly asks?: (transaction: Transaction<unknown>) => readonly Statement[];
-  /** The rows that the store gets. */
+  /** Changes the rows that the store gets. */
   readonly sees?: (facts: TransactionReads, transaction: Transaction<unknown>) => TransactionReads;
-  /** The parameters that are written. */
+  /** Changes the statements by which a transaction writes. */
   readonly saves?: (
     save: readonly Statement[],
     facts: TransactionReads,
@@ -68,7 +68,7 @@ const fault = (name: string, rules: readonly Rule[], faults: EngineFaults): Plan
   plant: (correctEngine, clock) => ({ correctEngine, clock, engine: withFaults(correctEngine, faults) }),
 });
 
-/** Changes the rows of each statement that contains a text. */
+/** Changes the rows that were loaded by statements that contain `text`. */
 function withRows(
   facts: TransactionReads,
   { loadStatements }: Transaction<unknown>,
@@ -115,7 +115,7 @@ const without = (saveStatements: readonly Statement[], text: string): Statement[
 
 type RateSlot = ApiKeyState["rateSlots"][number];
 
-/** Changes the slots whose submission has just ended. */
+/** Changes the rate slots whose submission ends in the transaction. */
 const whenReleased = (
   change: (before: RateSlot, after: RateSlot | undefined) => RateSlot | null,
 ): EngineFaults => ({

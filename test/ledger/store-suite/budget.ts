@@ -199,8 +199,8 @@ export function budgetSuite(fixture: () => StoreFixture, newSetup: () => StoreSe
 }
 
 /**
- * Computes the spend from the records alone. A record without a task counts by itself. If several records name one
- * task, its charge replaces its reservation.
+ * Computes the spend from the records alone. A record without a task counts by itself. Records that name the same task
+ * count once: by the charge if a record has it, or else by the reservation.
  */
 function counted(records: readonly RequestRecord[]): number {
   const creditsOf = (some: readonly RequestRecord[]): number[] =>

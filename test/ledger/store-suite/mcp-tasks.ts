@@ -72,7 +72,7 @@ export function handlesSuite(_fixture: () => StoreFixture, newSetup: () => Store
       const sent = await setup.ask({ hasOnlyMcpTaskCallers: true }, { record });
       const asked = await setup.store().mcpTasks.cancel(mcpTask, 20);
       expect(asked).toMatchObject({ end: null, cancelRequestedAtMs: 20 });
-      // A submission that may have arrived is completed.
+      // A submission that may have reached the service is completed, although its caller has cancelled.
       const repeat = { record: sent.record };
       expect(reasonOf(await setup.ask({ hasOnlyMcpTaskCallers: true }, repeat))).toBe("admitted");
       const unresolved = await setup.stored(record);
@@ -132,7 +132,7 @@ export function handlesSuite(_fixture: () => StoreFixture, newSetup: () => Store
       expect(await setup.store().mcpTasks.find(mcpTask.mcpTaskId)).toBeNull();
       expect(await narrations.write(narrationId, 1, "running", [mcpTask])).toBe(true);
       expect((await narrations.read(narrationId))?.mcpTasks).toEqual([mcpTask]);
-      // Another process wrote an identical state. The MCP task of this one is kept all the same.
+      // Another process writes the state that is already stored. Its MCP task is added, although its revision is old.
       const other = { ...mcpTask, mcpTaskId: randomUUID() };
       expect(await narrations.write(narrationId, 1, "running", [other])).toBe(true);
       const ended = { ...mcpTask, end: { kind: "ended", status: "finished" }, endedAtMs: 20 };

@@ -1,4 +1,4 @@
-/** The setup of all parts of the store's suite: a store with a manual clock, and one account's submissions. */
+/** What all parts of the store's suite share: a store with a manual clock, and the submissions of one API key. */
 import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
 import { type RequestRecord, requestRecordSchema, toRow } from "../../../src/ledger/record.ts";
@@ -20,14 +20,14 @@ export const DAY_MS = 24 * HOUR_MS;
 export const LAPSE_MS = 30_000;
 export const LEASE_MS = 60_000;
 
-/** One store, which a test may open for any number of processes and accounts. */
+/** One store, which a test may open for any number of processes and API keys. */
 export interface StoreFixture {
   open(identity: LedgerIdentity): LedgerStore;
   /** Lets every clock advance. */
   advance(ms: number): void;
   /** Sets the steady clock back, as after a restart. Everything written so far then has a date in the future. */
   putBack(): void;
-  /** The wall clock, by which spend is dated. */
+  /** Returns the time of the wall clock, which dates spend. */
   wallMs(): number;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export type Outcome = "accepted" | "refused" | "unresolved" | "unsent";
 export interface Sent {
   readonly admission: AdmissionDecision;
   readonly sendId: string;
-  /** A record after a granted admission. */
+  /** The record as it is after the request: changed only if the admission was granted. */
   readonly record: RequestRecord;
 }
 
@@ -54,7 +54,7 @@ export function savedAt(path: string): SavedFile {
   return { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
 }
 
-/** The service and account of one test, so that tests can share a store. */
+/** The service and API key of one test, so that tests can share a store. */
 export class StoreSetup {
   readonly fixture: StoreFixture;
   readonly apiKeyId: string;
@@ -67,12 +67,12 @@ export class StoreSetup {
     this.apiKeyId = randomUUID();
   }
 
-  /** The setup of another key at the same service. */
+  /** Returns a setup with another API key of the same service. */
   withOtherKey(): StoreSetup {
     return new StoreSetup(this.fixture, this.baseUrl);
   }
 
-  /** The store as opened by the process `processId`. */
+  /** Returns the store as the process `processId` has opened it. */
   store(processId = "holder"): LedgerStore {
     const known = this.#stores.get(processId);
     if (known !== undefined) return known;
@@ -82,7 +82,7 @@ export class StoreSetup {
     return store;
   }
 
-  /** Builds a record of this account that is not stored yet, for its own work unless given. */
+  /** Builds a record of this API key, and does not store it. Its request is new unless `changes` names one. */
   record(changes: Partial<RequestRecord> = {}): RequestRecord {
     const { baseUrl, apiKeyId } = this;
     return sampleRecord({
@@ -208,7 +208,7 @@ export class StoreSetup {
     return { ...record, ...changes, revision: record.revision + 1 };
   }
 
-  /** Ends the task with a charge. */
+  /** Ends the task of a record with a charge; 0 credits: the task failed. */
   end(record: RequestRecord, credits: number): Promise<RequestRecord> {
     const spend = credits === 0 ? null : { credits, atMs: this.fixture.wallMs() };
     return this.change(record, { status: credits === 0 ? "failed" : "succeeded", spend });

@@ -1,4 +1,4 @@
-/** Tests of submissions for every store: rate, concurrency slots, pauses, and one admission for one rate slot. */
+/** Tests of submissions for every store: the rate limit, admissions and their slots, and pauses. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toRow } from "../../../src/ledger/record.ts";
@@ -31,7 +31,7 @@ export function submissionsSuite(fixture: () => StoreFixture, newSetup: () => St
       fixture().advance(30_001);
       expect(reasonOf(await setup.ask(two))).toBe("admitted");
       expect(reasonOf(await setup.ask(two))).toBe("rate");
-      // The second one was answered 30 s after the first.
+      // The submission of the second rate slot was answered 30 s after that of the first.
       fixture().advance(29_999);
       expect(reasonOf(await setup.ask(two))).toBe("admitted");
     });
@@ -133,7 +133,7 @@ export function submissionsSuite(fixture: () => StoreFixture, newSetup: () => St
       await setup.claim(renamed, "another");
       const late = await setup.ask({}, { record: renamed });
       expect(late.admission).toEqual({ kind: "conflict", recordJson, isLeaseLost: true });
-      // None of them took a rate slot or a concurrency slot.
+      // None of the refused admissions took a rate slot or a concurrency slot.
       expect(reasonOf(await setup.ask({ maxSubmissions: 1, maxConcurrentTasks: 1 }))).toBe("admitted");
     });
 
@@ -164,7 +164,7 @@ export function submissionsSuite(fixture: () => StoreFixture, newSetup: () => St
       const most: Partial<AdmissionRequest> = { sendId, maxSubmissions: 1, maxConcurrentTasks: 1 };
       expect(reasonOf(await setup.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await setup.ask(most, { record })));
-      // Releasing it needs only the slot's name.
+      // The id of the send is enough to release the rate slot.
       await setup.store().admissions.recordSendOutcome({ sendId, outcome: "unsent" });
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("admitted");
       expect(reasonOf(await setup.ask({ maxSubmissions: 1 }))).toBe("rate");
