@@ -14,7 +14,8 @@ const PLAN_TIMEOUT_MS = 15_000;
 const MEMORY_MIB = 1024;
 
 /**
- * Returns the URL of the worker. In the bundle, this code is in a chunk file, and the worker is one folder above it.
+ * Returns the URL of the worker. In the bundle, this code is in a chunk file, and the worker's file is one folder above
+ * it.
  */
 const buildWorkerUrl = (): URL =>
   new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
