@@ -61,8 +61,8 @@ const MAX_PARTS_IN_PROGRESS = 3;
 /**
  * Decides what the driver does next. Parts whose submissions were sent come first, because their credits are reserved.
  * The other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
- * start now, a file whose parts are all saved or skipped is joined. If nothing is in progress any more, the other files
- * are joined from the parts that are saved.
+ * start now, a file whose parts are all saved or skipped is joined. If no part is in progress any more, the other files
+ * are joined from their saved parts.
  */
 export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;
