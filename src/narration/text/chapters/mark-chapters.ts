@@ -88,7 +88,8 @@ const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number 
  * Turns paragraphs into headings. A heading directly above another heading of the same or a higher level is an entry of
  * a table of contents, and stays a paragraph. A heading at the end of the text stays a paragraph, too.
  *
- * @param titles titles without a number; in a text with numbered chapters, only titles from a table of contents count
+ * @param titles titles without a number; in a text with numbered chapters, only titles from a table of contents are
+ *   used
  */
 export function markChapters(
   blocks: readonly SourceBlock[],
