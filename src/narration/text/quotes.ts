@@ -12,7 +12,7 @@ const SHOWN_QUOTE_CODE_UNITS = 60;
 const normalizeForComparison = (text: string): string =>
   flowParagraph(normalizeLines(text).replace(/[\n\u2028]+/g, "\n"));
 
-/** Replaces each mark by the form in which people type it. Applied in this order. */
+/** Marks, each with the form in which people type it. The replacements are applied in this order. */
 const TYPED_FORMS: ReadonlyArray<readonly [marks: RegExp, typed: string]> = [
   [/[‘’‚′`´]/g, "'"],
   [/[“”„«»″]/g, '"'],
