@@ -107,7 +107,7 @@ export interface NarrationsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly captionFiles: CaptionFiles;
-  /** Whether a text contains the API key or a password of the settings. */
+  /** Whether a text contains the API key or a password from the settings. */
   readonly containsSecret: (text: string) => boolean;
 }
 

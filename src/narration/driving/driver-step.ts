@@ -26,9 +26,7 @@ export interface FileProgress {
 
 export interface NarrationProgress {
   readonly partStates: readonly PartState[];
-  /**
-   * For each part, the index of the first part with the same text, settings and take. Such equal parts share one task.
-   */
+  /** For each part, the index of the first part with the same text, settings and take. Equal parts share one task. */
   readonly firstEqualPartIndexes: readonly number[];
   readonly files: readonly FileProgress[];
   /** Whether no submission may be sent, because the narration was stopped or an error prevents it. */
@@ -55,7 +53,10 @@ export type DriverStep =
   | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly isComplete: boolean };
 
-/** The service runs two tasks at a time; a third part is ready for the next free concurrency slot. */
+/**
+ * Maximum number of parts on which this process works at a time. The service runs two tasks at a time, and a third part
+ * waits for the next free concurrency slot.
+ */
 const MAX_PARTS_IN_PROGRESS = 3;
 
 /**

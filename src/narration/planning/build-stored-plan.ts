@@ -78,8 +78,8 @@ export function buildShortPartsRemarks({
 }
 
 /**
- * Builds remarks on pauses. One says that pauses written in the text, such as `[pause 2s]`, are kept. Another states
- * what the pauses between paragraphs cost.
+ * Builds remarks on pauses: that pauses written in the text, such as `[pause 2s]`, are kept, and what the pauses
+ * between paragraphs cost.
  */
 function buildPauseRemarks(
   { parts, hasWrittenPauses }: NarrationPlan,

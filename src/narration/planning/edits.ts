@@ -19,7 +19,7 @@ import { applyPronunciations } from "./respelled-part.ts";
 export interface Edit {
   /** Words that occur exactly once in the narration. */
   readonly quote: string;
-  /** Empty to delete the words. */
+  /** The new words; empty to delete the quoted words. */
   readonly replacement: string;
 }
 

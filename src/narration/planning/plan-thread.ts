@@ -42,7 +42,8 @@ function startWorker(workerData: unknown): Worker {
 }
 
 /**
- * Maximum number of planning threads. Each may take {@link MEMORY_MIB}, so further texts wait until a thread is free.
+ * Maximum number of planning threads. Each thread may take {@link MEMORY_MIB} MiB of memory, so further texts wait
+ * until a thread is free.
  */
 const MAX_THREADS = 2;
 let busyThreadCount = 0;

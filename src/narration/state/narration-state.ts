@@ -169,7 +169,10 @@ export const narrationMcpTaskEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     totals: totalsSchema,
-    /** Whether the narration continued after this MCP task was cancelled, because other calls want the audio. */
+    /**
+     * Whether other calls want the narration's audio, so that the narration continued after this MCP task was
+     * cancelled.
+     */
     isLeftRunning: z.boolean(),
   }),
   /**

@@ -48,8 +48,8 @@ export function applyRetakes(
 }
 
 /**
- * Finds the parts of "cue 12" or "row 5". A quote of their text would not identify them, because cues and rows are
- * short and often have the same words.
+ * Finds the parts of a cue or a row if the quote is its number, such as "cue 12" or "row 5". Words would not identify a
+ * cue or a row, because cues and rows are short and often have the same words.
  */
 function findPartsByNumber({ parts, chapters }: StoredPlan, quote: string): number[] {
   const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];

@@ -34,7 +34,7 @@ export interface PlanRequest {
   /** The unchanged input: well-formed Unicode of any length. */
   readonly text: string;
   readonly format: TextFormat;
-  /** Speed of the parts, which determines how much text fits into one. */
+  /** Speed of the parts. It determines how much text fits into one part. */
   readonly speed: number;
   /** Silence between two paragraphs in different parts. */
   readonly pauseSeconds: number;

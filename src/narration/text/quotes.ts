@@ -45,7 +45,7 @@ function quoteInContext(text: string, quote: string): string {
 
 /**
  * Returns the index of the part that contains a quote. If several parts with equal text and voice contain it, returns
- * all their indexes, because equal parts are one task. Searches for the exact quote first, then ignores case and the
+ * all their indexes, because equal parts share one task. Searches for the exact quote first, then ignores case and the
  * kinds of quotation marks and dashes.
  *
  * @throws AudioError `invalid_request` if the quote has no words, if no part contains it, or if parts with different

@@ -90,7 +90,8 @@ export function findOverruns(
     const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
     const availableSeconds = next.startSeconds - leadSeconds - cueGroup.startSeconds - MIN_GAP_SECONDS;
     const last = overruns.at(-1);
-    // This part would fit, but begins late because of an earlier part. Count its late cue with the earlier part.
+    // This part would fit, but begins late because of an earlier part. Count the next cue, which is late, with the
+    // earlier part.
     if (cueGroup.lengthSeconds <= availableSeconds && last !== undefined) {
       last.furtherLateCueCount += 1;
       continue;

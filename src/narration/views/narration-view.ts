@@ -44,7 +44,7 @@ export interface NarrationView extends NarrationTotals {
   readonly isRepeat: boolean;
   /** Arguments that the next call must repeat. They are not stored, because this call had no `max_credits`. */
   readonly argumentsToRepeat: readonly string[];
-  /** Whether the narration's files replace older files of the same names. */
+  /** Whether the narration's files may replace older files that have the same names. */
   readonly mayReplace: boolean;
   /** Whether the call requests a retake that states neither a take nor a speed. */
   readonly hasQuoteOnlyRetake: boolean;

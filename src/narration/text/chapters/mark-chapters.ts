@@ -8,7 +8,7 @@ import { joinTitlesBelow } from "./titles-below.ts";
 import { deriveTitleKey, NO_TITLES, type UnnumberedTitles } from "./unnumbered-titles.ts";
 
 interface ChapterHeading {
-  /** 1 for a part or a book, 2 for a chapter. */
+  /** Level of the heading: 1 for a part of a book, 2 for a chapter. */
   readonly level: number;
 }
 

@@ -27,7 +27,7 @@ export type CutCost = (typeof CUT_COST)[keyof typeof CUT_COST];
 
 /** A range of a paragraph, without trailing white space. */
 export interface Unit extends SpokenSize {
-  /** Index of its paragraph. */
+  /** Index of the unit's paragraph. */
   readonly paragraph: number;
   readonly start: number;
   readonly end: number;

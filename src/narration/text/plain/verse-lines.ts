@@ -1,6 +1,6 @@
 /**
- * Distinguishes verse from wrapped prose. Evidence: form (capitals, indentation) and share. In wrapped prose, the line
- * above has no room for the first word of a line. In verse, the line above often has room for it.
+ * Distinguishes verse from wrapped prose. Evidence: form (capitals, indentation) and share. In wrapped prose, a line
+ * has no room for the first word of the line below. In verse, a line often has room for this word.
  */
 import { isCjk } from "../characters.ts";
 import {
@@ -35,8 +35,8 @@ export function isWrapped(text: string): boolean {
 /** Minimum number of lines in verse. Fewer lines may be a sentence that was wrapped once. */
 const MIN_VERSE_LINES = 3;
 /**
- * Minimum share of lines that begin with a capital. The first line does not count. In wrapped prose, only some lines
- * begin with a capital.
+ * Minimum share of lines in verse that begin with a capital letter. The first line does not count. In wrapped prose,
+ * only some lines begin with a capital letter.
  */
 const MIN_CAPITALS_SHARE = 0.8;
 /**
