@@ -1,6 +1,6 @@
 /**
- * Reports the status of MCP tasks of narrations, and cancels such MCP tasks, in any process. If the process that drove
- * the narration has ended, continues the narration in this process.
+ * Reports the status of the MCP tasks of narrations, and cancels these MCP tasks. If the process that drove a narration
+ * has ended, continues the narration in this process.
  */
 import type { Clock } from "../clock.ts";
 import type { McpTask } from "../ledger/rules/mcp-task.ts";
@@ -40,15 +40,15 @@ export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {
     const narrationId = knownMcpTask.targetId;
     const narration = await repository.get(narrationId);
     const { state, leaseOwner } = narration;
-    // If the narration has ended since the MCP task was read, the MCP task has ended too.
+    // If the narration does not run, read the MCP task again, because it may have ended since it was first read.
     const mcpTask =
       state.status === "running"
         ? knownMcpTask
         : ((await mcpTasks.find(knownMcpTask.mcpTaskId)) ?? knownMcpTask);
     if (mcpTask.end === null) {
       if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
-        // The process that drove the narration has ended. Continue the narration in this process. This needs no new
-        // consent, because the agreed `max_credits` still applies.
+        // The process that drove the narration has ended. Continue the narration in this process. The user need not
+        // agree again, because the agreed `max_credits` still applies.
         await repository.change(narrationId, (before) => withoutEndedProcesses(before, processId));
         drivers.start(narrationId);
       }

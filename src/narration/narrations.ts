@@ -78,7 +78,10 @@ export interface Narrations {
     call: Call,
   ): Promise<StatusOrView<NarrationView>>;
   readonly mcpTaskOperations: McpTaskOperations<NarrationView>;
-  /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
+  /**
+   * Lists the narrations that contain every word of the query, newest first. Lists all narrations if the query is
+   * `null`.
+   */
   list(query: string | null, limit: number): Promise<ListedNarration[]>;
   /**
    * Reports the status of each part.
@@ -104,7 +107,7 @@ export interface NarrationsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly captionFiles: CaptionFiles;
-  /** Whether a text contains the API key or a password of the settings. */
+  /** Whether a text contains the API key or a password from the settings. */
   readonly containsSecret: (text: string) => boolean;
 }
 
@@ -251,7 +254,7 @@ class NarrationOperations implements Narrations {
     );
   }
 
-  /** Finds the narration or the single request that has saved the file of that name. */
+  /** Finds the file that a narration or a direct request has saved under a name; `null` if there is none. */
   async #findServerSavedFile(name: string): Promise<ServerSavedFile | null> {
     const { folder, ledger } = this.#deps;
     const path = join(folder.root, name);
@@ -265,7 +268,10 @@ class NarrationOperations implements Narrations {
     return owner === null ? null : { narrationId: null, file: owner.file, companions: null };
   }
 
-  /** Reports paid parts that would be made again because pronunciations changed; `null` if there are none. */
+  /**
+   * Returns a sentence about the paid parts that would be made again because pronunciations changed; `null` if there
+   * are none.
+   */
   async #describeChangedPronunciations({ plan, state }: NarrationWithPlan): Promise<string | null> {
     let count = 0;
     for (const index of plan.parts.keys()) {
@@ -355,8 +361,8 @@ class NarrationOperations implements Narrations {
 
   /**
    * Applies the changes of a call. Only a call with `max_credits` allows spending. A call without `max_credits` may set
-   * the file name, and may request that saved parts are joined. If the process that drove the narration has ended, such
-   * a call may also continue the narration within the `max_credits` of an earlier call.
+   * the file name, and may request that the saved parts are joined. If the process that drove the narration has ended,
+   * such a call may also continue the narration within the `max_credits` of an earlier call.
    */
   async #applyChanges(
     source: NarrateSource,
@@ -390,8 +396,8 @@ class NarrationOperations implements Narrations {
   }
 
   /**
-   * Whether a narration is stopped and all its parts are saved. Joining them costs nothing, so the call needs no
-   * `max_credits`.
+   * Whether a narration is stopped and all its parts are saved. Joining the parts costs nothing, so a call without
+   * `max_credits` may start it.
    */
   async #isReadyToJoin(narration: NarrationWithPlan): Promise<boolean> {
     if (deriveNarrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId))

@@ -1,4 +1,4 @@
-/** Unpacks files of an EPUB in memory, within bounds that hold even if the archive lies about its sizes. */
+/** Unpacks files of an EPUB in memory. The size limits hold even if the archive states wrong sizes. */
 import { crc32, inflateRawSync } from "node:zlib";
 import { AudioError } from "../../errors.ts";
 
@@ -46,7 +46,8 @@ const damagedBookError = (cause?: unknown): AudioError =>
   refusedBookError("is damaged: its ZIP archive cannot be unpacked", cause);
 
 /**
- * Refuses names that lead out of the archive. No file is written to a disk, but such a name marks a hostile archive.
+ * Refuses names that lead out of the archive. No file is written to a disk, but a name of this kind is a sign of a
+ * hostile archive.
  */
 function assertArchivePath(name: string): void {
   const isOutside =

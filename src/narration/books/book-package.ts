@@ -81,7 +81,7 @@ function parseXml(xml: string, { open, close }: XmlHandler): void {
   parser.end(xml);
 }
 
-/** Matches definitions of custom entities. Such an entity may refer to a local file, or expand to a huge text. */
+/** Matches definitions of custom entities. A custom entity may refer to a local file, or expand to a huge text. */
 const OWN_ENTITIES = /<!DOCTYPE[^>[]*\[|<!ENTITY\b/i;
 
 /**

@@ -1,7 +1,6 @@
 /**
- * Reads what a listener should hear of an HTML page, in order, and lists what is not spoken. The kind of an element
- * decides how it is read: headings, paragraphs, lists and tables are read as in Markdown; menus, notes and hidden
- * elements are not spoken.
+ * Reads the spoken text of an HTML page into blocks, and lists what is not spoken. Headings, paragraphs, lists and
+ * tables are read as in Markdown. Menus, notes and hidden elements are not spoken.
  */
 import { Parser } from "htmlparser2";
 import { AudioError } from "../../errors.ts";
@@ -148,7 +147,10 @@ class HtmlPageParser {
   #openLinkCount = 0;
   #linkCodeUnits = 0;
   #spokenCodeUnits = 0;
-  /** Depth of the open header of the site; `null` if none is open. Only headings are read inside such a header. */
+  /**
+   * Depth of the open header of the site; `null` if none is open. Inside a header of the site, only headings are
+   * spoken.
+   */
   #siteHeaderDepth: number | null = null;
   readonly #isBook: boolean;
   #isInTitle = false;

@@ -9,7 +9,7 @@ import { type BookPackage, parsePackage, readArchiveText } from "./book-package.
 import { type HtmlPage, type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
 import { withoutFrame, withoutPageMarks } from "./parse-html.ts";
 
-/** A page counts as a table of contents if at least this share of it is links. */
+/** A page counts as a table of contents if at least this share of its text is inside links. */
 const CONTENTS_LINK_SHARE = 0.8;
 const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
@@ -42,7 +42,7 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   });
 }
 
-/** Minimum length of prose at which a page is read although the book marks it as its cover, contents or index. */
+/** A page with at least this much prose is spoken, even if the book marks the page as its cover, contents or index. */
 const MIN_PROSE_CODE_UNITS = 1000;
 const SENTENCE_CODE_UNITS = 60;
 

@@ -33,7 +33,7 @@ export class DrivenState {
   /**
    * Adopts a state as the newest one.
    *
-   * @returns `false` if the state is from before the last start of the narration
+   * @returns `false` if the state was ignored, because it is older than the last start of the narration
    */
   update(state: NarrationState): boolean {
     if (this.#newest !== null && state.startCount < this.#newest.startCount) return false;
@@ -42,9 +42,10 @@ export class DrivenState {
   }
 
   /**
-   * Takes the newest state for an inspection of the parts.
+   * Returns the newest state for an inspection of the parts, and remembers it as the inspected state.
    *
-   * @returns `null` if no call has changed the narration or requested it again since the last inspection
+   * @returns `null` if no inspection is needed, because no call has changed the narration or requested it again since
+   *   the last inspection
    */
   beginInspection(): NarrationState | null {
     if (this.#newest === null || this.isUpToDateWith(this.#newest)) return null;

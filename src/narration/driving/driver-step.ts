@@ -26,9 +26,7 @@ export interface FileProgress {
 
 export interface NarrationProgress {
   readonly partStates: readonly PartState[];
-  /**
-   * For each part, the index of the first part with the same text, settings and take. Such equal parts share one task.
-   */
+  /** For each part, the index of the first part with the same text, settings and take. Equal parts share one task. */
   readonly firstEqualPartIndexes: readonly number[];
   readonly files: readonly FileProgress[];
   /** Whether no submission may be sent, because the narration was stopped or an error prevents it. */
@@ -55,14 +53,17 @@ export type DriverStep =
   | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly isComplete: boolean };
 
-/** The service runs two tasks at a time; a third part is ready for the next free concurrency slot. */
+/**
+ * Maximum number of parts on which this process works at a time. The service runs two tasks at a time, and a third part
+ * waits for the next free concurrency slot.
+ */
 const MAX_PARTS_IN_PROGRESS = 3;
 
 /**
  * Decides what the driver does next. Parts whose submissions were sent come first, because their credits are reserved.
  * The other parts start in reading order, so that an unfinished narration has the beginning of the text. If no part can
- * start now, a file whose parts are all saved or skipped is joined. If nothing is in progress any more, the other files
- * are joined from the parts that are saved.
+ * start now, a file whose parts are all saved or skipped is joined. If no part is in progress any more, the other files
+ * are joined from their saved parts.
  */
 export function decideDriverStep(progress: NarrationProgress): DriverStep {
   const { partStates, files } = progress;

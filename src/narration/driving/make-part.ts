@@ -78,7 +78,10 @@ async function readState(partOperations: PartOperations, request: PartRequest): 
   return STATES_BY_STATUS[derivePartStatus(await partOperations.findRecord(request))];
 }
 
-/** Builds the problem of a failed part. If the part is paid, only another take helps. */
+/**
+ * Builds the problem of a failed part. If the part is paid, the problem says that the audio is unusable, because only
+ * another take helps.
+ */
 export function buildPartProblem(
   record: RequestRecord | null,
   partIndex: number,

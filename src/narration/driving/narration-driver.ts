@@ -29,7 +29,7 @@ export class NarrationDriver {
   readonly #stopController = new AbortController();
   #hasLostLease = false;
   #nextChange = Promise.withResolvers<void>();
-  /** The problem because of which no more submissions are sent; `null` if there is none. */
+  /** The reason why no more submissions are sent; `null` if submissions may be sent. */
   #stopReason: NarrationProblem | null = null;
   #isOutOfCredits = false;
 
@@ -50,7 +50,7 @@ export class NarrationDriver {
   }
 
   /**
-   * Calls the listener after each saved part, after each change and at the end.
+   * Calls the listener after each saved part, after each change of the narration's state, and when the driver ends.
    *
    * @returns a function that removes the listener
    */

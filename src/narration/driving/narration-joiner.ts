@@ -28,7 +28,7 @@ export interface NarrationJoinerDeps {
 
 /** Why the audio of a part cannot be joined now. */
 type UnavailablePart =
-  /** The part's audio is missing, so the part is not saved any more. */
+  /** The part's audio is missing, so the part no longer counts as saved. */
   | { readonly kind: "part_missing"; readonly partIndex: number }
   | { readonly kind: "parts_failed"; readonly problems: readonly NarrationProblem[] };
 

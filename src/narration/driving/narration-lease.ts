@@ -6,7 +6,9 @@ import { withoutEndedProcesses } from "../state/narration-callers.ts";
 import type { NarrationRepository } from "../state/narration-repository.ts";
 import type { NarrationState } from "../state/narration-state.ts";
 
-/** Interval at which the lease is renewed and the stored state is read. Other processes may have changed that state. */
+/**
+ * Interval at which the lease is renewed and the stored state is read, because other processes may change the state.
+ */
 const READ_INTERVAL_MS = 1000;
 
 export interface NarrationLeaseDeps {

@@ -19,7 +19,7 @@ const PART_ERROR_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export const concernsOnePart = (error: AudioError): boolean => PART_ERROR_CODES.has(error.code);
 
 /**
- * Maximum number of jobs for a part, counted since the driver last inspected the parts. The first job makes up to two
+ * Maximum number of jobs for a part, counted since the driver last inspected the parts. The first job makes at most two
  * attempts, and the second job makes one attempt.
  */
 export const MAX_JOBS_PER_PART = 2;
@@ -46,7 +46,9 @@ export const buildUnusableAudioProblem = (message: string, partIndex: number | n
   message,
 });
 
-/** Converts an error of joining to problems of single parts; `null` for other errors. */
+/**
+ * Converts an error of joining to problems of single parts. Returns `null` if the error does not concern single parts.
+ */
 export function convertJoinError(error: unknown, partIndexes: readonly number[]): NarrationProblem[] | null {
   if (error instanceof PartsDifferError) {
     return error.differences.map(({ partIndex, property, value, commonValue, commonPartIndex }) => ({

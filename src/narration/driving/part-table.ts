@@ -97,7 +97,7 @@ export class PartTable {
     });
   }
 
-  /** Stores the problem of a part, which then has failed for good or is skipped. */
+  /** Stores the problem of a part, and marks the part as failed or, if failed parts are skipped, as skipped. */
   fail(problem: NarrationProblem): void {
     if (problem.partIndex === null) return;
     this.#problems.set(problem.partIndex, problem);
@@ -105,7 +105,7 @@ export class PartTable {
   }
 
   /**
-   * Opens a part again after a refunded failure.
+   * Marks a part as `to_do` again after a failure that cost nothing.
    *
    * @returns `false` if the part has failed too often for another job
    */
@@ -120,7 +120,7 @@ export class PartTable {
   /**
    * Remembers that a part has an unknown status.
    *
-   * @returns `false` if that was remembered before
+   * @returns `false` if the unknown status was remembered before
    */
   addUnknownStatus(partIndex: number): boolean {
     const isNew = !this.#unknownStatuses.has(partIndex);

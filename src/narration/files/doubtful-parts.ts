@@ -1,4 +1,4 @@
-/** Finds parts whose audio is unusual. They are reported with the file, so that a person checks them. */
+/** Finds the parts whose audio is unusual. These parts are reported with the file, so that a person checks them. */
 import type { JoinedAudio } from "../../audio/join-request.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
@@ -6,8 +6,8 @@ import { buildPartRequest, type IndexedPart } from "../state/part-request.ts";
 import { findLateCueProblems } from "../timeline/late-cues.ts";
 
 /**
- * Tolerated difference between two lengths. A tolerance is needed, because encoders add some silence and the service
- * rounds.
+ * Tolerated difference between the length that the service stated and the length of the saved audio: a fixed length,
+ * plus a share of the stated length. Encoders add some silence, and the service rounds the stated length.
  */
 const LENGTH_TOLERANCE_SECONDS = 0.15;
 const LENGTH_TOLERANCE_SHARE = 0.02;
@@ -27,7 +27,7 @@ function findUpperMedian(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 1;
 }
 
-/** Reports a part whose file is not as long as the service stated. */
+/** Reports a part whose audio is not as long as the service stated. */
 function describeLengthProblem(statedSeconds: number, playedSeconds: number): string | null {
   const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * statedSeconds;
   if (Math.abs(statedSeconds - playedSeconds) <= tolerance) return null;

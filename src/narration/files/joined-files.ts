@@ -33,7 +33,8 @@ export interface FileJoinRequest extends FileToName {
 
 export interface FileJoiner {
   /**
-   * Joins one file. An existing file with the same parts and name is kept. A whole file replaces an incomplete one.
+   * Joins one file. Keeps an existing file that has the same parts and name. Replaces an incomplete file by a complete
+   * one.
    *
    * @throws the AudioErrors of `saveAudio`, PartsDifferError, DamagedPartError
    */
@@ -44,7 +45,7 @@ type Companions = Pick<NarrationFile, "captionsFile" | "srtFile" | "chaptersFile
 
 /** A file that this server has saved. */
 export interface ServerSavedFile {
-  /** The narration that saved the file; `null` for a single request. */
+  /** The narration that saved the file; `null` for a direct request. */
   readonly narrationId: string | null;
   readonly file: SavedFile & { readonly chapterIndex?: number | null };
   readonly companions: Companions | null;
@@ -53,8 +54,8 @@ export interface ServerSavedFile {
 interface JoinDeps {
   readonly folder: OutputFolder;
   /**
-   * Finds the file of that name in the output folder, if this server has saved it. Searches narrations first, from the
-   * newest on, then single requests.
+   * Finds a file in the output folder by its name; `null` if this server has not saved it. Searches the narrations
+   * first, newest first, then the direct requests.
    */
   readonly findServerSavedFile: (name: string) => Promise<ServerSavedFile | null>;
   readonly clock: Pick<Clock, "wallMs">;

@@ -18,7 +18,7 @@ export interface FileToName {
   /** The state, with the chosen name and the existing files. */
   readonly state: NarrationState;
   readonly file: PlannedFile;
-  /** Whether the file contains all its parts. If not, its name says that it is incomplete. */
+  /** Whether the file contains all its parts. The name of an incomplete file says that it is incomplete. */
   readonly isComplete: boolean;
 }
 
@@ -88,7 +88,7 @@ export function chooseChapterTitle(plan: StoredPlan, chapterIndex: number): stri
 }
 
 /**
- * Whether no file has this name in another audio format, such as `talk.wav` for `talk.mp3`. Both files would share
+ * Whether no file has this name in another audio format, such as `talk.wav` for `talk.mp3`. Two such files would share
  * their captions, because players find captions by the name without its extension.
  */
 export async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Makes the plan of a request: parts, settings, and remarks about what will not be spoken. */
+/** Builds the stored plan of a text: its parts, settings and chapters, and the remarks for the person who pays. */
 
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import { INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
@@ -59,7 +59,7 @@ function assertFewHeadings(text: string, format: TextFormat): void {
   );
 }
 
-/** Minimum number of short parts for a remark. One or two are not worth a remark. */
+/** Minimum number of short parts that a remark reports. One or two short parts cost too little for a remark. */
 const MIN_REPORTED_SHORT_PARTS = 3;
 const MAX_VOICELESS = 5;
 
@@ -78,8 +78,8 @@ export function buildShortPartsRemarks({
 }
 
 /**
- * Builds remarks on pauses. One says that pauses written in the text, such as `[pause 2s]`, are kept. Another states
- * what the pauses between paragraphs cost.
+ * Builds remarks on pauses: that pauses written in the text, such as `[pause 2s]`, are kept, and what the pauses
+ * between paragraphs cost.
  */
 function buildPauseRemarks(
   { parts, hasWrittenPauses }: NarrationPlan,

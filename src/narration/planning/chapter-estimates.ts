@@ -1,9 +1,12 @@
-/** Computes length and remaining price of each chapter of a plan. */
+/** Estimates the length and the remaining cost of each chapter of a plan. */
 import type { PartEstimate } from "../state/part-summary.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
 
 export interface ChapterEstimate {
-  /** The chapter number from {@link numberChapters}; `null` for a heading without a number among numbered ones. */
+  /**
+   * The chapter number from {@link numberChapters}; `null` if the heading has no number, but other headings have
+   * numbers.
+   */
   readonly number: number | null;
   /** `null` for the text before the first heading. */
   readonly title: string | null;
@@ -12,7 +15,7 @@ export interface ChapterEstimate {
   readonly credits: number;
 }
 
-/** Returns an empty list if the text has fewer than two chapters. */
+/** Estimates the chapters that have parts. Returns an empty list if the text has fewer than two chapters. */
 export function estimateChapters(
   chapters: ReadonlyArray<{ readonly title: string | null }>,
   parts: ReadonlyArray<{ readonly chapterIndex: number }>,

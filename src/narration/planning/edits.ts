@@ -1,4 +1,4 @@
-/** Changes single passages of a planned text, so that only the parts that contain them are made again. */
+/** Changes single passages of a planned text, so that only the parts with these passages are made again. */
 
 import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { countCodePoints } from "../../contract/unicode.ts";
@@ -19,7 +19,7 @@ import { applyPronunciations } from "./respelled-part.ts";
 export interface Edit {
   /** Words that occur exactly once in the narration. */
   readonly quote: string;
-  /** Empty to delete the words. */
+  /** The new words; empty to delete the quoted words. */
   readonly replacement: string;
 }
 
@@ -31,7 +31,7 @@ const EQUIVALENT_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»
 
 const escapePattern = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
-/** Matches the quote with any form of its white space, quotation marks and dashes. */
+/** Builds a pattern that matches the quote with any form of its white space, quotation marks and dashes. */
 function buildQuotePattern(quote: string): RegExp {
   const words = quote.normalize("NFC").trim().split(/\s+/);
   const forms = words.map((word) =>

@@ -38,7 +38,7 @@ export type NarrateSource =
    */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
 
-/** A narration, and whether this call has planned it for the first time. */
+/** A narration. `isNew` is set if this call has planned and stored it for the first time. */
 export type LoadedNarration = NarrationWithPlan & { readonly isNew?: true };
 
 export interface LoadNarrationDeps {
@@ -47,7 +47,7 @@ export interface LoadNarrationDeps {
   readonly baseUrl: string;
   readonly folder: OutputFolder;
   readonly clock: Pick<Clock, "wallMs">;
-  /** Whether a text contains the API key or a password of the settings. */
+  /** Whether a text contains the API key or a password from the settings. */
   readonly containsSecret: (text: string) => boolean;
 }
 

@@ -7,12 +7,12 @@ import { shortenExcerpt } from "../text/excerpt.ts";
 const MAX_ROWS = 1000;
 
 /**
- * Maximum number of lines. It is far above {@link MAX_ROWS}, because spreadsheets may append thousands of empty rows.
- * Longer sheets take seconds to read.
+ * Maximum number of lines. The limit is far above {@link MAX_ROWS}, because spreadsheets may append thousands of empty
+ * rows. Longer sheets take seconds to read.
  */
 const MAX_LINES = 50_000;
 
-/** The columns of a sheet; only `text` is needed. */
+/** The columns of a sheet. Only `text` is required. */
 export const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
 type Column = (typeof COLUMNS)[number];
 

@@ -1,4 +1,4 @@
-/** The answer of the planning thread: a plan, or the reason why there is none. */
+/** The schema of the planning thread's answer: a plan, or the reason why there is none. */
 import { z } from "zod";
 import { storedPlanSchema } from "../state/narration-state.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Builds the remarks that a person reads before paying for a plan: chosen chapters, language, and how much each speaker
- * says.
+ * Builds the remarks that a person reads before paying for a plan: on the chosen chapters, on the language, and on how
+ * much each voice speaks.
  */
 import { describeLanguageMismatch } from "../../text-language.ts";
 import { type Remark, toRemarks } from "../state/remark.ts";
@@ -98,9 +98,12 @@ export function buildInheritedRemarks(
     .map((remark) => (remark.about === "edges" ? buildEdgesRemark(plan) : remark));
 }
 
-/** Minimum length of the text before the first heading for a remark on this text. */
+/** A remark reports the text before the first heading only if the text is at least this long. */
 const MIN_FRONT_SECONDS = 60;
-/** Minimum number of chapters for that remark. The text before the first heading counts as a chapter. */
+/**
+ * A remark reports the text before the first heading only if there are at least this many chapters. The text itself
+ * counts as one of them.
+ */
 const MIN_CHAPTERS_WITH_FRONT = 4;
 
 /** Reports a long text before the first chapter. It may be a table of contents, which the caller can leave out. */

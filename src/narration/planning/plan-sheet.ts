@@ -170,7 +170,7 @@ function planRow(row: SheetRow, chapterIndex: number, options: PlanOptions, issu
   }
 }
 
-/** Returns the text verbatim, except for characters that cannot be spoken. */
+/** Returns the text of a row with normalized line ends, and without characters that cannot be spoken. */
 const getText = ({ cells }: SheetRow): string => normalizeLines(cells.text).trim();
 
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
@@ -225,8 +225,8 @@ function buildLineRemarks(rows: readonly SheetRow[]): string[] {
 }
 
 /**
- * Reports names with the extension of another format. In a narration as mp3, the name `guard.wav` gives the file
- * `guard.wav.mp3`.
+ * Reports names with the extension of another format. For example, if the format is mp3, the name `guard.wav` gives the
+ * file `guard.wav.mp3`.
  */
 function buildEndingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];

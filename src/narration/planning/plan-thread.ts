@@ -14,7 +14,8 @@ const PLAN_TIMEOUT_MS = 15_000;
 const MEMORY_MIB = 1024;
 
 /**
- * Returns the URL of the worker. In the bundle, this code is in a chunk file, and the worker is one folder above it.
+ * Returns the URL of the worker. In the bundle, this code is in a chunk file, and the worker's file is one folder above
+ * it.
  */
 const buildWorkerUrl = (): URL =>
   new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
@@ -41,7 +42,8 @@ function startWorker(workerData: unknown): Worker {
 }
 
 /**
- * Maximum number of planning threads. Each may take {@link MEMORY_MIB}, so further texts wait until a thread is free.
+ * Maximum number of planning threads. Each thread may take {@link MEMORY_MIB} MiB of memory, so further texts wait
+ * until a thread is free.
  */
 const MAX_THREADS = 2;
 let busyThreadCount = 0;

@@ -1,4 +1,4 @@
-/** Remarks on what is not spoken, one sentence for each kind. */
+/** Builds the remarks on the text that is not spoken: one sentence for each kind of text. */
 import type { UnspokenKind, UnspokenText } from "../text/plan-types.ts";
 
 const UNSPOKEN_NOUNS: Readonly<Record<UnspokenKind, readonly [one: string, many: string]>> = {

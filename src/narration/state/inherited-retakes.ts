@@ -1,4 +1,7 @@
-/** Keeps chosen retakes when a text is edited, for the parts that the edit does not change. */
+/**
+ * Finds the retakes that a new narration inherits. For example, when a text is edited, the parts that the edit does not
+ * change keep their chosen takes and speeds.
+ */
 import { MAX_NARRATIONS_SEARCHED_FOR_RETAKES } from "../../ledger/search-limits.ts";
 import { canonicalizeInput } from "../../requests/canonical-input.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
@@ -11,7 +14,10 @@ function deriveKeys(plan: StoredPlan, part: StoredPart): readonly [input: string
   return [input, `${input} at ${part.startSeconds}`];
 }
 
-/** Finds the retakes for a new narration: those that were chosen for the same parts in the newest narrations. */
+/**
+ * Returns the retakes for a new narration. They were chosen for equal parts of earlier narrations; newer choices take
+ * precedence.
+ */
 export async function findInheritedRetakes(
   repository: NarrationRepository,
   plan: StoredPlan,

@@ -10,8 +10,8 @@ const CANCELLED_PROBLEM = {
 } as const;
 
 /**
- * Returns the narration's open MCP task for the API key of `draft`; a new MCP task if none is open for this key. All
- * callers with this API key share the MCP task while the narration runs.
+ * Returns the narration's open MCP task for the API key of `draft`. If none is open for this API key, returns a new MCP
+ * task. All callers with this API key share the MCP task while the narration runs.
  */
 export function reuseOrOpenNarrationMcpTask(openMcpTasks: readonly McpTask[], draft: McpTaskDraft): McpTask {
   const shared = openMcpTasks.find(
@@ -41,8 +41,8 @@ export const withCaller = (state: NarrationState, caller: ProcessId): NarrationS
     : state;
 
 /**
- * Removes ended processes from `callerProcesses`, when this process takes over a narration that no process drives. Also
- * removes processes on other machines, because this process cannot see whether they still run.
+ * Removes ended processes from `callerProcesses`. Called when this process takes over a narration that no process
+ * drives. Also removes processes on other machines, because this process cannot see whether they still run.
  */
 export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
   const callerProcesses = state.callerProcesses.filter(
@@ -57,7 +57,7 @@ export const withoutCallers = (state: NarrationState): NarrationState =>
     ? state
     : { ...state, callerProcesses: [] };
 
-/** The time when an MCP task ends, and the totals of the narration at that time. Both are kept for the MCP task. */
+/** The time when an MCP task ends, and the totals of the narration at that time. Both are stored with the MCP task. */
 export interface EndTotals {
   readonly atMs: number;
   readonly totals: NarrationTotals;

@@ -1,4 +1,4 @@
-/** Applies the changes of a call to a narration's state, or previews the chosen retakes without storing anything. */
+/** Computes a narration's state after the changes of a call, or a preview with the chosen retakes. Stores nothing. */
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { applyRetakes, type Retake } from "./retakes.ts";
 
@@ -53,7 +53,7 @@ export const withStop = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED_PROBLEM] } : before;
 
 /**
- * Previews the state with the retakes that a call chooses. Stores nothing. The preview has the status `planned`, and no
+ * Returns a preview of the state with the retakes that a call chooses. The preview has the status `planned`, and no
  * files or problems. Returns the same object if these retakes are already chosen.
  */
 export function previewState(
@@ -76,8 +76,8 @@ export function wouldChangeFiles(state: NarrationState, changes: NarrateChanges,
 }
 
 /**
- * Whether a call has changed the narration between the states `before` and `after`. A call can choose other retakes, choose
- * another file name, decide otherwise about failed parts, or start the narration again.
+ * Whether a call has changed the narration between the states `before` and `after`: its retakes, its file name, whether
+ * failed parts are skipped, or the number of its starts.
  */
 export function hasChangedChoice(before: NarrationState, after: NarrationState): boolean {
   const choice = ({ retakes, shouldSkipFailed, fileName, startCount }: NarrationState): string =>

@@ -1,6 +1,6 @@
 /**
- * Reads, begins and changes narrations in the ledger. A change is computed from the stored state. It is written only if
- * the stored state has not changed meanwhile.
+ * Inserts, reads and changes narrations in the ledger. A change is computed from the stored state. The change is
+ * written only if the stored state has not changed meanwhile.
  */
 import { AudioError } from "../../errors.ts";
 import type { McpTask } from "../../ledger/rules/mcp-task.ts";

@@ -7,7 +7,7 @@ import { LANGUAGES } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
 import { remarkSchema } from "./remark.ts";
 
-/** Version of the stored form. It increases if older programs would misread the new form. */
+/** Version of the stored form. It increases if the form changes in a way that older programs would misread. */
 const STORED_NARRATION_VERSION = 1;
 
 /** Settings that all parts share. Each part adds its text and its speaker's voice. */
@@ -16,7 +16,7 @@ export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 
 const storedPartSchema = z.object({
   text: z.string(),
-  /** The respelled text that is sent in place of the text. */
+  /** The text with respelled words, which is sent in place of `text`; absent if no word is respelled. */
   respelledText: z.string().optional(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
   /** The speaker's name for captions, if only one speaker has this voice. */
@@ -35,7 +35,7 @@ const storedPartSchema = z.object({
 const remarksSchema = z.object({
   /** Remarks that are shown before anything is paid. */
   remarks: z.array(remarkSchema),
-  /** Sentences on what is not spoken. They are also reported with the finished files. */
+  /** Sentences about the text that is not spoken. They are also reported with the finished files. */
   unspoken: z.array(z.string()),
 });
 
@@ -48,13 +48,13 @@ const pronunciationSchema = z.object({
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_NARRATION_VERSION),
   /**
-   * Unknown settings are errors. A newer version of this program may have stored them. If this version ignored them, it
-   * would pay for parts with wrong settings.
+   * Unknown settings are errors, because a newer version of this program may have stored them. If this version ignored
+   * them, it would pay for parts with wrong settings.
    */
   settings: narrationSettingsSchema.strict(),
   /** Seconds of silence after a part that ends a paragraph. */
   pauseSeconds: z.number().nonnegative(),
-  /** The unit that becomes a file: the whole narration, each chapter, or each row of a sheet. */
+  /** What each file contains: the whole narration, one chapter, or one row of a sheet. */
   fileLayout: z.enum(["one", "chapters", "rows"]),
   /** The title: the first heading, or the first words. */
   title: z.string(),
@@ -169,7 +169,10 @@ export const narrationMcpTaskEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     totals: totalsSchema,
-    /** Whether the narration continued after this MCP task was cancelled, because other calls want the audio. */
+    /**
+     * Whether other calls want the narration's audio, so that the narration continued after this MCP task was
+     * cancelled.
+     */
     isLeftRunning: z.boolean(),
   }),
   /**
@@ -203,7 +206,8 @@ export const narrationStateSchema = z.object({
   /** Parts with a chosen speed, or with a take other than 1. */
   retakes: z.array(retakeSchema),
   /**
-   * Number of times that calls have started the narration. If the number increases while a driver works, a call has started the narration again, and the driver must not mark the narration as ended.
+   * Number of times that calls have started the narration. If the number increases while a driver works, a call has
+   * started the narration again, and the driver must not mark the narration as ended.
    */
   startCount: z.int().nonnegative(),
   /**

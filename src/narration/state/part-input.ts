@@ -2,7 +2,7 @@
 import type { AudioInput } from "../../contract/audio-input.ts";
 import type { StoredPart, StoredPlan } from "./narration-state.ts";
 
-/** Returns the part's text, voice and settings. The part's own settings replace those of the narration. */
+/** Returns the part's text, voice and settings. The part's own settings replace the narration's settings. */
 export function buildPartInput({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
   return {
     ...settings,

@@ -1,4 +1,4 @@
-/** The request for one part of a narration (text, settings and chosen take), and the part's file. */
+/** Builds the request for one part of a narration from the plan and the chosen retakes. */
 import type { PartRequest, SavedPart } from "../../requests/use-cases/generate-part.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { buildPartInput } from "./part-input.ts";

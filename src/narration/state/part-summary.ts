@@ -19,15 +19,15 @@ export interface PartSummary {
   /** Reservations of the running tasks on the narration's bill. */
   readonly reservedCredits: number;
   /**
-   * The charges so far, plus the likely charges of the missing parts. Equal parts count once, because one task speaks
-   * them.
+   * The charges so far, plus the likely charges of the missing parts. Equal parts count once, because they share one
+   * task.
    */
   readonly estimatedCredits: number;
   /** The likely charge of running tasks. */
   readonly pendingChargeCredits: number;
   /** Reservations of running tasks that no part needs now, because another take was chosen. */
   readonly unneededReservedCredits: number;
-  /** Number of tasks still to be created. */
+  /** Number of tasks whose audio is not saved yet, including the running tasks. Equal parts count once. */
   readonly missingTaskCount: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;

@@ -2,12 +2,12 @@
 import { z } from "zod";
 
 /**
- * The subject of a remark. When an edit or a choice of chapters makes a new plan, it treats the remarks of the old plan
- * as follows:
+ * The subject of a remark. When a plan is made from an older plan, by an edit or by a choice of chapters, the remarks
+ * of the older plan are treated as follows:
  *
  * - `text` and `language`: kept. A person must agree before a narration with a `language` remark starts.
  * - `whole_text`: dropped, because it states amounts, such as credits or a number of parts.
- * - `edges`: replaced, because it shows how the text of the old plan begins and ends.
+ * - `edges`: replaced, because it shows how the text of the older plan begins and ends.
  * - `edit`: dropped by the next edit, because it shows the words of the previous edit.
  */
 const aboutSchema = z.enum(["text", "language", "whole_text", "edges", "edit"]);

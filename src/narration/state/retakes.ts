@@ -1,4 +1,4 @@
-/** Chooses another take of a part. A quote of the part's text identifies the part. */
+/** Chooses another take or another speed of a part. A quote of the part's text identifies the part. */
 import { findPartsByQuote } from "../text/quotes.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { findChosenSpeed, findChosenTake } from "./part-request.ts";
@@ -7,7 +7,7 @@ export interface Retake {
   /** Identifies the part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */
   readonly quote: string;
   /**
-   * Number of the take. A take that was already made costs nothing; 1 restores the first take. If the number is absent
+   * Number of the take. A take that was already made costs nothing. Take 1 is the first take. If the number is absent
    * and `speed` is given, the part keeps its present take. If both are absent, the take is {@link DEFAULT_RETAKE_TAKE}.
    */
   readonly take?: number | undefined;
@@ -18,12 +18,12 @@ export interface Retake {
 /** The take that is chosen if a retake has only a quote, without a number or a speed. */
 export const DEFAULT_RETAKE_TAKE = 2;
 
-/** Whether a retake has only a quote. Such a retake means {@link DEFAULT_RETAKE_TAKE}. */
+/** Whether a retake has only a quote. Such a retake chooses the take {@link DEFAULT_RETAKE_TAKE}. */
 export const isQuoteOnlyRetake = ({ take, speed }: Retake): boolean =>
   take === undefined && speed === undefined;
 
 /**
- * Stores chosen takes with the narration. The cost of replaced takes stays on the narration's bill.
+ * Returns the state with the chosen takes and speeds. Replaced takes stay on the narration's bill.
  *
  * @returns the same object if nothing changes
  * @throws AudioError `invalid_request` if a quote matches no part, or several
@@ -48,8 +48,8 @@ export function applyRetakes(
 }
 
 /**
- * Finds the parts of "cue 12" or "row 5". A quote of their text would not identify them, because cues and rows are
- * short and often have the same words.
+ * Finds the parts of a cue or a row if the quote is its number, such as "cue 12" or "row 5". Words would not identify a
+ * cue or a row, because cues and rows are short and often have the same words.
  */
 function findPartsByNumber({ parts, chapters }: StoredPlan, quote: string): number[] {
   const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];

@@ -1,4 +1,4 @@
-/** Character classes for dividing text. They are fixed here, so that boundaries depend on nothing but the text. */
+/** Character classes for dividing text. They are defined here, so that the boundaries depend only on the text. */
 
 /** Scripts that are written without spaces between words, and their punctuation. */
 const CJK_CHARACTER =

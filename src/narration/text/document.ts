@@ -1,4 +1,7 @@
-/** Builds the document. Its chapters begin with headings and contain runs of paragraphs that may share parts. */
+/**
+ * Builds the document of a text: its chapters, and in each chapter the paragraph runs, whose paragraphs may share
+ * parts.
+ */
 import { AudioError } from "../../errors.ts";
 import type { SourceBlock, UnspokenList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";

@@ -1,4 +1,4 @@
-/** Writes a list of numbers as a phrase, with consecutive ones as spans: "1 to 3 and 7". */
+/** Writes a list of numbers as a phrase, in which consecutive numbers form a span: "1 to 3 and 7". */
 
 /**
  * Lists numbers in words, such as "1 to 3 and 7".

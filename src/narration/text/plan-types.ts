@@ -34,7 +34,7 @@ export interface PlanRequest {
   /** The unchanged input: well-formed Unicode of any length. */
   readonly text: string;
   readonly format: TextFormat;
-  /** Speed of the parts, which determines how much text fits into one. */
+  /** Speed of the parts. It determines how much text fits into one part. */
   readonly speed: number;
   /** Silence between two paragraphs in different parts. */
   readonly pauseSeconds: number;
@@ -61,9 +61,7 @@ export interface PlannedPart {
   readonly settings?: Omit<Speaker, "voice">;
   /** Index in `chapters`. */
   readonly chapterIndex: number;
-  /**
-   * Silence between this part and the next. It is 0 for the last part, and if a paragraph continues in the next part.
-   */
+  /** Silence between this part and the next: 0 for the last part, and 0 if a paragraph continues in the next part. */
   readonly pauseAfterSeconds: number;
   /** Start time in a timeline; absent if the part follows the previous one directly. */
   readonly startSeconds?: number | undefined;
@@ -108,7 +106,7 @@ export type UnspokenKind =
   | "hidden"
   | "no_words";
 
-/** The omitted content, one row for each kind. */
+/** One kind of text that is not spoken: how often it occurs, with an example. */
 export interface UnspokenText {
   readonly kind: UnspokenKind;
   readonly count: number;

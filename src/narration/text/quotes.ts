@@ -12,7 +12,7 @@ const SHOWN_QUOTE_CODE_UNITS = 60;
 const normalizeForComparison = (text: string): string =>
   flowParagraph(normalizeLines(text).replace(/[\n\u2028]+/g, "\n"));
 
-/** Replaces each mark by the form in which people type it. Applied in this order. */
+/** Marks, each with the form in which people type it. The replacements are applied in this order. */
 const TYPED_FORMS: ReadonlyArray<readonly [marks: RegExp, typed: string]> = [
   [/[‘’‚′`´]/g, "'"],
   [/[“”„«»″]/g, '"'],
@@ -45,7 +45,7 @@ function quoteInContext(text: string, quote: string): string {
 
 /**
  * Returns the index of the part that contains a quote. If several parts with equal text and voice contain it, returns
- * all their indexes, because equal parts are one task. Searches for the exact quote first, then ignores case and the
+ * all their indexes, because equal parts share one task. Searches for the exact quote first, then ignores case and the
  * kinds of quotation marks and dashes.
  *
  * @throws AudioError `invalid_request` if the quote has no words, if no part contains it, or if parts with different

@@ -8,8 +8,8 @@ import { CLOSERS } from "./characters.ts";
 
 const MAX_WRITTEN_PAUSE_SECONDS = 60;
 /**
- * Maximum total length of the pauses in a text. A list of words to repeat needs some hundred pauses. A longer total is
- * refused, because hours of silence would fill a disk for a few credits.
+ * Maximum total length of the pauses in a text. The limit leaves room for a list of words to repeat, which needs a few
+ * hundred pauses. A longer total is refused, because hours of silence would fill a disk for a few credits.
  */
 const MAX_TOTAL_SECONDS = 3600;
 
@@ -26,8 +26,8 @@ const ENDS_STATEMENT = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`
 const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s*\/?>/gi;
 
 /**
- * Converts SSML's tag for pauses to a mark such as `[pause 2s]`. Without conversion, the tag would be left out, as tags
- * of HTML are.
+ * Converts SSML's tag for pauses to a mark such as `[pause 2s]`. Without the conversion, the tag would be left out,
+ * like an HTML tag.
  */
 export const markBreakTags = (text: string): string => text.replace(BREAK_TAG, "[pause $1$2]");
 

@@ -1,6 +1,6 @@
 /**
- * Removes tags, sounds, songs and dashes from a cue, because they are not spoken. Finds the speaker by the tags of the
- * cue.
+ * Removes tags, sounds, songs and dashes from a cue, because they are not spoken. Finds the speakers that the cue names
+ * in tags or brackets.
  */
 import type { UnspokenList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
@@ -22,9 +22,7 @@ const MARKUP_TAGS =
 const LINE_BREAKS = /<br\s*\/?>|\\N/gi;
 
 const MUSIC_SIGN = /[♪♫♩♬🎵🎶]/u;
-/**
- * Matches text in brackets. After the name of a known speaker is read, all other brackets are notes and are removed.
- */
+/** Matches text in brackets, which is removed as a note. The name of a known speaker in brackets is read earlier. */
 const BRACKETED_WORDS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
 const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）]{1,300}）)\s*$/;
 /** A sound in parentheses before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */

@@ -31,8 +31,8 @@ function buildTimedPart(
 }
 
 /**
- * Estimates how late the cues of a plan will be. Uses the known lengths of paid parts. If the speed of a paid part
- * changes, computes the new length from the known length.
+ * Returns remarks on the cues of a plan that are estimated to be late. Uses the known lengths of paid parts. If the
+ * speed of a paid part changes, computes the new length from the known length.
  */
 export async function estimateLateRemarks(
   partOperations: Pick<PartOperations, "findRecord">,
@@ -65,7 +65,7 @@ export interface MeasuredPart extends Span {
 /**
  * Reports each cue that begins late in a file, and the part that delays it.
  *
- * @param heard the parts in order
+ * @param heard the measured parts, in order
  */
 export function findLateCueProblems(
   plan: StoredPlan,

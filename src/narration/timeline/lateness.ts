@@ -5,7 +5,7 @@ export interface TimedPart {
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
   readonly lengthSeconds: number;
-  /** Leading silence. It is placed before the start time, and does not count toward the part's length. */
+  /** Leading silence. It plays before the start time, and does not count toward the part's length. */
   readonly leadSeconds?: number | undefined;
   /** Speed at which the part has `lengthSeconds`. */
   readonly speed: number;
@@ -90,7 +90,8 @@ export function findOverruns(
     const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
     const availableSeconds = next.startSeconds - leadSeconds - cueGroup.startSeconds - MIN_GAP_SECONDS;
     const last = overruns.at(-1);
-    // This part fits, but began late because of an earlier one.
+    // This part would fit, but begins late because of an earlier part. Count the next cue, which is late, with the
+    // earlier part.
     if (cueGroup.lengthSeconds <= availableSeconds && last !== undefined) {
       last.furtherLateCueCount += 1;
       continue;
@@ -110,10 +111,12 @@ export function findOverruns(
 }
 
 const MAX_SPEED = 2;
-/** Difference between one offered speed and the next. */
+/** Suggested speeds are multiples of this step. */
 const SPEED_STEP = 0.05;
 
-/** Rounds up to the next offered speed; `null` above the limit of the service. */
+/**
+ * Rounds a speed up to a multiple of {@link SPEED_STEP}; `null` if the result exceeds the maximum speed of the service.
+ */
 function roundUpToOfferedSpeed(speed: number): number | null {
   const neededSpeeds = Math.ceil(speed / SPEED_STEP - 1e-6) * SPEED_STEP;
   return neededSpeeds <= MAX_SPEED + 1e-9 ? Math.round(neededSpeeds * 100) / 100 : null;
@@ -121,7 +124,10 @@ function roundUpToOfferedSpeed(speed: number): number | null {
 
 const MAX_SHOWN_OVERRUNS = 5;
 
-/** Returns a list with one remark on the parts that are estimated to run into the next cue; an empty list if there are none. */
+/**
+ * Returns one remark on all parts that are estimated to run into the next cue; an empty list if there are no such
+ * parts.
+ */
 export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
   const overruns = findOverruns(parts);
   if (overruns.length === 0) return [];

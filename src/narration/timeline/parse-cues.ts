@@ -40,7 +40,7 @@ interface OpenCue extends CueTimes {
 /**
  * Parses the times of a cue; returns `null` for any other line.
  *
- * @param number of the line, from 1
+ * @param number number of the line; the first line is number 1
  */
 function parseTimes(line: string, number: number): CueTimes | null {
   const times = parseCueTimes(line);

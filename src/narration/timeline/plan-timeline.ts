@@ -38,10 +38,11 @@ export interface TimelinePlan {
 
 /** Minimum silence between two cues after which the second cue begins a new sentence. */
 const SENTENCE_GAP_SECONDS = 1.5;
-/** Maximum length of a sentence. It is short, so that voice and picture stay together. */
+/** Maximum length of a sentence. It is short, so that the speech does not drift away from the picture. */
 const MAX_SENTENCE_SECONDS = 20;
 /**
- * If at least this share of the utterances contains a mark that ends a sentence, such as a full stop, a sentence may extend over several cues. Otherwise each cue is taken for one sentence.
+ * If at least this share of the utterances contains a mark that ends a sentence, such as a full stop, a sentence may
+ * extend over several cues. With a smaller share, each cue counts as one sentence.
  */
 const MARKS_SHARE = 0.1;
 const SENTENCE_END = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
@@ -53,12 +54,12 @@ interface Utterance {
   /** Whether the utterance begins its cue. */
   readonly isFirst: boolean;
   readonly speaker: Speaker | null;
-  /** True if nothing marks a new speaker, so that the utterance may continue a sentence of the previous cue. */
+  /** True if nothing marks a new speaker. The utterance may then continue a sentence of the previous cue. */
   readonly mayContinue: boolean;
   readonly text: string;
 }
 
-/** The cues that become one part. */
+/** The words of one sentence, from one or more cues. */
 interface Sentence {
   readonly cue: Cue;
   readonly isFirst: boolean;

@@ -1,4 +1,4 @@
-/** Describes narrations as rows of the list of tasks. */
+/** Describes narrations as rows of the list that `list_tasks` returns. */
 
 import { basename } from "node:path";
 import { findNewestExisting } from "../../files/newest-existing.ts";

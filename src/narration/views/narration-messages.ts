@@ -213,7 +213,7 @@ function formatRange(values: readonly number[], unit: string): string {
 
 const SHORT_CHAPTER_SECONDS = 120;
 
-/** Summarizes all chapters of a plan. This is needed because a list of many chapters shows only the first ones. */
+/** Summarizes all chapters of a plan, because a list of many chapters shows only the first ones. */
 function summarizeChapters({ chapters: chaptersAndFront }: NarrationView): string {
   const chapters = chaptersAndFront.filter(({ title }) => title !== null);
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
@@ -274,7 +274,8 @@ function describeSoFar({ parts, credits }: NarrationView): string {
 /**
  * Describes the status and its reason, without the next step.
  *
- * @param saved the sentence about saved files; without paths for the structured content, which has a field for them
+ * @param saved the sentence about saved files. For the structured content, the sentence contains no paths, because the
+ *   structured content has a field for the paths
  */
 export function describeNarration(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;

@@ -1,4 +1,4 @@
-/** Builds what a caller gets about a narration (`NarrationView`): totals, files and problems. */
+/** Builds the `NarrationView`, which callers get about a narration: its totals, files and problems. */
 
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
@@ -27,7 +27,7 @@ export interface NarrationView extends NarrationTotals {
   readonly title: string;
   /** Whether the text is a sheet, which may have a thousand files. */
   readonly isSheet: boolean;
-  /** Estimated length and remaining price of each chapter of a plan; empty for a text with fewer than two chapters. */
+  /** Estimated length and remaining cost of each chapter of a plan; empty for a text with fewer than two chapters. */
   readonly chapters: readonly ChapterEstimate[];
   /** The saved files. A file of a sheet has the number of its row. */
   readonly files: ReadonlyArray<
@@ -44,7 +44,7 @@ export interface NarrationView extends NarrationTotals {
   readonly isRepeat: boolean;
   /** Arguments that the next call must repeat. They are not stored, because this call had no `max_credits`. */
   readonly argumentsToRepeat: readonly string[];
-  /** Whether the narration's files replace older files of the same names. */
+  /** Whether the narration's files may replace older files that have the same names. */
   readonly mayReplace: boolean;
   /** Whether the call requests a retake that states neither a take nor a speed. */
   readonly hasQuoteOnlyRetake: boolean;
@@ -85,8 +85,7 @@ const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW;
 
 /**
  * Estimates the remaining seconds from the average time per saved part. Before the first part is saved, uses
- * `MIN_SECONDS_PER_PART`. Subtracts the time since the latest part was saved, but never more
- * than half of the estimate.
+ * `MIN_SECONDS_PER_PART`. Subtracts the time since the latest part was saved, but never more than half of the estimate.
  */
 export function estimateSecondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { startedAtMs, lastSavedAtMs, savedPartCountAtStart, totalPartCount } = state;

@@ -6,7 +6,7 @@ import { LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
 type Chapters = ReadonlyArray<{ readonly title: string | null }>;
 
-/** Minimum number of numbered headings. Fewer may be numbered by chance. */
+/** Minimum number of numbered headings. Fewer headings may be numbered by chance. */
 const MIN_COUNTED_HEADINGS = 3;
 /**
  * Minimum share of headings that are numbered. With a smaller share, the book probably has several stories, and the

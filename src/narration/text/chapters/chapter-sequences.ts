@@ -26,8 +26,8 @@ const MAX_MEMBER_CODE_UNITS = 400;
 /** Minimum median length of the text between the numbers of headings. With less text, the numbers belong to a list. */
 const MIN_MEDIAN_GAP_CODE_UNITS = 120;
 /**
- * Minimum mean length of the text after each bare number, which has no word such as "Chapter". If the mean is lower,
- * the numbers count verses or steps.
+ * Minimum mean length of the text between bare numbers, which have no word such as "Chapter". If the mean is lower, the
+ * numbers count verses or steps.
  */
 const MIN_BARE_GAP_CODE_UNITS = 400;
 /**
@@ -54,8 +54,8 @@ const MIN_HEADINGS_NOT_FROM_ONE = 4;
  */
 const MIN_MEMBER_SHARE = 0.6;
 /**
- * Maximum share of the paragraphs that begin with a bare number that may be too long for a heading. With a larger
- * share, none of these paragraphs is a heading.
+ * Maximum share of paragraphs that are too long for a heading, among all paragraphs that begin with a bare number. With
+ * a larger share, none of these paragraphs is a heading.
  */
 const MAX_LONG_SHARE = 0.2;
 
@@ -64,7 +64,10 @@ const LONG_NUMBERED_PARAGRAPH = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:
 const MIN_ENTRIES = 3;
 const ENDS_WITH_PAGE = /\s\d{1,4}(?:[-–]\d{1,4})?$/;
 
-/** Whether a paragraph lists chapters: its lines have a Roman number, a page number, or a word such as "chapter". */
+/**
+ * Whether a paragraph lists chapters. At least a third of its lines must have a Roman number, a page number, or a word
+ * such as "chapter".
+ */
 function isContents(text: string): boolean {
   const lines = text.split(/[\n\u2028]+/).map((line) => collapseSpaces(line).trim());
   if (lines.length < MIN_ENTRIES) return false;
@@ -152,8 +155,8 @@ interface SequenceJudgement {
   /** Sequences whose members are headings. */
   readonly accepted: NumberedParagraph[][];
   /**
-   * Number of members of all sequences except tables of contents and lists. A sequence of one member counts, even if
-   * it is an entry of a table of contents.
+   * Number of members of all sequences except tables of contents and lists. A sequence of one member is included, even
+   * if it is an entry of a table of contents.
    */
   readonly countedMemberCount: number;
 }
@@ -163,8 +166,8 @@ interface SequenceJudgement {
  * table of contents or a list to `contentsEntries`.
  *
  * @param proseBetween length of the prose from one block to another
- * @param isBelowChapters whether the numbers count something smaller than chapters. This is so if the numbers are bare,
- *   and the chapters of the text have a word such as "Chapter"
+ * @param isBelowChapters whether the numbers count something smaller than chapters. True if the numbers are bare, and
+ *   the chapters of the text have a word such as "Chapter"
  */
 function judgeSequences(
   sequences: ReadonlyArray<NumberedParagraph[]>,
@@ -191,8 +194,8 @@ function judgeSequences(
     if (sequence.length === 1) {
       countedMemberCount += 1;
       const [only] = sequence;
-      // If a later sequence begins with the same number, a single number may be an entry of a table of contents. It is
-      // one if it is a decimal, which is rare in prose, or if the next paragraph lists several entries.
+      // If a later sequence begins with the same number, a single number may be an entry of a table of contents. The
+      // number is an entry if it is a decimal, which is rare in prose, or if the next paragraph lists several entries.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.blockIndex ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.blockIndex);
       continue;
@@ -247,8 +250,8 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     if (first.kind !== "known" && count < MIN_MEMBER_SHARE * countedMemberCount) continue;
     const tooLong = longCounts.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > MAX_LONG_SHARE * (count + tooLong)) continue;
-    // For known words and decimals, one accepted sequence suffices. Include the others, even those of a single number,
-    // because the last act of a play may have only one scene.
+    // For known words and decimals, one accepted sequence suffices. Include the other sequences, even a sequence of one
+    // number, because the last act of a play may have only one scene.
     const headingSequences =
       first.kind === "known" || isDecimal
         ? sequences.filter((sequence) => !contentsEntries.has(sequence[0]?.blockIndex ?? -1))

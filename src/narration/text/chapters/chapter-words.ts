@@ -27,7 +27,7 @@ interface ChapterWords {
   readonly unnumbered?: readonly string[];
   /** Titles above a table of contents, such as `contents`. */
   readonly contents?: readonly string[];
-  /** The last line of a book. */
+  /** Words on the last line of a book: `the end`. */
   readonly ends?: readonly string[];
   /** The words for the numbers 1, 2, 3 and so on, without a gap. */
   readonly cardinals?: string;

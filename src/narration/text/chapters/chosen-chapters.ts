@@ -25,7 +25,10 @@ const normalizeForComparison = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** Returns a chapter's number and quoted title, such as `3 "The Storm"`. Some chapters have only a number or only a title. */
+/**
+ * Returns a chapter's number and quoted title, such as `3 "The Storm"`. A chapter may have only a number or only a
+ * title.
+ */
 export const describeChapter = (chapters: Chapters, index: number): string => {
   const title = chapters[index]?.title;
   const number = numberChapters(chapters)[index] ?? null;

@@ -8,7 +8,7 @@ import { joinTitlesBelow } from "./titles-below.ts";
 import { deriveTitleKey, NO_TITLES, type UnnumberedTitles } from "./unnumbered-titles.ts";
 
 interface ChapterHeading {
-  /** 1 for a part or a book, 2 for a chapter. */
+  /** Level of the heading: 1 for a part of a book, 2 for a chapter. */
   readonly level: number;
 }
 
@@ -88,7 +88,8 @@ const levelOfHeading = ({ kind, level }: ChapterForm, hasWord: boolean): number 
  * Turns paragraphs into headings. A heading directly above another heading of the same or a higher level is an entry of
  * a table of contents, and stays a paragraph. A heading at the end of the text stays a paragraph, too.
  *
- * @param titles titles without a number; in a text with numbered chapters, only titles from a table of contents count
+ * @param titles titles without a number; in a text with numbered chapters, only titles from a table of contents are
+ *   used
  */
 export function markChapters(
   blocks: readonly SourceBlock[],

@@ -1,4 +1,7 @@
-/** Parses chapter numbers: figures, Roman, Chinese, and words of the service's languages, including ordinals. */
+/**
+ * Parses chapter numbers: figures, Roman numerals, Chinese numerals, and number words (cardinal and ordinal) of the
+ * service's languages.
+ */
 import { ARTICLES, NUMBER_CONNECTORS, NUMBER_WORDS, ORDINAL_SUFFIXES } from "./chapter-words.ts";
 
 /** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */

@@ -22,7 +22,7 @@ export function parseSourceHeading(
 }
 
 const WIKI_HEADING = /^(={2,5}) *([^=\n]{1,100}?) *\1$/;
-/** Texinfo underlines chapters with stars. */
+/** Matches the line below an underlined heading. Texinfo underlines chapters with stars. */
 const UNDERLINE = /^(\*|=|-|~){3,}$/;
 const MIN_UNDERLINED = 2;
 const SLACK_CODE_UNITS = 3;

@@ -1,6 +1,6 @@
 /**
- * Finds full stops of abbreviations, which do not end a sentence. One set serves all languages, because a text may mix
- * languages.
+ * Finds full stops of abbreviations, which do not end a sentence. The same lists serve all languages, because a text
+ * may mix languages.
  */
 
 const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
@@ -62,7 +62,7 @@ export function isAbbreviation(text: string, stop: number, next: string): boolea
   const last = word.slice(word.lastIndexOf(".") + 1);
   if (/^[\p{Lu}\p{Ll}]\p{M}*$/u.test(last)) return !isPronoun(text, stop, word);
   if (isTitle(last) || NEVER_ENDING.has(last)) return true;
-  // Citations such as `164 Mont. 30` and `Cal. § 12`.
+  // Recognise abbreviations in citations, such as `164 Mont. 30` and `Cal. § 12`.
   if (/^\p{Lu}\p{L}{0,3}$/u.test(last) && /[\p{Nd}§]/u.test(next)) return true;
   if (next === "§" && /^\p{Lu}/u.test(last)) return true;
   return BEFORE_NUMBER.has(last.toLowerCase()) && /\p{Nd}/u.test(next);

@@ -1,4 +1,4 @@
-/** Divides text that is too long for one part into clauses, words, graphemes, and at last code points. */
+/** Divides text that is too long for one part into clauses, words, graphemes, and finally code points. */
 import { CLOSERS } from "../characters.ts";
 
 /** Matches the end of a clause. After Latin marks there must be white space, because `1,000` and `10:30` are words. */

@@ -1,6 +1,6 @@
 /**
- * Finds the ends of sentences. The ends must always be the same, so the rules are fixed here: Node's own rules change
- * between builds.
+ * Finds the ends of sentences. A text must always be divided in the same way, so the rules are written here. Node's own
+ * rules change between builds.
  */
 import { CLOSERS, getCharacterAt, getCharacterBefore, hasWords, isCjk, OPENERS } from "../characters.ts";
 import { isAbbreviation } from "./abbreviations.ts";

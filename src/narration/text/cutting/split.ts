@@ -18,7 +18,7 @@ const MAX_UNIT_SECONDS = 70;
 const PREFERRED_MIN_PART_SECONDS = 20;
 
 /**
- * Number of characters at the beginning of a unit that its hash is computed from. An edit in the rest of the unit does
+ * Number of characters at the beginning of a unit from which its hash is computed. An edit in the rest of the unit does
  * not change the hash.
  */
 const HASHED_CHARACTERS = 32;
@@ -136,7 +136,7 @@ function chooseCutRelaxingMinimum(
   return null;
 }
 
-/** Computes the first unit of each part, in order. */
+/** Returns the index of the first unit of each part, in order. */
 function chooseCuts(sequence: UnitSequence, unitHashes: UnitHashes, speed: number): number[] {
   const maxMs = MAX_PART_SECONDS * 1000 * speed;
   const starts: number[] = [];

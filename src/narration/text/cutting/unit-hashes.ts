@@ -4,7 +4,10 @@
  */
 import { hash } from "node:crypto";
 
-/** Number of consecutive units to compare, because single units may be equal, as in a refrain. */
+/**
+ * Number of consecutive units to compare. One unit is not enough, because several units may have the same text, as in a
+ * refrain.
+ */
 const COMPARED_UNITS = 4;
 
 /**

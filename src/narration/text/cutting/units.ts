@@ -1,6 +1,6 @@
 /**
- * Divides paragraphs into units, of which parts are made. A paragraph that fits is one unit. A longer paragraph is
- * divided into sentences, a sentence that is too long into clauses, and so on.
+ * Divides paragraphs into units, from which parts are made. A paragraph that is short enough is one unit. A longer
+ * paragraph is divided into sentences, a sentence that is too long into clauses, and so on.
  */
 import { measureSpokenSize, type SpokenSize } from "../../../contract/estimate.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
@@ -27,7 +27,7 @@ export type CutCost = (typeof CUT_COST)[keyof typeof CUT_COST];
 
 /** A range of a paragraph, without trailing white space. */
 export interface Unit extends SpokenSize {
-  /** Index of its paragraph. */
+  /** Index of the unit's paragraph. */
   readonly paragraph: number;
   readonly start: number;
   readonly end: number;
@@ -66,7 +66,7 @@ function countOpenedQuotations(sentence: string): number {
   return depth;
 }
 
-/** Breaks paragraphs into ever smaller ranges until each fits. */
+/** Divides paragraphs into smaller and smaller ranges until each range fits into a unit. */
 class UnitSplitter {
   readonly units: Unit[] = [];
   readonly #paragraphs: readonly string[];
@@ -135,7 +135,7 @@ function flagIntroductions(paragraphs: readonly string[]): boolean[] {
 }
 
 /**
- * Divides paragraphs into units that fit.
+ * Divides paragraphs into units of limited size.
  *
  * @param paragraphs texts that may share parts, in order
  * @param max maximum size of a unit, measured at speed 1

@@ -1,8 +1,11 @@
 /**
- * Decides whether an indented block is text, although it is code in Markdown. Evidence: form, and in doubtful cases
- * also share. A block is text if it begins like a sentence and has no sign of code. A block without signs that only
- * code has is also text if nearly all of it is words, and it begins like a sentence, begins with a list mark, or
- * contains a word with punctuation. Any other block stays code, which is unspoken and reported.
+ * Decides whether an indented block, which Markdown defines as code, is text. Evidence: form, and in doubtful cases
+ * also share. Code is not spoken.
+ *
+ * - A block that begins like a sentence and has no sign of code is text.
+ * - A block with a sign that only code has is code.
+ * - Any other block is text if nearly all of it is words, and if it begins like a sentence, begins with a list mark, or
+ *   contains a word with punctuation.
  */
 import { OPENERS } from "../characters.ts";
 

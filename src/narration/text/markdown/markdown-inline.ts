@@ -21,7 +21,7 @@ const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
 /** Status badges of projects. Evidence: form of the address. */
 const BADGE_ADDRESS = /shields\.io|badge|badgen\.net|\/workflows\/[^?]*\.svg|travis-ci|codecov\.io/i;
 
-/** Whether a link contains nothing but a badge or an SVG image. */
+/** Whether a link contains only a badge or an SVG image. */
 function isBadge({ tokens }: Tokens.Link): boolean {
   const [image, ...more] = tokens;
   return (

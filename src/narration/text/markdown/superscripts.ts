@@ -1,6 +1,7 @@
 /**
- * Puts `<sup>` and `<sub>` into words: a power, an ordinal, a unit, a formula, or a footnote mark. Evidence: form (the
- * text before the tag and inside it). Any other text in a tag is kept, separated from the word before it.
+ * Replaces `<sup>` and `<sub>` by text that can be spoken. Evidence: form. The text before the tag and inside it shows
+ * whether the tag belongs to a power, an ordinal, a unit or a formula. A footnote mark is dropped. Any other text in a
+ * tag is kept.
  */
 import type { Language } from "../../../contract/voices.ts";
 import { guessServiceLanguage } from "../../../text-language.ts";

@@ -1,6 +1,7 @@
 /**
- * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that are marked by notes. A text is taken for Aozora Bunko's if it has a note or at least three readings. In other texts 《》 are kept, because Chinese texts put titles
- * in 《》.
+ * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that are marked by notes. A text counts as
+ * one of Aozora Bunko if it has a note or at least three readings. In other texts, 《》 are kept, because Chinese texts
+ * put titles in 《》.
  */
 import type { UnspokenList } from "../blocks.ts";
 import { markHeadingLine } from "../chapters/source-headings.ts";

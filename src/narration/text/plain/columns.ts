@@ -16,7 +16,7 @@ const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
 const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
 /** A list item, which is not a row of a table. */
 const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
-/** Matches the legend above the table of `dpkg --list`. */
+/** Matches the signs before the first column title of `dpkg --list`, as in `||/ Name`. */
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
 /** Returns the separator between two cells: a comma, or only a space if the first cell ends with punctuation. */

@@ -12,9 +12,11 @@ import {
 import { joinListItems } from "./list-lines.ts";
 import { estimatePageWidth, isStanza, isVerse, isWrappedPair, joinWrappedLines } from "./verse-lines.ts";
 
-/** In a text of verse, minimum share of verse paragraphs among all paragraphs of several lines, except lists. */
+/**
+ * Minimum share of verse paragraphs in a text of verse, among the paragraphs that have several lines and are not lists.
+ */
 const MIN_VERSE_SHARE = 0.25;
-/** In a text of verse, minimum number of verse paragraphs. */
+/** Minimum number of verse paragraphs in a text of verse. */
 const MIN_VERSE_PARAGRAPHS = 5;
 
 /** Converts intended line breaks to {@link HARD_BREAK}. */

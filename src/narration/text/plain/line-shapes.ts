@@ -40,7 +40,7 @@ export function countFreeBreaks(lines: readonly string[], ends?: RegExp): number
 export const computeShareOfLines = (lines: readonly string[], form: RegExp): number =>
   lines.length === 0 ? 0 : lines.filter((line) => form.test(line)).length / lines.length;
 
-/** Opening marks may stand before the capital letter. A number counts as a capital letter. */
+/** Matches a line that begins with a capital letter or a number. Opening marks may stand before it. */
 export const STARTS_UPPERCASE = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
 export const STARTS_LOWERCASE = /^\p{Ll}/u;
 
@@ -50,7 +50,7 @@ export const measureIndentation = (paragraph: string): number =>
     .split("\n")
     .reduce((min, line) => (/\S/.test(line) ? Math.min(min, /^ */.exec(line)?.[0].length ?? 0) : min), 99);
 
-/** Minimum indentation of an indented line, beyond the indentation of the surrounding text. */
+/** Minimum number of spaces by which an indented line is indented deeper than the surrounding text. */
 export const INDENTED_CODE_UNITS = 2;
 
 /** Maximum length of a poem or a list. Longer blocks without blank lines are prose. */

@@ -12,8 +12,8 @@ const MIN_RARE_MARKS = 3;
 const MIN_LIST_MARKS = 2;
 
 /**
- * Whether numbers can be those of a list, which may contain other lists, as in 1, 2, 1, 2, 3. True if all numbers rise,
- * or if each number either begins a list or is the next number of a list that has begun before.
+ * Whether numbers can be the numbers of a list. The list may contain other lists, as in 1, 2, 1, 2, 3. True if all
+ * numbers rise, or if each number either begins a list or is the next number of a list that has begun before.
  */
 function isNumbered(numbers: readonly number[]): boolean {
   if (numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0))) return true;

@@ -15,7 +15,7 @@ const MIN_BARE_PAGES = 3;
 const MIN_INTERRUPTED_SHARE = 0.3;
 const MIN_RUNNING_HEADS = 3;
 const MAX_HEAD_CODE_UNITS = 80;
-/** A running head, and the page number on its line. */
+/** Maximum length of a line with a running head and a page number. */
 const MAX_MARK_CODE_UNITS = MAX_HEAD_CODE_UNITS + 20;
 const MAX_HEAD_DISTANCE_LINES = 4;
 const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;

@@ -1,6 +1,6 @@
 /**
- * Tells verse from wrapped prose. Evidence: form (capitals, indentation) and share. In wrapped prose, the first word of
- * a line has no room on the line above; in verse, it often has.
+ * Distinguishes verse from wrapped prose. Evidence: form (capitals, indentation) and share. In wrapped prose, a line
+ * has no room for the first word of the line below. In verse, a line often has room for this word.
  */
 import { isCjk } from "../characters.ts";
 import {
@@ -15,9 +15,11 @@ import {
 } from "./line-shapes.ts";
 import { LIST_MARKER } from "./list-lines.ts";
 
-/** Minimum share of lines that begin with a small letter in wrapped prose. Verse seldom has so many. */
+/** Minimum share of lines that begin with a small letter in wrapped prose. Verse seldom has so many such lines. */
 const MIN_LOWERCASE_SHARE = 0.5;
-/** Wrapped prose has a smaller share of line breaks after which the next word would still have fitted above. */
+/**
+ * Maximum share of line breaks in wrapped prose after which the next word would still have fitted on the line above.
+ */
 const MAX_PROSE_FREE_BREAKS_SHARE = 0.2;
 
 /** Whether the lines of an indented block were wrapped at a width. Such a block is not a poem. */
@@ -33,8 +35,8 @@ export function isWrapped(text: string): boolean {
 /** Minimum number of lines in verse. Fewer lines may be a sentence that was wrapped once. */
 const MIN_VERSE_LINES = 3;
 /**
- * Minimum share of lines that begin with a capital. The first line does not count. In wrapped prose, only some lines
- * begin with a capital.
+ * Minimum share of lines in verse that begin with a capital letter. The first line does not count. In wrapped prose,
+ * only some lines begin with a capital letter.
  */
 const MIN_CAPITALS_SHARE = 0.8;
 /**
@@ -42,7 +44,10 @@ const MIN_CAPITALS_SHARE = 0.8;
  * share, the lines are wrapped prose.
  */
 const MIN_FREE_BREAKS_SHARE = 0.25;
-/** Minimum share of such breaks in Chinese and Japanese verse. A break at the end of a sentence counts, too. */
+/**
+ * Minimum share of line breaks in Chinese and Japanese verse after which the next word would still have fitted on the
+ * line above. A break at the end of a sentence counts, too.
+ */
 const MIN_CJK_FREE_BREAKS_SHARE = 0.75;
 const CJK_SENTENCE_END = /[。！？；]$/;
 /** Lines of verse are shorter than this length. Most lines of prose are longer. */
@@ -66,7 +71,7 @@ export function isVerse(lines: readonly string[], isIndented: boolean): boolean 
   return isFree && (capitals >= MIN_CAPITALS_SHARE || (isIndented && isNarrow));
 }
 
-/** Paragraphs with fewer lines say nothing about the width of the page. */
+/** The width of the page is estimated only from paragraphs with at least this many lines. */
 const MIN_MEASURED_LINES = 3;
 
 /**
@@ -97,13 +102,13 @@ export function isWrappedPair(
 
 /** Matches the beginning of a line of verse: a capital letter, a digit or a dash. */
 const BEGINS_VERSE_LINE = new RegExp(`${STARTS_UPPERCASE.source}|^[-–—]`, "u");
-/** Minimum share of such lines in a stanza. The first line does not count. */
+/** Minimum share of lines in a stanza that begin like a line of verse. The first line does not count. */
 const MIN_VERSE_BEGIN_SHARE = 0.6;
 const MAX_VERSE_LINE_CODE_UNITS = 200;
 
 /**
  * Joins each continued line of verse to the line above. A continued line begins with a small letter and is indented
- * deeper.
+ * deeper than other lines.
  */
 export function joinWrappedLines(paragraph: string): string[] {
   const raw = paragraph.split("\n").filter((line) => /\S/.test(line));

@@ -37,7 +37,7 @@ const MIN_LABELLED_SHARE = 0.5;
 /** Matches the position behind each line break, so that `split` keeps the breaks. */
 const LINE_STARTS = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
 
-/** A label with a name that has no voice. It ends the turn before it. */
+/** Matches a label whose name has no voice. The label ends the turn before it. */
 const VOICELESS_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
 const COLON_LABEL_IN_CAPITALS =
   /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
@@ -125,8 +125,8 @@ export class SpeakerLabels {
   #hasDotted = false;
   readonly #voiceless = new Map<string, number>();
   /**
-   * Names that begin lines of a dialogue but have no voice. Unlike names in `#voiceless`, these names need not be in
-   * capitals.
+   * Names that begin lines of a dialogue but have no voice. In contrast to the names in `#voiceless`, these names may
+   * contain small letters.
    */
   #dialogue: readonly VoicelessName[] = [];
   #turnsContinue = false;
@@ -315,8 +315,8 @@ export class SpeakerLabels {
   }
 
   /**
-   * Finds a label at the beginning of a line. A name before a colon must be in `voices`. A name without a colon counts
-   * only if labels of that form recur in the text.
+   * Finds a label at the beginning of a line. A name before a colon must be in `voices`. A name without a colon must
+   * recur in the same form, or be in capitals with a full stop in a text where other labels of this form recur.
    */
   #findLabel(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
