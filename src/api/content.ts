@@ -95,7 +95,10 @@ function assertIsAudio(response: HttpResponse): void {
   }
 }
 
-/** Yields the chunks of a body. Throws at the first chunk that exceeds the announced length, and does not yield it. */
+/**
+ * Yields the chunks of a body. Throws at the first chunk that exceeds the announced length, and does not yield that
+ * chunk.
+ */
 async function* limitBytes(
   body: AsyncIterable<Uint8Array>,
   lengthBytes: number,

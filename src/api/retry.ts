@@ -47,8 +47,8 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * Whether the service may have created a task and a reservation, although the submission failed with this error. True
- * for a 5xx, a time-out, a broken connection and an unreadable answer. Also true for a 503, because a gateway can send
- * a 503 after the service has accepted the submission.
+ * for a 5xx, a time-out, a broken connection and an unreadable answer. This includes a 503, because a gateway can send
+ * one after the service has accepted the submission.
  */
 export function mayHaveCreatedTask(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
