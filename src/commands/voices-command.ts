@@ -18,7 +18,7 @@ import { WorkflowProvider } from "./workflow-provider.ts";
 export interface VoicesCommand {
   /** Whether to make the missing samples. A sample costs 10 credits, once per account. */
   readonly makesSamples: boolean;
-  /** Path of the page to write; `undefined` for none. */
+  /** Path of the page to write; `undefined` to write none. */
   readonly htmlFile: string | undefined;
 }
 
