@@ -1,5 +1,5 @@
 /**
- * Builds the file name of audio for which no name was chosen: the first words of its text, and a short id
+ * Builds the file name of audio for which no name was chosen, from the first words of its text and a short id
  * (docs/reference-files.md, Names of files).
  */
 import { createHash } from "node:crypto";

@@ -37,7 +37,10 @@ export function describeSystemError(error: unknown): string | null {
   return `${REASON_BY_CODE[code] ?? "the system refuses it"} (${code})`;
 }
 
-/** System calls of the network. Their errors share codes with errors of files, but are explained elsewhere. */
+/**
+ * System calls of the network. Some of their errors have the same codes as errors of files, but are explained
+ * elsewhere.
+ */
 const NETWORK_CALLS = new Set(["connect", "getaddrinfo", "bind", "listen", "accept"]);
 const NETWORK_CODES = /^(?:ECONN|ENET|EHOST|EADDR|EPIPE$|EPROTO$|ENOTCONN$|ENOTFOUND$|EAI_)/;
 
