@@ -44,7 +44,9 @@ async function listCandidates(argument: string, deps: ServerDeps): Promise<reado
   }
 }
 
-/** Returns the values that start with the typed text. If there are none, returns the values that contain it. */
+/**
+ * Returns the values that start with the typed text. If there are none, returns the values that contain the typed text.
+ */
 export async function complete(
   { argument }: CompleteRequestParams,
   deps: ServerDeps,
