@@ -2,8 +2,8 @@
 import { chargeForSeconds } from "./billing.ts";
 
 /**
- * The time that it takes to speak a digit, in milliseconds. All these times are whole numbers, because rounding errors
- * in their sums could change how a text is divided.
+ * The time that it takes to speak a digit, in milliseconds. The speaking times of all characters are whole numbers,
+ * because rounding errors in their sums could change how a text is divided.
  */
 const DIGIT_MS = 220;
 const KANA_MS = 140;
