@@ -82,7 +82,7 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
 }
 
 /**
- * Converts a failure of the connection to the caller's error.
+ * Converts a failure of the connection to the error that the caller gets.
  *
  * @param host the configured host, for the message
  * @param isSent whether a byte of the request can have been written

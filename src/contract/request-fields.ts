@@ -1,6 +1,6 @@
 /**
  * Defines the table of request fields (docs/contract.md, AudioInput). The tools, the stored settings of narrations, the
- * idempotency key and the command line derive from it, so a new optional field needs only one entry.
+ * idempotency key and the command line derive from this table, so a new optional field needs only one entry.
  */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";

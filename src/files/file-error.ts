@@ -46,8 +46,8 @@ const NETWORK_CODES = /^(?:ECONN|ENET|EHOST|EADDR|EPIPE$|EPROTO$|ENOTCONN$|ENOTF
 
 function isFileFailure(error: unknown, code: string): error is Error {
   if (!(error instanceof Error) || error instanceof AudioError) return false;
-  // This error names no system call, because Node's permission model refuses an operation before any system call is
-  // made.
+  // An ERR_ACCESS_DENIED names no system call, because Node's permission model refuses an operation before any system
+  // call is made.
   if (code === "ERR_ACCESS_DENIED") return true;
   if (!("syscall" in error) || typeof error.syscall !== "string") return false;
   return !NETWORK_CALLS.has(error.syscall) && !NETWORK_CODES.test(code);

@@ -25,7 +25,7 @@ export interface SaveRequest {
   readonly fileName: string;
   /** Returns whether the file may get a name. If this function is absent, the file may get any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;
-  /** The earlier file whose name the new file may take. */
+  /** The earlier file that the new file may replace under its name. */
   readonly fileToReplace?: FileToReplace | null;
   readonly format: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */

@@ -111,7 +111,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
   };
 }
 
-/** Renders a narration as a tool result in two forms, each complete on its own. */
+/** Renders a narration as a tool result, as fields and as text. Each form is complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [firstFile] = view.files;
   const message = [describeNarration(view), formatChapterList(view)]

@@ -124,6 +124,8 @@ export function splitIntoCueTexts(sentence: string): string[][] {
   );
 }
 
-/** Returns the weight of a cue. The cues of a sentence share its time in proportion to their weights. */
+/**
+ * Returns the weight of a cue. The cues of a sentence share the time of the sentence in proportion to their weights.
+ */
 export const measureCueWeight = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + measureTextWidth(line), 0);
