@@ -28,7 +28,7 @@ export const parseErrorCode = (text: string): ErrorCode =>
     ? text
     : (LOCAL_ERROR_CODES.find((code) => code === text) ?? "unexpected_response");
 
-/** Facts about a failure besides code and message; absent means unknown or not applicable. */
+/** Facts about a failure in addition to code and message. An absent fact is unknown or does not apply. */
 export interface AudioErrorOptions {
   readonly httpStatus?: number | undefined;
   /** Whether the same call can succeed later without any change. */
@@ -42,8 +42,8 @@ export interface AudioErrorOptions {
 }
 
 /**
- * A failure that a caller may see. Thrown anywhere. Rendered once for each kind of caller: tool calls
- * (`server/error-result.ts`), protocol requests, and commands (`commands/terminal-messages.ts`).
+ * An error that a caller may see. Any layer may throw it. It is rendered differently for tool calls
+ * (`server/error-result.ts`), for protocol requests and for commands (`commands/terminal-messages.ts`).
  */
 export class AudioError extends Error {
   override readonly name = "AudioError";
@@ -66,7 +66,10 @@ export class AudioError extends Error {
     this.remedy = facts.remedy;
   }
 
-  /** Returns a copy with ids that the thrower did not know. Keeps ids that are already set. */
+  /**
+   * Returns a copy with the given ids, which the code that threw the error did not know. Keeps ids that are already
+   * set.
+   */
   withIds(ids: { taskId?: string | undefined; idempotencyKey?: string | undefined }): AudioError {
     return new AudioError(this.code, this.message, {
       httpStatus: this.httpStatus,

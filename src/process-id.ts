@@ -26,8 +26,8 @@ function readMachineIdentifiers(): string[] {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine hides the boot id or the namespace. With a random id instead, processes cannot detect
-      // whether another process is dead. So the lease of a dead process stays until it expires.
+      // A hardened machine hides the boot id or the namespace, so return a random id. Processes then cannot detect
+      // whether another process is dead, and the lease of a dead process stays until it expires.
       return [randomBytes(16).toString("hex")];
     }
   }
@@ -63,7 +63,9 @@ export function createProcessId(): ProcessId {
  */
 export const isProcessDead = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
 
-/** Whether the process runs on this machine. Also true if another process now has its number. */
+/**
+ * Whether the process runs on this machine. Also true if the process has ended and another process now has its number.
+ */
 export const isProcessAliveHere = (processId: ProcessId): boolean => findProcessState(processId) === "runs";
 
 function findProcessState(processId: ProcessId): "runs" | "ended" | "elsewhere" {

@@ -23,7 +23,7 @@ const IN_WORD = /[\p{L}\p{N}\p{M}]/u;
 const isInWord = (character: string | undefined): boolean =>
   character !== undefined && IN_WORD.test(character) && !UNSPACED_SCRIPT.test(character);
 
-/** Whether a word contains a letter or a digit. Other words do not occur in spoken text. */
+/** Whether a word contains a letter or a digit. `doctor` reports words without either. */
 export const canMatchText = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
 
 interface Candidate {

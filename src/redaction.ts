@@ -6,8 +6,8 @@ export type Redact = (text: string) => string;
 const REDACTED = "[redacted]";
 
 /**
- * Minimum length of a secret that is removed even inside a word. A shorter secret may be part of an ordinary word. No
- * API key is so short.
+ * Minimum length of a secret that is removed even inside a word. A shorter secret may be part of an ordinary word. Real
+ * API keys are longer.
  */
 const MIN_SECRET_LENGTH = 8;
 
@@ -15,7 +15,7 @@ const MIN_SECRET_LENGTH = 8;
 const BEARER_TOKEN = /\bBearer\s+(?!\[redacted\])(?=[^\s"',;]*\d)[^\s"',;]+/gi;
 
 /**
- * Encodings in which a secret may appear: plain, percent-encoded, base64 (proxies, basic authentication),
+ * Returns all forms in which a secret may appear: plain, percent-encoded, base64 (proxies, basic authentication),
  * JSON-escaped.
  */
 function listSpellings(secret: string): string[] {
@@ -74,8 +74,8 @@ export function createDetector(secrets: readonly (string | undefined)[]): (text:
 }
 
 /**
- * The error for a call that contains a secret. Such a call is refused, because its text would reach the service, the
- * ledger and file names.
+ * Returns the error for a call that contains a secret. Such a call is refused, because the secret would otherwise reach
+ * the service, the ledger and file names.
  *
  * @param location what contains the secret, such as "The file name"
  */

@@ -1,13 +1,13 @@
 /**
- * Guesses the language of a text. The evidence is a share of the text: much kana means Japanese, much Han with little
- * kana means Chinese. For text in Latin letters, the common words of each language are counted. The language with the
- * highest count is chosen, if this count is high enough and at least twice the count of every other language.
+ * Guesses the language of a text. A text with much kana is Japanese. A text with many Han characters and little kana is
+ * Chinese. In a text in Latin letters, the common words of each language are counted. The language with the highest
+ * count is chosen if the count is high enough, and at least twice the count of every other language.
  */
 import { isLanguage, type Language, VOICES } from "./contract/voices.ts";
 
 const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Common words of each language. A few of them occur in two languages. */
+/** Common words of each language. A few words occur in two languages. */
 const COMMON_WORDS: Readonly<Record<string, ReadonlySet<string>>> = {
   en: wordSet("the and of that was with his her this which you from they would there were have what been"),
   es: wordSet("el los las una del y con su pero muy más ella cuando había usted este esta donde hasta él"),
@@ -54,7 +54,7 @@ export function guessServiceLanguage(text: string): Language | null {
   return code !== null && isLanguage(code) ? code : null;
 }
 
-/** A language with its name. `code` is `null` if the service has no voice for the language. */
+/** The language of a text, with its name. `code` is `null` if the service has no voice for the language. */
 export interface TextLanguage {
   readonly code: Language | null;
   readonly name: string;
@@ -73,7 +73,7 @@ const LANGUAGE_NAMES: Readonly<Record<string, string>> = {
   nl: "Dutch",
 };
 
-/** Scripts that no voice of the service speaks. */
+/** Scripts of languages that no voice of the service speaks. */
 const OTHER_SCRIPTS: ReadonlyArray<readonly [letters: RegExp, name: string]> = [
   [/\p{Script=Hangul}/gu, "Korean"],
   [/\p{Script=Cyrillic}/gu, "a language in Cyrillic letters"],

@@ -1,4 +1,4 @@
-/** The program's version from package.json; inlined by the build. */
+/** The program's version from package.json. The build replaces the import by the version itself. */
 import manifest from "../package.json" with { type: "json" };
 
 export const VERSION: string = manifest.version;

@@ -95,7 +95,10 @@ function assertIsAudio(response: HttpResponse): void {
   }
 }
 
-/** Passes a body on. Throws at the first chunk that exceeds the announced length, and does not pass that chunk on. */
+/**
+ * Yields the chunks of a body. Throws at the first chunk that exceeds the announced length, and does not yield that
+ * chunk.
+ */
 async function* limitBytes(
   body: AsyncIterable<Uint8Array>,
   lengthBytes: number,
@@ -112,7 +115,7 @@ async function* limitBytes(
 /**
  * Parses a 200 or a 206.
  *
- * @param fromByte the requested offset; 0 means that no Range was sent
+ * @param fromByte the requested offset; 0 means that no Range header was sent
  * @throws AudioError `unexpected_response`. If the Content-Range of a 206 is unreadable, begins at another offset than
  *   `fromByte` or contradicts Content-Length, the cause of the error is {@link StaleBytesError}.
  */
@@ -153,7 +156,7 @@ export function parseContent(response: HttpResponse, fromByte: number): ContentR
   return { start: firstByte, totalBytes, body, isEndUnmarked: totalBytes === null, discard };
 }
 
-/** Creates the error for a 416. Its cause has the size of the whole audio, if the answer states the size. */
+/** Creates the error for a 416. If the answer states the size of the whole audio, the error's cause has this size. */
 export function unsatisfiedRangeError(response: HttpResponse, taskId: string): AudioError {
   const totalBytes = parseUnsatisfiedRange(response.header("content-range"));
   response.discard();

@@ -1,6 +1,6 @@
 /**
- * Downloads one audio file into a sink. Resumes after breaks, restarts if the partial bytes are useless, and gives up if
- * there is no progress.
+ * Downloads one audio file into a sink. Resumes after breaks, restarts if the partial bytes are useless, and gives up
+ * if there is no progress.
  */
 import type { Clock } from "../clock.ts";
 import { runWithTimeout } from "../deadline.ts";
@@ -28,8 +28,8 @@ interface MinimumProgress {
 }
 
 /**
- * Requires 1 KiB a second, measured over 64 s. Even a 2G link is four times as fast. A slower peer,
- * such as one that sends single bytes, is cut off.
+ * Requires 1 KiB a second, measured over 64 s. Even a 2G link is four times as fast. The body of a slower peer, such as
+ * one that sends single bytes, is aborted.
  */
 const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
@@ -39,8 +39,8 @@ const MIN_PROGRESS: MinimumProgress = { bytes: 64 * 1024, withinMs: 64_000 };
  */
 const MAX_FAILURES_AT_ONE_OFFSET = 5;
 /**
- * Maximum number of failures while fewer than {@link MinimumProgress.bytes} new bytes arrive. When that many have
- * arrived, the count starts again.
+ * Maximum number of failures while fewer than {@link MinimumProgress.bytes} new bytes arrive. When this many new bytes
+ * have arrived, the count starts again.
  */
 const MAX_SLOW_FAILURES = 30;
 
@@ -194,7 +194,7 @@ class Transfer {
     let leftMs = minProgress.withinMs;
     let sinceBytes = 0;
     for (;;) {
-      // Count only the time spent waiting for bytes. The service is not to blame for a slow disk.
+      // Count only the time spent waiting for bytes, because the service does not cause the delay of a slow disk.
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {
@@ -249,7 +249,7 @@ class Transfer {
     const stale = findStaleBytesError(error);
     const sizeBytes = this.#sink.size;
     const knownBytes = this.#totalBytes ?? stale?.totalBytes ?? null;
-    // All bytes are here, so a later failure of the socket is irrelevant.
+    // All bytes have been received, so a later failure of the socket is irrelevant.
     if (sizeBytes > 0 && knownBytes === sizeBytes && isHarmlessAtEnd(error)) return null;
     if (stale !== null) {
       if (sizeBytes > 0) await this.#startOver();

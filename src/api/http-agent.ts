@@ -9,8 +9,8 @@ import type { ProxySettings } from "../config/connections.ts";
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /**
- * Opens an agent without connecting. Sends https through the proxy. Sends plain http directly, because a proxy would
- * see the API key in it. Plain http is allowed on loopback only.
+ * Opens an agent without connecting. The agent sends https through the proxy. It sends plain http directly, because a
+ * proxy could read the API key in plain http. Plain http is allowed on loopback only.
  */
 export async function openAgent(
   { httpsProxy, noProxy }: ProxySettings,
@@ -26,8 +26,8 @@ export async function openAgent(
     requestTls: tls,
     proxyTls: tls,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Turn off undici's time limits. The transport has its own, because undici's `bodyTimeout` also counts while the
-    // reader pauses.
+    // Turn off undici's time limits. The transport has limits of its own, because undici's `bodyTimeout` also runs
+    // while the reader pauses.
     headersTimeout: 0,
     bodyTimeout: 0,
     // Pass an empty string for a missing setting. Without a value, undici would read the setting from the environment.
@@ -38,8 +38,8 @@ export async function openAgent(
 }
 
 /**
- * Calls `report` just before the first byte of a request is written. Until then the service cannot have seen the
- * request.
+ * Returns an interceptor that calls `report` just before the first byte of a request is written. Before this call, the
+ * service cannot have seen the request.
  */
 export function interceptFirstWrite(report: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {

@@ -6,7 +6,8 @@ export const MAX_JSON_BODY_BYTES = 1024 * 1024;
 const USUAL_BYTES = 4096;
 
 /**
- * A body that is not acceptable JSON. The message continues "The service's answer …", for example with "is not JSON".
+ * A body that is not acceptable JSON. The message is the end of a sentence that begins "The service's answer", such as
+ * "is not JSON".
  */
 export class UnreadableBodyError extends Error {
   override readonly name = "UnreadableBodyError";
@@ -24,8 +25,8 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
     response.discard();
     throw new UnreadableBodyError("is compressed, which was not asked for");
   }
-  // Copy the chunks into one growing buffer. If each chunk were kept, a body of a million chunks of one byte would take
-  // about a gigabyte.
+  // Copy the chunks into one growing buffer. If each chunk were kept, a body of a million chunks of one byte would need
+  // about a gigabyte of memory.
   let bytes = Buffer.alloc(USUAL_BYTES);
   let sizeBytes = 0;
   for await (const chunk of response.body) {

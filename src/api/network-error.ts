@@ -64,8 +64,8 @@ const isParserError = (error: unknown): error is Error =>
   error instanceof Error && error.name === "HTTPParserError";
 
 /**
- * Whether the answer is malformed. The parser also reports answers that end too early, but they count as broken
- * connections.
+ * Whether the answer is malformed. The parser also reports answers that end too early. Those count as broken
+ * connections instead.
  */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
   return (isParserError(error) && !/EOF/.test(error.message)) || codes.includes("UND_ERR_HEADERS_OVERFLOW");
@@ -82,7 +82,7 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
 }
 
 /**
- * Converts a failure of the connection to the caller's error.
+ * Converts a failure of the connection to the error that the caller gets.
  *
  * @param host the configured host, for the message
  * @param isSent whether a byte of the request can have been written

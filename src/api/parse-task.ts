@@ -25,7 +25,7 @@ export interface ObservedTask {
    * the status is not a string or must not be shown.
    */
   readonly unknownStatus?: string;
-  /** `null` if the answer has no readable `billing`. */
+  /** `null` if `billing` is missing or unreadable in the answer. */
   readonly billing: Billing | null;
   readonly audioSeconds: number | null;
   readonly output: {
@@ -35,7 +35,7 @@ export interface ObservedTask {
   } | null;
   /** The message is cleaned and has at most 500 code points; `""` if withheld. */
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** Violations of the contract that leave the answer usable; for the log. */
+  /** Violations of the contract that leave the answer usable. They are logged. */
   readonly deviations: readonly string[];
 }
 
@@ -76,8 +76,8 @@ function findDeviations(body: unknown): string[] {
 }
 
 /**
- * Converts the service's status to a status that this program knows; `queued` if it is unknown or missing. No other
- * function converts statuses.
+ * Converts the service's status to a status that this program knows. Returns `queued` for an unknown or missing status.
+ * No other function converts statuses.
  */
 function parseStatus(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
   const statedStatus = statusField.safeParse(body).data?.status;

@@ -8,8 +8,8 @@ const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_SECONDS = 600;
 
 /**
- * The decision after a failed request. `rate_limited` (the service answered 429): wait as long as it says, then queue again.
- * `unavailable` (the service answered 503): wait, then send again.
+ * The decision after a failed request. `rate_limited` follows a 429: wait as long as the service says, then queue
+ * again. `unavailable` follows a 503: wait, then send again.
  */
 export type RetryDecision =
   | { readonly kind: "stop" }
@@ -17,7 +17,7 @@ export type RetryDecision =
   | { readonly kind: "rate_limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
-/** The decision after a failed query or download. `not_ready`: watch the task again. */
+/** The decision after a failed query or download. `not_ready` means that the task must be watched again. */
 export type FailedReadDecision = RetryDecision | { readonly kind: "not_ready" };
 
 /**
@@ -47,15 +47,15 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * Whether the service may have created a task and a reservation, although the submission failed with this error. True
- * for a 5xx, a time-out, a broken connection and an unreadable answer. A 503 counts too, because a gateway can send a
- * 503 after the service has accepted the submission.
+ * for a 5xx, a time-out, a broken connection and an unreadable answer. This includes a 503, because a gateway can send
+ * one after the service has accepted the submission.
  */
 export function mayHaveCreatedTask(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
 }
 
 /**
- * Jittered exponential backoff from 1 s to 30 s.
+ * Returns a random exponential backoff from 1 s to 30 s.
  *
  * @param failureCount number of times that the request has failed so far, at least 1
  * @param random in [0, 1)
@@ -101,8 +101,8 @@ export function decideAfterFailure(
 }
 
 /**
- * Decides whether to repeat a failed query or download, and when. Both are always safe to repeat. Some errors, such as
- * a 401 or 404, are final.
+ * Decides whether to repeat a failed query or download, and when. Repeating a query or download is always safe. After
+ * some errors, such as a 401 or 404, it is useless.
  */
 export function decideAfterFailedRead(
   error: AudioError,
@@ -113,7 +113,8 @@ export function decideAfterFailedRead(
 }
 
 /**
- * Returns how long a download waits after its connection broke: the time that a 503 states, or the backoff if no time is stated.
+ * Returns how long a download waits after its connection broke. Returns the time that a 503 states, or the backoff if
+ * no time is stated.
  *
  * @param failureCount number of times in a row that the connection broke without a new byte, at least 1
  * @param random in [0, 1)

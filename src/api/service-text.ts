@@ -84,7 +84,7 @@ export function quoteServiceText(text: string): string {
 
 /** Removes the API key from the service's texts. */
 export interface KeyGuard {
-  /** Returns {@link sanitizeReason} without the key. */
+  /** Removes the key from a text, then applies {@link sanitizeReason}. */
   readonly sanitizeAndRedactReason: (text: string) => string;
   readonly containsKey: (text: string) => boolean;
 }

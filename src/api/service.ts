@@ -56,7 +56,7 @@ export interface ServiceOptions {
 const ACCEPTED_STATUSES: ReadonlySet<number> = new Set([200, 201, 202]);
 
 /**
- * Creates the client of one service address. Before the first request, the client loads no HTTP library, resolves no
+ * Creates the client for one service address. Before the first request, the client loads no HTTP library, resolves no
  * host and opens no connection.
  */
 export function createServiceClient(serviceAccess: ServiceAccess, options: ServiceOptions): ServiceClient {

@@ -1,4 +1,4 @@
-/** Sends requests to the service, with deadlines and aborts, and marks requests that were never written. */
+/** Sends requests to the service. Limits their time, aborts them, and marks requests that were never written. */
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySettings } from "../config/connections.ts";
@@ -150,7 +150,7 @@ function toHttpResponse(
   // Listen for errors. A body that is dropped early emits an error, which would end the process if nobody listened.
   body.on("error", () => undefined);
 
-  /** Limits the time spent waiting for one chunk. Pauses of the reader do not count. */
+  /** Limits the time spent waiting for one chunk. The limit does not apply while the reader pauses. */
   const watchSilence = (): NodeJS.Timeout =>
     setTimeout(() => body.destroy(systemTimeoutError("nothing came for too long")), idleMs);
 

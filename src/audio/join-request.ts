@@ -29,12 +29,17 @@ export interface ChapterMark {
   readonly firstPart: number;
 }
 
-/** The files to join, and how. The tags are written into every format except pcm, which cannot hold tags. */
+/**
+ * The files to join, and the settings of the join. The tags are written into every format except pcm, which cannot hold
+ * tags.
+ */
 export interface JoinRequest extends TextTags {
   readonly format: OutputFormat;
   /** The parts to join, at least one. */
   readonly parts: readonly JoinPart[];
-  /** Chapters to write into mp3 and ogg_opus. For other formats, the chapters' times are only returned. */
+  /**
+   * Chapters to write into mp3 and ogg_opus. Files of other formats contain no chapters; only the result states them.
+   */
   readonly chapters: readonly ChapterMark[];
   /** Receives the bytes of the joined file in order. The buffer is reused once the returned promise is fulfilled. */
   readonly write: WriteBytes;

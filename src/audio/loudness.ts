@@ -8,10 +8,11 @@ export interface Loudness {
    */
   readonly levelsDb: readonly number[];
   readonly stepSeconds: number;
-  /** Start of the first step, counted from the beginning of the part's sound. */
+  /** Start of the first step, relative to the beginning of the part's sound. */
   readonly offsetSeconds: number;
   /**
-   * Every measured silence is too short by this duration, because a step that is only partly silent counts as sound.
+   * The duration by which every measured silence is too short, because a step that is only partly silent counts as
+   * sound.
    */
   readonly blurSeconds: number;
 }
@@ -20,8 +21,8 @@ export interface Loudness {
 export const SILENT_DB = -100;
 
 /**
- * Measures the loudness of a part. Each format needs a meter of its own; the loudness of a format without a meter
- * cannot be measured.
+ * Measures the loudness of a part. Each format needs its own meter. Without a meter, the loudness of a format cannot be
+ * measured.
  */
 export type LoudnessMeter = (
   file: PartFile,

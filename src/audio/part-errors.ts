@@ -36,7 +36,7 @@ export interface PartDifference {
   readonly commonValue: string;
   /**
    * Index of the first part in the largest group of parts that have equal properties. If several groups are equally
-   * large, the group with the earliest part counts.
+   * large, the group with the earliest part is used.
    */
   readonly commonPartIndex: number;
 }

@@ -48,7 +48,7 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   });
 }
 
-/** The error for `--sandbox` together with a command, with a hint at what works instead. */
+/** Returns the error for `--sandbox` together with a command. Its message says what works instead. */
 function sandboxWithCommandError(command: string): UsageError {
   return new UsageError(
     `${command} and --sandbox do not go together: the sandbox of --sandbox lives and ends with its server. Run "sandbox" instead, leave it running, and give ${command} what it prints as AUDIO_BASE_URL and AUDIO_API_KEY; see --help.`,
@@ -141,11 +141,11 @@ function ignoreClosedReader(error: Error): void {
 }
 
 /**
- * Runs the command named in argv. Exit code 2 means wrong usage, and 1 that the command failed. In both cases one
- * sentence is printed.
+ * Runs the command named in argv. Exit code 2 means wrong usage, and exit code 1 means that the command failed. In both
+ * cases one sentence is printed.
  */
 export async function run(args: readonly string[]): Promise<void> {
-  // Listen for a closed stdout in every command except the server, which handles a closed stdout itself.
+  // Handle a closed stdout here, except for the server, which handles a closed stdout itself.
   const isServing = args.length === 0 || args[0] === "--sandbox";
   if (!isServing) process.stdout.on("error", ignoreClosedReader);
   try {

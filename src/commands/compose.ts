@@ -1,4 +1,7 @@
-/** Builds the workflow from a configuration; loaded on the first call that needs it, never at start. */
+/**
+ * Builds the workflow from a configuration. This file is loaded on the first call that needs the workflow, never at
+ * start.
+ */
 import { createServiceClient } from "../api/service.ts";
 import type { RequestTimeouts } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
@@ -19,7 +22,7 @@ import { requireOutputDir } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**
- * Opens folder, ledger and service, and connects them to a workflow.
+ * Opens folder, ledger and service, and combines them into a workflow.
  *
  * @param timeouts time limits of single requests; only tests change them
  * @throws AudioError `store_unavailable`, and errors of the output folder

@@ -13,7 +13,7 @@ export function requireOutputDir(config: Config): string {
   return config.outputDir;
 }
 
-/** Reports all issues of a configuration in one error, which every tool but `list_voices` throws. */
+/** Returns one error that reports all issues of a configuration. Every tool except `list_voices` throws it. */
 export function configurationError(config: Config): AudioError {
   const issues = config.issues.map(({ message, fix }) => `${message} ${fix}`);
   const words = [...issues, ...config.unknownVariables.map(describeUnknownVariable)];

@@ -42,7 +42,7 @@ export function failedCheckFromError(name: string, error: unknown): Check {
   return failedCheck(name, describeError(error), describeFix(error) ?? REMEDIES[error.code]);
 }
 
-/** Runs a check. A check that does not end in time has failed. */
+/** Runs a check. A check that does not end in time counts as failed. */
 export async function checkWithTimeout(
   name: string,
   fix: string,

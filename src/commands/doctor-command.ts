@@ -142,7 +142,10 @@ const checkStore = (config: Config): Promise<Check> => {
   });
 };
 
-/** Queries an id that cannot exist. A 404 means that host and key work; a 401 means that the key does not work. */
+/**
+ * Checks host and key by a query for an id that cannot exist. A 404 means that both work. A 401 means that the key does
+ * not work.
+ */
 async function checkService(config: Config, address: ServiceAccess): Promise<Check[]> {
   const service = createServiceClient(address, { proxy: config.proxy });
   const signal = AbortSignal.timeout(TIMEOUT_MS);
@@ -172,7 +175,10 @@ async function checkService(config: Config, address: ServiceAccess): Promise<Che
 const timedOutError = ({ baseUrl }: ServiceAccess): AudioError =>
   new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${TIMEOUT_MS / 1000} seconds.`);
 
-/** Checks the proxy first, because a host behind a dead proxy looks like a dead host. */
+/**
+ * Returns the failed check of the host. Tests the proxy first, because a host behind a dead proxy looks like a dead
+ * host.
+ */
 async function checkHost(config: Config, { baseUrl }: ServiceAccess, error: unknown): Promise<Check> {
   const issue = await findProxyIssue(baseUrl, config.proxy);
   if (issue === null) return failedCheckFromError("host", error);

@@ -44,8 +44,8 @@ export interface NarrateCommand {
 }
 
 /**
- * Checks the arguments by the rules of the tool, which require a source: the command reads the file itself, so `file` is
- * any text here.
+ * Checks the arguments by the rules of the tool. The rules require a source, so `file` gets a placeholder. The command
+ * reads the file itself.
  *
  * @throws UsageError
  */
@@ -122,7 +122,7 @@ async function runNarration(
   if (changes.maxCredits === null) return planned;
   const plannedSource = { kind: "narration", narrationId: planned.narrationId } as const;
   try {
-    // Wait without a limit, because the command ends with the narration.
+    // Wait without a limit, because the command ends only when the narration ends.
     const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
     return await narrations.narrate(plannedSource, { ...changes, retakes: [] }, call);
   } catch (error) {

@@ -14,7 +14,7 @@ const ARGUMENT_OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodT
   narrateInput.shape,
 ).filter(([argument]) => !NO_OPTION.includes(argument));
 
-/** Splits at the first `=`. Neither side may be empty. */
+/** Splits an option's value at the first `=`. Refuses a value with an empty side. */
 function parsePair(option: string, given: string): [string, string] {
   const offset = given.indexOf("=");
   if (offset > 0 && offset < given.length - 1) return [given.slice(0, offset), given.slice(offset + 1)];

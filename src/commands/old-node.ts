@@ -1,6 +1,6 @@
 /**
- * Answers every request with an error if Node is too old for the server. Therefore this file must also run on old
- * versions of Node, from 20 on.
+ * Answers every request with an error if Node is too old for the server. This file must therefore run on old versions
+ * of Node too, from 20 on.
  */
 import { createInterface } from "node:readline";
 

@@ -1,6 +1,6 @@
 /**
- * The sandbox of `--sandbox`: runs inside this process with a new ledger. The sandbox and its ledger end with the
- * process.
+ * Starts the sandbox of `--sandbox`, which runs inside this process with a new ledger. The sandbox and its ledger end
+ * with the process.
  */
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";

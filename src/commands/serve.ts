@@ -27,7 +27,7 @@ const MAX_COMPLAINT_CHARACTERS = 300;
  */
 const MAX_LOGGED_REFUSALS = 5;
 
-/** Logs the first invalid lines as warnings, and further ones only at the level debug. */
+/** Creates a function that logs the first invalid lines as warnings, and later lines only at the level debug. */
 function createInvalidMessageLogger(log: Log): (sentence: string) => void {
   let count = 0;
   return (sentence) => {

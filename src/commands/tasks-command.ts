@@ -167,7 +167,7 @@ async function readListing(limit: number): Promise<Listing> {
  * Lists the ledger.
  *
  * @param htmlFile path of the web page; `undefined` prints to stdout
- * @throws CommandError for issues of the settings, the store or an existing file
+ * @throws CommandError for issues of the settings or the store, or if another file is at `htmlFile`
  */
 export async function runTasksCommand(asJson: boolean, htmlFile?: string): Promise<void> {
   try {

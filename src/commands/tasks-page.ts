@@ -12,7 +12,10 @@ export interface PageEntry {
   readonly status: string;
   /** Charged credits; `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
-  /** Charged credits by the lookup key of the request. A request that several entries share is counted once. */
+  /**
+   * Charged credits by the lookup key of the request. The totals include a request once, even if several entries share
+   * it.
+   */
   readonly charges: ReadonlyMap<string, number>;
   readonly seconds: number | null;
   /** A description of the voice, or `narration`. */
@@ -25,7 +28,7 @@ export interface PageEntry {
   readonly next: string;
 }
 
-/** A file that starts with this marker is ours and may be overwritten. */
+/** A file that starts with this marker was written by this program, so it may be overwritten. */
 export const TASKS_MARKER = "<!doctype html><!-- audio-generation-mcp tasks -->";
 export const VOICES_MARKER = "<!doctype html><!-- audio-generation-mcp voices -->";
 
@@ -60,7 +63,7 @@ article{border-top:1px solid var(--line);padding:1rem 0}
 article p{margin:.2rem 0;overflow-wrap:anywhere}.facts{color:var(--dim);font-size:.85rem}audio{width:100%;max-width:30rem;margin-top:.4rem;display:block}
 code{font-size:.8rem}`;
 
-/** The page may load only audio files of this machine. */
+/** Allows the page to load only audio files of this machine. */
 const CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; media-src file:";
 
 /** Renders sums as bars with their figures. */
@@ -90,8 +93,9 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes the credits that each entry adds to the totals. A request that several entries share counts once: for the
- * entry that states its highest charge, or for the oldest of several such entries.
+ * Computes the credits that each entry adds to the totals. A request that several entries share is added once, to the
+ * entry that states the highest charge for it. If several entries state this charge, the request is added to the oldest
+ * of them.
  */
 function countEachRequestOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byRequest = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();

@@ -18,7 +18,7 @@ import { WorkflowProvider } from "./workflow-provider.ts";
 export interface VoicesCommand {
   /** Whether to make the missing samples. A sample costs 10 credits, once per account. */
   readonly makesSamples: boolean;
-  /** Path of the page to write; `undefined` for none. */
+  /** Path of the page to write; `undefined` to write none. */
   readonly htmlFile: string | undefined;
 }
 
@@ -71,7 +71,7 @@ const buildPageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
  * Lists the voices, makes samples and writes the page, as requested.
  *
  * @returns the exit code: 1 if a requested sample could not be made
- * @throws CommandError for issues of the settings, the store or an existing file
+ * @throws CommandError for issues of the settings or the store, or if another file is at `htmlFile`
  */
 export async function runVoicesCommand({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
   const config = readConfig(process.env);

@@ -12,8 +12,9 @@ import { configurationError } from "./configuration-error.ts";
 import type { Compose, Workflow } from "./workflow.ts";
 
 /**
- * Returns the environment for `--sandbox`, with address, key and store replaced. Until the sandbox listens, the address
- * is a placeholder. The placeholder is on loopback, so that settings that require loopback are valid.
+ * Returns the environment for `--sandbox`. Replaces address and key by placeholders, because the real ones are known
+ * only when the sandbox listens. The placeholder address is on loopback, so that settings that require loopback are
+ * valid. Removes the address of a store.
  */
 export function buildSandboxEnvironment(env: Environment): Environment {
   return {
@@ -44,7 +45,10 @@ export class WorkflowProvider {
     this.#compose = compose;
   }
 
-  /** Redacts the sandbox's key, which is unknown until the sandbox runs. */
+  /**
+   * Removes the sandbox's key from a text. Changes nothing before the sandbox runs, because the key is unknown until
+   * then.
+   */
   redact(text: string): string {
     return this.#sandboxRedact(text);
   }
@@ -58,7 +62,7 @@ export class WorkflowProvider {
     return (await this.#workflow()).requests;
   }
 
-  /** Like {@link requests}, for narrations. */
+  /** Returns the use cases of narrations. Starts the workflow and throws as {@link requests} does. */
   async narrations(): Promise<Narrations> {
     return await (await this.#workflow()).narrations();
   }
@@ -89,7 +93,10 @@ export class WorkflowProvider {
       : null;
   }
 
-  /** Like {@link openLocalRequests}, for a tool call: also connects to a database on another machine. */
+  /**
+   * Does the same as {@link openLocalRequests}, but also connects to the database of `AUDIO_STORE_URL`. Used for tool
+   * calls.
+   */
   async openExistingRequests(): Promise<Requests | null> {
     const isElsewhere = this.#config.issues.length === 0 && this.#config.storeUrl !== null;
     return isElsewhere ? await this.requests() : await this.openLocalRequests();

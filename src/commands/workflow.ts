@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Requests } from "../requests/requests.ts";
 
-/** Builds the workflow. Its code is loaded on demand, so that a start does not wait for it. */
+/** Builds the workflow. Loads the code of the workflow on demand, so that a start does not wait for the code. */
 export type Compose = (config: Config, service: ServiceAccess, log: Log) => Promise<Workflow>;
 
 /** Everything that tools use: single requests, and narrations made of them. */

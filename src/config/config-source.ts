@@ -12,6 +12,6 @@ export interface ConfigIssue {
 export interface ConfigSource {
   readonly env: Environment;
   readonly platform: NodeJS.Platform;
-  /** The user's home folder; null if the system names none. */
+  /** The user's home folder; null if the system does not state one. */
   readonly home: string | null;
 }

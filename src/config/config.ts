@@ -14,15 +14,15 @@ export interface Config extends Settings {
   readonly storeUrl: string | null;
   readonly issues: readonly ConfigIssue[];
   /**
-   * Variables that are named like settings but are none. They do not count as issues, because some may belong to other
-   * programs.
+   * Variables that are named like settings but are not settings. They do not count as issues, because some may belong
+   * to other programs.
    */
   readonly unknownVariables: readonly UnknownVariable[];
 }
 
 /**
- * Reads the whole configuration. Never throws: an invalid value adds a {@link ConfigIssue} and is replaced by its
- * default, by null if it is a folder or an address, or by 0 if it is the budget.
+ * Reads the whole configuration. Never throws. An invalid value adds a {@link ConfigIssue} and is replaced by its
+ * default. Exceptions are folders and addresses, which become null, and the budget, which becomes 0.
  */
 export function readConfig(
   env: Environment,

@@ -1,4 +1,4 @@
-/** Validates the addresses of the ledger's database and of a proxy. */
+/** Validates the addresses of the ledger's database and of the proxy. */
 import { parsePostgresAddress } from "./postgres-address.ts";
 import type { SettingsReader } from "./settings-reader.ts";
 

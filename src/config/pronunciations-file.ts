@@ -16,7 +16,7 @@ const rulesFile = z.record(
 
 export interface LoadedPronunciations {
   readonly rules: readonly Pronunciation[];
-  /** Words that can match no text; `doctor` reports them. */
+  /** Words without letters or digits; `doctor` reports them. */
   readonly unmatchableWords: readonly string[];
 }
 

@@ -8,7 +8,7 @@ export interface ServiceAccess {
   readonly isLoopback: boolean;
 }
 
-/** Returns whether a host is this machine. Expects the host as `URL` normalizes it. */
+/** Returns whether a host is this machine. Expects the host in the form that `URL` gives it. */
 export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -20,7 +20,7 @@ export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 const CAPTION_FILES = ["vtt", "srt", "both"] as const;
 export type CaptionFiles = (typeof CAPTION_FILES)[number];
 
-/** The results of settings that are read first, because other settings depend on them. */
+/** The values that are read before the other settings, because the rules of other settings depend on them. */
 export interface EarlierSettings {
   readonly storeUrl: string | null;
   /** True if the service is on this machine; null if its address is unknown. */

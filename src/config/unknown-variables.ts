@@ -1,4 +1,4 @@
-/** Finds misspelt settings, because they silently leave the default in effect (docs/reference.md, Configuration). */
+/** Finds misspelt settings, because the default would otherwise apply silently (docs/reference.md, Configuration). */
 import { computeEditDistance } from "../contract/edit-distance.ts";
 import { type Environment, readVariable } from "../environment.ts";
 
@@ -12,7 +12,8 @@ export interface UnknownVariable {
 }
 
 /**
- * Maximum edit distance of a suggestion. It covers one missing or additional word: AUDIO_URL suggests AUDIO_BASE_URL.
+ * Maximum edit distance of a suggestion. It allows one missing or additional word: for AUDIO_URL, AUDIO_BASE_URL is
+ * suggested.
  */
 const MAX_EDIT_DISTANCE = 6;
 const MAX_NAMED_VARIABLES = 5;

@@ -33,7 +33,7 @@ const readAscii = (bytes: Uint8Array, start: number, end: number): string =>
   String.fromCharCode(...bytes.subarray(start, end));
 
 /**
- * Returns whether audio begins like its stated format. Raw pcm has no signature, so any bytes pass.
+ * Returns whether audio begins like its stated format. Returns true for any pcm, because raw pcm has no signature.
  *
  * @param head the first {@link MAGIC_BYTES} bytes of the audio, or all bytes of shorter audio
  */

@@ -56,9 +56,9 @@ const taskFields = z.object({
 
 /**
  * A task as the contract states it. All fields are present. For a succeeded task, checks that the output and usage are
- * there, that there is no error, and that charge and refund add up to the reservation. Checks no other tasks, because
- * the contract states these rules for succeeded tasks only. Unknown fields are dropped instead of refused, so that
- * audio stays available when the service adds a field.
+ * present, that there is no error, and that charge and refund add up to the reservation. The contract states these
+ * rules for succeeded tasks only. Drops unknown fields instead of refusing the task, so that audio stays available when
+ * the service adds a field.
  */
 export const audioTaskSchema = taskFields.superRefine((task, context) => {
   if (task.status !== "succeeded") return;

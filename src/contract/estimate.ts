@@ -2,8 +2,8 @@
 import { chargeForSeconds } from "./billing.ts";
 
 /**
- * Milliseconds that it takes to speak a digit. This time and the times below are whole numbers, because rounding errors
- * in their sums could change how a text is divided.
+ * The time that it takes to speak a digit, in milliseconds. The speaking times of all characters are whole numbers,
+ * because rounding errors in their sums could change how a text is divided.
  */
 const DIGIT_MS = 220;
 const KANA_MS = 140;
@@ -24,7 +24,10 @@ function computeSpeechMs(codePoint: number): number {
 
 /** Cache of the milliseconds of each code point; 0 means not computed yet. */
 const speakingMsCache = new Uint8Array(0x10000);
-/** Bounds of the ideographic planes. Code points in them that Unicode has not assigned yet count as ideographs, too. */
+/**
+ * Bounds of the ideographic planes. Code points of these planes that Unicode has not assigned yet also count as
+ * ideographs.
+ */
 const FIRST_IDEOGRAPHIC = 0x20000;
 const LAST_IDEOGRAPHIC = 0x3ffff;
 
@@ -47,10 +50,13 @@ function getSpeechMs(codePoint: number): number {
  */
 const ORDINARY_CHARACTERS = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/** {@link ORDINARY_CHARACTERS} is tried only at code points up to this one, because trying it at every character would be slow. */
+/**
+ * The last code point at which {@link ORDINARY_CHARACTERS} is tried. Trying the pattern at every character would be
+ * slow.
+ */
 const LAST_LATIN = 0x2ff;
 
-/** Speaking time and length of a text. Each task has a limit for both. */
+/** Speaking time and length of a text. Both are limited in each task. */
 export interface SpokenSize {
   /** Speaking time in milliseconds at speed 1. It is a whole number, so that sums are exact. */
   readonly speechMs: number;

@@ -28,8 +28,8 @@ function measureSimilarity(wanted: string, { id, name }: Voice): Similarity {
 }
 
 /**
- * Finds the voices whose name or id has the longest beginning in common with the text, most similar first. Returns none
- * if no name is similar.
+ * Finds the voices whose name or id has the longest beginning in common with the text, most similar first. Returns an
+ * empty list if no name is similar.
  */
 export function findNearestVoices(text: string): VoiceId[] {
   const wantedWords = text

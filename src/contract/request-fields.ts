@@ -1,6 +1,6 @@
 /**
  * Defines the table of request fields (docs/contract.md, AudioInput). The tools, the stored settings of narrations, the
- * idempotency key and the command line derive from it, so a new optional field needs only one entry.
+ * idempotency key and the command line derive from this table, so a new optional field needs only one entry.
  */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
@@ -22,12 +22,12 @@ interface RequestField {
   readonly schema: z.ZodType;
   /**
    * The tools that have the field. If `tools` is absent, `generate_audio`, `narrate` and the `narrate` command have the
-   * field. In a narration, such a field applies to all parts.
+   * field. In a narration, a field without `tools` applies to all parts.
    */
   readonly tools?: readonly "generate_audio"[];
   /**
-   * Value in the canonical input if a request omits the field. A new field must have no such value, because the value
-   * would change every idempotency key. All audio would then be paid for again.
+   * The value in the canonical input if a request omits the field. A field that is added later must not have such a
+   * value, because the value would change every idempotency key. All audio would then be paid for again.
    */
   readonly canonicalDefault?: unknown;
 }
@@ -36,8 +36,8 @@ const describeChoices = (values: readonly (string | number)[]): string =>
   `must be one of ${values.join(", ")}`;
 
 /**
- * Returns the error for an unknown voice. Lists all voices only if none is similar, because a long list hides the right
- * one.
+ * Returns the message for an unknown voice. Lists all voices only if no voice is similar, because a long list hides the
+ * right voice.
  */
 function describeVoiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? findNearestVoices(given) : [];
@@ -140,7 +140,7 @@ export const NARRATION_SETTING_NAMES = FIELD_NAMES.filter(
   (name): name is NarrationSettingName => requestField(name).tools === undefined,
 );
 
-/** Returns the schemas of these fields by name. */
+/** Returns the schemas of the given fields by name. */
 export function pickSchemas<Name extends FieldName>(names: readonly Name[]) {
   const schemas = names.map((name) => [name, REQUEST_FIELDS[name].schema]);
   // The assertion is needed because the type that `Object.fromEntries` returns does not say which schema belongs to

@@ -1,4 +1,7 @@
-/** Defines one sentence per language, so that the sample of a voice has one idempotency key and is paid for once. */
+/**
+ * Defines one sample sentence per language, so that every sample of a voice has the same idempotency key and is paid
+ * for once.
+ */
 import type { AudioInput } from "./audio-input.ts";
 import type { Language, Voice } from "./voices.ts";
 

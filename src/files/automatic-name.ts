@@ -1,5 +1,5 @@
 /**
- * Builds the file name of audio for which no name was chosen: the first words of its text, and a short id
+ * Builds the file name of audio for which no name was chosen, from the first words of its text and a short id
  * (docs/reference-files.md, Names of files).
  */
 import { createHash } from "node:crypto";
@@ -47,7 +47,7 @@ const deriveShortHash = (taskId: string): string =>
   createHash("sha256").update(taskId).digest("hex").slice(0, ID_DIGITS);
 
 /**
- * Names the file of a task after the first words of its text.
+ * Builds the automatic file name for the audio of a task.
  *
  * @param prompt `null` if this ledger does not have the task's text
  */

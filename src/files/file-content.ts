@@ -29,7 +29,7 @@ export async function openRegular(path: string): Promise<FileHandle | null> {
 }
 
 async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: number } | null> {
-  // Prevent waiting for a writer if the path is a named pipe.
+  // Open without blocking, because opening a named pipe would otherwise wait for a writer.
   const flags = constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0);
   // Refuse links on systems without O_NOFOLLOW.
   if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;
@@ -53,7 +53,7 @@ export async function digestFile(handle: FileHandle): Promise<FileDigest> {
   }
 }
 
-/** Whether a path names a regular file with exactly these bytes. */
+/** Whether a path names a regular file with the size and hash of `digest`. */
 export async function matchesDigest(path: string, digest: FileDigest): Promise<boolean> {
   const opened = await openFile(path);
   if (opened === null) return false;
@@ -75,7 +75,8 @@ export async function isInsideFolder(path: string, root: string): Promise<boolea
       realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
     const realRoot = await resolveRealPath(root);
     if (isBelow(realRoot)) return true;
-    // Accept a path that spells the folder differently, because the spelling may have changed since the file was saved.
+    // Accept a path with another spelling of the folder, because the spelling may have changed since the file was
+    // saved.
     return await isDirectChild(realFile, realRoot);
   } catch {
     return false;

@@ -37,14 +37,17 @@ export function describeSystemError(error: unknown): string | null {
   return `${REASON_BY_CODE[code] ?? "the system refuses it"} (${code})`;
 }
 
-/** System calls of the network. Their errors share codes with errors of files, but are explained elsewhere. */
+/**
+ * System calls of the network. Some of their errors have the same codes as errors of files, but are explained
+ * elsewhere.
+ */
 const NETWORK_CALLS = new Set(["connect", "getaddrinfo", "bind", "listen", "accept"]);
 const NETWORK_CODES = /^(?:ECONN|ENET|EHOST|EADDR|EPIPE$|EPROTO$|ENOTCONN$|ENOTFOUND$|EAI_)/;
 
 function isFileFailure(error: unknown, code: string): error is Error {
   if (!(error instanceof Error) || error instanceof AudioError) return false;
-  // This error names no system call, because Node's permission model refuses an operation before any system call is
-  // made.
+  // An ERR_ACCESS_DENIED names no system call, because Node's permission model refuses an operation before any system
+  // call is made.
   if (code === "ERR_ACCESS_DENIED") return true;
   if (!("syscall" in error) || typeof error.syscall !== "string") return false;
   return !NETWORK_CALLS.has(error.syscall) && !NETWORK_CODES.test(code);

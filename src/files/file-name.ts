@@ -95,13 +95,13 @@ export function buildRequestedName(fileName: string, format: OutputFormat): stri
   return `${stripExtensions(fileName, [extension])}${extension}`;
 }
 
-/** Inserts words after the stem of a name, and shortens the stem if the file system has no room for both. */
+/** Inserts words after the stem of a name. Shortens the stem if the new name would be too long for the file system. */
 export function appendToStem(name: string, words: string, extension = extname(name)): string {
   const ending = `${words}${extension}`;
   return `${cutToBytes(basename(name, extname(name)), MAX_NAME_BYTES - Buffer.byteLength(ending))}${ending}`;
 }
 
-/** `name.mp3` → `name-2.mp3`: the n-th name to try when earlier ones are taken. */
+/** Returns the n-th name to try if the earlier names are taken, such as `name-2.mp3` for `name.mp3`. */
 export const buildNumberedName = (name: string, number: number): string =>
   number === 1 ? name : appendToStem(name, `-${number}`);
 
@@ -111,7 +111,7 @@ export function isNumbered(name: string, base: string): boolean {
   return number > 1 && buildNumberedName(base, number) === name;
 }
 
-/** `name.mp3` → `name (previous).mp3`: the temporary name of a file that is being replaced. */
+/** Returns the temporary name of a file that is being replaced, such as `name (previous).mp3` for `name.mp3`. */
 export const buildPreviousName = (name: string): string => appendToStem(name, " (previous)");
 
 function cutToBytes(text: string, max: number): string {

@@ -9,9 +9,8 @@ import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./tem
 
 export interface OutputFolder {
   /**
-   * Absolute real path. A symbolic link in the setting is resolved once, when the folder is opened. A disk may spell
-   * the name of a new folder in another way (case, accents, dots). {@link ensureExists} replaces the path by the disk's
-   * own spelling.
+   * Absolute real path. A symbolic link in the setting is resolved once, when the folder is opened. A disk may change
+   * the spelling of a new folder's name (case, accents, dots). {@link ensureExists} then adopts the disk's spelling.
    */
   readonly root: string;
   /**
@@ -21,7 +20,7 @@ export interface OutputFolder {
    */
   ensureExists(): Promise<void>;
   /**
-   * Like {@link ensureExists}, and also writes a probe file.
+   * Does the same as {@link ensureExists}, then checks with a probe file that the folder can be written.
    *
    * @throws AudioError `output_not_writable` or `disk_full`, with the reason
    */
@@ -50,8 +49,8 @@ async function resolveExistingPart(path: string): Promise<string> {
 }
 
 /**
- * Creates one level at a time, because recursive `mkdir` never returns if a level can neither be created nor found
- * (/proc).
+ * Creates a folder, one level at a time. A recursive `mkdir` never returns if a level can neither be created nor found,
+ * as in /proc.
  */
 async function makeFolder(path: string): Promise<void> {
   try {
@@ -77,7 +76,7 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Throws if a folder is no longer at its real path, because somebody has put a symbolic link into the path.
+ * Throws if the real path of a folder has changed, for example because somebody has put a symbolic link into the path.
  *
  * @returns the disk's own spelling of the path
  */
@@ -106,7 +105,7 @@ export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wall
 function buildOutputFolder(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;
   const createFolder = async (): Promise<void> => {
-    // Create the folder if it is missing, as at first use.
+    // Create the folder if it is missing, as it is at first use.
     root = await assertInPlace(root).catch(async (error) => {
       if (error instanceof AudioError) throw error;
       await makeFolder(root);

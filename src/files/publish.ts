@@ -10,8 +10,8 @@ import { retryWhileLocked } from "./retry-while-locked.ts";
 import { buildLockFileName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
 
 /**
- * `published`: the name is new. `already_present`: a file with identical bytes already had the name. `taken`: a file
- * with other bytes has the name.
+ * `published`: the file got the name. `already_present`: a file with identical bytes already had the name. `taken`: a
+ * file with other bytes has the name.
  */
 export type PublishOutcome = "published" | "already_present" | "taken";
 
@@ -19,8 +19,8 @@ export type PublishOutcome = "published" | "already_present" | "taken";
 export type LinkMaker = (existing: string, added: string) => Promise<void>;
 
 /**
- * How long to wait for another process to remove its lock file, before this process removes it. A process needs its
- * lock file for milliseconds, so a lock file that stays this long belongs to a dead process.
+ * How long to wait until another process removes its lock file. After this time, this process removes the lock file. A
+ * process needs its lock file for milliseconds, so an older lock file belongs to a dead process.
  */
 const LOCK_TIMEOUT_MS = 5000;
 const LOCK_POLL_MS = 20;
@@ -55,18 +55,18 @@ async function publishByLink(
     await makeLink(temporaryPath, target);
     return "published";
   } catch (error) {
-    // Every code but EEXIST counts as a file system without hard links, because such file systems fail with various
-    // codes (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO on rclone and Docker Desktop). If the disk itself has
-    // failed, the rename that follows reports the failure.
+    // Every code except EEXIST is taken as a sign of a file system without hard links, because such file systems fail
+    // with various codes (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO on rclone and Docker Desktop). If the disk
+    // itself has failed, the rename that follows reports the failure.
     return getSystemCode(error) === "EEXIST" ? "taken" : "unsupported";
   }
 }
 
 /**
  * Gives a file its final name on file systems without hard links. A rename would overwrite an existing file, so the
- * name is checked first. Between check and rename, a hidden lock file, created exclusively, stops other processes
- * of this program from taking the name. The remaining risk is another program that creates the same name in those
- * microseconds; no call of POSIX or Windows that Node offers could detect it.
+ * name is checked first. Between check and rename, a hidden lock file prevents other processes of this program from
+ * taking the name. One risk remains: another program may create a file with this name between check and rename. Node
+ * offers no system call that could detect this.
  */
 export async function renameIfFree(
   path: string,
@@ -121,8 +121,8 @@ async function createLockFile(lockPath: string): Promise<void> {
 }
 
 /**
- * Makes a new name survive a power cut. Does nothing on Windows and some network file systems, which do not support
- * that.
+ * Flushes the folder to the disk, so that a new name survives a power cut. Does nothing on Windows and some network
+ * file systems, because they cannot flush a folder.
  */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY).catch(() => null);

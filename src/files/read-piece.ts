@@ -7,8 +7,8 @@ import { AudioError } from "../errors.ts";
 import { digestFile, type FileDigest, isInsideFolder, openRegular } from "./file-content.ts";
 
 /**
- * Maximum size of a piece. The official clients accept pieces of this size, and so do hosts that refuse results over 1
- * MB.
+ * Maximum size of a piece. The official clients accept pieces of this size. Hosts that refuse results over 1 MB accept
+ * them too.
  */
 export const MAX_PIECE_BYTES = 512 * 1024;
 

@@ -7,7 +7,7 @@ import { getSystemCode } from "./file-error.ts";
 
 const walkPath = promisify(realpathByNode);
 
-/** Codes of errors in the path itself. Another way of resolving the path would fail, too. */
+/** Codes of errors in the path itself. With these errors, Node's own way of resolving the path would fail too. */
 const PATH_ERROR_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
@@ -34,8 +34,8 @@ async function pathExists(path: string): Promise<boolean> {
 }
 
 /**
- * Unifies spellings that some disk treats as the same path. They differ in case, in the form of accents, or in trailing
- * dots and spaces.
+ * Converts a path to a form that is equal for all spellings that some disk treats as the same path. Such spellings
+ * differ in case, in the form of accents, or in trailing dots and spaces.
  */
 function fold(path: string): string {
   return path

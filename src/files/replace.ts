@@ -1,5 +1,5 @@
 /**
- * Replaces a file that this server saved. At every moment either the old or the new file is there, complete
+ * Replaces a file that this server saved. At every moment, the old file or the new file exists completely
  * (docs/reference-files.md, Names of files).
  */
 import { join } from "node:path";
@@ -48,6 +48,8 @@ const isSame = (a: FileDigest, b: FileDigest): boolean =>
   a.sizeBytes === b.sizeBytes && a.sha256 === b.sha256;
 
 /**
+ * Moves the replaced file from `name` to `movedTo`.
+ *
  * @returns whether the file was moved; `false` if the file is open elsewhere, if it was edited at the last moment, or
  *   if the name `movedTo` is taken
  */

@@ -23,17 +23,17 @@ export interface SaveRequest {
   readonly folder: OutputFolder;
   /** The file name with its extension. A number is added if another file has that name. */
   readonly fileName: string;
-  /** Whether a name may be used; absent means any name. */
+  /** Returns whether the file may get a name. If this function is absent, the file may get any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;
-  /** The earlier file whose name the new file may take. */
+  /** The earlier file that the new file may replace under its name. */
   readonly fileToReplace?: FileToReplace | null;
   readonly format: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */
   readonly writeAudio: (sink: ByteSink) => Promise<unknown>;
   readonly clock: Pick<Clock, "wallMs">;
   /**
-   * Whether to keep bytes that do not match their format. If false, they are discarded with an error, so that the
-   * caller downloads them once more.
+   * Whether to keep bytes that do not match their format. If false, such bytes are discarded and an error is thrown, so
+   * that the caller downloads the audio once more.
    */
   readonly mayKeepWrongFormat: boolean;
   /** Called after the file has got its final name, and after its content and name were flushed to the disk. */
@@ -106,7 +106,7 @@ async function assertNotReplaced({ path, handle }: TemporaryFile, root: string):
     throw notWritableError(root, "the file was replaced while it was written");
 }
 
-/** Publishes the file under the requested name or the next free one, and returns that name. */
+/** Publishes the file under the requested name or the next free name. Returns the name that the file got. */
 async function publishUnderFreeName(
   request: SaveRequest,
   temporaryPath: string,

@@ -18,7 +18,7 @@ export interface FileToReplace {
   /** Only a file with exactly these bytes is replaced. */
   sizeBytes: number;
   sha256: string;
-  /** Its file name, with extension. */
+  /** The name of the file, with extension. */
   name: string;
   /** The free name to which the file is moved while it is being replaced. */
   movedTo: string;

@@ -19,13 +19,13 @@ export const buildLockFileName = (nameHash: string): string => `${TEMPORARY_PREF
 
 /**
  * A temporary file that was not written to for this long is removed, even if its process may be alive, for example on
- * another machine. A running download writes more often, so such a file is abandoned.
+ * another machine. A running download writes more often, so a file without recent writes is abandoned.
  */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
 /**
- * Flag that makes it an error to open a symbolic link; 0 on platforms without such a flag. There, creating a new file
- * is still safe, because exclusive creation fails if a link has the name.
+ * Flag that makes it an error to open a symbolic link; 0 on platforms without such a flag. Even on those platforms,
+ * creating a new file is safe, because exclusive creation fails if a link has the name.
  */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
 
@@ -51,7 +51,8 @@ export async function removeIfPresent(path: string): Promise<void> {
 }
 
 /**
- * Error codes if a flush is not possible: Node forbids every flush under `--permission`, and some disks support none.
+ * Error codes of a flush that is not possible. Node forbids every flush under `--permission`, and some disks cannot
+ * flush.
  */
 const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EINVAL"]);
 

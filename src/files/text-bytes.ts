@@ -40,7 +40,7 @@ export async function readStream(
 
 const SAVE_AS_UTF8 = "Ask the user to save the file as UTF-8, or give the text itself.";
 
-/** UTF-16 is recognised by its byte order mark; all other text must be UTF-8. */
+/** Detects UTF-16 by its byte order mark. All other text must be UTF-8. */
 function detectEncoding(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";

@@ -1,12 +1,14 @@
-/** Connects the buttons that save a sound, or ask the assistant for another take or the next part. */
+/**
+ * Connects the buttons of a sound: one saves it, the others ask the assistant for another take or for the next part.
+ */
 import { getButton, showStatus } from "./elements.ts";
 import { HostError, isSupported, requestHost } from "./host.ts";
 import { createPieceLoader } from "./pieces.ts";
 import { type AudioFile, getFileName, MIME_TYPES, type ShownResult } from "./shown-result.ts";
 
 /**
- * Largest file to save through the browser. A larger file would exhaust the browser's memory, and is on the disk
- * anyway.
+ * Maximum size of a file that is saved through the browser. A larger file would exhaust the browser's memory. It is
+ * also on the disk already.
  */
 const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 
@@ -23,7 +25,7 @@ async function readAsBase64({ uri, sizeBytes }: AudioFile): Promise<string> {
   return parts.join("");
 }
 
-/** The sound that is shown. Outcomes of saving other sounds are not reported. */
+/** The sound that is shown. If a person saves another sound, the outcome is not reported. */
 let current: AudioFile | undefined;
 
 async function save(audioFile: AudioFile): Promise<void> {

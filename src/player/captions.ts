@@ -1,4 +1,4 @@
-/** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes. Ignores all else. */
+/** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes. Ignores everything else. */
 import { parseEntries, parseFields, parseNumber, parseText } from "./parse-fields.ts";
 
 export interface TimedLabel {

@@ -14,7 +14,9 @@ export class FileGoneError extends HostError {
   }
 }
 
-/** Error codes for an unknown resource: those of this server and of all editions of the MCP specification. */
+/**
+ * Error codes for an unknown resource. This server and all versions of the MCP specification use one of these codes.
+ */
 const GONE_CODES = [-32602, -32002];
 
 /** The host's capability that each method needs, and the message if the host lacks it. */

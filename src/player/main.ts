@@ -47,8 +47,8 @@ let shownResult: ShownResult | null = null;
 /** The result that the page shows, as JSON. */
 let shownResultJson = "";
 /**
- * Counts changes of what is shown. Asynchronous code remembers this number, and drops its own result if the number has
- * changed since.
+ * The number of times that the page has begun to show something else. Asynchronous code remembers this number, and
+ * drops its own result if the number has changed since.
  */
 let displayVersion = 0;
 
@@ -92,7 +92,7 @@ async function openFile(
   readers: Map<string, SegmentReader>,
   position = 0,
 ): Promise<void> {
-  // Make earlier choices obsolete, so that their late results are dropped.
+  // Change the version, so that late results for an earlier choice are dropped.
   displayVersion += 1;
   const versionAtStart = displayVersion;
   const { path, uri, companionsBaseUri: companions } = audioFile;
@@ -190,8 +190,8 @@ function showResult(result: ShownResult): void {
   connectActions(result, audioFile, result.take ?? 1);
   const isFailed = result.isError || result.status === "failed";
   showStatus(result.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
-  // Some hosts pass on only the text of a result. From the text, the page knows only the id, and it polls to get the
-  // rest.
+  // Some hosts pass on only the text of a result. The page then knows only the id, and polls to get the rest of the
+  // result.
   const isBare = result.kind !== "text" && result.status === "" && !result.isError;
   if (isRunning(result) || isBare) {
     void pollUntilEnded(result, () => versionAtStart === displayVersion, showResult);

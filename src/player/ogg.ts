@@ -61,7 +61,7 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
   const preSkipSamples = toDataView(head).getUint16(opusHeadOffset + 10, true);
   const toSeconds = (granule: number): number => Math.max(0, granule - preSkipSamples) / SAMPLE_RATE_HZ;
   const headers = head.slice(0, start);
-  // Segments have a pre-skip of 0, because `leadInSeconds` already states how much sound must not be heard.
+  // Set the pre-skip of segments to 0, because `leadInSeconds` already states how much sound must not be heard.
   toDataView(headers).setUint16(opusHeadOffset + 10, 0, true);
   writeChecksum(headers.subarray(0, identificationPage.length));
 
@@ -86,7 +86,7 @@ export function createOggCutter(head: Uint8Array, sizeBytes: number, statedSecon
       /** Returns the granule position at which a page begins: the last position that an earlier page states. */
       const getStartGranule = (index: number): number =>
         pages.slice(0, index).reduce((last, { granule }) => Math.max(last, granule), 0);
-      // Include an earlier page that begins with a whole packet, so that the decoder can converge.
+      // Begin with an earlier page that starts with a whole packet, so that the decoder can converge.
       let leadInPageIndex = firstPageIndex;
       while (
         leadInPageIndex > 0 &&

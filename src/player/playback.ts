@@ -1,4 +1,4 @@
-/** Plays a segment by an audio element, or as decoded samples if the host's content policy forbids the element. */
+/** Plays a segment with an audio element, or as decoded samples if the host's content policy forbids the element. */
 import { DamagedFileError, type Segment } from "./segment-reader.ts";
 
 export interface Playback {
@@ -18,7 +18,10 @@ export interface Playback {
   release(): void;
 }
 
-/** Idle audio elements. They are kept, because a click unlocks only the elements that exist at that moment. */
+/**
+ * Idle audio elements. They are kept for reuse, because a click allows only the elements that exist at that moment to
+ * play.
+ */
 const idleElements: HTMLAudioElement[] = [];
 
 function takeElement(): HTMLAudioElement {

@@ -1,4 +1,4 @@
-/** Polls audio that is still being made: a task until its file exists, a narration part by part. */
+/** Polls a task or a narration until its audio is made, and shows the progress meanwhile. */
 import { parseParts } from "./captions.ts";
 import { getButton, getElement, getElementOfType, makeElement, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
@@ -6,7 +6,10 @@ import { parseText } from "./parse-fields.ts";
 import { readPartsTable } from "./pieces.ts";
 import { parseShownResult, type ShownResult } from "./shown-result.ts";
 
-/** Returns the pause before the next poll. The pause grows, because a slow task usually needs much more time. */
+/**
+ * Returns the pause before the next poll. The pause grows with the number of polls, because a slow task usually needs
+ * much more time.
+ */
 const computePauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
 
 /** Maximum number of polls; the longest task needs fewer. */

@@ -37,7 +37,7 @@ export class DamagedFileError extends Error {
 export const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 export const MAX_WHOLE_SECONDS = 300;
 
-/** Overlap of a segment with the next one, so that the next one can start before the segment ends. */
+/** Overlap of a segment with the next segment, so that the next segment can start before this segment ends. */
 export const OVERLAP_SECONDS = 0.3;
 
 export const concatBytes = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {

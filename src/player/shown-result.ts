@@ -19,9 +19,11 @@ export interface AudioFile {
   readonly sizeBytes: number;
   /** Duration, or null if it is unknown. */
   readonly seconds: number | null;
-  /** Sample rate. Only pcm needs it, because a pcm file does not state its own. */
+  /** Sample rate. Only pcm needs this field, because a pcm file does not state its sample rate. */
   readonly sampleRateHz: number;
-  /** Address to which `/captions` or `/chapters` is appended to read them; null if the sound has neither. */
+  /**
+   * Address of the captions and chapters, without `/captions` or `/chapters` at its end; null if the sound has neither.
+   */
   readonly companionsBaseUri: string | null;
   /** Title of the chapter if the file contains a single chapter, otherwise empty. */
   readonly chapter: string;
@@ -69,7 +71,7 @@ export const formatClock = (seconds: number): string => {
   return hours > 0 ? `${hours}:${tail}` : tail;
 };
 
-/** One day in seconds. A longer duration is considered an error and ignored. */
+/** Maximum duration to show: one day. A longer stated duration is considered an error and ignored. */
 const MAX_SHOWN_SECONDS = 86_400;
 
 function parseAudioFile(

@@ -16,7 +16,10 @@ const TICK_MS = 60;
 const REPLAY_MARGIN_SECONDS = 0.05;
 /** Minimum distance from the end to which a person can seek. At the end itself, nothing would be left to play. */
 const SEEK_MARGIN_SECONDS = 0.01;
-/** Minimum time that is left to play after a position from a longer take was limited. */
+/**
+ * Minimum time that is left to play when playing starts in the last segment. The start position is limited for this,
+ * because it may come from a longer take.
+ */
 const MIN_LEFT_SECONDS = 0.5;
 
 export class SoundPlayer {
@@ -184,7 +187,10 @@ export class SoundPlayer {
     return await createSamplesPlayback(segment);
   }
 
-  /** Called at an interval. Starts the next segment shortly before the current one ends. Pauses after the last one. */
+  /**
+   * Called at an interval. Starts the next segment shortly before the current segment ends. Pauses after the last
+   * segment.
+   */
   #tick(): void {
     const playback = this.#playback;
     if (!this.isPlaying || playback === null) return;
@@ -220,8 +226,8 @@ export class SoundPlayer {
     this.#endingPlayback = playback;
     try {
       if (this.#preparedPlayback === null) {
-        // The next segment has not arrived. Pause at the end of the current segment. Its bytes go on
-        // beyond this end with the first words of the next segment, which would otherwise be heard twice.
+        // The next segment has not arrived. Pause at the end of the current segment. Its bytes also contain the first
+        // words of the next segment. Without the pause, these words would be heard twice.
         await new Promise((resolve) => setTimeout(resolve, secondsLeft * 1000));
         if (countAtStart === this.#commandCount) playback.pause();
       }

@@ -23,7 +23,8 @@ export async function loadTakes(shown: ShownResult, audioFile: AudioFile): Promi
   const ownTake = { shown, audioFile };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = parseEntries(parseFields(list["structuredContent"])["tasks"], 200).map(parseFields);
-  // Compare hashes of requests. The rows contain only excerpts, and different texts often have equal excerpts.
+  // Compare the hashes of the requests. The rows contain only excerpts of texts, and different texts often have equal
+  // excerpts.
   const requests = parseFields(parseFields(list["_meta"])["requests"]);
   const request = requests[shown.id];
   if (!request) return [ownTake];

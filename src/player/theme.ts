@@ -23,8 +23,8 @@ export function applyTheme(context: Fields): void {
   if (theme === "light" || theme === "dark") {
     isThemeGiven = true;
     root.dataset["theme"] = theme;
-    // Set the colour scheme only if the host states a theme, because browsers paint a frame opaque if its colour scheme
-    // differs from that of the host.
+    // Set the colour scheme only if the host states a theme, because browsers give a frame an opaque background if its
+    // colour scheme differs from that of the host.
     root.style.colorScheme = theme;
   }
   for (const [name, value] of Object.entries(parseFields(parseFields(context["styles"])["variables"])).slice(

@@ -24,7 +24,7 @@ export function buildPcmLayout(sampleRateHz: number): Uint8Array {
 /**
  * Builds a wav file.
  *
- * @param layout content of its `fmt ` chunk, which describes the samples
+ * @param layout content of the `fmt ` chunk, which describes the samples
  */
 export function buildWav(layout: Uint8Array, samples: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new Uint8Array(20);

@@ -17,7 +17,7 @@ const clientEnvelopeSchema = z.object({
 
 /**
  * Whether the client can show a form. Clients with protocol version 2026-07-28 state their capabilities in each
- * request; older clients state them once, in the handshake.
+ * request. Older clients state them only once, in the handshake.
  *
  * @param handshakeCapabilities the capabilities of the handshake, if there was one
  */
@@ -32,7 +32,9 @@ function canAsk(context: ServerContext, handshakeCapabilities: ClientCapabilitie
 }
 
 /**
- * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With `answered`, `value` is the person's number. It is `null` if the client cannot ask, or if the person gave no valid number in time.
+ * The outcome of a question. With `ask`, the caller returns `result` to the client, which then asks the person. With
+ * `answered`, `value` is the person's number. The outcome is `null` if the client cannot ask, or if the person gave no
+ * valid number in time.
  */
 export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }

@@ -10,7 +10,7 @@ import { AudioError } from "../errors.ts";
 const GRACE_SECONDS = 10;
 
 /**
- * Minimum time limit of a call. Even a call with a wait of 0 waits for the response to a submission, and then needs
+ * Minimum time limit of a call. Even a call with a wait of 0 s waits for the response to its submission, and then needs
  * time to write the response to the ledger.
  */
 const MIN_SECONDS = 20;

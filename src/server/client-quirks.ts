@@ -1,4 +1,4 @@
-/** The quirks of single client programs, and how results avoid them. Each entry cites its source. */
+/** The quirks of single client programs, and how this server avoids problems with them. Each entry cites its source. */
 import type { ResourceLinks } from "../config/settings.ts";
 
 /** An argument that a client adds to every tool's schema and sends to the server. */
@@ -28,8 +28,8 @@ interface LinkingClient {
 
 /**
  * The clients that get links. Other clients get none, because a link can crash a client after the audio was paid for,
- * as in LangChain's adapters (langchain#40475). Clients without links lose no fact, because the text and the structured
- * content contain the path.
+ * as in LangChain's adapters (langchain#40475). Clients without links still get the path, because the text and the
+ * structured content contain it.
  */
 const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^(?:visual studio code|vscode)/, source: "VS Code: shows links as attachments of the result" },

@@ -1,11 +1,12 @@
 /**
- * Estimates how long a client waits for a response. Uses the shortest time that the client waited before it gave up a
- * call.
+ * Estimates how long a client waits for a response. The estimate uses the shortest time that the client waited before
+ * it gave up a call.
  */
 
 /**
- * Default wait of later calls, as a share of the time after which the client gave up a call. For example, if the client
- * gave up after 60 s, later calls wait at most 40 s by default. The rest is for transmitting the response.
+ * Maximum default wait of later calls, as a share of the time after which the client gave up a call. For example, if
+ * the client gave up after 60 s, later calls wait at most 40 s by default. The rest of the time is for transmitting the
+ * response.
  */
 const MAX_WAIT_SHARE = 2 / 3;
 

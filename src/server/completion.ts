@@ -18,8 +18,7 @@ async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
 
 async function listNarrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    // Return no ids if there is no local ledger, because completion must not create a ledger or connect to another
-    // machine.
+    // Return no ids if there is no local ledger, because completion must not create a ledger or connect to a database.
     if ((await deps.openLocalRequests()) === null) return [];
     const rows = await (await deps.toolDeps.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);
@@ -44,7 +43,9 @@ async function listCandidates(argument: string, deps: ServerDeps): Promise<reado
   }
 }
 
-/** Returns the values that start with the typed text. If there are none, returns the values that contain it. */
+/**
+ * Returns the values that start with the typed text. If there are none, returns the values that contain the typed text.
+ */
 export async function complete(
   { argument }: CompleteRequestParams,
   deps: ServerDeps,

@@ -56,7 +56,7 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
  * @param knownFields the tool's argument names, listed if an unknown one was sent
  */
 export function describeBadInput(error: ZodError, args: unknown, knownFields: readonly string[]): string {
-  // Report only the first issue of a field, because its other issues often follow from it.
+  // Report only the first issue of a field, because the other issues of the field often follow from it.
   const firsts = error.issues.filter(
     (issue, index) =>
       error.issues.findIndex((other) => formatFieldName(other.path) === formatFieldName(issue.path)) ===

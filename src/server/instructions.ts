@@ -1,6 +1,6 @@
 /**
- * Builds the server's instructions for every conversation. They name the folders and missing settings, and are built
- * once per process (docs/reference.md, Tools).
+ * Builds the server's instructions for every conversation. The instructions name the folders and missing settings. They
+ * are built once per process (docs/reference.md, Tools).
  */
 import type { Config } from "../config/config.ts";
 

@@ -10,8 +10,8 @@ const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Maximum depth of objects from which `null` members are removed. Deeper objects stay unchanged, because they are
- * custom data: no optional member of the protocol is nested so deep.
+ * Maximum depth of objects from which `null` members are removed. Deeper objects stay unchanged. They are custom data,
+ * because no optional member of the protocol is nested so deeply.
  */
 const MAX_DEPTH = 8;
 
@@ -169,8 +169,8 @@ function describeIssue(issue: unknown): string | null {
 }
 
 /**
- * Rewrites an SDK error about an invalid request. The SDK's text is a dump of schema issues; the new text is a
- * sentence. The SDK sometimes uses the code of a server error; the new code is the one for invalid parameters.
+ * Rewrites an SDK error about an invalid request. Replaces the SDK's dump of schema issues by one sentence. Replaces
+ * the code by that of invalid parameters, because the SDK sometimes uses the code of a server error.
  *
  * @returns `null` for any other error
  */

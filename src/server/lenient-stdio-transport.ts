@@ -1,6 +1,6 @@
 /**
- * Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/reference.md,
- * Malformed requests).
+ * Works like the SDK's stdio transport, but answers invalid messages with an error response and logs them
+ * (docs/reference.md, Malformed requests).
  */
 import {
   type JSONRPCMessage,

@@ -27,8 +27,8 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
 };
 
 /**
- * Accepts any parameters, because the handlers check them. `answerMcpTaskRequest` checks the client's capabilities first
- * and the parameters second. A schema here would check the parameters first.
+ * A schema that accepts any parameters, because the handlers check the parameters. `answerMcpTaskRequest` must check
+ * the client's capabilities before the parameters. A stricter schema here would check the parameters first.
  */
 const ANY_PARAMS = { params: z.looseObject({}) };
 

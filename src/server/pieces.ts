@@ -1,6 +1,6 @@
 /**
  * Reads the bytes at an address. The address of a task's audio names a piece. The address of a narration's file,
- * captions or chapters names a piece or the whole.
+ * captions or chapters names a piece or the whole file.
  */
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
@@ -71,7 +71,7 @@ async function readNarrationFile(
 }
 
 /**
- * Reads the piece or the whole of audio, captions or chapters at an address.
+ * Reads audio, captions or chapters at an address, as a piece or as a whole.
  *
  * @returns `null` for any other address
  * @throws ProtocolError -32602 for invalid numbers; AudioError `not_found`, `too_large`

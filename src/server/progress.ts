@@ -9,8 +9,8 @@ import type { ToolCall } from "../tools/tool.ts";
 
 /**
  * Returns the progress number of the n-th message in a row with the same `done`. The numbers rise from `done` towards
- * `done` + 0.5: while 2 of 5 parts are done, they are 2, 2.25, 2.33 and so on. Once all parts are done, they rise
- * towards `total`: with 5 parts, they are 4.5, 4.75, 4.83 and so on.
+ * `done` + 0.5. For example, while 2 of 5 parts are done, they are 2, 2.25, 2.33 and so on. Once all parts are done,
+ * the numbers rise towards `total`. For example, with 5 parts, they are 4.5, 4.75, 4.83 and so on.
  *
  * @param messageIndex n, from 1
  */

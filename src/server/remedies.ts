@@ -4,7 +4,7 @@ import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 
 const REPEAT_CALL = "Repeat the same call: it does not pay twice.";
 
-/** Default remedies; an error may have a more specific one. */
+/** The default remedy for each error code. An error may have a more specific remedy. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "Change what the message names, and call again. Nothing was sent or charged.",
   invalid_api_key: `Ask the user to set AUDIO_API_KEY ${IN_CLIENT_SETTINGS}, not in the chat, to an active key of the account, and to restart the server. Then repeat the same call; a task already accepted is picked up again.`,

@@ -47,8 +47,8 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
 const MAX_LISTED = 50;
 
 /**
- * Time limit of the list. It is short, because clients request the list on their own, and some clients show nothing
- * until they have the list.
+ * Time limit of the list. It is short, because clients request the list without being asked by the user, and some
+ * clients show nothing until they have the list.
  */
 const LIST_TIMEOUT_SECONDS = 10;
 const READ_SECONDS = 30;

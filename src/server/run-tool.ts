@@ -40,8 +40,8 @@ export interface ServerDeps {
   readonly toolDeps: ToolDeps;
   /**
    * Returns the use cases of single requests, for lists that clients request without being asked by the user. Returns
-   * `null` if the settings are invalid. Also returns `null` if this would first have to create a ledger, connect to
-   * another machine or start a sandbox.
+   * `null` if the settings are invalid. Also returns `null` if the function would first have to create a ledger,
+   * connect to a database or start a sandbox.
    */
   openLocalRequests(): Promise<Requests | null>;
   /** The server's instructions for every conversation. */
@@ -64,7 +64,7 @@ export interface ClientTraits {
 
 /**
  * Maximum size of the audio inside a result. It is small, because an unknown client may pass the bytes on to its model
- * as text, where larger audio would fill the context.
+ * as text. Larger audio would then fill the model's context.
  */
 const MAX_INLINE_BYTES = 256 * 1024;
 
@@ -108,7 +108,7 @@ export async function toCallResult(answer: ToolResult, client: ClientTraits): Pr
   return { content, structuredContent: resultWithNote.structured, ..._meta };
 }
 
-/** Adds the note to the text and to the structured content, because each must be complete on its own. */
+/** Adds the note to the text and to the structured content, because each form must be complete on its own. */
 function withNote(result: ToolResult, note: string | null): ToolResult {
   if (note === null) return result;
   const { message } = result.structured;
@@ -127,8 +127,8 @@ function logFailure(tool: Tool, error: AudioError, log: Log): void {
 const clientEnvelopeSchema = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
 
 /**
- * Returns the client's name. Clients with protocol version 2026-07-28 state it in each request; older clients state it
- * once, in the handshake.
+ * Returns the client's name. Clients with protocol version 2026-07-28 state their name in each request. Older clients
+ * state it only once, in the handshake.
  */
 function getClientName(context: ServerContext, handshakeName: string | undefined): string | undefined {
   const envelope = clientEnvelopeSchema.safeParse(context.mcpReq.envelope);

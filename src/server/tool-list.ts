@@ -7,8 +7,8 @@ import type { Tool } from "../tools/tool.ts";
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * Schema rules that are not published, because a client that checks such rules itself hides our error message from the
- * model, or even crashes. The descriptions state the rules in words, and our parser enforces them.
+ * Schema rules that are not published. A client that checks such rules itself hides this server's error message from
+ * the model, or even crashes. The descriptions state the rules in words, and the server's parser enforces them.
  */
 const UNPUBLISHED_RULES = [
   "additionalProperties",

@@ -32,7 +32,7 @@ const taskRowSchema = z.strictObject({
 type Row = z.infer<typeof taskRowSchema>;
 
 /**
- * The published schema of the rows. It names no fields, because every conversation pays tokens for a published schema.
+ * The published schema of the rows. It names no fields, because a published schema costs tokens in every conversation.
  */
 const rows = z.array(z.record(z.string(), z.unknown()));
 
@@ -85,8 +85,8 @@ function describeRequestNextStep(task: ListedRequest): string {
 }
 
 /**
- * Returns the next step for a request of another API key. If the task id is known, suggests a call with the task id,
- * because such a call is free, whichever account owns the task.
+ * Returns the next step for a request of another API key. If the task id is known, suggests a call with the task id.
+ * Such a call is free, whichever account owns the task.
  */
 function describeNextStepOfOtherKey({ status, taskId }: ListedRequest): string {
   switch (status) {
@@ -212,7 +212,7 @@ async function listEntries(
   const lists = statuses.map((status) => requests.listRequests({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
   // A narration's status is known only after the narration was read. With a filter, read more narrations than are
-  // shown, because the filter then drops those with another status.
+  // shown, because the filter drops the narrations with other statuses.
   const listedNarrations = await (await deps.narrations()).list(
     query,
     filter === null ? limit : MAX_NARRATIONS_SEARCHED,

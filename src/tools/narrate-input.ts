@@ -32,8 +32,8 @@ export interface PlanArguments {
 const MAX_TEXT_CODE_POINTS = 100_000;
 const MAX_PAUSE_SECONDS = 10;
 /**
- * If the caller's pause has at least this length, it is inserted between all paragraphs, so each paragraph becomes a
- * part of its own. A shorter pause is inserted only where two parts meet anyway.
+ * If the caller's pause has at least this length, the pause is inserted between all paragraphs. Each paragraph then
+ * becomes a part of its own. A shorter pause is inserted only between two parts of the plan.
  */
 const MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS = 1;
 export const MAX_CREDITS = 10_000_000;

@@ -64,7 +64,7 @@ const fileFacts = ({
   chapters_path: chaptersFile?.path,
 });
 
-/** The structured fields of a result; omits empty ones. */
+/** Builds the structured fields of a result. Omits empty fields. */
 export function toStructured(view: NarrationView): Record<string, unknown> {
   const { parts, credits, seconds, chapters, problems } = view;
   return {
@@ -111,7 +111,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
   };
 }
 
-/** Renders a narration as a tool result in two forms, each complete on its own. */
+/** Renders a narration as a tool result, as fields and as text. Each form is complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [firstFile] = view.files;
   const message = [describeNarration(view), formatChapterList(view)]
@@ -142,7 +142,7 @@ async function readSource(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSou
   return { kind: "text", ...(await readPlanArguments(args, deps)) };
 }
 
-/** Asks the person for the credit limit. Asks nothing if nothing has to be paid. */
+/** Builds the question for the credit limit of a planned narration. Returns no question if nothing has to be paid. */
 function buildQuestion(view: NarrationView): Pick<ToolResult, "question"> {
   const { estimate, suggestedMax } = view.credits;
   if (view.status !== "planned" || estimate === 0) return {};

@@ -31,7 +31,7 @@ function toRuleLines(rules: unknown): unknown {
 
 const PRONUNCIATION_RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
 
-/** Pronunciations for this call, as `word=spelling`. */
+/** The pronunciation rules of a call, as lines of the form `word=spelling`. */
 export const pronounceSchema = z
   .preprocess(
     toRuleLines,

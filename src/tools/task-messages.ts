@@ -15,7 +15,9 @@ export function getTaskIdOrRequestHandle(view: RequestView): string {
   return id;
 }
 
-/** The reported length: the charged seconds, or the duration of the file if no charge is known. */
+/**
+ * Returns the length to report: the charged seconds, or the duration of the file if the charged seconds are unknown.
+ */
 export function getAudioSeconds(view: RequestView): number | null {
   const seconds = view.audioSeconds ?? view.audio?.durationSeconds ?? null;
   return seconds === null ? null : roundToMilliseconds(seconds);
@@ -23,7 +25,9 @@ export function getAudioSeconds(view: RequestView): number | null {
 
 const describeWaitingCall = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
 
-/** Describes the next call. The text is complete on its own, because a model may see only the field that holds it. */
+/**
+ * Describes the next call. The text is complete on its own, because a model may see only the field that contains it.
+ */
 export function describeTaskNextStep(view: RequestView): string {
   const id = getTaskIdOrRequestHandle(view);
   switch (view.status) {

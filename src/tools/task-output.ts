@@ -1,4 +1,7 @@
-/** The output that three tools share, in two forms, each complete on its own (docs/reference.md, Results). */
+/**
+ * Renders the output that three tools share, as fields and as text. Each form is complete on its own
+ * (docs/reference.md, Results).
+ */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
@@ -79,8 +82,8 @@ export interface RenderOptions {
   /** Whether to add fields that are rarely needed: the idempotency key and the hash of the file. */
   readonly isFull?: boolean;
   /**
-   * Returns true only for the first saved file of the process. If true, the text asks the assistant to tell the user
-   * the path.
+   * Returns true only for the first result of the process that contains a saved file. The text of this result asks the
+   * assistant to tell the user the path.
    */
   readonly claimFirstSuccess: () => boolean;
 }

@@ -1,4 +1,4 @@
-/** Defines a tool: data, and a handler that returns data or throws. */
+/** Defines what a tool is: data, and a handler that returns data or throws. */
 import type { ZodError, z } from "zod";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
@@ -9,7 +9,7 @@ import type { Call } from "../requests/call.ts";
 import type { StatusOrView } from "../requests/mcp-tasks/mcp-task-status.ts";
 import type { Requests } from "../requests/requests.ts";
 
-/** Hints that clients read before a call. All four are always set and published with the title. */
+/** Hints that clients read before a call. Every tool sets all four hints. They are published with the title. */
 export interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -21,11 +21,16 @@ export interface Annotations {
 export interface ToolDeps {
   /** Throws `configuration_error`, which names each issue, if settings are invalid. Does not load the workflow. */
   assertConfigured(): void;
-  /** Loads and opens the workflow on first use; throws `configuration_error` while settings are invalid. */
+  /**
+   * Returns the use cases of single requests. Opens the workflow on first use. Throws `configuration_error` while
+   * settings are invalid.
+   */
   requests(): Promise<Requests>;
-  /** Like {@link requests}, but returns `null` if there is no ledger yet or the settings are incomplete. */
+  /**
+   * Does the same as {@link requests}, but returns `null` if there is no ledger yet or a setting is missing or invalid.
+   */
   openExistingRequests(): Promise<Requests | null>;
-  /** Like {@link requests}, for narrations. */
+  /** Does the same as {@link requests}, but returns the use cases of narrations. */
   narrations(): Promise<Narrations>;
   /**
    * Reads a text file from the input folder.
@@ -34,10 +39,10 @@ export interface ToolDeps {
    *   the file breaks
    */
   readInput(file: string): Promise<NarrationInput>;
-  /** True only for the first result of this process that contains a saved file. */
+  /** Returns true only for the first result of this process that contains a saved file. */
   readonly claimFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;
-  /** The user's pronunciations; those of a call take precedence. */
+  /** The pronunciation rules of the settings. The rules of a call take precedence. */
   readonly pronunciations: readonly Pronunciation[];
   /** The user's notes about the voices. */
   readonly voiceNotes: ReadonlyMap<VoiceId, string>;
@@ -116,7 +121,10 @@ export interface Tool {
    * @throws the errors of the handler
    */
   run(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  /** Like `run`, for clients that accept an MCP task as the answer. Absent in tools that never return an MCP task. */
+  /**
+   * Does the same as `run`, but may return an MCP task. Used only for clients that accept an MCP task as the answer.
+   * Absent in tools that never return an MCP task.
+   */
   readonly runAsMcpTask?: (
     args: unknown,
     deps: ToolDeps,

@@ -36,8 +36,8 @@ export interface CaptionRequest {
 }
 
 /**
- * The functions that measure loudness, by format. Opus has none: its silences could only be guessed from the sizes of
- * packets, which is less exact than an estimate from the lengths of the sentences.
+ * The functions that measure loudness, by format. There is none for Opus, because the silences of Opus could only be
+ * guessed from the sizes of packets. An estimate from the lengths of the sentences is more exact.
  */
 export const LOUDNESS_METERS: LoudnessMeters = {
   mp3: measureMp3Loudness,
@@ -135,7 +135,7 @@ function renderVtt(cues: readonly Cue[]): string {
   return ["WEBVTT", VTT_NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }
 
-/** Writes SubRip. Omits speakers and notes, because the format has neither. */
+/** Renders SubRip. Omits speakers and notes, because SubRip has neither. */
 function renderSrt(cues: readonly Cue[]): string {
   const blocks = toWholeMilliseconds(cues).map(({ lines, startMs, endMs }, index) =>
     [`${index + 1}`, `${formatClockTime(startMs, ",")} --> ${formatClockTime(endMs, ",")}`, ...lines].join(
@@ -153,10 +153,11 @@ export interface Captions {
 
 /**
  * Makes captions for a joined file: one cue per sentence, or several for a long sentence. Each cue has at most two
- * lines of 42 columns. The times at which parts begin and end are exact. Inside a part, sentences are timed by the
- * silences found in the sound. Where no silence is found, times are estimated from the weights of the sentences.
+ * lines of 42 columns. The times at which parts begin and end are exact. Inside a part, the times of sentences come
+ * from the silences in the sound. Where no silence is found, times are estimated from the weights of the sentences.
  *
- * @param request each sentence must lie within one paragraph, so that no cue spans two paragraphs
+ * @param request the parts with their sentences. Each sentence must lie within one paragraph, so that no cue spans two
+ *   paragraphs
  * @throws DamagedPartError if a part cannot be read
  * @throws the reason of the signal, if the signal is aborted
  */

@@ -2,8 +2,8 @@
 
 const LINE_COLUMNS = 42;
 /**
- * Line width of Chinese text in columns: 16 characters of two columns, as usual in Chinese subtitles. Text with kana is
- * Japanese, and has lines of {@link LINE_COLUMNS}.
+ * Line width of Chinese text in columns. It is 16 characters of two columns each, as usual in Chinese subtitles. Text
+ * with kana is Japanese, and has lines of {@link LINE_COLUMNS}.
  */
 const CHINESE_COLUMNS = 32;
 const HAN_CHARACTERS = /\p{Script=Han}/gu;
@@ -20,7 +20,7 @@ const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々
 /** Matches text whose last character must not end a line of East Asian text, such as an opening bracket. */
 const NEVER_LAST = /[“‘「『（【《〈]$/u;
 
-/** Matches a title such as "Mr." at the end of a text. A line does not break between it and the name that follows. */
+/** Matches a title such as "Mr." at the end of a text. No line breaks between the title and the name that follows. */
 const BEFORE_NAME = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Srta|Dra|Mme|Mlle|Bpk|Ibu)\.\s$/u;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
@@ -87,8 +87,8 @@ function breakIntoLines(atoms: readonly Atom[], max: number): string[] | undefin
 }
 
 /**
- * Breaks the text in two: returns the index of the atom that begins the second half. Prefers a break near the middle,
- * and after punctuation.
+ * Finds the place at which a text breaks in two. Returns the index of the atom that begins the second half. Prefers a
+ * break near the middle, and after punctuation.
  */
 function findBreak(atoms: readonly Atom[]): number {
   const total = atoms.reduce((sum, { columns }) => sum + columns, 0);
@@ -124,6 +124,8 @@ export function splitIntoCueTexts(sentence: string): string[][] {
   );
 }
 
-/** Returns the weight of a cue. The cues of a sentence share its time in proportion to their weights. */
+/**
+ * Returns the weight of a cue. The cues of a sentence share the time of the sentence in proportion to their weights.
+ */
 export const measureCueWeight = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + measureTextWidth(line), 0);

@@ -9,8 +9,8 @@ import { LOUDNESS_METERS } from "./captions.ts";
 import { measureLeadingSilence } from "./silences.ts";
 
 /**
- * Maximum silence to report. A part that is quiet for longer probably begins with an intended pause or a soft sound,
- * which must not begin too early in the timeline.
+ * Maximum silence to report. A part that is quiet for longer probably begins with an intended pause or a soft sound.
+ * Such a part must not begin too early in the timeline.
  */
 const MAX_LEADING_SECONDS = 0.5;
 

@@ -19,8 +19,7 @@ const TOLERANCE_SECONDS = 0.25;
 const SHORTNESS_COST = 8;
 
 /**
- * The match of a silence with an edge between two sentences. `previous` is the match before this one on the cheapest
- * path.
+ * A silence that is matched with an edge between two sentences. `previous` is the preceding match on the cheapest path.
  */
 interface Step {
   readonly cost: number;

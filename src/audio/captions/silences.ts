@@ -1,7 +1,7 @@
 /** Finds the silences inside a part. */
 import type { Loudness } from "../loudness.ts";
 
-/** A silence. Its times count from the beginning of the part's sound. */
+/** A silence. Its times are relative to the beginning of the part's sound. */
 export interface Silence {
   readonly startSeconds: number;
   readonly endSeconds: number;

@@ -22,7 +22,7 @@ export interface Frame {
 class FrameScanner {
   /** The header of the first frame. The headers of all other frames must match it. */
   #firstHeader: FrameHeader | undefined;
-  /** True if the next frame is expected exactly where the last one ended. */
+  /** True if the next frame is expected exactly where the previous frame ended. */
   #isInStep = false;
   skippedBytes = 0;
   frameBytes = 0;

@@ -3,7 +3,7 @@ import type { JoinedChapter } from "../join-request.ts";
 import { buildTextTags, type TextTags } from "../text-tags.ts";
 
 const TAG_HEADER_BYTES = 10;
-/** Maximum number of entries in a table of contents. The table counts its entries in one byte. */
+/** Maximum number of entries in a table of contents. The table states this number in one byte. */
 const MAX_ENTRIES = 255;
 const UTF_16 = 1;
 const IS_TOP_LEVEL = 2;

@@ -89,7 +89,7 @@ function buildEmptyFrame(
 }
 
 /**
- * Builds a silent frame. All bits of its side information are 0: the frame has no sound and uses no bits of earlier
+ * Builds a silent frame. All bits of its side information are 0, so the frame has no sound and uses no bits of earlier
  * frames.
  *
  * @param templateHeader the header bytes of a neighbouring frame

@@ -11,8 +11,8 @@ import { Reservoir } from "./reservoir.ts";
 
 /**
  * Minimum silence between parts: two granules (one MPEG-1 frame). After the last frame of a part, the decoder still
- * outputs the end of the part's sound, which is held in the last window and in the filter bank. That end lasts less
- * than this silence, so it does not mix with the sound of the next part.
+ * outputs the end of the part's sound, which its last window and its filter bank hold. This end is shorter than the
+ * silence, so it does not mix with the sound of the next part.
  */
 const FADING_SAMPLES = 2 * 576;
 

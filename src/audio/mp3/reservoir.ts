@@ -1,10 +1,10 @@
 /**
  * Silences frames that no decoder could play. A frame may store data in the unused bytes of earlier frames (the bit
  * reservoir). At the beginning of a part and after a gap, the earlier frames are missing. In the joined file, the bytes
- * before the frame belong to other sound. A decoder would take them for the data of the frame, and play noise far above
- * full scale. Such a frame is therefore made silent. When the part is played alone, the frame is silent too. Frames
- * with damaged fields are also made silent, because decoders drop damaged frames, and all later sound would then play
- * too early.
+ * before the frame belong to other sound. A decoder would interpret those bytes as the data of the frame, and play
+ * noise far above full scale. Such a frame is therefore made silent. When the part is played alone, the frame is silent
+ * too. Frames with damaged fields are also made silent, because decoders drop damaged frames, and all later sound would
+ * then play too early.
  */
 import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";

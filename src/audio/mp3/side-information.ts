@@ -2,11 +2,11 @@
 import type { FrameHeader } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 
-/** Position and length of a field, in bits. The position counts from the first field of a granule's channel. */
+/** Position and length of a field, in bits. The position is relative to the first field of a granule's channel. */
 const BIG_VALUES = { bit: 12, bits: 9 };
 const GLOBAL_GAIN = { bit: 21, bits: 8 };
 const BLOCK_TYPE_BITS = 2;
-/** Maximum of the field `big_values`. The field counts pairs of values, and a granule has 576 values. */
+/** Maximum of the field `big_values`. The field is a number of pairs of values, and a granule has 576 values. */
 const MAX_BIG_VALUES = 288;
 
 export interface GranuleChannel {
@@ -37,7 +37,7 @@ const countGranuleChannels = ({ samplesPerFrame, channels }: FrameHeader): numbe
 
 /**
  * Returns the bit at which the fields of one channel of one granule begin. In a stereo frame, `index` 0 and 1 are the
- * channels of the first granule, and 2 and 3 those of the second.
+ * channels of the first granule. 2 and 3 are the channels of the second granule.
  */
 function getGranuleChannelBit({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;

@@ -14,7 +14,8 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 
 function extendChecksum(start: number, bytes: Uint8Array, from: number, to: number): number {
   let crc = start;
-  // Use an index because an iterator takes several times as long, and every byte of a file is processed twice.
+  // Use an index, because an iterator takes several times as long. The time matters, because every byte of a file is
+  // processed twice.
   for (let index = from; index < to; index += 1) {
     crc = (crc << 8) ^ (CRC_TABLE[((crc >>> 24) ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
   }

@@ -5,7 +5,10 @@ import { computePageChecksum } from "./checksum.ts";
 export const PAGE_HEADER_BYTES = 27;
 export const MAX_SEGMENTS = 255;
 const SEGMENT_BYTES = 255;
-/** Maximum length of a packet. Opus allows 48 frames of 1,275 bytes, and the bytes that state their lengths. */
+/**
+ * Maximum length of a packet. Opus allows at most 48 frames of 1,275 bytes, and a few bytes that state the lengths of
+ * the frames.
+ */
 export const MAX_PACKET_BYTES = 61_440;
 const CONTINUES = 1;
 const BEGINS_STREAM = 2;

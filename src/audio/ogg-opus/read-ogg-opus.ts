@@ -72,7 +72,7 @@ class Positions {
   #last = 0;
 
   /**
-   * Checks and counts a page.
+   * Checks the position that a page states, and adds the page's samples.
    *
    * @returns what is wrong with the page's position, or undefined if the position is valid
    */

@@ -17,7 +17,7 @@ export interface SampleLayout {
   readonly frameBytes: number;
   /** The byte value of silence. */
   readonly silence: number;
-  /** Builds the header and trailer once the samples' length is known. */
+  /** Builds the header and trailer for a given length of the samples. */
   readonly buildHeaderAndTrailer: (dataBytes: number) => {
     readonly header: Uint8Array;
     readonly trailer: Uint8Array;

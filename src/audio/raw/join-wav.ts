@@ -7,8 +7,8 @@ import { computeFrameBytes, readWav, WAVE_FLOAT, type WavFormat } from "./read-w
 import { buildWavHeaderAndTrailer, getSilentByte } from "./wav-header.ts";
 
 /**
- * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask uses the
- * same loudspeakers.
+ * Usual loudspeaker masks: front centre for one channel, front left and right for two. A file without a mask uses these
+ * loudspeakers too.
  */
 const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
 

@@ -134,7 +134,7 @@ async function computeDataBytes(file: PartFile, data: Chunk, longSize: number | 
 /**
  * Reads what a joiner needs from a wav file, including RF64.
  *
- * @throws DamagedPartError if it is not a wav file, has no samples, or has compressed samples
+ * @throws DamagedPartError if the file is not a wav file, has no samples, or has compressed samples
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.readBytes(0, RIFF_HEADER_BYTES);

@@ -44,7 +44,7 @@ function computeLevelDb(bytes: Uint8Array, sampleBytes: number, read: ReadSample
     sum += sample * sample;
   }
   const meanSquare = (sum * sampleBytes) / Math.max(sampleBytes, bytes.byteLength);
-  // A level that is NaN or infinite counts as silence. Floating-point samples can cause such a level.
+  // A level that is NaN or infinite counts as silence. Some floating-point samples cause such a level.
   return meanSquare > 0 && Number.isFinite(meanSquare)
     ? Math.max(SILENT_DB, 10 * Math.log10(meanSquare))
     : SILENT_DB;

@@ -57,7 +57,7 @@ export const getSilentByte = ({ encoding, bitsPerSample }: WavFormat): number =>
 
 const INFO_IDS = { title: "INAM", author: "IART", album: "IPRD", track: "ITRK" };
 
-/** Builds the chunk of tags. It follows the samples, because some programs expect samples at byte 44. */
+/** Builds the chunk of tags. The chunk follows the samples, because some programs expect samples at byte 44. */
 function buildInfoChunk(tags: TextTags): Uint8Array {
   const entries = buildTextTags(tags, INFO_IDS).flatMap(([id, text]) => {
     const bytes = new TextEncoder().encode(`${text}\0`);

@@ -43,8 +43,8 @@ export async function answerMcpTaskRequest(
     if (mcpTask.kind === "narration") {
       return await answer(taskRequest, (await deps.toolDeps.narrations()).mcpTaskOperations, renderNarration);
     }
-    // Let every result ask the assistant to tell the user the file's path, not only the first result of the process.
-    // A client that requests the same result twice must get the same text twice.
+    // Every result asks the assistant to tell the user the file's path. Otherwise only the first result of the process
+    // would do so, and a client that requests the same result twice would get different texts.
     return await answer(taskRequest, mcpTaskOperations, (view) =>
       renderTask(view, { claimFirstSuccess: () => true }),
     );

@@ -1,4 +1,4 @@
-/** Renders the status of an MCP task: in the answer to the call, and in the answers to `tasks/get`. */
+/** Renders the status of an MCP task for the answer to the call and for the answers to `tasks/get`. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Redact } from "../../redaction.ts";
 import type { McpTaskStatus, WorkingStatus } from "../../requests/mcp-tasks/mcp-task-status.ts";
@@ -13,7 +13,7 @@ type McpTaskTimes = Pick<McpTaskStatus<unknown>, "mcpTaskId" | "createdAtMs" | "
 
 const formatIsoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** The fields of every MCP task. `ttlMs` is `null`, because MCP tasks do not expire. */
+/** Builds the fields that every MCP task has. `ttlMs` is `null`, because MCP tasks do not expire. */
 const buildMcpTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTimes) => ({
   taskId: mcpTaskId,
   createdAt: formatIsoTime(createdAtMs),
@@ -23,8 +23,8 @@ const buildMcpTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTime
 });
 
 /**
- * The answer to a call that continues in the background. With the MCP task, the client can fetch the call's result
- * later.
+ * Builds the answer to a call that continues in the background. With the MCP task, the client can fetch the call's
+ * result later.
  */
 export function buildMcpTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {

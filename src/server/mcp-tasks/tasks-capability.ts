@@ -1,4 +1,4 @@
-/** Checks whether a request allows a task as the answer. The capabilities in earlier requests do not count. */
+/** Checks whether a request allows a task as the answer. Ignores the capabilities that earlier requests declared. */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   MissingRequiredClientCapabilityError,
