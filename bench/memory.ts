@@ -9,21 +9,21 @@ import { openSetup, startService } from "./setup.ts";
 const ROUNDS = 11;
 const AUDIO_MIB = 64;
 /** Time for a server to free what its start has left behind. */
-const SETTLING_MS = 300;
+const WAIT_FOR_COLLECTION_MS = 300;
 
 const setup = await openSetup(await startService(AUDIO_MIB * 2 ** 20));
 let calls = 0;
 
 function afterHandshake(program: Program): Promise<number> {
   return withServer(program, setup.env, async (client) => {
-    await sleep(SETTLING_MS);
+    await sleep(WAIT_FOR_COLLECTION_MS);
     return residentNowMiB(client.pid);
   });
 }
 
 function addedBySaving(): Promise<number> {
   return withServer(OURS, setup.env, async (client) => {
-    await sleep(SETTLING_MS);
+    await sleep(WAIT_FOR_COLLECTION_MS);
     const memory = watchMemory(client.pid);
     calls += 1;
     const result = await client.call("generate_audio", { prompt: `Memory ${calls}` });

@@ -1,4 +1,4 @@
-/** Runs random rounds on either engine, several at once, and reports those that are not clean. */
+/** Runs random rounds on either engine, several at once, and reports those that fail. */
 import { parseArgs } from "node:util";
 import { PostgresServer } from "../test/support/postgres-server.ts";
 
@@ -7,7 +7,7 @@ export interface Rounds<Plan> {
   /** Draws all plans before the first round, so that a seed's meaning does not depend on which round ends first. */
   draw(rounds: number, seed: number): readonly Plan[];
   /**
-   * Runs one round. Throws if it is not clean.
+   * Runs one round. Throws if it fails.
    *
    * @param storeUrl an empty database; `null`: a file in the round's own folder
    */
@@ -37,7 +37,7 @@ function readOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
 
 /**
  * Reads the command line (`--rounds N --seed S --store sqlite|postgres --at-once K`) and runs the rounds. Sets
- * exit code 1 if a round is not clean.
+ * exit code 1 if a round fails.
  */
 export async function runRounds<Plan extends { readonly round: number }>(kind: Rounds<Plan>): Promise<void> {
   const { rounds, seed, atOnce, store } = readOptions(kind.defaults);
@@ -54,7 +54,7 @@ export async function runRounds<Plan extends { readonly round: number }>(kind: R
       } catch (error) {
         faults += 1;
         const why = error instanceof Error ? error.message : String(error);
-        process.stdout.write(`round ${plan.round} is not clean: ${why}\n  ${JSON.stringify(plan)}\n`);
+        process.stdout.write(`round ${plan.round} failed: ${why}\n  ${JSON.stringify(plan)}\n`);
       }
       kills += kind.killsOf(plan);
     }
@@ -63,7 +63,7 @@ export async function runRounds<Plan extends { readonly round: number }>(kind: R
   await postgres?.remove();
   const seconds = ((performance.now() - beganAtMs) / 1000).toFixed(1);
   process.stdout.write(
-    `${rounds - faults} of ${rounds} rounds clean, ${kills} processes killed, ${seconds} s, seed ${seed}\n`,
+    `${rounds - faults} of ${rounds} rounds passed, ${kills} processes killed, ${seconds} s, seed ${seed}\n`,
   );
   process.exitCode = faults === 0 ? 0 : 1;
 }

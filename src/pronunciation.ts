@@ -24,7 +24,7 @@ const isInWord = (character: string | undefined): boolean =>
   character !== undefined && IN_WORD.test(character) && !UNSPACED_SCRIPT.test(character);
 
 /** Whether a word contains a letter or a digit. `doctor` reports words without either. */
-export const canMatchText = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
+export const hasLetterOrDigit = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
 
 interface Candidate {
   readonly rule: Pronunciation;

@@ -80,11 +80,11 @@ function checkSettings(config: Config, env: Environment): Check[] {
     unknownIds.length === 0
       ? ""
       : `; AUDIO_VOICE_NOTES has ids that are not voices: ${unknownIds.slice(0, 5).join(", ")}`;
-  const { unmatchableWords } = config.pronunciations;
-  const unmatchableWordsNote =
-    unmatchableWords.length === 0
+  const { wordsWithoutLetters } = config.pronunciations;
+  const wordsWithoutLettersNote =
+    wordsWithoutLetters.length === 0
       ? ""
-      : `; AUDIO_PRONUNCIATIONS has words without letters or digits, which match nothing: ${unmatchableWords
+      : `; AUDIO_PRONUNCIATIONS replaces punctuation or signs, wherever they stand: ${wordsWithoutLetters
           .slice(0, 5)
           .map((word) => JSON.stringify(word))
           .join(", ")}`;
@@ -92,7 +92,7 @@ function checkSettings(config: Config, env: Environment): Check[] {
     ? [
         passedCheck(
           "settings",
-          `all settings can be used${unsetNote}${unknownVoicesNote}${unmatchableWordsNote}`,
+          `all settings can be used${unsetNote}${unknownVoicesNote}${wordsWithoutLettersNote}`,
         ),
       ]
     : issues;

@@ -1,7 +1,7 @@
 /** Reads the pronunciation rules of `AUDIO_PRONUNCIATIONS`, a small JSON file that maps words to spellings. */
 import { z } from "zod";
 import { LANGUAGES } from "../contract/voices.ts";
-import { canMatchText, type Pronunciation } from "../pronunciation.ts";
+import { hasLetterOrDigit, type Pronunciation } from "../pronunciation.ts";
 import { readSmallFile } from "./small-file.ts";
 
 const MAX_RULES = 500;
@@ -17,10 +17,10 @@ const rulesFile = z.record(
 export interface LoadedPronunciations {
   readonly rules: readonly Pronunciation[];
   /** Words without letters or digits; `doctor` reports them. */
-  readonly unmatchableWords: readonly string[];
+  readonly wordsWithoutLetters: readonly string[];
 }
 
-export const NO_PRONUNCIATIONS: LoadedPronunciations = { rules: [], unmatchableWords: [] };
+export const NO_PRONUNCIATIONS: LoadedPronunciations = { rules: [], wordsWithoutLetters: [] };
 
 const EXAMPLE_FILE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
 
@@ -54,6 +54,6 @@ export function readPronunciations(path: string): LoadedPronunciations | string 
   if (rules.length > MAX_RULES) return `has ${rules.length} rules; at most ${MAX_RULES} are taken`;
   return {
     rules,
-    unmatchableWords: rules.map((rule) => rule.word).filter((ruleWord) => !canMatchText(ruleWord)),
+    wordsWithoutLetters: rules.map((rule) => rule.word).filter((ruleWord) => !hasLetterOrDigit(ruleWord)),
   };
 }

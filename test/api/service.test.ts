@@ -31,11 +31,11 @@ const answering = (
 
 describe("create", () => {
   it("sends the given bytes, the key and the bearer header, and requests no encoding", async () => {
-    const progressValues: unknown[] = [];
+    const givenValues: unknown[] = [];
     const service = await createService((request, response, body) => {
       const { authorization, "accept-encoding": encoding, "content-type": type } = request.headers;
-      progressValues.push(request.method, request.url, authorization, encoding, type);
-      progressValues.push(request.headers["idempotency-key"], body);
+      givenValues.push(request.method, request.url, authorization, encoding, type);
+      givenValues.push(request.headers["idempotency-key"], body);
       answer(response, 202, task());
     }, "/base");
     const body = '{"prompt":"Grüße 👋\\n"}';
@@ -49,7 +49,7 @@ describe("create", () => {
       error: null,
       deviations: [],
     });
-    expect(progressValues).toEqual([
+    expect(givenValues).toEqual([
       "POST",
       "/base/api/v1/audio/generations",
       `Bearer ${API_KEY}`,
@@ -449,12 +449,12 @@ describe("content", () => {
         response.writeHead(200, { ...AUDIO, ...kinds[path] }).end("x");
       }
     });
-    const progressValues: unknown[] = [];
+    const givenValues: unknown[] = [];
     for (const id of ["a", "b", "c", "d", "e"]) {
       const response = await service.openContent(id, 0, never());
-      progressValues.push([response.isEndUnmarked, await bytesOf(response.body)]);
+      givenValues.push([response.isEndUnmarked, await bytesOf(response.body)]);
     }
-    expect(progressValues).toEqual([
+    expect(givenValues).toEqual([
       [false, "x"],
       [false, "x"],
       [true, "x"],

@@ -115,8 +115,8 @@ describeWithFfprobe("damaged parts", () => {
           { bytes: whole, pauseAfterSeconds: 0.1 },
         ]).catch((error: unknown) => error);
         if (file instanceof Error) {
-          const isTold = file instanceof DamagedPartError || file instanceof PartsDifferError;
-          expect(isTold, `seed ${seed}: ${file.stack}`).toBe(true);
+          const isReported = file instanceof DamagedPartError || file instanceof PartsDifferError;
+          expect(isReported, `seed ${seed}: ${file.stack}`).toBe(true);
           if (file instanceof DamagedPartError) expect(file.partIndex, `seed ${seed}`).toBe(1);
           outcomes.refused += 1;
           continue;

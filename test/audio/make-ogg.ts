@@ -56,7 +56,7 @@ function samplesOf(packet: Buffer): number {
   return frames * (FRAME_SAMPLES[config] ?? CELT_FRAME_SAMPLES[config % 4] ?? 0);
 }
 
-export interface RewrittenPage {
+export interface PageChanges {
   /** Writes packets to pages of this size. Packets that do not fit continue on the next page. */
   readonly segmentsPerPage: number;
   readonly granuleOffset?: number;
@@ -73,7 +73,7 @@ export interface RewrittenPage {
 }
 
 /** Writes the packets of a file to new pages, with the given page size and changes. */
-export function rewritten(file: Buffer, options: RewrittenPage): Buffer {
+export function rewritten(file: Buffer, options: PageChanges): Buffer {
   const { segmentsPerPage, granuleOffset = 0, firstSequence = 0, serial = 77, comments = 0 } = options;
   const [head, , ...sound] = packetsOf(file);
   if (head === undefined) throw new Error("there is no header");

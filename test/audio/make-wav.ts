@@ -22,12 +22,12 @@ export function noise(length: number, seed = ""): Buffer {
 /**
  * Builds a RIFF chunk.
  *
- * @param saidBytes the length that the chunk states, which some tests make wrong
+ * @param statedBytes the length that the chunk states, which some tests make wrong
  */
-export function chunk(id: string, payload: Uint8Array, saidBytes = payload.byteLength): Buffer {
+export function chunk(id: string, payload: Uint8Array, statedBytes = payload.byteLength): Buffer {
   const header = Buffer.alloc(8);
   header.write(id, 0, "latin1");
-  header.writeUInt32LE(saidBytes, 4);
+  header.writeUInt32LE(statedBytes, 4);
   return Buffer.concat([header, payload, Buffer.alloc(payload.byteLength % 2)]);
 }
 

@@ -147,14 +147,16 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
       const alone = await decodeSamples(cut, "mp3");
       // The data of a frame may begin up to 511 bytes before the frame, so at most the first four frames lack data
       // here. They affect the decoder for two more frames.
-      const settled = 6 * 1152 * 2;
-      expect(largestDifference(alone.subarray(settled), all, start + settled)).toBe(0);
+      const convergedOffset = 6 * 1152 * 2;
+      expect(largestDifference(alone.subarray(convergedOffset), all, start + convergedOffset)).toBe(0);
       // The first frames must not be louder than the noise, which stays below full scale. If the decoder used bytes of
       // the other part for them, they would be far louder.
       const loudest = all
-        .subarray(start, start + settled)
+        .subarray(start, start + convergedOffset)
         .reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-      const usual = alone.subarray(settled).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      const usual = alone
+        .subarray(convergedOffset)
+        .reduce((most, value) => Math.max(most, Math.abs(value)), 0);
       expect(loudest).toBeLessThanOrEqual(usual);
       expect(all.subarray(start, start + 1152).every((value) => value === 0)).toBe(true);
     });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joined, type TestPart } from "./join-in-memory.ts";
-import { oggPages, type RewrittenPage, rewritten } from "./make-ogg.ts";
+import { oggPages, type PageChanges, rewritten } from "./make-ogg.ts";
 import { decodeSamples, encodedNoise, largestDifference, outputOf, testWith } from "./sound.ts";
 
 const RATE = 48000;
@@ -178,7 +178,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
   test("that are damaged are reported", async () => {
     const whole = await partOf(KINDS.hybrid);
     const pages = oggPages(whole);
-    const changed = (change: Omit<RewrittenPage, "segmentsPerPage">): Buffer =>
+    const changed = (change: Omit<PageChanges, "segmentsPerPage">): Buffer =>
       rewritten(whole, { segmentsPerPage: 50, ...change });
     const flipped = Buffer.from(whole);
     flipped[whole.byteLength - 100] = (flipped[whole.byteLength - 100] ?? 0) ^ 1;

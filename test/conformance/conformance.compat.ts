@@ -25,8 +25,8 @@ const PASSING = [
 ];
 
 it("passes every scenario of the suite that applies to it", async () => {
-  const place = await createTestFolders();
-  const bridge = await startBridge(place.env(null));
+  const testFolders = await createTestFolders();
+  const bridge = await startBridge(testFolders.env(null));
   const cwd = await mkdtemp(join(tmpdir(), "agm-conformance-"));
   const expected = join(import.meta.dirname, "expected-failures.yml");
   const args = ["server", "--url", bridge.url, "--suite", "all", "--expected-failures", expected];
@@ -41,5 +41,5 @@ it("passes every scenario of the suite that applies to it", async () => {
   expect(status, words.slice(-4000)).toBe(0);
   for (const line of PASSING) expect(words).toContain(line);
   await bridge.close();
-  await Promise.all([place.remove(), rm(cwd, { recursive: true })]);
+  await Promise.all([testFolders.remove(), rm(cwd, { recursive: true })]);
 });

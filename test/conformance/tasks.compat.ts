@@ -48,12 +48,12 @@ it.each(SCENARIOS)("%s: %i of %i checks", async (scenario, passed, checks) => {
     if (task?.body.includes(FAILING) === true) task.status = "failed";
     return false;
   };
-  const place = await createTestFolders();
-  const bridge = await startModernBridge(place.env(service, FAST), FIXTURES);
+  const testFolders = await createTestFolders();
+  const bridge = await startModernBridge(testFolders.env(service, FAST), FIXTURES);
   const cwd = await mkdtemp(join(tmpdir(), "agm-conformance-"));
   onTestFinished(async () => {
     await bridge.close();
-    await Promise.all([service.stop(), place.remove(), rm(cwd, { recursive: true })]);
+    await Promise.all([service.stop(), testFolders.remove(), rm(cwd, { recursive: true })]);
   });
   const args = [
     "server",

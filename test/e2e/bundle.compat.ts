@@ -49,7 +49,7 @@ describe("the bundle", () => {
   it.each(["22", "24", "26"])(
     "generates under Node %s, with every optional setting left as its placeholder",
     async (major) => {
-      const place: TestFolders = await createTestFolders();
+      const testFolders: TestFolders = await createTestFolders();
       const { args, env } = manifestSchema.parse(
         JSON.parse(readFileSync(join(unpacked, "manifest.json"), "utf8")),
       ).server.mcp_config;
@@ -65,8 +65,8 @@ describe("the bundle", () => {
           command: cachedNode(major),
           args: args.map((arg) => arg.replace(/^\$\{__dirname\}/, unpacked)),
           // Claude Desktop passes the user's home and the variables of the manifest. The short interval saves time.
-          env: { HOME: place.root, AUDIO_POLL_INTERVAL_SECONDS: "0.1", ...Object.fromEntries(filled) },
-          cwd: place.root,
+          env: { HOME: testFolders.root, AUDIO_POLL_INTERVAL_SECONDS: "0.1", ...Object.fromEntries(filled) },
+          cwd: testFolders.root,
         },
         "legacy",
       );
@@ -75,11 +75,11 @@ describe("the bundle", () => {
         await client.call("generate_audio", { prompt: `From the bundle on Node ${major}` }),
       );
       expect(task.status).toBe("succeeded");
-      expect(task.audio?.path.startsWith(join(place.root, "audio-generation"))).toBe(true);
+      expect(task.audio?.path.startsWith(join(testFolders.root, "audio-generation"))).toBe(true);
       expect(existsSync(task.audio?.path ?? "")).toBe(true);
       expect(client.stderr()).toBe("");
       await client.close();
-      await place.remove();
+      await testFolders.remove();
     },
   );
 });

@@ -71,7 +71,7 @@ const placeholder = (name: string): string => `\${user_config.${name}}`;
 const ADDRESS = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-any" };
 
 let service: FakeService;
-let places: TestFolders[] = [];
+let allTestFolders: TestFolders[] = [];
 const servers: Server[] = [];
 
 beforeAll(async () => {
@@ -81,14 +81,14 @@ afterAll(async () => {
   expect(service.count("create")).toBe(0);
   await service.stop();
   for (const server of servers) server.close();
-  await Promise.all(places.map((place) => place.remove()));
-  places = [];
+  await Promise.all(allTestFolders.map((testFolders) => testFolders.remove()));
+  allTestFolders = [];
 });
 
-async function testFolders(): Promise<TestFolders> {
-  const place = await createTestFolders();
-  places.push(place);
-  return place;
+async function newTestFolders(): Promise<TestFolders> {
+  const testFolders = await createTestFolders();
+  allTestFolders.push(testFolders);
+  return testFolders;
 }
 
 /** Starts a server that accepts connections and never responds. Returns its port. */
@@ -103,8 +103,8 @@ async function silentPort(): Promise<number> {
 
 describe.concurrent("doctor", () => {
   it("passes every check of a working setup with one query and no create", async () => {
-    const place = await testFolders();
-    const found = await diagnose(place.env(service));
+    const testFolders = await newTestFolders();
+    const found = await diagnose(testFolders.env(service));
     expect(failedChecks(found)).toEqual({});
     expect(found.checks.map(({ name }) => name)).toEqual([
       "node",
@@ -114,14 +114,14 @@ describe.concurrent("doctor", () => {
       "host",
       "key",
     ]);
-    const { stdout, status } = await runDoctor(place.env(service), []);
+    const { stdout, status } = await runDoctor(testFolders.env(service), []);
     expect(status).toBe(0);
     expect(stdout.split("\n").filter((line) => line.startsWith("✓ "))).toHaveLength(6);
     expect(stdout).toContain("Everything works.");
   });
 
   it("no key: names the variable", async () => {
-    const { AUDIO_API_KEY: _, ...env } = (await testFolders()).env(service);
+    const { AUDIO_API_KEY: _, ...env } = (await newTestFolders()).env(service);
     const issues = failedChecks(await diagnose(env));
     expect(issues["setting AUDIO_API_KEY"]).toMatch(/AUDIO_API_KEY is not set.*FIX Set AUDIO_API_KEY/);
     const { stdout } = await runDoctor(env, []);
@@ -129,7 +129,7 @@ describe.concurrent("doctor", () => {
   });
 
   it("wrong key: the host passes, the key fails, and the key is never printed", async () => {
-    const env = (await testFolders()).env({ baseUrl: service.baseUrl, apiKey: "sk-wrong-secret" });
+    const env = (await newTestFolders()).env({ baseUrl: service.baseUrl, apiKey: "sk-wrong-secret" });
     const found = await diagnose(env);
     expect(failedChecks(found)).toEqual({
       key: expect.stringMatching(/401.*FIX Set AUDIO_API_KEY to an active key/),
@@ -149,7 +149,7 @@ describe.concurrent("doctor", () => {
       /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\).*FIX Check the spelling/,
     ],
   ])("wrong host, one %s: says so", async (_what, baseUrl, words) => {
-    const issues = failedChecks(await diagnose((await testFolders()).env({ baseUrl, apiKey: "sk-any" })));
+    const issues = failedChecks(await diagnose((await newTestFolders()).env({ baseUrl, apiKey: "sk-any" })));
     expect(issues["host"]).toMatch(words);
   });
 
@@ -159,7 +159,7 @@ describe.concurrent("doctor", () => {
       response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not here</h1>");
       return true;
     };
-    const issues = failedChecks(await diagnose((await testFolders()).env(other)));
+    const issues = failedChecks(await diagnose((await newTestFolders()).env(other)));
     expect(issues["host"]).toMatch(/FIX .*AUDIO_BASE_URL/);
     expect(issues["key"]).toMatch(/not tested/);
     await other.stop();
@@ -167,30 +167,30 @@ describe.concurrent("doctor", () => {
 
   it("wrong host that accepts the connection and never responds: ends in time", async () => {
     const baseUrl = `http://127.0.0.1:${await silentPort()}`;
-    const found = await diagnose((await testFolders()).env({ baseUrl, apiKey: "sk-any" }));
+    const found = await diagnose((await newTestFolders()).env({ baseUrl, apiKey: "sk-any" }));
     expect(failedChecks(found)["host"]).toMatch(/did not answer within 8 seconds.*FIX Check AUDIO_BASE_URL/);
     expect(found.seconds).toBeLessThan(14);
   });
 
   it("http to a remote host: says that the key would be sent in clear text", async () => {
-    const env = (await testFolders()).env({ baseUrl: "http://audio.example.com", apiKey: "sk-any" });
+    const env = (await newTestFolders()).env({ baseUrl: "http://audio.example.com", apiKey: "sk-any" });
     expect(failedChecks(await diagnose(env))["setting AUDIO_BASE_URL"]).toMatch(/in clear.*FIX Use https/);
   });
 
   it("output folder not writable: names the folder and the reason", async () => {
-    const place = await testFolders();
-    const file = join(place.root, "a-file");
+    const testFolders = await newTestFolders();
+    const file = join(testFolders.root, "a-file");
     await writeFile(file, "");
     const outputDir = join(file, "audio");
-    const issues = failedChecks(await diagnose(place.env(service, { AUDIO_OUTPUT_DIR: outputDir })));
+    const issues = failedChecks(await diagnose(testFolders.env(service, { AUDIO_OUTPUT_DIR: outputDir })));
     expect(issues).toEqual({ "output folder": expect.stringMatching(/a-file.*FIX .*AUDIO_OUTPUT_DIR/) });
   });
 
   it("store locked: says so within seconds", async () => {
-    const place = await testFolders();
-    const env = place.env(service);
+    const testFolders = await newTestFolders();
+    const env = testFolders.env(service);
     expect(failedChecks(await diagnose(env))).toEqual({});
-    const processId = new DatabaseSync(join(place.stateDir, "ledger.sqlite"));
+    const processId = new DatabaseSync(join(testFolders.stateDir, "ledger.sqlite"));
     processId.exec("BEGIN EXCLUSIVE");
     const found = await diagnose(env);
     processId.close();
@@ -210,29 +210,32 @@ describe.concurrent("doctor", () => {
       /127\.0\.0\.1:1.*FIX .*PostgreSQL server of AUDIO_STORE_URL/,
     ],
   ])("store gone, %s: names it", async (_what, kind, words) => {
-    const place = await testFolders();
-    const file = join(place.root, "not-a-folder");
+    const testFolders = await newTestFolders();
+    const file = join(testFolders.root, "not-a-folder");
     await writeFile(file, "");
     const broken =
       kind === "file"
         ? { AUDIO_STATE_DIR: file }
         : { AUDIO_STORE_URL: "postgres://:secret-word@127.0.0.1:1" };
-    const found = await diagnose(place.env(service, broken));
+    const found = await diagnose(testFolders.env(service, broken));
     expect(failedChecks(found)).toEqual({ store: expect.stringMatching(words) });
     expect(JSON.stringify(found)).not.toContain("secret-word");
   });
 
   it("another file in place of the ledger: reports it and does not change it", async () => {
-    const place = await testFolders();
-    await mkdir(place.stateDir, { recursive: true });
-    await writeFile(join(place.stateDir, "ledger.sqlite"), "these are my notes, not a database\n".repeat(50));
-    expect(failedChecks(await diagnose(place.env(service)))["store"]).toMatch(/ledger\.sqlite.*FIX /);
+    const testFolders = await newTestFolders();
+    await mkdir(testFolders.stateDir, { recursive: true });
+    await writeFile(
+      join(testFolders.stateDir, "ledger.sqlite"),
+      "these are my notes, not a database\n".repeat(50),
+    );
+    expect(failedChecks(await diagnose(testFolders.env(service)))["store"]).toMatch(/ledger\.sqlite.*FIX /);
   });
 
   it("old Node: one sentence with both versions and the fix", async (context) => {
     const old = findOldNode();
     if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
-    const { status, stderr, stdout } = await runDoctor((await testFolders()).env(service), [], old);
+    const { status, stderr, stdout } = await runDoctor((await newTestFolders()).env(service), [], old);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toMatch(
       /needs Node\.js 22\.19 or newer, and this is \d+\.\d+\.\d+: install a current one/,
@@ -240,7 +243,7 @@ describe.concurrent("doctor", () => {
   });
 
   it("proxy down: blames the proxy, not the host", async () => {
-    const env = (await testFolders()).env(
+    const env = (await newTestFolders()).env(
       { baseUrl: "https://audio.example.com", apiKey: "sk-any" },
       { HTTPS_PROXY: "http://me:secret-word@127.0.0.1:1" },
     );
@@ -253,7 +256,7 @@ describe.concurrent("doctor", () => {
 
   it("budget malformed: quotes it and says what it must be", async () => {
     const issues = failedChecks(
-      await diagnose((await testFolders()).env(service, { AUDIO_CREDIT_BUDGET: "1,000" })),
+      await diagnose((await newTestFolders()).env(service, { AUDIO_CREDIT_BUDGET: "1,000" })),
     );
     expect(issues).toEqual({
       "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
@@ -263,8 +266,8 @@ describe.concurrent("doctor", () => {
   });
 
   it.each(["0", "149"])("a budget of %s, which no generation can pass: says so", async (budget) => {
-    const place = await testFolders();
-    expect(failedChecks(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: budget })))).toEqual({
+    const testFolders = await newTestFolders();
+    expect(failedChecks(await diagnose(testFolders.env(service, { AUDIO_CREDIT_BUDGET: budget })))).toEqual({
       "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
         /lets no generation pass.*150.*FIX Set AUDIO_CREDIT_BUDGET to 150 or more, or unset it/,
       ),
@@ -272,13 +275,13 @@ describe.concurrent("doctor", () => {
   });
 
   it("misspelt settings: warns about each with the nearest name, and everything works", async () => {
-    const place = await testFolders();
+    const testFolders = await newTestFolders();
     const misspelt = {
       AUDIO_CREDIT_BUGET: "500",
       AUDIO_SOMETHING_QUITE_ELSE: "secret-word",
       AUDIO_EMPTY: "",
     };
-    const found = await diagnose(place.env(service, misspelt));
+    const found = await diagnose(testFolders.env(service, misspelt));
     expect(failedChecks(found)).toEqual({});
     const [warning, ...more] = found.checks.filter((check) => check.warning);
     expect(more).toEqual([]);
@@ -287,13 +290,13 @@ describe.concurrent("doctor", () => {
     );
     expect(warning?.detail).toMatch(/AUDIO_SOMETHING_QUITE_ELSE is set, but there is no such setting\./);
     expect(JSON.stringify(found)).not.toMatch(/secret-word|AUDIO_EMPTY/);
-    const { stdout } = await runDoctor(place.env(service, misspelt), []);
+    const { stdout } = await runDoctor(testFolders.env(service, misspelt), []);
     expect(stdout).toMatch(/^! other variables: AUDIO_CREDIT_BUGET/m);
     expect(stdout).toContain('Everything works, but look at what is marked with "!".');
   });
 
   it("a misspelt key: names it together with the missing setting", async () => {
-    const { AUDIO_API_KEY: _, ...env } = (await testFolders()).env(service, {
+    const { AUDIO_API_KEY: _, ...env } = (await newTestFolders()).env(service, {
       AUDIO_APIKEY: "sk-secret-word",
     });
     const found = await diagnose(env);
@@ -305,11 +308,11 @@ describe.concurrent("doctor", () => {
   it.each(["audio", "~bob/x", "$HOME/x", '"/tmp/x"'])(
     "a path that cannot be a folder, %s: neither tests nor creates a default",
     async (folder) => {
-      const place = await testFolders();
-      const home = join(place.root, "home");
+      const testFolders = await newTestFolders();
+      const home = join(testFolders.root, "home");
       await mkdir(home);
       const broken = { HOME: home, AUDIO_OUTPUT_DIR: folder, AUDIO_STATE_DIR: folder };
-      const issues = failedChecks(await diagnose(place.env(service, broken)));
+      const issues = failedChecks(await diagnose(testFolders.env(service, broken)));
       for (const name of ["AUDIO_OUTPUT_DIR", "AUDIO_STATE_DIR"]) {
         expect(issues[`setting ${name}`]).toMatch(/not an absolute path.*FIX Set AUDIO_/);
       }
@@ -319,18 +322,20 @@ describe.concurrent("doctor", () => {
   );
 
   it("store in a home that is a file: says so", skipBecause(NOT_LINUX), async () => {
-    const place = await testFolders();
-    const file = join(place.root, "home-file");
+    const testFolders = await newTestFolders();
+    const file = join(testFolders.root, "home-file");
     await writeFile(file, "");
-    const { AUDIO_STATE_DIR: _, ...env } = place.env(service, { HOME: file });
+    const { AUDIO_STATE_DIR: _, ...env } = testFolders.env(service, { HOME: file });
     expect(failedChecks(await diagnose(env))["store"]).toMatch(
       /state folder .*home-file\/.* cannot be used: .*home-file is a file, not a folder\. FIX Set AUDIO_STATE_DIR/,
     );
   });
 
   it("a budget for one generation: passes", async () => {
-    const place = await testFolders();
-    expect(failedChecks(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual({});
+    const testFolders = await newTestFolders();
+    expect(failedChecks(await diagnose(testFolders.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual(
+      {},
+    );
   });
 
   it("a service that requests a pause: the untested key does not pass", async () => {
@@ -341,11 +346,11 @@ describe.concurrent("doctor", () => {
       response.end(JSON.stringify({ error }));
       return true;
     };
-    const place = await testFolders();
-    expect(failedChecks(await diagnose(place.env(busy)))).toEqual({
+    const testFolders = await newTestFolders();
+    expect(failedChecks(await diagnose(testFolders.env(busy)))).toEqual({
       key: expect.stringMatching(/not tested.*FIX Try again in a minute/),
     });
-    const { stdout } = await runDoctor(place.env(busy), []);
+    const { stdout } = await runDoctor(testFolders.env(busy), []);
     expect(stdout).toContain("Something needs to be fixed.");
     await busy.stop();
   });
@@ -353,9 +358,9 @@ describe.concurrent("doctor", () => {
   it.each(["/api", "/api/v1", "/api/v1/", GENERATIONS_PATH])(
     "an address that ends with the service's own path, %s: says to remove it",
     async (path) => {
-      const place = await testFolders();
+      const testFolders = await newTestFolders();
       const wrong = { baseUrl: `${service.baseUrl}${path}`, apiKey: service.apiKey };
-      const issues = failedChecks(await diagnose(place.env(wrong)));
+      const issues = failedChecks(await diagnose(testFolders.env(wrong)));
       expect(issues["setting AUDIO_BASE_URL"]).toContain(
         `FIX Leave the path out: set AUDIO_BASE_URL to ${service.baseUrl}.`,
       );
@@ -384,14 +389,14 @@ describe.concurrent("doctor", () => {
       `AUDIO_${name}`,
       placeholder(name.toLowerCase()),
     ]);
-    const place = await testFolders();
+    const testFolders = await newTestFolders();
     const unfilled = { baseUrl: placeholder("base_url"), apiKey: placeholder("api_key") };
-    const issues = failedChecks(await diagnose(place.env(unfilled, Object.fromEntries(literals))));
+    const issues = failedChecks(await diagnose(testFolders.env(unfilled, Object.fromEntries(literals))));
     expect(Object.keys(issues)).toEqual(["setting AUDIO_BASE_URL", "setting AUDIO_API_KEY", "host", "key"]);
     expect(issues["setting AUDIO_API_KEY"]).toMatch(
       /placeholder \$\{user_config\.api_key\}.*FIX Enter the value/,
     );
-    const found = await diagnose(place.env(service, Object.fromEntries(literals)));
+    const found = await diagnose(testFolders.env(service, Object.fromEntries(literals)));
     expect(failedChecks(found)).toEqual({});
     expect(found.checks.find(({ name }) => name === "settings")?.detail).toContain("AUDIO_CREDIT_BUDGET");
   });
@@ -402,7 +407,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     const postgres = await PostgresServer.start({ more: { fsync: "off" } });
     try {
       const testFolders = await createTestFolders();
-      places.push(testFolders);
+      allTestFolders.push(testFolders);
       const found = await diagnose(testFolders.env(service, { AUDIO_STORE_URL: postgres.url }));
       expect(found.ok).toBe(true);
       const detail = found.checks.find(({ name }) => name === "store")?.detail;

@@ -8,14 +8,14 @@ import { GENERATE_WORDS, inspect } from "../support/inspector.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { taskOutput } from "../support/tool-result.ts";
 
-let place: TestFolders;
+let testFolders: TestFolders;
 beforeAll(async () => {
-  place = await createTestFolders();
+  testFolders = await createTestFolders();
   cachedTool("inspector");
 });
-afterAll(() => place.remove());
+afterAll(() => testFolders.remove());
 
-const onSandbox = (...words: string[]) => inspect(place.env(null), ["--sandbox"], words);
+const onSandbox = (...words: string[]) => inspect(testFolders.env(null), ["--sandbox"], words);
 
 it("lists all tools, without errors or portability warnings about their schemas", async () => {
   const { status, stdout, stderr } = await onSandbox("--method", "tools/list", "--strict");

@@ -195,8 +195,8 @@ describe("the files of a publication", () => {
 
   it("list the tools of the server, and an existing icon", async () => {
     const manifest = manifestSchema.parse(files.manifest);
-    const place = await createTestFolders();
-    const client = await startToolClient(place.env(null));
+    const testFolders = await createTestFolders();
+    const client = await startToolClient(testFolders.env(null));
     const tools = (await client.tools()).map(({ name }) => name);
     expect(manifest.tools.map(({ name }) => name).sort()).toEqual(tools.sort());
     const icon = readFileSync(join(ROOT, manifest.icon));
@@ -206,7 +206,7 @@ describe("the files of a publication", () => {
       512,
     ]);
     await client.close();
-    await place.remove();
+    await testFolders.remove();
   });
 });
 
@@ -271,7 +271,7 @@ describe("the npm package", () => {
 
   it("starts from its tarball with nothing else installed, by its name and by its entry", async () => {
     const home = join(folder, "home");
-    const place = await createTestFolders();
+    const testFolders = await createTestFolders();
     await mkdir(home);
     await writeFile(join(home, "package.json"), '{"private":true,"type":"module"}');
     const quiet = ["--offline", "--no-audit", "--no-fund", "--loglevel=error"];
@@ -291,9 +291,12 @@ describe("the npm package", () => {
     }).stdout.trim();
     const bin = new URL(entry).pathname;
     expect(existsSync(bin)).toBe(true);
-    const client = await startCommandClient({ command: NODE, args: [bin], env: place.env(null) }, "legacy");
+    const client = await startCommandClient(
+      { command: NODE, args: [bin], env: testFolders.env(null) },
+      "legacy",
+    );
     expect(await client.tools()).toHaveLength(TOOLS.length);
     await client.close();
-    await place.remove();
+    await testFolders.remove();
   });
 });

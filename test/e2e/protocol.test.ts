@@ -86,8 +86,8 @@ describe("the handshake", () => {
   it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
     "answers initialize of %s",
     async (version) => {
-      const place = await createTestFolders();
-      const client = start(place.env(null));
+      const testFolders = await createTestFolders();
+      const client = start(testFolders.env(null));
       const { result } = await client.request(1, "initialize", {
         protocolVersion: version,
         capabilities: {},
@@ -106,13 +106,13 @@ describe("the handshake", () => {
       expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
       const shown = withoutPlayer(listed.parse(tools.result).tools);
       expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(MAX_TOOL_LIST_BYTES);
-      await place.remove();
+      await testFolders.remove();
     },
   );
 
   it("shows where the server comes from", async () => {
-    const place = await createTestFolders();
-    const client = start(place.env(null));
+    const testFolders = await createTestFolders();
+    const client = start(testFolders.env(null));
     const { result } = await client.request(1, "initialize", {
       protocolVersion: "2025-11-25",
       capabilities: {},
@@ -124,15 +124,15 @@ describe("the handshake", () => {
       websiteUrl: expect.stringMatching(/^https:\/\/[^#]+$/),
       icons: [{ src: expect.stringMatching(/^https:.*\/assets\/icon\.png$/), mimeType: "image/png" }],
     });
-    await place.remove();
+    await testFolders.remove();
   });
 
   it.each([
     ["of 2025", {}],
     ["of 2026-07-28", { _meta: envelope }],
   ])("serves the skill of the plugins to clients %s", async (_era, meta) => {
-    const place = await createTestFolders();
-    const client = start(place.env(null));
+    const testFolders = await createTestFolders();
+    const client = start(testFolders.env(null));
     const isLegacy = !("_meta" in meta);
     const hello = isLegacy
       ? { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } }
@@ -155,12 +155,12 @@ describe("the handshake", () => {
       const refused = await client.request(5 + id, method, { ...meta, uri: "skill://other/SKILL.md" });
       expect(refused.error?.message).toContain(`there is ${uri}`);
     }
-    await place.remove();
+    await testFolders.remove();
   });
 
   it("answers server/discover and lists tools in the era of 2026-07-28", async () => {
-    const place = await createTestFolders();
-    const client = start(place.env(null));
+    const testFolders = await createTestFolders();
+    const client = start(testFolders.env(null));
     const { result } = await client.request(1, "server/discover", { _meta: envelope });
     expect(result?.["supportedVersions"]).toContain(MODERN);
     expect(result).toHaveProperty("resultType");
@@ -173,14 +173,14 @@ describe("the handshake", () => {
       _meta: envelope,
     });
     expect(voices.result?.["structuredContent"]).toMatchObject({ count: countVoices("pt") });
-    await place.remove();
+    await testFolders.remove();
   });
 });
 
 describe("stdout", () => {
   it("contains only the protocol, for every call and every ending", async () => {
-    const place = await createTestFolders();
-    const client = start(place.env(null, { AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" }));
+    const testFolders = await createTestFolders();
+    const client = start(testFolders.env(null, { AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" }));
     await client.request(1, "initialize", {
       protocolVersion: "2025-11-25",
       capabilities: {},
@@ -196,7 +196,7 @@ describe("stdout", () => {
     client.close();
     expect(await client.exited).toBe(0);
     for (const line of client.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
-    await place.remove();
+    await testFolders.remove();
   });
 });
 
@@ -204,8 +204,8 @@ describe("dist", () => {
   it("runs after being copied alone into an empty folder", async () => {
     const folder = await mkdtemp(join(tmpdir(), "agm-dist-"));
     await cp(join(BIN, ".."), folder, { recursive: true });
-    const place = await createTestFolders();
-    const client = start(place.env(null), join(folder, "main.js"));
+    const testFolders = await createTestFolders();
+    const client = start(testFolders.env(null), join(folder, "main.js"));
     const { result } = await client.request(1, "initialize", {
       protocolVersion: "2025-11-25",
       capabilities: {},
@@ -224,7 +224,7 @@ describe("dist", () => {
     expect(imported.stdout).toBe(`undefined ${run.stderr.slice("audio-generation-mcp: ".length)}`);
     client.close();
     await client.exited;
-    await Promise.all([place.remove(), rm(folder, { recursive: true })]);
+    await Promise.all([testFolders.remove(), rm(folder, { recursive: true })]);
   });
 
   it("has an entry for programs that exports the whole sandbox", () => {
@@ -316,10 +316,10 @@ describe("the command line", () => {
     ["doctor", 1],
     ["doctor --json", 1],
   ])("is silent if its output has no reader, and keeps its exit code: %s", async (line, code) => {
-    const place = await createTestFolders();
+    const testFolders = await createTestFolders();
     const child = spawn(NODE, [BIN, ...line.split(" ")], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: place.env(null),
+      env: testFolders.env(null),
     });
     let stderr = "";
     child.stderr.on("data", (chunk) => {
@@ -328,7 +328,7 @@ describe("the command line", () => {
     child.stdout.destroy();
     expect(await new Promise((resolve) => child.once("close", resolve))).toBe(code);
     expect(stderr).toBe("");
-    await place.remove();
+    await testFolders.remove();
   });
 
   it.each([

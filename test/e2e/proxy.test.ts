@@ -15,16 +15,16 @@ import {
 import { startToolClient } from "../support/tool-client.ts";
 import { taskOf } from "../support/tool-result.ts";
 
-let place: TestFolders;
+let testFolders: TestFolders;
 let service: FakeService;
 let authority: Authority | null = null;
 let front: { port: number; close(): void };
 let proxy: CountingProxy;
 
 beforeAll(async () => {
-  place = await createTestFolders();
+  testFolders = await createTestFolders();
   service = await FakeService.start();
-  authority = makeAuthority(place.root, ["DNS:audio.test", "DNS:localhost", "IP:127.0.0.1"]);
+  authority = makeAuthority(testFolders.root, ["DNS:audio.test", "DNS:localhost", "IP:127.0.0.1"]);
   if (authority === null) return;
   front = await tlsFront(authority, Number(new URL(service.baseUrl).port));
   proxy = await countingProxy(() => front.port);
@@ -33,7 +33,7 @@ afterAll(async () => {
   front?.close();
   proxy?.close();
   await service.stop();
-  await place.remove();
+  await testFolders.remove();
 });
 const lack = missing("openssl");
 beforeEach((context) => {
@@ -50,7 +50,7 @@ function runDoctor(env: Record<string, string>): Promise<string> {
 }
 
 const trusting = (env: Record<string, string>, baseUrl: string): Record<string, string> =>
-  place.env({ baseUrl, apiKey: API_KEY }, { NODE_EXTRA_CA_CERTS: authority?.file ?? "", ...env });
+  testFolders.env({ baseUrl, apiKey: API_KEY }, { NODE_EXTRA_CA_CERTS: authority?.file ?? "", ...env });
 
 describe("HTTPS_PROXY", () => {
   it("is used for a whole generation with a host that only the proxy can resolve", async () => {
@@ -60,7 +60,7 @@ describe("HTTPS_PROXY", () => {
     const client = await startToolClient(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
     const task = taskOf(await client.call("generate_audio", { prompt: "Through the tunnel" }));
     expect(task.status).toBe("succeeded");
-    expect(await place.outputNames()).toHaveLength(1);
+    expect(await testFolders.outputNames()).toHaveLength(1);
     expect([service.count("create"), service.count("content")]).toEqual([1, 1]);
     expect(new Set(proxy.tunnels.map(({ target }) => target))).toEqual(new Set(["audio.test:443"]));
     const basic = `Basic ${Buffer.from("reader:proxy secret").toString("base64")}`;

@@ -32,15 +32,15 @@ const serverUnder = (key: string, config: unknown): Entry =>
   ] ?? { command: "", args: [], env: {} };
 
 let service: FakeService;
-let place: TestFolders;
+let testFolders: TestFolders;
 
 beforeAll(async () => {
   service = await FakeService.start();
-  place = await createTestFolders();
+  testFolders = await createTestFolders();
 });
 afterAll(async () => {
   await service.stop();
-  await place.remove();
+  await testFolders.remove();
 });
 
 const filled = (client: string, language: string, which = 0): string =>
@@ -48,7 +48,7 @@ const filled = (client: string, language: string, which = 0): string =>
 
 /** Returns the variables that a client adds to those of its block: home and PATH, and here the folders of this test. */
 const surroundings = (): Record<string, string> => ({
-  ...place.env(null, FAST),
+  ...testFolders.env(null, FAST),
   PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}`,
 });
 
@@ -57,7 +57,7 @@ const WITH_VALUE = ["--env", "-e", "--scope", "-s"];
 
 /** Runs a client's `mcp add` block with a fake program, and parses the arguments as the real program does. */
 async function addedEntry(client: string, program: string): Promise<Entry> {
-  const folder = join(place.root, "fake-bin");
+  const folder = join(testFolders.root, "fake-bin");
   const record = join(folder, "args");
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, program), `#!/bin/sh\nprintf '%s\\n' "$@" > '${record}'\n`);

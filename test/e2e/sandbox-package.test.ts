@@ -36,24 +36,24 @@ afterAll(async () => {
 });
 
 it("npx -y audio-generation-mcp-sandbox makes a file, without an account", async () => {
-  const place = await createTestFolders();
-  const { AUDIO_BASE_URL: _, AUDIO_API_KEY: __, ...settings } = place.env(null);
+  const testFolders = await createTestFolders();
+  const { AUDIO_BASE_URL: _, AUDIO_API_KEY: __, ...settings } = testFolders.env(null);
   const command = npx("audio-generation-mcp-sandbox", settings);
   const client = await startCommandClient(command, "legacy");
   const answer = await client.call("generate_audio", { prompt: "Heard without an account." });
   expect(JSON.stringify(answer)).toMatch(/Saved .*\.mp3/);
   await client.close();
-  await place.remove();
+  await testFolders.remove();
 }, 400_000);
 
 it("npx -y audio-generation-mcp --sandbox names the package that brings the missing parts", async () => {
-  const place = await createTestFolders();
-  const command = npx("audio-generation-mcp --sandbox", place.env(null));
+  const testFolders = await createTestFolders();
+  const command = npx("audio-generation-mcp --sandbox", testFolders.env(null));
   const client = await startCommandClient(command, "legacy");
   const answer = await client.call("generate_audio", { prompt: "Heard by nobody." });
   expect(JSON.stringify(answer)).toMatch(
     /Settings, Developer, Edit Config.*npx -y audio-generation-mcp-sandbox/,
   );
   await client.close();
-  await place.remove();
+  await testFolders.remove();
 }, 400_000);

@@ -141,13 +141,13 @@ export class RawServer {
         () => reject(new Error(`no answer to ${id}; stderr: ${this.stderr.slice(-2000)}`)),
         withinMs,
       );
-      const settle = (end: () => void): void => {
+      const stopWaiting = (end: () => void): void => {
         clearTimeout(timer);
         this.#waiting.delete(id);
         end();
       };
-      this.#waiting.set(id, (answer) => settle(() => resolve(answer)));
-      void this.exited.then(() => settle(() => reject(new Error(`exited before answering ${id}`))));
+      this.#waiting.set(id, (answer) => stopWaiting(() => resolve(answer)));
+      void this.exited.then(() => stopWaiting(() => reject(new Error(`exited before answering ${id}`))));
     });
   }
 

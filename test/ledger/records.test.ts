@@ -292,9 +292,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
 
     it("belong to one process, and pass to another once that is certainly dead", async () => {
       const fixture = newFixture();
-      const [place, , random] = createProcessId().split(".");
+      const [machineHash, , random] = createProcessId().split(".");
       // In practice, no process of Linux, macOS or Windows has an id as large as 4194999.
-      const dead = fixture.ledger("account", `${place}.4194999.${random}`);
+      const dead = fixture.ledger("account", `${machineHash}.4194999.${random}`);
       const record = await claimed(dead);
       const first = fixture.ledger();
       expect(await first.acquireLease(record)).toEqual({ record, isOurs: true });

@@ -161,13 +161,13 @@ describeWithFfprobe("Alice's first chapter", () => {
     for (const [index, part] of parts.entries()) {
       const sound = await played(part.bytes, format);
       const joint = JOINT_SECONDS[format] * playedHz * 2 + 1;
-      const places = (index === 0 ? [0] : [0, 0.6, 1.5, 2]).map((pause) =>
+      const offsets = (index === 0 ? [0] : [0, 0.6, 1.5, 2]).map((pause) =>
         placeOf(sound, whole, end + Math.round(pause * playedHz), joint),
       );
-      const place = Math.max(...places);
-      expect(place, `part ${index + 1} of ${basename(file?.path ?? "")}`).toBeGreaterThanOrEqual(0);
-      expect(largestDifference(sound, whole, place)).toBe(0);
-      end = place + sound.length;
+      const offset = Math.max(...offsets);
+      expect(offset, `part ${index + 1} of ${basename(file?.path ?? "")}`).toBeGreaterThanOrEqual(0);
+      expect(largestDifference(sound, whole, offset)).toBe(0);
+      end = offset + sound.length;
     }
     expect(whole.length - end).toBeLessThanOrEqual(JOINT_SECONDS[format] * 2 * playedHz + 1);
   });

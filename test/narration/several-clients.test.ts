@@ -108,8 +108,8 @@ describe("a narration", () => {
     const before = narrator.service.count("create");
     await narrator.client.call("generate_audio", { prompt: "Me first", output_format: "pcm" });
     const order = narrator.service.exchanges.filter(({ kind }) => kind === "create").map(({ body }) => body);
-    const place = order.findIndex((body) => body.includes("Me first"));
-    expect(place - before).toBeLessThanOrEqual(1);
+    const position = order.findIndex((body) => body.includes("Me first"));
+    expect(position - before).toBeLessThanOrEqual(1);
   });
 
   it("keeps its first plan, whatever happens to its input file", async () => {

@@ -42,8 +42,8 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     onTestFinished(() => postgres.remove());
     const service = await startService({ processingMs: 100 });
     const settings = { ...FAST, AUDIO_STORE_URL: postgres.url, AUDIO_CREDIT_BUDGET: "300" };
-    const places = await Promise.all([useTestFolders(), useTestFolders()]);
-    const machines = await Promise.all(places.map((place) => startProcess(place, service, settings)));
+    const allTestFolders = await Promise.all([useTestFolders(), useTestFolders()]);
+    const machines = await Promise.all(allTestFolders.map((place) => startProcess(place, service, settings)));
     const [first, second] = await Promise.all(
       machines.map(async (machine) => taskOf(await machine.call("generate_audio", CALL))),
     );

@@ -161,8 +161,8 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     while (kind !== null && service.count(kind) === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();
     release();
-    const place = await useTestFolders();
-    const successor = startClient(place, service, settings, ELSEWHERE);
+    const testFolders = await useTestFolders();
+    const successor = startClient(testFolders, service, settings, ELSEWHERE);
     const message = async (): Promise<string> => {
       const { status, statusMessage } = await successor.fetchTask(mcpTaskId);
       return statusMessage ?? status;
@@ -172,7 +172,7 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
       .poll(message, { interval: 20 })
       .toMatch(/^Another client window is already working|^completed$/);
     const audio = audioOf((await successor.result(mcpTaskId)).structuredContent);
-    expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
+    expect(audio?.path).toBe(join(testFolders.outputDir, "outlives.mp3"));
     expect(existsSync(audio?.path ?? "")).toBe(true);
     expect(service.tasks.size).toBe(1);
     expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);

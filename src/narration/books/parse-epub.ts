@@ -1,5 +1,5 @@
 /** Reads an EPUB as one text: its pages in order. Pages without headings get headings from the table of contents. */
-import type { ParsedText, SourceBlock, UnspokenList } from "../text/blocks.ts";
+import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
@@ -13,9 +13,6 @@ import { withoutFrame, withoutPageMarks } from "./parse-html.ts";
 const CONTENTS_LINK_SHARE = 0.8;
 const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
-
-const getSpokenText = (block: SourceBlock): string =>
-  block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
 const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
   linkShare >= CONTENTS_LINK_SHARE && blocks.length >= MIN_CONTENTS_BLOCKS;
@@ -55,7 +52,7 @@ function hasProse({ blocks }: HtmlPage): boolean {
 
 /** Reports a whole page as not spoken. Adds its text to `unspoken`, so that a remark quotes its first words. */
 function addUnspokenPage(kind: "book_matter" | "aside", { blocks }: HtmlPage, unspoken: UnspokenList): void {
-  const text = blocks.map(({ block }) => getSpokenText(block)).join(" ");
+  const text = blocks.map(({ block }) => getBlockText(block)).join(" ");
   if (hasWords(text)) unspoken.add(kind, text);
 }
 

@@ -1,5 +1,5 @@
 /** Reads an HTML page as a text. If the page has a main element or articles, reads only these. */
-import type { ParsedText, SourceBlock, UnspokenList } from "../text/blocks.ts";
+import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } from "../text/blocks.ts";
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
@@ -7,20 +7,17 @@ import { isFrameEnd, isFrameStart } from "../text/plain/ebook-boilerplate.ts";
 import { assertSpeakable } from "../text/plan-text.ts";
 import { type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
 
-const getSpokenText = (block: SourceBlock): string =>
-  block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
-
 /**
  * Selects the text inside `main`. Without `main`, selects the text inside articles, and without articles, all text.
  * Reports the text that is not selected. Such text belongs to the site and not to the page.
  */
 function selectMainBlocks(blocks: readonly PageBlock[], unspoken: UnspokenList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
-    (isIn) => blocks.some((each) => isIn(each) && getSpokenText(each.block) !== ""),
+    (isIn) => blocks.some((each) => isIn(each) && getBlockText(each.block) !== ""),
   );
   if (isMain === undefined) return blocks.map(({ block }) => block);
   for (const each of blocks) {
-    const text = getSpokenText(each.block);
+    const text = getBlockText(each.block);
     if (!isMain(each) && text !== "") unspoken.add("navigation", text);
   }
   return blocks.filter(isMain).map(({ block }) => block);
@@ -31,12 +28,12 @@ function selectMainBlocks(blocks: readonly PageBlock[], unspoken: UnspokenList):
  * the book.
  */
 export function withoutFrame(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
-  const start = blocks.findIndex((block) => isFrameStart(getSpokenText(block)));
-  const end = blocks.findIndex((block, index) => index > start && isFrameEnd(getSpokenText(block)));
+  const start = blocks.findIndex((block) => isFrameStart(getBlockText(block)));
+  const end = blocks.findIndex((block, index) => index > start && isFrameEnd(getBlockText(block)));
   if (start === -1 && end === -1) return [...blocks];
   const book = blocks.slice(start + 1, end === -1 ? undefined : end);
   const [first] = start === -1 ? blocks.slice(end) : blocks;
-  if (first !== undefined) unspoken.add("ebook_frame", getSpokenText(first));
+  if (first !== undefined) unspoken.add("ebook_frame", getBlockText(first));
   return book;
 }
 

@@ -175,7 +175,7 @@ const getText = ({ cells }: SheetRow): string => normalizeLines(cells.text).trim
 
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
 
-function buildFilesRemarks(
+function buildFilesRemark(
   { separator }: Sheet,
   rows: readonly SheetRow[],
   voices: ReadonlySet<string>,
@@ -292,7 +292,7 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
     parts,
     ...buildPronunciationsField(options),
     remarks: [
-      ...toRemarks("text", [buildFilesRemarks(sheet, rows, voices)]),
+      ...toRemarks("text", [buildFilesRemark(sheet, rows, voices)]),
       buildEdgesRemark(plan),
       ...toRemarks(
         "text",

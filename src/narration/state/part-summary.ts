@@ -28,7 +28,7 @@ export interface PartSummary {
   /** Reservations of running tasks that no part needs now, because another take was chosen. */
   readonly unneededReservedCredits: number;
   /** Number of tasks whose audio is not saved yet, including the running tasks. Equal parts count once. */
-  readonly missingTaskCount: number;
+  readonly unfinishedTaskCount: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;
   /**
@@ -117,7 +117,7 @@ export async function summarizeParts(
     estimatedCredits: bill.chargedCredits,
     estimatedSeconds: 0,
     savedSeconds: 0,
-    missingTaskCount: 0,
+    unfinishedTaskCount: 0,
     pendingChargeCredits: 0,
     unneededReservedCredits: bill.reservedCredits,
   };
@@ -140,7 +140,7 @@ export async function summarizeParts(
     estimates.push({ seconds: seconds + part.pauseAfterSeconds, credits });
     if (!isToPay) return;
     seenRequests.add(requestJson);
-    partSummary.missingTaskCount += 1;
+    partSummary.unfinishedTaskCount += 1;
     partSummary.estimatedCredits += credits;
     if (
       record === null ||

@@ -20,6 +20,10 @@ export type SourceBlock =
   /** A thematic break. */
   | { readonly kind: "rule" };
 
+/** Returns the text of a heading or a paragraph; an empty string for other blocks. */
+export const getBlockText = (block: SourceBlock): string =>
+  block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
+
 export interface ParsedText {
   readonly blocks: readonly SourceBlock[];
   readonly title: string | null;

@@ -98,7 +98,7 @@ export function findOverruns(
     }
     const { lengthSeconds: longestSeconds = 0, speed = 1 } = parts[cueGroup.longestPartIndex] ?? {};
     const secondsLeft = availableSeconds - (cueGroup.lengthSeconds - longestSeconds);
-    const fitting = secondsLeft > 0 ? roundUpToOfferedSpeed((speed * longestSeconds) / secondsLeft) : null;
+    const fitting = secondsLeft > 0 ? roundUpToSpeedStep((speed * longestSeconds) / secondsLeft) : null;
     overruns.push({
       partIndex: cueGroup.longestPartIndex,
       nextCue: next.cue,
@@ -117,9 +117,9 @@ const SPEED_STEP = 0.05;
 /**
  * Rounds a speed up to a multiple of {@link SPEED_STEP}; `null` if the result exceeds the maximum speed of the service.
  */
-function roundUpToOfferedSpeed(speed: number): number | null {
-  const neededSpeeds = Math.ceil(speed / SPEED_STEP - 1e-6) * SPEED_STEP;
-  return neededSpeeds <= MAX_SPEED + 1e-9 ? Math.round(neededSpeeds * 100) / 100 : null;
+function roundUpToSpeedStep(speed: number): number | null {
+  const neededSpeed = Math.ceil(speed / SPEED_STEP - 1e-6) * SPEED_STEP;
+  return neededSpeed <= MAX_SPEED + 1e-9 ? Math.round(neededSpeed * 100) / 100 : null;
 }
 
 const MAX_SHOWN_OVERRUNS = 5;

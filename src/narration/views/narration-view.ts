@@ -148,7 +148,7 @@ export function deriveTotals(
       // For a stopped narration, suggest at least its earlier credit limit, so that the caller does not lower the
       // limit.
       suggestedMax: Math.max(
-        suggestMaxCredits(charged, partSummary.estimatedCredits - charged, partSummary.missingTaskCount) +
+        suggestMaxCredits(charged, partSummary.estimatedCredits - charged, partSummary.unfinishedTaskCount) +
           partSummary.unneededReservedCredits,
         deriveNarrationStatus(narration) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),

@@ -233,7 +233,7 @@ function buildExternalTaskView(task: ObservedTask, activity: string | null): Req
     taskId: task.taskId,
     requestHandle: null,
     status: task.status,
-    isUnresolved: true,
+    isUnresolved: false,
     take: null,
     voice: null,
     idempotencyKey: null,

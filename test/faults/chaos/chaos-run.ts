@@ -106,9 +106,9 @@ export class ChaosRun {
     await Promise.all(calls);
     this.#trouble.faults = random.pick([0, 0.1]);
     this.#trouble.failures = 0;
-    const settled = [...new Set(requests)].map((request) => this.#settle(request));
+    const waits = [...new Set(requests)].map((request) => this.#waitForResult(request));
     if (random.chance(0.1 * this.#roughness)) await this.#disturbLedger(random.int(0, 60));
-    await Promise.all(settled);
+    await Promise.all(waits);
     // By now, the other reservations have become charges, which are lower. A request that still finds no room would
     // exceed the budget.
     for (const request of new Set(requests)) if (request.isOverBudget) await this.#finishAlone(request);
@@ -178,16 +178,16 @@ export class ChaosRun {
 
   /** Repeats a call while nothing else runs. If the budget refuses the call, checks that the budget has no room. */
   async #finishAlone(request: ChaosRequest): Promise<void> {
-    await this.#settle(request);
+    await this.#waitForResult(request);
     if (!request.isOverBudget) return;
-    const view = await LedgerView.open(this.#ledgerPlace);
+    const view = await LedgerView.open(this.#ledgerLocation);
     const spent = await view.spentCredits().finally(() => view.close());
     if (spent + RESERVED_CREDITS <= this.#budget)
       this.#problems.push(`a budget of ${this.#budget} with ${spent} spent refused ${request.input.prompt}`);
   }
 
   /** Repeats the call until the file exists, as every error tells the assistant to do. */
-  async #settle(request: ChaosRequest): Promise<void> {
+  async #waitForResult(request: ChaosRequest): Promise<void> {
     let last = "";
     request.isOverBudget = false;
     for (let repeat = 0; repeat < MAX_REPEATS; repeat += 1) {
@@ -236,7 +236,7 @@ export class ChaosRun {
 
   async #disagreements(): Promise<string[]> {
     return await compareAllSources({
-      ledgerPlace: this.#ledgerPlace,
+      ledgerLocation: this.#ledgerLocation,
       budget: this.#budget,
       requests: this.#requests,
       service: this.#service,
@@ -245,7 +245,7 @@ export class ChaosRun {
     });
   }
 
-  get #ledgerPlace(): LedgerLocation {
+  get #ledgerLocation(): LedgerLocation {
     const { stateDir } = this.#testFolders;
     const { baseUrl } = this.#service;
     return { stateDir, storeUrl: this.#storage.directUrl, baseUrl, apiKeys: API_KEYS };

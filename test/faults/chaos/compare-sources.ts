@@ -114,16 +114,16 @@ export interface ComparedSources {
   readonly requests: readonly ChaosRequest[];
   readonly service: FakeService;
   readonly testFolders: TestFolders;
-  readonly ledgerPlace: LedgerLocation;
+  readonly ledgerLocation: LedgerLocation;
   /** Whether a process was killed, because a killed process leaves its temporary files. */
   readonly wasKilled: boolean;
 }
 
 /** Returns every disagreement between ledger, tools, service and disk. */
 export async function compareAllSources(books: ComparedSources): Promise<string[]> {
-  const { budget, requests, service, testFolders, ledgerPlace, wasKilled } = books;
+  const { budget, requests, service, testFolders, ledgerLocation, wasKilled } = books;
   const unsent = requests.filter(({ isOverBudget }) => isOverBudget).flatMap((one) => keysOf(one, service));
-  const ledger = compareLedger(service, ledgerPlace, new Set(unsent));
+  const ledger = compareLedger(service, ledgerLocation, new Set(unsent));
   const over = creditsOver(budget, service);
   return [
     ...(over > 0 ? [`${over} credits were committed over the budget of ${budget}`] : []),

@@ -219,7 +219,7 @@ class Run {
 
   async play(): Promise<void> {
     while (this.#next < this.#steps.length) await this.#playNext();
-    await this.#settle();
+    await this.#finishOperations();
   }
 
   async #playNext(): Promise<void> {
@@ -237,7 +237,7 @@ class Run {
   }
 
   /** Ends all work, lets enough time pass, and checks that both keys may send again. */
-  async #settle(): Promise<void> {
+  async #finishOperations(): Promise<void> {
     for (const process of this.#processes) {
       for (const recordId of [...process.pending.keys()]) await this.#answer(process, recordId, "refused");
     }

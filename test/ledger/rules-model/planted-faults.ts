@@ -31,14 +31,14 @@ interface EngineFaults {
   ) => readonly Statement[];
 }
 
-const PLACES = "concurrency_slot_state IS NOT NULL";
+const SLOTS_CONDITION = "concurrency_slot_state IS NOT NULL";
 const SUM = "sum(credits)";
 const RECORD = "SELECT * FROM agm_records";
 const STATE = "UPDATE agm_api_keys SET state";
-const PLACE_DATE = "UPDATE agm_records SET concurrency_slot_since_steady_ms";
+const SLOT_DATE_UPDATE = "UPDATE agm_records SET concurrency_slot_since_steady_ms";
 
 const isAdmission = ({ loadStatements }: Transaction<unknown>): boolean =>
-  loadStatements.some(({ sql: text }) => text.includes(PLACES));
+  loadStatements.some(({ sql: text }) => text.includes(SLOTS_CONDITION));
 
 function withFaults(correctEngine: SqlEngine, { asks, sees, saves }: EngineFaults): SqlEngine {
   return {
@@ -142,7 +142,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       isAdmission(transaction) ? without(saveStatements, STATE) : saveStatements,
   }),
   fault("concurrency slots are hidden", ["concurrency"], {
-    sees: (facts, transaction) => withRows(facts, transaction, PLACES, () => null),
+    sees: (facts, transaction) => withRows(facts, transaction, SLOTS_CONDITION, () => null),
   }),
   fault("the sum is always zero", ["budget"], {
     sees: (facts, transaction) => withRows(facts, transaction, SUM, () => ({ credits: 0 })),
@@ -300,6 +300,6 @@ export const plantedFaults: readonly PlantedFault[] = [
       }),
   }),
   fault("concurrency slots from before a restart stay in the future", ["wait"], {
-    saves: (saveStatements) => without(saveStatements, PLACE_DATE),
+    saves: (saveStatements) => without(saveStatements, SLOT_DATE_UPDATE),
   }),
 ];

@@ -177,22 +177,22 @@ class Narration {
     this.#isUnsent = false;
     if (this.#faults.staysFull !== true) this.#isFull = false;
     if (this.#hasStoppedSubmitting) {
-      this.#settle(part, outcome === "saved" ? "saved" : "to_do");
+      this.#endStep(part, outcome === "saved" ? "saved" : "to_do");
       return;
     }
     const tries = (this.#tries.get(part) ?? 0) + 1;
     this.#tries.set(part, tries);
     const failed = this.#scenario.skipsFailed ? "skipped" : "failed";
-    if (outcome === "saved") this.#settle(part, "saved");
-    else if (outcome === "failed" || (outcome === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
-    else this.#settle(part, "to_do");
+    if (outcome === "saved") this.#endStep(part, "saved");
+    else if (outcome === "failed" || (outcome === "retry" && tries >= MAX_TRIES)) this.#endStep(part, failed);
+    else this.#endStep(part, "to_do");
     if (outcome === "full" && others > 0) this.#isFull = true;
     // If none of our parts runs, no room can become free.
     else if (outcome === "full" || outcome === "refused") this.#hasStoppedSubmitting = true;
   }
 
   /** Parts with the same text are one task. */
-  #settle(part: number, outcome: PartState): void {
+  #endStep(part: number, outcome: PartState): void {
     const text = this.#texts[part];
     this.#parts.forEach((state, index) => {
       const isEqual =
@@ -205,7 +205,7 @@ class Narration {
   #leave(accepted: number): void {
     this.#isUnsent = false;
     this.#parts.forEach((state, part) => {
-      if (state === "working") this.#settle(part, ((accepted >> part) & 1) === 1 ? "sent" : "to_do");
+      if (state === "working") this.#endStep(part, ((accepted >> part) & 1) === 1 ? "sent" : "to_do");
     });
   }
 
@@ -230,7 +230,7 @@ class Narration {
     const fails = this.#events[0]?.kind === "join fails" ? this.#events.shift() : undefined;
     const [damaged] = parts;
     if (fails?.kind === "join fails" && fails.isDamaged && damaged !== undefined) {
-      this.#settle(damaged, this.#scenario.skipsFailed ? "skipped" : "failed");
+      this.#endStep(damaged, this.#scenario.skipsFailed ? "skipped" : "failed");
       return;
     }
     const made = isWhole ? "complete" : "incomplete";

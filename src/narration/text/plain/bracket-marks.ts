@@ -42,7 +42,7 @@ const REFERENCE_MARK =
  * Matches keywords of RCS, CVS and Subversion, such as `$Id: README,v 1.2 $`. Prices and variables do not match,
  * because they have no second dollar sign.
  */
-const ALERT_KEYWORD =
+const VERSION_CONTROL_KEYWORD =
   /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
 
 const MIN_RISING_SHARE = 0.7;
@@ -53,7 +53,7 @@ const CENTRED_LINE = /^> *[^<>\n]{1,60} *<$/;
 
 function withoutForms(text: string, unspoken: UnspokenList): string {
   if (!/[[{(【［$]/.test(text)) return text;
-  const words = text.replace(ALERT_KEYWORD, (all) => {
+  const words = text.replace(VERSION_CONTROL_KEYWORD, (all) => {
     unspoken.add("template", all);
     return "";
   });

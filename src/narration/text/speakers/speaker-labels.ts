@@ -296,11 +296,9 @@ export class SpeakerLabels {
   /** Returns the words after a label. Removes a direction before the first word if the label's name has a voice. */
   #removeLabel(text: string, { label, key }: Label, unspoken: UnspokenList): string {
     const words = text.slice(label.length);
-    const [spokenDirection = ""] = this.#speakersByKey.has(key)
-      ? (DIRECTION_BEFORE_WORDS.exec(words) ?? [])
-      : [];
-    if (spokenDirection !== "") unspoken.add("direction", spokenDirection.trim());
-    return words.slice(spokenDirection.length);
+    const [direction = ""] = this.#speakersByKey.has(key) ? (DIRECTION_BEFORE_WORDS.exec(words) ?? []) : [];
+    if (direction !== "") unspoken.add("direction", direction.trim());
+    return words.slice(direction.length);
   }
 
   #noteVoiceless(line: string): void {
