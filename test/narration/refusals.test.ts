@@ -28,7 +28,7 @@ describe("a refusal inside a narration", () => {
     expect(reported).toMatchObject({ status: "stopped", problems: [{ code }] });
     expect(reported.message).toMatch(words);
     expect(reported.next_step).toContain("When it is fixed");
-    // One limit, in words and as a number.
+    // The sentence and the field name the same limit.
     expect(reported.next_step).toContain(`max_credits ${reported.credits.suggested_max}:`);
     expect(reported.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
   });

@@ -1,4 +1,4 @@
-/** Forms that readers found in unknown texts. Each test contains the form and what must not be mistaken for it. */
+/** Forms that outside readers found in new texts. Each test has the form and text that must not be mistaken for it. */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, SpeakersByName } from "../../../src/narration/text/plan-types.ts";
