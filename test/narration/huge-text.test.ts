@@ -25,7 +25,7 @@ beforeAll(async () => {
   narrator = await Narrator.start();
   inputDir = join(narrator.testFolders.root, "texts");
   await mkdir(inputDir);
-  // A time scale would shorten the time limit of a call, too, but not the work.
+  // A smaller time scale would shorten limits of time, but not the work.
   await narrator.restart({ AUDIO_INPUT_DIR: inputDir, AUDIO_TIME_SCALE: "1" });
 });
 afterAll(() => narrator.stop());
