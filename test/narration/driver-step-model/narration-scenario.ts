@@ -69,7 +69,7 @@ export const narrationScenario: fc.Arbitrary<NarrationScenario> = fc.record({
   events: fc.array(event, { maxLength: 16 }),
 });
 
-/** Maximum number of steps of a scenario. Correct code needs far fewer, because each call tries a part at most twice. */
+/** The most steps of a scenario. Correct code needs far fewer, because each call tries a part at most twice. */
 const MAX_STEPS = 600;
 const MAX_TRIES = 2;
 
