@@ -10,8 +10,8 @@ import type { ChatOptions, ChatWindow, HostAnswer } from "./chat/chat-window.ts"
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 /**
- * `describe` for tests in a browser. A failed test runs a second time, because the player waits only ten seconds for its
- * host, and a machine that is busy with other tests can need longer.
+ * `describe` for tests in a browser. A failed test runs a second time, because the player waits only ten seconds for
+ * its host, and a machine that is busy with other tests can need longer.
  */
 export function describeWithBrowser(name: string, tests: () => void): void {
   // Browsers are slow on a machine that is busy with other tests.
