@@ -125,7 +125,7 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
     const { client } = await start();
-    // The first request of a process is slow, because it loads code. Make it before the call with a short `wait_seconds`.
+    // The first request of a process is slow, because it loads code. Make one before the call that waits only briefly.
     await client.call("get_task", { task_id: "task-of-nobody" }, {});
     const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 2 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
