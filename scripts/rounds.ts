@@ -1,15 +1,15 @@
-/** Runs random rounds on either engine, several at once, and reports those that are not clean. */
+/** Runs random rounds on SQLite or PostgreSQL, several at once, and reports the rounds that fail. */
 import { parseArgs } from "node:util";
 import { PostgresServer } from "../test/support/postgres-server.ts";
 
 export interface Rounds<Plan> {
   readonly defaults: { readonly rounds: number; readonly atOnce: number };
-  /** Draws all plans before the first round, so that a seed's meaning does not depend on which round ends first. */
+  /** Draws all plans before the first round, so that they depend on the seed alone, not on which round ends first. */
   draw(rounds: number, seed: number): readonly Plan[];
   /**
-   * Runs one round. Throws if it is not clean.
+   * Runs one round. Throws if a check fails.
    *
-   * @param storeUrl an empty database; `null`: a file in the round's own folder
+   * @param storeUrl an empty database; `null` if the ledger is a file in the round's own folder
    */
   run(plan: Plan, storeUrl: string | null): Promise<void>;
   killsOf(plan: Plan): number;
@@ -37,7 +37,7 @@ function readOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
 
 /**
  * Reads the command line (`--rounds N --seed S --store sqlite|postgres --at-once K`) and runs the rounds. Sets
- * exit code 1 if a round is not clean.
+ * exit code 1 if a round fails.
  */
 export async function runRounds<Plan extends { readonly round: number }>(kind: Rounds<Plan>): Promise<void> {
   const { rounds, seed, atOnce, store } = readOptions(kind.defaults);
