@@ -318,7 +318,7 @@ class ChangingCallsRound {
     const remainingFiles = (await readdir(this.#testFolders.outputDir)).filter((name) =>
       name.includes("(incomplete)"),
     );
-    // A process that is killed after it saved a file and before it recorded it leaves the file behind.
+    // A process leaves a file behind if it is killed between saving the file and recording it.
     if (remainingFiles.length > this.#kills) this.faults.push(`left behind: ${remainingFiles.join(", ")}`);
   }
 

@@ -69,7 +69,7 @@ export function narrationOf(outcome: ToolOutcome): NarrationOutput {
   return narrationOutput.parse(outcome.structuredContent);
 }
 
-/** A paragraph of about 85 estimated seconds, so that each is a part. */
+/** Returns a paragraph of about 85 estimated seconds, so that each paragraph is a part. */
 export function paragraph(name: string): string {
   return `${name} begins here. ${"The river ran past the old mill and on to the sea. ".repeat(24)}So ends ${name}.`;
 }

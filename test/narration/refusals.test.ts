@@ -1,4 +1,4 @@
-/** Reports of what prevents a narration, with what to do about it. */
+/** What a narration reports if something prevents it, and the remedy that the report names. */
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
