@@ -107,7 +107,7 @@ describeWithBrowser("the player", () => {
     await player.getByRole("button", { name: /Take 1/ }).waitFor();
     await playButton(player).click();
     await expect.poll(() => positionOf(player)).toBeGreaterThan(0);
-    // Pauses before anything slow, because the take lasts a few seconds and cannot be paused after its end.
+    // Pause before anything slow, because the take lasts only a few seconds and cannot be paused after its end.
     await player.getByRole("button", { name: "Pause" }).click();
     expect(await findings(player)).toEqual([]);
     const isCut = (): boolean => document.documentElement.scrollWidth > innerWidth;
