@@ -132,7 +132,7 @@ export class FakeService {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Breaks every connection, answered or not. */
+  /** Breaks every connection, even those with unanswered requests. */
   dropConnections(): void {
     this.#server.closeAllConnections();
   }

@@ -41,7 +41,7 @@ export class PgBouncer {
       "[pgbouncer]",
       `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
       `auth_type = any\npool_mode = transaction\ndefault_pool_size = ${poolSize}`,
-      // By default, every client waits for 15 seconds after a crash of the server.
+      // By default, PgBouncer waits 15 seconds after a failed login before it connects to the server again.
       "server_login_retry = 1",
     ];
     writeFileSync(settings, `${lines.join("\n")}\n`);
