@@ -47,7 +47,7 @@ const HEADINGS: ReadonlyMap<string, readonly string[]> = new Map(
   DOCUMENTS.map(({ path, text }) => [path, headingsOf(text)]),
 );
 
-/** Returns the heading with which a text begins. It ends before punctuation or an "and". */
+/** Returns the heading with which a text begins. The heading ends before punctuation or an "and". */
 function headingAt(text: string, headings: readonly string[]): string | undefined {
   return headings
     .filter(
