@@ -16,7 +16,7 @@ import { withServer } from "./raw-client.ts";
 import { openSetup } from "./setup.ts";
 
 const ROUNDS = 3;
-/** Ten times faster than real time, so that our own costs weigh ten times as much. */
+/** Limits and tasks run ten times faster than in reality, so that the server's own costs weigh ten times as much. */
 const TIME_SCALE = 0.1;
 const PARTS = 24;
 /** The length of each part's raw audio. It is short, so that joining takes almost no time. */
