@@ -225,8 +225,8 @@ function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bu
 }
 
 /**
- * Builds the plugin of Cursor, which replaces placeholders from its own environment. An unset variable stays a
- * placeholder, which counts as unset.
+ * Builds the plugin of Cursor, which replaces placeholders from its own environment. The placeholder of an unset
+ * variable stays, and the server takes it for an unset setting.
  */
 function cursorPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
   const env = Object.fromEntries(

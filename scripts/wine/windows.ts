@@ -104,7 +104,7 @@ function wineInRoot(root: string): Windows {
   const proc = join(root, "proc");
   if (!works("mount", "-t", "proc", "proc", proc)) throw new Error("nothing can be mounted here");
   const chroot = (args: readonly string[]): string[] => [root, "wine", ...args];
-  // Creates the prefix, so that its drive exists.
+  // Create the Wine prefix, so that its drive `C:` exists.
   spawnSync("chroot", chroot(["wineboot"]), {
     env: { HOME: "/root", ...wineEnv(prefix) },
     stdio: "ignore",
