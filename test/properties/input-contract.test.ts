@@ -23,7 +23,7 @@ const FIELDS = [
   "pitch",
   "multilingual",
 ];
-/** The section Voices of docs/contract.md, which lists the voices. */
+/** The text of docs/contract.md, Voices. */
 const [, VOICE_SECTION = ""] =
   /^## Voices$(.*?)^## /ms.exec(
     readFileSync(join(import.meta.dirname, "..", "..", "docs", "contract.md"), "utf8"),
