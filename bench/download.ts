@@ -11,7 +11,7 @@ import { openSetup, startService } from "./setup.ts";
 
 const ROUNDS = 21;
 const AUDIO_BYTES = 64 * 1024 * 1024;
-/** Time for a server to free what its start has left behind. */
+/** Time for a server to free the memory that only its start needed. */
 const SETTLING_MS = 300;
 
 const saved = z.object({

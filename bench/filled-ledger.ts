@@ -1,7 +1,8 @@
 /**
  * Adds copies of one record to a ledger, with their lookup keys and their spend, as the program would write them. The
- * copies are dated over the 24 hours before the record. Usage: `node bench/filled-ledger.ts COPIES`, with the ledger's settings in
- * the environment. Only this file of the bench knows the tables. The statements run on both engines.
+ * dates of the copies are spread over the 24 hours before the record. Usage: `node bench/filled-ledger.ts COPIES`, with
+ * the ledger's settings in the environment. Only this file of the bench knows the tables. Its statements run on SQLite
+ * and on PostgreSQL.
  */
 import { z } from "zod";
 import { systemClock } from "../src/clock.ts";
@@ -11,7 +12,7 @@ import { createLog } from "../src/log.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const BUCKETS_A_DAY = 96;
-/** Limits a transaction, because the engine gives up one that takes seconds. */
+/** How many copies one transaction adds. The engine gives up a transaction that takes seconds. */
 const COPIES_A_TRANSACTION = 2000;
 
 const copies = Number(process.argv[2]);
@@ -52,7 +53,7 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   await engine.transact({
     durability: "survives_process_kill",
     locks: [],
-    // The engine may repeat a transaction whose answer was lost, so look whether it was already done.
+    // The engine may repeat a transaction whose answer was lost, so check whether its first copy already exists.
     loadStatements: [
       sql("SELECT 1 FROM agm_records WHERE api_key_id = ? AND record_id = ?", api_key_id, `copy-${first}`),
     ],

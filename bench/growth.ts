@@ -15,7 +15,7 @@ import { openSetup, startService } from "./setup.ts";
 const SMALL = 1000;
 const LARGE = 1_000_000;
 const ROUNDS = 21;
-/** Rounds for measurements of about a millisecond. */
+/** The number of rounds for measurements that take about a millisecond. */
 const SHORT_ROUNDS = 105;
 const LISTED = 20;
 /** Records that are made by real calls and have real files. There are more than a list shows. */
@@ -37,7 +37,7 @@ const ENGINES: readonly Engine[] = [
   ...(whyNoPostgres() === undefined ? [{ name: "PostgreSQL", open: openPostgres }] : []),
 ];
 
-/** Starts a PostgreSQL server of its own for each ledger. */
+/** Starts a separate PostgreSQL server for a ledger. */
 async function openPostgres() {
   const server = await PostgresServer.start();
   return { env: { AUDIO_STORE_URL: server.url }, remove: () => server.remove() };
@@ -46,20 +46,20 @@ async function openPostgres() {
 /** Functions that run at the end, the last one first, whether the bench succeeds or fails. */
 const cleanups: Array<() => Promise<void>> = [];
 
-/** Creates a ledger of `records` records. Returns what is measured on it, in milliseconds. */
+/** Creates a ledger of `records` records. Returns functions that measure it, in milliseconds. */
 async function fillLedger(engine: Engine, records: number) {
   const setup = await openSetup(await startService(20_000));
   cleanups.push(setup.remove);
   const database = await engine.open();
   cleanups.push(database.remove);
-  // No request reaches the budget, but every admission has to judge it.
+  // The budget refuses no request, but every admission must check it.
   const env = { ...setup.env, ...database.env, AUDIO_CREDIT_BUDGET: String(1e12) };
   await withServer(OURS, env, async (client) => {
     for (let number = 0; number < REAL_RECORDS; number += 1) {
       await client.call("generate_audio", { prompt: `Number ${number} of the newest` });
     }
   });
-  // A separate process, because this one must stay small: the starts are measured from it.
+  // Fill the ledger in a separate process. This process must stay small, because it starts the measured servers.
   execFileSync(
     process.execPath,
     [join(import.meta.dirname, "filled-ledger.ts"), String(records - REAL_RECORDS)],
@@ -87,7 +87,7 @@ async function fillLedger(engine: Engine, records: number) {
   };
 }
 
-/** Admits one submission again and again in this process, and releases each admission. */
+/** Opens the ledger in this process. Returns a function that measures an admission, and then releases it. */
 async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   const ledger = await openLedger({
     config: { stateDir: env["AUDIO_STATE_DIR"] ?? null, storeUrl: env["AUDIO_STORE_URL"] ?? null },
@@ -97,7 +97,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     clock: systemClock,
   });
   cleanups.push(() => ledger.store.close());
-  // The limits hold nothing back, because waiting is not a cost of the ledger.
+  // These limits make no submission wait, because waiting is not a cost of the ledger.
   const limits = {
     maxSubmissions: 1_000_000,
     limitWindowMs: 60_000,

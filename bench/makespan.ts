@@ -16,10 +16,10 @@ import { withServer } from "./raw-client.ts";
 import { openSetup } from "./setup.ts";
 
 const ROUNDS = 3;
-/** Ten times faster than real time, so that our own costs weigh ten times as much. */
+/** Limits and tasks run ten times faster than in reality, so that the server's own costs weigh ten times as much. */
 const TIME_SCALE = 0.1;
 const PARTS = 24;
-/** The length of each part's raw audio. It is short, because joining should take no time that counts. */
+/** The length of each part's raw audio. It is short, so that joining takes almost no time. */
 const AUDIO_SECONDS = 4;
 const RATE_HZ = 24_000;
 const SENTENCE = "The river ran past the old mill and on to the sea. ";
@@ -34,8 +34,8 @@ const TEXT = Array.from({ length: PARTS }, (_, index) => {
 const processingSeconds = (prompt: string): number => 5 + 0.4 * estimateSeconds(prompt);
 
 /**
- * Computes the shortest possible time. Each submission is sent in order as soon as the limits allow it, and the next
- * poll sees each end. Everything else takes no time.
+ * Computes the shortest possible time. Submissions are sent in order, each as soon as the limits allow it. The end of a
+ * task is seen at the next poll. Everything else takes no time.
  *
  * @returns seconds from the first submission to the last end
  */
@@ -67,7 +67,7 @@ async function narrate(): Promise<number> {
   const setup = await openSetup(service, TIME_SCALE);
   try {
     return await withServer(OURS, setup.env, async (client) => {
-      // The free plan loads and opens everything, because the start is measured elsewhere.
+      // First request a free plan, which loads and opens everything, because the start is measured elsewhere.
       await client.call("narrate", { text: TEXT });
       let result: Record<string, unknown> = {};
       const tookMs = await timed(async () => {

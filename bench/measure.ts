@@ -1,4 +1,4 @@
-/** Measures, and defines a row of the table. */
+/** Measures times, and defines the rows of the bench's table. */
 import { z } from "zod";
 
 const goalSchema = z.object({
@@ -17,7 +17,7 @@ export const rowsSchema = z.array(
     ours: z.number(),
     comparedWith: z.string(),
     reference: z.number(),
-    /** If absent, the row is only watched. */
+    /** The limit of the row. If absent, the row is only shown. */
     goal: goalSchema.optional(),
   }),
 );
@@ -58,7 +58,7 @@ export async function timed(run: () => unknown): Promise<number> {
   return performance.now() - beganAtMs;
 }
 
-/** Hands the rows of a part to `run.ts`, which started it. */
+/** Hands the rows of this part to `run.ts`, which started this process. */
 export function report(rows: readonly Row[]): void {
   process.stdout.write(JSON.stringify(rows));
 }

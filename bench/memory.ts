@@ -8,7 +8,7 @@ import { openSetup, startService } from "./setup.ts";
 
 const ROUNDS = 11;
 const AUDIO_MIB = 64;
-/** Time for a server to free what its start has left behind. */
+/** Time for a server to free the memory that only its start needed. */
 const WAIT_FOR_COLLECTION_MS = 300;
 
 const setup = await openSetup(await startService(AUDIO_MIB * 2 ** 20));

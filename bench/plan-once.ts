@@ -1,8 +1,9 @@
 /**
- * Plans a novel of a given length as the first work of its process, and prints the milliseconds. Usage: `node
- * bench/plan-once.ts CHARACTERS WORK`. `plain`, `markdown`: the text. `cues`: the same words as 5,000 cues of
- * subtitles. `epub`: the same text as an EPUB of 10 MB. `library`: the Markdown text, read by the Markdown library instead of the planner.
- * `cpu`: the median processor time of five further plans. `memory`, `epub-memory`: the MiB that one plan adds.
+ * Plans a novel of a given length as the first work of its process, and prints the time in milliseconds. Usage: `node
+ * bench/plan-once.ts CHARACTERS WORK`. The values of WORK: `plain`, `markdown`: plans the text. `cues`: plans its words
+ * as 5,000 cues of subtitles. `epub`: plans it as an EPUB of 10 MB. `library`: only parses it with the Markdown
+ * library. `cpu`: prints the median processor time of five further plans. `memory`, `epub-memory`: prints the MiB that
+ * one plan adds.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -38,7 +39,7 @@ function novel(characters: number): string {
   return text.trim();
 }
 
-/** Measured before the text is made, because making it counts, too. */
+/** The memory before the text is made, because making the text counts, too. */
 const idleMiB = process.memoryUsage().rss / 2 ** 20;
 const [characters = "", work = ""] = process.argv.slice(2);
 const text = novel(Number(characters));

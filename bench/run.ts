@@ -41,8 +41,8 @@ printLine(["row", "ours", "compared with", "ratio", "goal"]);
 printLine(WIDTHS.map((width) => "-".repeat(width)));
 for (const part of PARTS.filter((name) => wanted.length === 0 || wanted.includes(name))) {
   try {
-    // A separate process for each part, because spawning from a large process takes longer, and memory is measured,
-    // too.
+    // Run each part in a separate process, because a large process starts others more slowly, and because memory is
+    // measured, too.
     const output = execFileSync(process.execPath, [join(import.meta.dirname, `${part}.ts`)], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "inherit"],

@@ -22,7 +22,7 @@ export interface Setup {
 
 export async function openFolder(): Promise<{ root: string; remove(): Promise<void> }> {
   const root = await mkdtemp(join(tmpdir(), "agm-bench-"));
-  // Retries, because a server that is just ending may still be writing its compile cache.
+  // Retry, because a server that is just ending may still write its compile cache.
   return { root, remove: () => rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }) };
 }
 
@@ -49,7 +49,7 @@ export async function startService(audioBytes: number): Promise<Service> {
   };
 }
 
-/** @param timeScale a thousandth by default, so that waiting for limits and polls adds almost nothing to a measured time */
+/** @param timeScale a thousandth by default, so that waiting for limits and polls adds almost nothing to the times */
 export async function openSetup(service: Service, timeScale = 0.001): Promise<Setup> {
   const { root, remove } = await openFolder();
   return {

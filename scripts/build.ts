@@ -43,14 +43,14 @@ const skillAsData = {
 
 const { output } = await build({
   onLog(level, log, handle) {
-    // A package that is not installed would be missing in what is published.
+    // Fail if a package is not installed, because it would be missing in the published code.
     if (log.code === "UNRESOLVED_IMPORT") throw new Error(log.message);
     handle(level, log);
   },
   input: {
     main: join(root, "src/main.ts"),
     sandbox: join(root, "src/commands/sandbox-entry.ts"),
-    // A separate entry, so that it is in the same folder as the worker that it starts.
+    // This file is a separate entry, so that it is built into the same folder as the worker that it starts.
     "sandbox-service": join(root, "src/sandbox/sandbox.ts"),
     "plan-worker": join(root, "src/narration/planning/plan-worker.ts"),
     "speech-worker": join(root, "src/sandbox/speech/worker.ts"),
@@ -76,7 +76,7 @@ const moduleIds = output.flatMap((part) =>
 );
 await writeFile(join(fresh, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices(moduleIds, root));
 await cp(join(root, "types"), fresh, { recursive: true });
-// Makes `dist/` run on its own. Without this file, Node would take the code for CommonJS.
+// Write a package.json, so that `dist/` runs on its own. Without it, Node would take the code for CommonJS.
 const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 await writeFile(join(fresh, "package.json"), `${JSON.stringify({ type: "module", version })}\n`);
 await chmod(join(fresh, "main.js"), 0o755);

@@ -1,5 +1,5 @@
 /**
- * Knows what a bundle and its registry entry must contain, and reports where they differ from the present files.
+ * Defines what a bundle and its registry entry must contain, and reports where they differ from the present files.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -33,7 +33,7 @@ export const PLUGIN_PARTS = [
 export const pluginArchives = (name: string): string[] =>
   ["darwin", "linux", "win32"].map((platform) => `${platform}.${name}.tar.gz`);
 
-/** Whether a file belongs into the bundle. Types do not, because programmers get them from npm. */
+/** Returns whether a file belongs into the bundle. Types do not, because programmers get them from npm. */
 export const isBundled = (path: string): boolean => !path.endsWith(".d.ts");
 
 export const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");

@@ -37,7 +37,7 @@ const report = await runChaos({
     if (round % 50 === 0) process.stdout.write(`  ${round} rounds\n`);
   },
   onProblems: (runSeed, problems) => {
-    process.stdout.write(`  --seed ${runSeed} is not clean: ${problems.join("\n    ")}\n`);
+    process.stdout.write(`  --seed ${runSeed} failed: ${problems.join("\n    ")}\n`);
   },
 });
 const seconds = Math.round((performance.now() - begunAtMs) / 100) / 10;

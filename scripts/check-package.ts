@@ -23,7 +23,7 @@ try {
     stdio: "inherit",
   });
   const [tarball = ""] = readdirSync(folder);
-  // The profile skips CommonJS before `require(esm)`, because the package is ESM for Node only.
+  // The profile skips the checks for CommonJS, because the package is ESM for Node only.
   const results = [
     passes("publint", "run", join(folder, tarball), "--strict"),
     passes("attw", join(folder, tarball), "--profile", "esm-only"),

@@ -17,7 +17,7 @@ const linter = z.looseObject({
   ),
 });
 
-/** Reports actions that are not pinned by a commit, because a changed tag would change them. */
+/** Reports actions that are not pinned by a commit. An action that is pinned by a tag changes when the tag moves. */
 function unpinned(text: string): string[] {
   const uses = [...text.matchAll(/^\s*(?:- )?uses: (\S+)(.*)$/gm)];
   return uses

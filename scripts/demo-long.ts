@@ -17,7 +17,7 @@ const narration = z.object({
   ),
 });
 
-// Makes all limits twenty times shorter, also the six submissions a minute, because nobody waits three minutes for a
+// Make all times twenty times shorter, also the minute of the six submissions, because nobody waits three minutes for a
 // demo.
 const server = new DemoServer({ AUDIO_TIME_SCALE: "0.05", AUDIO_INPUT_DIR: join(CHAPTER, "..") });
 await server.start();

@@ -1,6 +1,6 @@
 /**
- * Keeps what scripts fetch once outside of this repository: programs from npm. No install script runs unless it
- * is named.
+ * Keeps packages from npm, which scripts fetch once, in a folder outside of this repository. Install scripts run only
+ * for packages that are named.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";

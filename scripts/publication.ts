@@ -74,7 +74,7 @@ const SERVER = "audio-generation";
 
 const PLACEHOLDER = /placeholder[- ](?:owner|author)/i;
 
-/** Whether nobody has decided yet who publishes. */
+/** Returns whether nobody has decided yet who publishes. */
 export function isPlaceholder(publisher: Publisher): boolean {
   return PLACEHOLDER.test(JSON.stringify(publisher));
 }
@@ -85,7 +85,7 @@ export function bundleName({ name, version }: { name: string; version: string })
   return `${name}-${version}.mcpb`;
 }
 
-/** Sets `private` in package.json exactly as long as nobody has decided who publishes. */
+/** Sets `private` in package.json while nobody has decided who publishes, and removes it afterwards. */
 function withPrivacy(found: Json, publisher: Publisher): Json {
   const { private: _, ...rest } = found;
   return isPlaceholder(publisher) ? { ...found, private: true } : rest;
@@ -225,8 +225,8 @@ function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bu
 }
 
 /**
- * Builds the plugin of Cursor, which replaces placeholders from its own environment. An unset variable stays a
- * placeholder, which counts as unset.
+ * Builds the plugin of Cursor, which replaces placeholders from its own environment. The placeholder of an unset
+ * variable stays, and the server takes it for an unset setting.
  */
 function cursorPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
   const env = Object.fromEntries(

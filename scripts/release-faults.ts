@@ -1,4 +1,4 @@
-/** Finds what a release lacks, each thing with its fix. */
+/** Finds what prevents a release, and states the fix for each fault. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -12,7 +12,7 @@ const manifestSchema = z.looseObject({
   private: z.boolean().default(false),
 });
 
-/** Files that a release needs besides those that are filled in. */
+/** Files that a release needs, in addition to those that `fillIn` writes. */
 const WRITTEN_FILES = [
   "publisher.json",
   "CHANGELOG.md",
@@ -25,7 +25,7 @@ const WRITTEN_FILES = [
   ".github/workflows/release.yml",
 ] as const;
 
-/** The least width of pictures, which directories require. */
+/** The minimum width in pixels that directories require of pictures. */
 const MIN_PICTURE_WIDTH = 1000;
 
 const textOf = (root: string, name: string): string => {

@@ -1,15 +1,15 @@
-/** Runs random rounds on either engine, several at once, and reports those that fail. */
+/** Runs random rounds on SQLite or PostgreSQL, several at once, and reports the rounds that fail. */
 import { parseArgs } from "node:util";
 import { PostgresServer } from "../test/support/postgres-server.ts";
 
 export interface Rounds<Plan> {
   readonly defaults: { readonly rounds: number; readonly atOnce: number };
-  /** Draws all plans before the first round, so that a seed's meaning does not depend on which round ends first. */
+  /** Draws all plans before the first round, so that they depend on the seed alone, not on which round ends first. */
   draw(rounds: number, seed: number): readonly Plan[];
   /**
-   * Runs one round. Throws if it fails.
+   * Runs one round. Throws if a check fails.
    *
-   * @param storeUrl an empty database; `null`: a file in the round's own folder
+   * @param storeUrl an empty database; `null` if the ledger is a file in the round's own folder
    */
   run(plan: Plan, storeUrl: string | null): Promise<void>;
   killsOf(plan: Plan): number;

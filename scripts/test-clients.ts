@@ -33,7 +33,7 @@ const titleOf = ({ name, variant }: Client): string =>
   variant === undefined ? name : `${name} (${variant})`;
 const chosen = positionals.length === 0 ? CLIENTS : CLIENTS.filter(({ name }) => positionals.includes(name));
 
-/** Fetches the chosen clients, and then drives them with no network but loopback, if this machine can do that. */
+/** Fetches the chosen clients, then drives them with loopback as the only network, if this machine can do that. */
 function confine(): number {
   for (const client of chosen) {
     console.log(`${titleOf(client)}: ${fetchPackages(client.packages)}`);

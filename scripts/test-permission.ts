@@ -11,9 +11,9 @@ const supports = (flag: string): boolean =>
   spawnSync(process.execPath, [flag, "--version"], { stdio: "ignore" }).status === 0;
 
 /**
- * All files are allowed here, because tests use preloads and folders of all kinds;
- * `test/platforms/permission.test.ts` shows which ones are needed. Workers and WASI are allowed, because the
- * sandbox speaks in workers and in WebAssembly.
+ * All files are allowed here, because tests use preloads and folders of all kinds.
+ * `test/platforms/permission.test.ts` shows which files the server itself needs. Workers and WASI are allowed, because
+ * the sandbox speaks in workers and in WebAssembly.
  */
 const FLAGS = [
   "--permission",

@@ -16,7 +16,7 @@ const VERSION_WITHIN_MS = 2 * 60_000;
 
 const outcome = z.object({ what: z.string(), ok: z.boolean(), detail: z.string() });
 
-/** Processing takes so long that a kill arrives before the end. */
+/** The time that each task takes, which is so long that a kill arrives before the task ends. */
 const PROCESSING_MS = 2_500;
 
 class Skip extends Error {}

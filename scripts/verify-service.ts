@@ -11,7 +11,7 @@ import { MAX_CONCURRENT_TASKS } from "../src/contract/service-limits.ts";
 import { MAX_SUITE_TASKS } from "../test/contract/suite-cost.ts";
 
 const USAGE = "Usage: AUDIO_API_KEY=... npm run verify-service -- --base-url URL [--yes]";
-/** The longest time for one rule, which may have to wait out several minutes of limits and then a task. */
+/** The longest time for the test of one rule, which may wait for several minutes of limits and then for a task. */
 const TEST_TIMEOUT_MS = 30 * 60_000;
 
 function fail(sentence: string, exitCode: 1 | 2): never {

@@ -1,4 +1,4 @@
-// Shows the lower bound: Node alone, which answers initialize and tools/list with literals.
+// The lower bound for the start of a server: Node alone, which answers initialize and tools/list with literals.
 process.stdin.setEncoding("utf8");
 let pending = "";
 process.stdin.on("data", (chunk) => {

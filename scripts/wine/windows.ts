@@ -7,7 +7,7 @@ import { outsideCache } from "../outside-cache.ts";
 export interface Windows {
   /** The path of drive `C:` on this machine. */
   readonly drive: string;
-  /** Runs a program with its stdout in a file, because Wine needs one. Resolves with the exit code. */
+  /** Runs a program, whose stdout must be a file under Wine. Resolves with the exit code. */
   run(
     args: readonly string[],
     env: Record<string, string>,
@@ -17,7 +17,7 @@ export interface Windows {
   close(): void;
 }
 
-/** The oldest usable version. Older ones lack calls that current Nodes make at their start. */
+/** The oldest usable version. Older versions lack calls that current versions of Node make at their start. */
 const OLDEST_WINE = 9;
 
 /** Debian 13, which has Wine 10. */
@@ -104,7 +104,7 @@ function wineInRoot(root: string): Windows {
   const proc = join(root, "proc");
   if (!works("mount", "-t", "proc", "proc", proc)) throw new Error("nothing can be mounted here");
   const chroot = (args: readonly string[]): string[] => [root, "wine", ...args];
-  // Creates the prefix, so that its drive exists.
+  // Create the Wine prefix, so that its drive `C:` exists.
   spawnSync("chroot", chroot(["wineboot"]), {
     env: { HOME: "/root", ...wineEnv(prefix) },
     stdio: "ignore",

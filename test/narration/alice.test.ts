@@ -58,13 +58,16 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Int16Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
 /**
- * Whether the whole contains the sound of a part at this position, exact to the sample. Compares bytes, because
- * thousands of positions are tried.
+ * Returns whether `whole` contains the sound of a part at the position `at`, exact to the sample. Compares bytes,
+ * because thousands of positions are tried.
  */
 const liesAt = (sound: Int16Array, whole: Int16Array, at: number): boolean =>
   at >= 0 && bytesOf(sound).equals(bytesOf(whole.subarray(at, at + sound.length)));
 
-/** Returns where a part begins in the whole, in samples, at most the tolerance from the expected position. */
+/**
+ * Returns the position, in samples, at which a part begins in the whole, or -1. Searches at most `tolerance` samples
+ * from the expected position.
+ */
 function placeOf(part: Int16Array, whole: Int16Array, expected: number, tolerance: number): number {
   const beginning = part.subarray(0, 20_000);
   for (let off = 0; off <= tolerance; off += 1) {
@@ -113,9 +116,7 @@ describeWithFfprobe("Alice's first chapter", () => {
     await testFolders.remove();
   });
 
-  /**
-   * Returns the audio of each part, in the order of the plan, from the table of parts and the tasks that it names.
-   */
+  /** Returns the audio of each part in the order of the plan. The narration's table of parts names the tasks. */
   async function partsOf(narrationId: string): Promise<Array<{ bytes: Buffer; seconds: number }>> {
     const contents = await client.readText(`audio://narrations/${narrationId}`);
     const ids = [...contents.matchAll(/^\| \d+ \| saved \| 1 \| (\S+) \|/gm)].map(([, id = ""]) => id);
@@ -128,8 +129,8 @@ describeWithFfprobe("Alice's first chapter", () => {
   }
 
   /**
-   * Uses the voice and speed that the sandbox synthesises fastest, because only the joints matter. Repeats the call
-   * until the narration has ended, because a busy machine is slow.
+   * Narrates with the voice and speed that the sandbox synthesises fastest, because only the joints matter. Repeats
+   * the call until the narration has ended, because a busy machine is slow.
    */
   async function narrated(output_format: OutputFormat): Promise<NarrationOutput> {
     const made = { voice: "quentin_en_zh", output_format, speed: 2 };
@@ -150,7 +151,7 @@ describeWithFfprobe("Alice's first chapter", () => {
     expect(parts.length).toBeGreaterThan(8);
     const playedHz = PLAYED_HZ[format];
     const whole = await played(bytes, format);
-    // The duration is stated in whole milliseconds, so it may be half a millisecond off.
+    // The stated duration may differ by half a millisecond, because it is rounded to whole milliseconds.
     expect(Math.abs(whole.length / playedHz - (file?.duration_seconds ?? 0))).toBeLessThan(0.0006);
     const probed = await probeAudio(file?.path ?? "", { format, sampleRateHz: RATE_HZ });
     expect(Math.abs(probed.durationSeconds - (file?.duration_seconds ?? 0))).toBeLessThan(0.02);

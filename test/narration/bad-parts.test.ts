@@ -18,7 +18,7 @@ afterEach(() => narrator.stop());
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 const THREE = buildText("One", "Two", "Three");
 
-/** The service sends other bytes for parts whose text contains the words. */
+/** Makes the service deliver the bytes that `bytesOf` returns for a part. `null` leaves its real audio. */
 const deliver =
   (bytesOf: (body: string, times: number) => Buffer | null): Interceptor =>
   ({ kind, taskId }, response, self) => {
@@ -34,7 +34,7 @@ const deliver =
     return true;
   };
 
-/** Expects that only part 2 is reported, together with both remedies. */
+/** Expects that only part 2 is reported, with both remedies: another take, and `skip_failed`. */
 function expectOnlyPartTwo(reported: NarrationOutput): void {
   expect(reported).toMatchObject({ status: "stopped", parts: { total: 3, saved: 2, running: 0, failed: 1 } });
   expect(reported.problems).toMatchObject([{ part: 2 }]);

@@ -1,4 +1,4 @@
-/** The API key changes while a narration runs. Credits that the earlier key reserved or paid count once. */
+/** The API key changes while a narration runs. Credits that the earlier key reserved or paid are counted once. */
 import { rm } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
 import { buildText, Narrator } from "./narrator.ts";
@@ -13,7 +13,7 @@ const LONG = { timeout: 20_000, interval: 10 };
 let narrator: Narrator;
 afterEach(() => narrator.stop());
 
-/** Two parts are saved, for 10 credits each, and two run when the process ends. */
+/** Starts a narration and returns its id when two parts are saved, for 10 credits each, and two are running. */
 async function stoppedHalfway(text = FOUR, max_credits = 600): Promise<string> {
   const isSlow = (prompt: string): boolean => /^(?:Three|Four)/.test(prompt);
   const processingMsOf = (prompt: string): number => (isSlow(prompt) ? 60_000 : 50);

@@ -1,6 +1,6 @@
 /**
- * One round of changing calls for a narration: two processes with two keys, calls from both, and what each answer
- * promised.
+ * One round of changing calls for one narration. Two processes with two API keys get the calls, and the round checks
+ * that what each answer said comes true.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -74,7 +74,7 @@ function drawAction(random: () => number, parts: number): Action {
   return { kind: kinds[Math.floor(random() * kinds.length)] ?? "look" };
 }
 
-/** The plans of a seed, all drawn before the first round. */
+/** Draws the plans of all rounds before the first round runs, so that each plan depends on the seed alone. */
 export function roundPlans(rounds: number, random: () => number): RoundPlan[] {
   return Array.from({ length: rounds }, (_, index) => {
     const parts = 3 + Math.floor(random() * 4);
@@ -106,8 +106,8 @@ class ChangingCallsRound {
   /** Maps each handle to the index of the key that opened it, because other keys do not know the handle. */
   readonly #handles = new Map<string, number>();
   /**
-   * The maximum credits of all submissions: the limit of the last answer, or the credits of the submissions already
-   * under way.
+   * The most credits that all submissions together may cost: the limit of the last answered call, or the credits that
+   * were charged or reserved at that time if these are more.
    */
   #maxCredits = 0;
   /** The limits of unanswered calls, which may or may not apply. */
@@ -152,7 +152,7 @@ class ChangingCallsRound {
     return this.#servers[at];
   }
 
-  /** A call of a client that does not support tasks. */
+  /** Calls `narrate` like a client that does not support MCP tasks. */
   async #narrate(at: number, args: Record<string, unknown>): Promise<NarrationOutput> {
     const { result } = await this.#server(at).request("tools/call", { name: "narrate", arguments: args }, {});
     if (result?.["isError"] === true) throw new Error(JSON.stringify(result["content"]));
@@ -218,7 +218,7 @@ class ChangingCallsRound {
       this.#unconfirmedCredits = Math.max(this.#unconfirmedCredits, action.credits);
       if (action.retake !== null) this.#takes.set(...action.retake);
     }
-    // A call without a limit continues only with the agreed one.
+    // A call that only looks at the narration changes nothing about its limit, so it keeps the promise.
     if (action.kind !== "look") this.#isPromised = false;
     const answered = this.#narrate(at, this.#arguments(step));
     const id = server.lastId;
@@ -233,7 +233,7 @@ class ChangingCallsRound {
     else server.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
   }
 
-  /** An answer states what applies from now on. */
+  /** Stores the limit that applies after an answer, and whether the answer promised that the narration continues. */
   #note(action: Action, lastNarration: NarrationOutput): void {
     const { narration_id, credits, status } = lastNarration;
     this.#narrationId = narration_id;
@@ -250,7 +250,10 @@ class ChangingCallsRound {
     this.#isPromised = status === "running";
   }
 
-  /** In the end, one call requests the whole narration. Earlier promises have had their time. */
+  /**
+   * Waits until a promised narration has ended, then requests the whole narration and checks the result and every MCP
+   * task.
+   */
   async finish(): Promise<void> {
     if (this.#isPromised) await this.#keepsItsPromise();
     this.#unconfirmedCredits = ENOUGH_CREDITS;
@@ -268,7 +271,7 @@ class ChangingCallsRound {
     }
   }
 
-  /** A narration ends without further calls: the list shows it as ended, and repeats nothing. */
+  /** Expects that a running narration ends without further calls. The list of tasks only shows its status. */
   async #keepsItsPromise(): Promise<void> {
     const giveUpAtMs = performance.now() + ENDS_WITHIN_MS;
     for (;;) {
@@ -293,7 +296,8 @@ class ChangingCallsRound {
       "finished []",
     );
     const tasks = [...this.#service.tasks.values()];
-    // A task that no part needs any more, and whose answer nobody received, is in doubt: its reservation is shown.
+    // Some tasks are needed by no part any more, and no process received their results. Their charges are unknown, so
+    // their reservations are shown.
     const { charged = 0, reserved = 0 } = lastNarration?.credits ?? {};
     const paid = tasks.length * CHARGE_CREDITS;
     const isCounted = charged <= paid && paid <= charged + reserved;
@@ -314,7 +318,7 @@ class ChangingCallsRound {
     const remainingFiles = (await readdir(this.#testFolders.outputDir)).filter((name) =>
       name.includes("(incomplete)"),
     );
-    // A process that is killed between saving a file and recording it leaves the file.
+    // A process leaves a file behind if it is killed between saving the file and recording it.
     if (remainingFiles.length > this.#kills) this.faults.push(`left behind: ${remainingFiles.join(", ")}`);
   }
 
@@ -334,7 +338,7 @@ async function suspended(pid: number): Promise<void> {
 /**
  * Runs one plan and checks each submission, each answer and the result.
  *
- * @param storeUrl of a PostgreSQL without data of another round; `null`: the ledger is a file
+ * @param storeUrl of a PostgreSQL database without data of another round; `null` if the ledger is a SQLite file
  * @throws Error naming everything that exceeded a limit, was promised and not done, or is missing in the file
  */
 export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | null = null): Promise<void> {

@@ -1,4 +1,7 @@
-/** Random scenarios of a narration through its next steps. Planted faults prove that the scenarios find faults. */
+/**
+ * Random scenarios in which `decideDriverStep` chooses each step of a narration. Planted faults prove that the
+ * scenarios find faults.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decideDriverStep } from "../../src/narration/driving/driver-step.ts";

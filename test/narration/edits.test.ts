@@ -1,4 +1,4 @@
-/** A quote changes a passage of a narration. The other parts are reused. */
+/** An edit names a passage of a narration by a quote, and replaces it. The parts without an edit are reused. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { errorOf, resultTextOf } from "../support/tool-result.ts";
 import { buildText, Narrator, paragraph } from "./narrator.ts";

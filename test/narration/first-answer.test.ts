@@ -1,4 +1,4 @@
-/** The response to the call that starts a narration, before its run has taken the lease. */
+/** The answer to the call that starts a narration, while its driver has not acquired the lease yet. */
 import { expect, it, vi } from "vitest";
 import { createNarrations } from "../../src/narration/narrations.ts";
 import { createFailingService, makeDeps } from "../requests/request-setup.ts";

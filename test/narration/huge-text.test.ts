@@ -11,7 +11,10 @@ import { Narrator } from "./narrator.ts";
 const LARGE_BYTES = 256 * 1024;
 const filled = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / unit.length));
 
-/** Both end a call within its 20 s. Which one does depends on the speed and the load of the machine. */
+/**
+ * A plan or a refusal, either of which ends the call within its 20 s. The speed and the load of the machine decide
+ * which one it is.
+ */
 const PLANNED_OR_REFUSED =
   /A plan of \d+ parts|Planning the text took (?:longer than 15 s|more than 1024 MiB)/;
 const TOO_MANY = /headings.*at most 20000 parts|took longer/;
@@ -22,19 +25,19 @@ beforeAll(async () => {
   narrator = await Narrator.start();
   inputDir = join(narrator.testFolders.root, "texts");
   await mkdir(inputDir);
-  // The time limit of a call is scaled, too, but the work is not.
+  // A smaller time scale would shorten limits of time, but not the work.
   await narrator.restart({ AUDIO_INPUT_DIR: inputDir, AUDIO_TIME_SCALE: "1" });
 });
 afterAll(() => narrator.stop());
 
-/** The largest files: one kind is planned, one is refused for its content, one takes too long. */
+/** Kinds of text that are tried in a file of the maximum size. */
 const LARGEST = [
   ["one line", "md", "The river ran past the old mill and on to the sea. ", PLANNED_OR_REFUSED],
   ["headings", "md", "# A\n", TOO_MANY],
   ["brackets", "md", "[a](", PLANNED_OR_REFUSED],
 ] as const;
 
-/** A size that takes at most seconds for each kind. */
+/** Kinds of text that are tried in a file of `LARGE_BYTES`, which takes at most seconds. */
 const LARGE = [
   ["one word", "txt", "river", PLANNED_OR_REFUSED],
   ["numerals", "txt", "I.\n\nYes.\n\n", PLANNED_OR_REFUSED],

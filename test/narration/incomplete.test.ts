@@ -1,4 +1,4 @@
-/** A narration that ended early leaves a file of what is paid for, and a text that says what is missing. */
+/** A narration that ended early leaves a file of what is paid for, and a result that says what is missing. */
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { buildText, Narrator, PART_BYTES, paragraph } from "./narrator.ts";
@@ -14,7 +14,7 @@ const PAUSE_BYTES = 0.6 * 24_000 * 2;
 /** A busy machine needs seconds to start a process. */
 const LONG = { timeout: 20_000, interval: 10 };
 
-/** Names of the audio files, with their captions. */
+/** Returns the names of the audio files and of their captions. */
 const outputs = async (): Promise<string[]> =>
   (await narrator.testFolders.outputNames()).filter((name) => name !== ".parts");
 
@@ -28,7 +28,7 @@ describe("a first call whose limit is too low", () => {
     const { narration_id } = first;
     const ended = await narrator.narrate({ narration_id, max_credits: 165 });
     expect(ended).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
-    // Only the first call gave the name.
+    // Only the first call named the file.
     expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
   });
 });
@@ -80,7 +80,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
   });
 
   it("after a stop, which says what will still be charged", async () => {
-    // Two parts run until the stop is answered.
+    // Two tasks run until the call with `stop` is answered.
     narrator.service.processingMs = 60_000;
     const startedNarration = await narrator.narrate({
       text: FOUR,
@@ -203,7 +203,7 @@ it("a choice of skip_failed that is made while a part runs applies when that par
     task.status = "succeeded";
     if (!task.body.includes("Two begins")) return false;
     task.status = hasTwoFailed ? "failed" : "processing";
-    // A failure that is charged is not tried again.
+    // A failed task that was charged gets no further attempt.
     const billing = { reserved_credits: 150, charged_credits: 10, refunded_credits: 140 };
     self.json(response, 200, { ...self.view(task), ...(hasTwoFailed ? { billing } : {}) });
     return true;

@@ -17,9 +17,9 @@ export interface KillPlan {
   readonly round: number;
   readonly parts: number;
   readonly processingMs: number;
-  /** How long each life of each of the two processes lasts. */
+  /** For each of the two clients, the times after which it kills the processes that it starts one after another. */
   readonly lifetimesMs: readonly [readonly number[], readonly number[]];
-  /** Creates that are answered with a 503 although they took effect. */
+  /** How many submissions the service answers with a 503 although it has made their tasks. */
   readonly lostAnswers: number;
 }
 
@@ -54,7 +54,7 @@ const call = (client: ToolClient, text: string, waitSeconds: number) =>
     wait_seconds: waitSeconds,
   });
 
-/** One client: its server starts, gets the call, and dies, again and again. */
+/** Runs one client. For each lifetime, it starts a process, sends the call, and kills the process. */
 async function live({ start, text }: Scene, lifetimesMs: readonly number[]): Promise<void> {
   for (const lifeMs of lifetimesMs) {
     const client = await start();
@@ -64,7 +64,7 @@ async function live({ start, text }: Scene, lifetimesMs: readonly number[]): Pro
   }
 }
 
-/** The last call repeats until the narration is done. The lease of a dead process may have to expire first. */
+/** Repeats the last call until the narration is finished. The lease of a killed process may have to expire first. */
 async function finish({ start, text }: Scene): Promise<NarrationOutput> {
   const client = await start();
   try {
@@ -106,8 +106,8 @@ async function failedChecks(
 /**
  * Runs one plan and checks the result.
  *
- * @param storeUrl of a PostgreSQL without data of another round; `null`: the ledger is a file
- * @throws Error naming everything that is not one task and one charge for each part, and one complete file
+ * @param storeUrl of a PostgreSQL database without data of another round; `null` if the ledger is a SQLite file
+ * @throws Error naming every failed check: one task and one charge for each part, and one complete file
  */
 export async function runKillRound(plan: KillPlan, storeUrl: string | null = null): Promise<void> {
   const { processingMs, parts } = plan;
@@ -135,7 +135,7 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
   }
 }
 
-/** The plans of a seed, all drawn before the first round. */
+/** Draws the plans of all rounds before the first round runs, so that each plan depends on the seed alone. */
 export function killPlans(rounds: number, seed: number): KillPlan[] {
   const random = randomFrom(seed);
   return Array.from({ length: rounds }, (_, round) => drawKillPlan(round + 1, random));

@@ -20,7 +20,7 @@ const TEXT = `# ${HEADING}一\n\n${paragraph("One")}\n\n# ${HEADING}二\n\n${par
 const isMade = (path: string | undefined): boolean => basename(path ?? "").startsWith("你".repeat(40));
 
 it("a name that is too long for the file system is refused before anything is sent", async () => {
-  // The maximum on an encrypted folder is 143 bytes.
+  // In an encrypted folder, a file name may have at most 143 bytes.
   const faults = ["lstat", "link"].map((call) => ({
     call: `promises.${call}`,
     code: "ENAMETOOLONG",

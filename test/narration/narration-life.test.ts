@@ -143,7 +143,7 @@ describe("a narration", () => {
   });
 
   it("continues without a part that always fails only if that is requested", async () => {
-    // No task succeeds before it is queried, not even for a submission that is sent again.
+    // Every task, even one of a later attempt, runs until its first query.
     narrator.service.processingMs = 60_000;
     narrator.service.intercept = ({ kind, taskId }, _response, self) => {
       const task = self.tasks.get(taskId ?? "");
@@ -160,7 +160,7 @@ describe("a narration", () => {
     });
     expect(stopped.problems).toMatchObject([{ part: 2, code: "task_failed" }]);
     expect(stopped.problems[0]?.excerpt).toContain("Two begins here");
-    // Three attempts of the part that failed, one of each other part.
+    // The part that failed had three attempts, and each other part had one.
     expect(narrator.service.count("create")).toBe(5);
     const joined = await narrator.narrate({
       narration_id: stopped.narration_id,
@@ -249,7 +249,7 @@ describe("a narration", () => {
       await client.close();
       await elsewhere.stop();
     }
-    // The text is a separate narration there, with its own parts.
+    // At the first service, the narration still has its id.
     expect((await narrator.narrate({ text })).narration_id).toBe(narration_id);
   });
 });

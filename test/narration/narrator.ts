@@ -6,7 +6,7 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import type { ToolOutcome } from "../support/tool-result.ts";
 
-/** The published result, with every field checked. Absent figures have nothing to report. */
+/** The published form of a result. Unknown fields are refused, and a figure is absent if it has nothing to report. */
 export const narrationOutput = z.strictObject({
   narration_id: z.string().regex(/^nar_[0-9a-f]{32}$/),
   status: z.enum(["planned", "running", "stopped", "finished"]),
@@ -69,7 +69,7 @@ export function narrationOf(outcome: ToolOutcome): NarrationOutput {
   return narrationOutput.parse(outcome.structuredContent);
 }
 
-/** A paragraph of about 85 estimated seconds, so that each is a part. */
+/** Returns a paragraph of about 85 estimated seconds, so that each paragraph is a part. */
 export function paragraph(name: string): string {
   return `${name} begins here. ${"The river ran past the old mill and on to the sea. ".repeat(24)}So ends ${name}.`;
 }
@@ -77,7 +77,7 @@ export function paragraph(name: string): string {
 /** @param names of the paragraphs, one part each */
 export const buildText = (...names: readonly string[]): string => names.map(paragraph).join("\n\n");
 
-/** Raw sound that the service hands out: 4 s at 24,000 Hz. */
+/** The size of the raw sound that the service delivers for each part: 4 s at 24,000 Hz. */
 export const PART_BYTES = 4 * 24_000 * 2;
 
 export class Narrator {
@@ -103,7 +103,7 @@ export class Narrator {
     return new Narrator(service, testFolders, client);
   }
 
-  /** Raw sound, so that every byte of the joined file is known. */
+  /** Requests raw sound, so that every byte of the joined file is known. */
   async narrate(args: Record<string, unknown>): Promise<NarrationOutput> {
     const pcm = args["narration_id"] === undefined ? { output_format: "pcm" } : {};
     return narrationOf(await this.client.call("narrate", { ...pcm, ...args }));

@@ -61,7 +61,7 @@ async function after(arrange: () => void, more: Record<string, unknown> = {}): P
   return await made(1000, more);
 }
 
-/** The first of four parts is saved, and the others never end. */
+/** Starts a narration of four parts. Waits until the first one is saved; the others never end. */
 async function midway(signal?: AbortSignal): Promise<string> {
   const narration_id = await plan(LONGER);
   narrator.service.intercept = ({ kind, taskId }, response, self) => {
@@ -78,7 +78,7 @@ async function midway(signal?: AbortSignal): Promise<string> {
   return narration_id;
 }
 
-/** Reported again once the paid audio is in a file. */
+/** Waits until the paid audio is in a file, and returns the result of another call. */
 async function joined(args: Record<string, unknown>): Promise<ToolOutcome> {
   narrator.service.intercept = ({ kind }, response, self) => {
     if (kind !== "create") return false;

@@ -1,4 +1,4 @@
-/** Reports of what prevents a narration, with what to do about it. */
+/** What a narration reports if something prevents it, and the remedy that the report names. */
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
@@ -28,7 +28,7 @@ describe("a refusal inside a narration", () => {
     expect(reported).toMatchObject({ status: "stopped", problems: [{ code }] });
     expect(reported.message).toMatch(words);
     expect(reported.next_step).toContain("When it is fixed");
-    // One limit, in words and as a number.
+    // The sentence and the field name the same limit.
     expect(reported.next_step).toContain(`max_credits ${reported.credits.suggested_max}:`);
     expect(reported.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
   });

@@ -1,4 +1,4 @@
-/** Remarks describe the current text: before anything is paid, and with the finished file. */
+/** Remarks describe the text of the call, both in the plan and with the finished file. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Narrator } from "./narrator.ts";
 

@@ -1,4 +1,4 @@
-/** `replace`: a narration's files take the names of files that narrations have saved, and of no others. */
+/** `replace`: a narration's files take the names of unchanged files that this server saved, and of no other files. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Which tasks a choice submissions: none for a take that was replaced before it began, and one for equal parts. */
+/** A choice of takes sends no submission for a take that was replaced before it began, and one for equal parts. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { buildText, Narrator } from "./narrator.ts";
 

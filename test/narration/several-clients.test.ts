@@ -225,7 +225,7 @@ describe("a call with contradicting arguments", () => {
 });
 
 describe("the limit", () => {
-  /** Both running tasks fail with a refund, once nobody wants more. */
+  /** Makes every task fail, with a refund. */
   const failAll = (): void => {
     for (const task of narrator.service.tasks.values()) task.status = "failed";
   };

@@ -92,9 +92,9 @@ describeWithFfprobe("a dialogue", () => {
     const probed = await probeAudio(path, { format: "wav", sampleRateHz: RATE_HZ });
     expect(Math.abs(probed.durationSeconds - whole.length / RATE_HZ)).toBeLessThan(0.01);
 
-    // The same words of one speaker are one task. The direction behind the name is not part of them.
+    // Equal words of one speaker are one task, because the direction behind the name is not part of the words.
     expect(parts[2]?.length).toBe(parts[0]?.length);
-    // At half the speed, the shorter line takes longer.
+    // BEN speaks at half the speed, so his line lasts about as long as ANNA's longer line.
     expect((parts[1]?.length ?? 0) / RATE_HZ).toBeGreaterThan(
       (parts[0]?.length ?? 0) / RATE_HZ - OWN_SILENCE_SECONDS,
     );

@@ -1,4 +1,4 @@
-/** The driver of a narration changes: other clients, a driver that slept, a client that stopped waiting. */
+/** The driver of a narration changes: another client calls, a driver is suspended, or a client stops waiting. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
@@ -20,7 +20,7 @@ const EIGHT = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "
 
 const another = () => startToolClient(narrator.testFolders.env(narrator.service, FAST));
 
-/** A running call of the first client. */
+/** Starts a narration in the first client, and returns its id when more than one submission was sent. */
 async function startedNarration(text: string): Promise<string> {
   const { narration_id } = await narrator.narrate({ text });
   await narrator.narrate({ narration_id, max_credits: 5000, wait_seconds: 0 });
@@ -100,7 +100,7 @@ describe("a client's time-out", () => {
       const client = await startToolClient(narrator.testFolders.env(narrator.service, FAST), kind);
       const args = { text: FOUR, output_format: "pcm", max_credits: 5000 };
       const patience = { timeoutMs: 2500 };
-      // The first call of a process compiles what it loads.
+      // The first call of a process is slow, because it loads and compiles modules.
       await client.call("narrate", { ...args, max_credits: 0 });
       await expect(client.call("narrate", args, patience)).rejects.toThrow(/timed out/i);
       const reported = narrationOf(

@@ -10,7 +10,7 @@ const PLAN = buildStoredPlan(
   { settings: {}, voices: {}, pauseSeconds: 0, fileLayout: "one" },
 );
 
-/** The remaining time of a running narration of four parts. */
+/** Builds the state of a running narration of four parts. */
 const state = (changes: Partial<NarrationState>): NarrationState => ({
   ...buildNewState(PLAN, BEGUN_AT_MS),
   status: "running",

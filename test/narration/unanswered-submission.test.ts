@@ -1,6 +1,6 @@
 /**
- * A submission that the service accepted, but whose answer nobody received: its credits are reserved, and counted
- * before any other part is made.
+ * The service accepts a submission, but the process is killed before it receives the answer. The credits are reserved,
+ * and the limit counts them before any other part is submitted.
  */
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -13,7 +13,7 @@ import { startToolClient } from "../support/tool-client.ts";
 import { buildText, narrationOf } from "./narrator.ts";
 
 const LONG = { timeout: 20_000, interval: 5 };
-/** Room for one part that was charged 138, and for one that runs, but not for a third. */
+/** A limit that covers one part, charged 138 credits, and the reservation of a second one, but no third part. */
 const MAX_CREDITS = 290;
 
 const billed = z.object({ billing: z.object({ charged_credits: z.number().nullable() }) });

@@ -1,6 +1,6 @@
 /**
- * A machine whose name and network change: saved files are found, dead processes are recognised, and their leftovers
- * are removed at once.
+ * A machine whose name and network change: saved files are found, dead processes are recognised, and the leftovers of
+ * dead processes are removed at once.
  */
 import { mkdirSync, utimesSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -19,7 +19,7 @@ closeAfterEach();
 
 const CALL = { prompt: "Left in the middle", wait_seconds: 30 };
 
-/** Kills a server during the download, with half a file on the disk. */
+/** Kills a server during a download, when half of the file is on the disk. */
 async function killInDownload(setup: FaultSetup, server: RawServer): Promise<void> {
   setup.misbehave((exchange, response, service) => {
     if (exchange.kind !== "content") return false;
@@ -37,7 +37,7 @@ async function killInDownload(setup: FaultSetup, server: RawServer): Promise<voi
 }
 
 describe("on a system whose only identifiers change with the network", () => {
-  // Long leases, so that only the certainty that the process is dead can make it quick.
+  // Leases are long, so the next process can be quick only if it knows that the killed process is dead.
   const env = { TEST_PLATFORM: "darwin", AUDIO_TIME_SCALE: "1", AUDIO_POLL_INTERVAL_SECONDS: "0.05" };
   const start: StartOptions = { nodeArgs: preload("other-machine") };
 

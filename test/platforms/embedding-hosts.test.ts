@@ -1,6 +1,6 @@
 /**
- * A host whose stdin keeps no process alive, and whose arguments keep the path of the entry (Electron's utility
- * processes).
+ * A host, such as Electron's utility processes, whose stdin does not keep the process alive, and whose arguments
+ * contain the path of the entry.
  */
 import { copyFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

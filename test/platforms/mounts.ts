@@ -17,7 +17,7 @@ const MOUNT_WITHIN_MS = 10_000;
 const run = (command: string, ...args: string[]): string =>
   execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
 
-/** `null` if a program or the right to mount is missing. */
+/** Mounts an exFAT disk. Returns `null` if a program or the right to mount is missing. */
 export function mountExfat(root: string): Mount | null {
   const image = join(root, "exfat.img");
   const folder = join(root, "exfat");
@@ -45,7 +45,7 @@ export function mountExfat(root: string): Mount | null {
 const isMounted = (folder: string): boolean =>
   readFileSync("/proc/mounts", "utf8").includes(` ${folder} fuse.rclone`);
 
-/** `null` if rclone or FUSE is missing. */
+/** Mounts a local folder with rclone. Returns `null` if rclone or FUSE is missing. */
 export async function mountRclone(root: string): Promise<Mount | null> {
   if (!works("rclone", "version") || !works("fusermount3", "--version")) return null;
   const folder = join(root, "rclone");
@@ -71,7 +71,7 @@ export interface SmallDisk extends Mount {
   resize(sizeKiB: number): void;
 }
 
-/** A small disk in memory; `null` without the right to mount. */
+/** Mounts a small disk in memory. Returns `null` if the right to mount is missing. */
 export function mountSmallDisk(folder: string, sizeKiB: number): SmallDisk | null {
   mkdirSync(folder, { recursive: true });
   try {

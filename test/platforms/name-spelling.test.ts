@@ -20,7 +20,7 @@ const bytesAt = async (server: RawServer, uri: string): Promise<number> => {
   return Buffer.from(String(content?.blob), "base64").byteLength;
 };
 
-/** A server whose output folder is given in some spelling, on a disk that uses another. */
+/** Starts a server on a disk that normalises names. `name` is the spelling in which the output folder is given. */
 async function onOddDisk(setup: FaultSetup, name: string): Promise<RawServer> {
   const disk = await realpath(setup.testFolders.root);
   const env = { TEST_CASE_INSENSITIVE_DISK: join(disk, "out"), AUDIO_OUTPUT_DIR: join(disk, "out", name) };

@@ -12,7 +12,7 @@ closeAfterEach();
 const nodeArgs = preload("fs-faults");
 const faults = (...list: object[]): Record<string, string> => ({ TEST_FS_FAULTS: JSON.stringify(list) });
 
-/** `link` in the output folder as well as in the state folder. */
+/** Makes creating a hard link fail, both in the output folder and in the state folder. */
 const noLinks = (code: string): Record<string, string> =>
   faults({ call: "promises.link", code }, { call: "fs.linkSync", code });
 

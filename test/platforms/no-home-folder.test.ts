@@ -1,6 +1,6 @@
 /**
- * No home folder, or a relative or empty one: a fault only if a default or a ~ needs it, and never a folder below the
- * current one.
+ * The home folder is missing, relative or empty. This is a fault only if a default or a `~` needs it, and the server
+ * never makes folders below the current one instead.
  */
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";

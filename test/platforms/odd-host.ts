@@ -1,6 +1,6 @@
 /**
- * A host that loads the server into its own process, as Electron's utility processes do: its stdin keeps nothing
- * alive, and argv contains the path of the entry.
+ * A host that loads the server into its own process, as Electron's utility processes do. Its stdin does not keep the
+ * process alive, and argv contains the path of the entry.
  */
 import { pathToFileURL } from "node:url";
 

@@ -13,10 +13,10 @@ import { doctor, preload, works } from "./run-bin.ts";
 
 closeAfterEach();
 
-/** Newer versions of Node guard the network, too. */
+/** Newer versions of Node require a permission for the network, too. */
 const NET = works(NODE, "--allow-net", "--version") ? ["--allow-net"] : [];
 
-/** The program, its own folders and their parent folders, and nothing else. */
+/** Permits reading the program and the test folders, and writing the given folders, and nothing else. */
 const permission = (root: string, writable: readonly string[]): string[] => [
   "--permission",
   ...NET,

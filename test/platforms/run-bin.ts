@@ -54,7 +54,7 @@ export async function doctor(env: Record<string, string>, options: RunOptions = 
   return Object.fromEntries(report.parse(JSON.parse(stdout)).checks.map(({ name, ...rest }) => [name, rest]));
 }
 
-/** Whether a command succeeds. A missing program does not. */
+/** Returns whether a command succeeds. `false` if its program is missing. */
 export function works(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }

@@ -13,7 +13,7 @@ import { preload } from "./run-bin.ts";
 
 closeAfterEach();
 
-/** A thread of the server blocks in the system, as with a real disk, but it can be ended, so that no test hangs. */
+/** Blocks a thread of the server in a system call, as a real disk does. A signal can end it, so no test hangs. */
 const STUCK = [{ call: "promises.open", code: "STUCK", path: ".audio-generation" }];
 
 function silentDisk(): { env: Record<string, string>; start: { nodeArgs: string[] } } {
@@ -45,6 +45,6 @@ it("the server exits although its disk hangs", skipBecause(ON_WINDOWS), async ()
   const outcome = await setup.server.call("generate_audio", { prompt: "Frozen", wait_seconds: 0 });
   expect(outcome.content[0]?.text).toContain("disk");
   setup.server.child.stdin.end();
-  // Nobody else kills it. It reaches its own limit, because the disk never answers.
+  // The server kills itself when its grace period is over, because the disk never answers.
   expect(await setup.server.exited).toMatchObject({ signal: "SIGKILL" });
 });

@@ -33,7 +33,7 @@ it("the server ends soon after losing its client, and the accepted task is found
   }
   const beganAtMs = performance.now();
   expect(await setup.server.end()).toMatchObject({ code: 0, signal: null });
-  // Waiting for the tasks would take a minute.
+  // The server does not wait for its task, which would take a minute.
   expect(performance.now() - beganAtMs).toBeLessThan(20_000);
   setup.service.processingMs = 0;
   const next = await setup.another({ TEST_FLUSH_MS: "0" });

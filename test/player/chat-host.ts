@@ -10,8 +10,8 @@ import type { ChatOptions, ChatWindow, HostAnswer } from "./chat/chat-window.ts"
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 /**
- * `describe` for tests in a browser. A failed test runs a second time, because the player waits only ten seconds for its
- * host, and a machine that is busy with other tests can need longer.
+ * `describe` for tests in a browser. A failed test runs a second time, because the player waits only ten seconds for
+ * its host, and a machine that is busy with other tests can need longer.
  */
 export function describeWithBrowser(name: string, tests: () => void): void {
   // Browsers are slow on a machine that is busy with other tests.
@@ -19,9 +19,9 @@ export function describeWithBrowser(name: string, tests: () => void): void {
 }
 
 /**
- * The suggestions below the address bar are a page of their own. Nobody sees them here, and they take ten times as
- * long as the chat. Chromium reads only the last such list of features, so this one repeats those that Playwright
- * needs.
+ * The features of Chromium that are disabled. The suggestions below the address bar are a separate page, which nobody
+ * sees here and which takes ten times as long as the chat. Chromium reads only its last list of disabled features, so
+ * this list repeats those that Playwright disables.
  */
 const WITHOUT = [
   ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "AimEnabled"],
@@ -61,7 +61,7 @@ let script: Promise<string> | undefined;
 /** Answers the player's requests to its host. */
 export type Answerer = (method: string, params: Record<string, unknown>) => Promise<unknown>;
 
-/** A refusal in the form that a server sends. */
+/** An error in the form in which a server answers an invalid message. */
 export class InvalidMessageReply extends Error {
   readonly code: number;
 
@@ -94,7 +94,7 @@ export interface ChatSettings {
   readonly context?: ChatOptions["context"];
   readonly capabilities?: ChatOptions["capabilities"];
   readonly width?: number;
-  /** Pixels of a screenshot for each pixel of the page. */
+  /** How many pixels a screenshot has for each pixel of the page, in each direction. */
   readonly deviceScaleFactor?: number;
   readonly hangs?: boolean;
 }
@@ -102,8 +102,8 @@ export interface ChatSettings {
 const ALL = { serverTools: {}, serverResources: {}, downloadFile: {}, message: { text: {} } };
 
 /**
- * Listens to a page in the browser. `loudness()` returns the highest of the latest samples, and `soundState()` describes
- * what plays.
+ * Listens to a page in the browser. `loudness()` returns the loudest of the latest samples, and `soundState()`
+ * describes what plays.
  */
 export function listenIn(): void {
   const analysers: AnalyserNode[] = [];
@@ -121,7 +121,7 @@ export function listenIn(): void {
   };
   Object.assign(AudioNode.prototype, { connect: listening });
   let context: AudioContext | undefined;
-  /** The tapped sound of each element. Another sound has another track. */
+  /** The address of the last sound of each element. A new sound has a new track, which needs its own listener. */
   const known = new WeakMap<HTMLMediaElement, string>();
   const play = HTMLMediaElement.prototype.play;
   HTMLMediaElement.prototype.play = function (this: HTMLMediaElement & { captureStream?(): MediaStream }) {
@@ -152,7 +152,7 @@ export function listenIn(): void {
   Object.assign(globalThis, { loudness, soundState });
 }
 
-/** Opens a chat that shows the player, and waits for their handshake. */
+/** Opens a chat that shows the player, and waits until both have completed their handshake. */
 export async function openChat(browser: Browser, settings: ChatSettings): Promise<Chat> {
   const { html, answer, policy = DEFAULT_POLICY, width = 560, hangs = false } = settings;
   const { deviceScaleFactor = 1 } = settings;

@@ -17,7 +17,7 @@ const pathOf = (made: CallToolResult): string =>
 
 const uriOf = (params: Record<string, unknown>): string => String(params["uri"]);
 
-/** Holds requests back until they are released. */
+/** Returns a gate, which holds answers back until it is opened. */
 function gate(): { readonly untilOpened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { untilOpened: promise, open: resolve };
@@ -74,7 +74,7 @@ describeWithBrowser("the player", () => {
     const slider = player.getByRole("slider");
     await test.expect.poll(() => slider.getAttribute("aria-valuemax")).toBe("8");
     open();
-    // Runs after the late answer, whatever that does.
+    // The player handles this click after the late answer, whatever the answer does.
     await player.getByRole("button", { name: "Save as" }).click();
     await test.expect
       .poll(() => opened.hostRequests.some(({ method }) => method === "ui/download-file"))

@@ -1,4 +1,4 @@
-/** The player requests from a host only what the host supports, and says what is impossible here. */
+/** The player requests from a host only what the host supports, and says what is impossible in that host. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { type Chat, type ChatSettings, describeWithBrowser, InvalidMessageReply } from "./chat-host.ts";

@@ -8,7 +8,7 @@ import { messageOf, playButton, positionOf, startsSounding } from "./player-view
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** Still playing when a busy machine checks. */
+/** Long enough that the sound still plays when a busy machine checks. */
 const SECONDS = 20;
 /** Keeps the sounds small, because the player waits only ten seconds for each piece. */
 const FEW_HERTZ = 8000;
@@ -16,7 +16,7 @@ const FEW_HERTZ = 8000;
 describeWithBrowser("a host", () => {
   const setup = openPlayerSetup();
   const sound = tone(SECONDS, FEW_HERTZ);
-  /** Played in segments. */
+  /** Long enough to be played in segments. */
   const long = tone(200, FEW_HERTZ);
 
   const chat = (test: TestContext, settings: Partial<ChatSettings>): Promise<Chat> =>
@@ -96,7 +96,6 @@ describeWithBrowser("a host", () => {
     ["no list", { contents: { 0: { blob: "" } } }],
   ] as const)("that answers a read with %s", async ([_name, answer], test) => {
     const opened = await chat(test, {
-      // Sent without the bridge, which checks shapes itself.
       answer: async () => JSON.parse(JSON.stringify(answer)),
     });
     await opened.result(saved(sound.length, SECONDS));

@@ -1,4 +1,4 @@
-/** An hour of narration in the chat: it starts at once, plays across the seams, and takes little memory. */
+/** An hour of narration in the chat: it starts at once, plays after jumps, and takes little memory. */
 import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { expect, it } from "vitest";
@@ -9,10 +9,10 @@ import { playButton, startsSounding } from "./player-view.ts";
 
 const HOUR_SECONDS = 3600;
 
-/** Just under 6 MiB of mp3. */
+/** The duration of an mp3 file of just under 6 MiB. */
 const MINUTES_SECONDS = 760;
 
-/** The private memory of a process, in bytes. */
+/** Returns the private memory of a process, in bytes. */
 function privateBytes(pid: number): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
   const kilobytes = [...rollup.matchAll(/^Private_\w+:\s+(\d+) kB/gm)].map(([, count]) => Number(count));
@@ -22,7 +22,7 @@ function privateBytes(pid: number): number {
 const isMoving = (): boolean =>
   [...document.querySelectorAll("audio")].some((audio) => audio.currentTime > 0.02);
 
-/** The sum of every process that draws pages, including the chat's own. */
+/** Returns the private memory of each process that draws pages, including the chat's own. */
 async function drawers(browser: Browser): Promise<number[]> {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
@@ -49,7 +49,7 @@ describeWithBrowser("an hour of narration", () => {
       return { chat, begunMs: performance.now() - pressedAt };
     };
     const { chat, begunMs } = await begin();
-    // Under a second on an idle machine. Only reported, because other tests run at the same time.
+    // The start takes under a second on an idle machine. It is only reported, because other tests run at the same time.
     process.stdout.write(`an hour of narration began to play ${Math.round(begunMs)} ms after Play\n`);
     const { player } = chat;
     const slider = player.getByRole("slider", { name: "Position" });
@@ -61,7 +61,7 @@ describeWithBrowser("an hour of narration", () => {
         [...document.querySelectorAll("audio")].some((audio) => !audio.paused),
       );
     }
-    // Only requested bytes are read: an hour is about 56 pieces.
+    // An hour is about 56 pieces. The player reads only those that it needs.
     expect(
       chat.hostRequests.filter(({ params }) => String(params["uri"]).includes("?offset")).length,
     ).toBeLessThan(40);

@@ -43,7 +43,7 @@ afterAll(async () => {
   await testFolders.remove();
 });
 
-/** The player is in a frame inside the Inspector's frame. */
+/** Finds the player's frame, which is inside the Inspector's own frame. */
 async function playerIn(page: Page): Promise<Frame> {
   for (let tries = 0; tries < 100; tries += 1) {
     for (const frame of page.frames()) {

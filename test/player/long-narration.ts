@@ -27,7 +27,7 @@ export interface Joined extends JoinedAudio {
   readonly path: string;
 }
 
-/** Speech in one format, repeated up to the given duration. */
+/** Makes a file of speech, repeated until it has at least the given duration. */
 export async function joinLong(
   server: ServerUnderTest,
   format: OutputFormat,
@@ -61,7 +61,7 @@ export async function joinLong(
 
 const stamp = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(11, 23);
 
-/** @returns its id; `narrate` reports it as finished, with that file, captions and chapters */
+/** Records a file as that of a finished narration, with captions and chapters. Returns the narration's id. */
 export async function asNarration(server: ServerUnderTest, joined: Joined): Promise<string> {
   const planned = await server.call("narrate", { text: `# Quiet\n\nA text of its own for ${joined.path}.` });
   const { narration_id: narrationId } = z

@@ -42,14 +42,17 @@ async function findings(place: Frame | Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-/** Taken only if it is missing or `UPDATE_PICTURES=1` is set, because no two browsers draw letters alike. */
+/**
+ * Takes a picture only if it is missing or `UPDATE_PICTURES=1` is set, because no two browsers draw letters alike.
+ * Checks its size.
+ */
 async function picture(name: string, take: () => Promise<Buffer>): Promise<void> {
   const path = join(ASSETS, name);
   if (!existsSync(path) || process.env["UPDATE_PICTURES"] === "1") writeFileSync(path, await take());
   expect(statSync(path).size, name).toBeLessThan(MAX_PICTURE_BYTES);
 }
 
-/** A path as in a user's home folder, because the real one belongs to the test. */
+/** Returns a result for a picture: with a path in a user's home folder, not in the test's folder, and with a charge. */
 function atHome(result: CallToolResult): CallToolResult {
   const reported = JSON.stringify(result)
     .replaceAll(/\/[^"]*\/out\//g, "/home/you/audio-generation/")
@@ -104,7 +107,7 @@ describeWithBrowser("the player", () => {
     await player.getByRole("button", { name: /Take 1/ }).waitFor();
     await playButton(player).click();
     await expect.poll(() => positionOf(player)).toBeGreaterThan(0);
-    // Pauses before anything slow, because the take lasts a few seconds and cannot be paused after its end.
+    // Pause before anything slow, because the take lasts only a few seconds and cannot be paused after its end.
     await player.getByRole("button", { name: "Pause" }).click();
     expect(await findings(player)).toEqual([]);
     const isCut = (): boolean => document.documentElement.scrollWidth > innerWidth;
@@ -144,7 +147,7 @@ describeWithBrowser("the page of tasks", () => {
         .poll(() => player.evaluate((audio) => Reflect.get(audio, "currentTime")))
         .toBeGreaterThan(0.1);
       await page.evaluate((folder) => {
-        // A path as in a user's home folder.
+        // Show paths in a user's home folder, not in the test's folder.
         for (const text of document.querySelectorAll("*")) {
           for (const node of text.childNodes) {
             if (node.nodeType === Node.TEXT_NODE) {

@@ -1,4 +1,4 @@
-/** A sound that no service made, and what a server would report and send of it. */
+/** A sound that no service made, and the answers of a server that had saved it. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { type Answerer, InvalidMessageReply } from "./chat-host.ts";
@@ -6,7 +6,7 @@ import { type Answerer, InvalidMessageReply } from "./chat-host.ts";
 export const PATH = "/home/me/audio-generation/harbour.wav";
 export const HERTZ = 24_000;
 
-/** A tone in wav. */
+/** Returns a tone as a wav file. */
 export function tone(seconds: number, hertz = HERTZ): Buffer {
   const samples = Buffer.alloc(Math.round(seconds * hertz) * 2);
   for (let at = 0; at < samples.length / 2; at += 1) {
@@ -27,7 +27,7 @@ export function tone(seconds: number, hertz = HERTZ): Buffer {
   return Buffer.concat([head, samples]);
 }
 
-/** The result of a saved task, with changes. */
+/** Returns the result of a saved task, with the given fields changed. */
 export function saved(bytes: number, seconds: number, more: Record<string, unknown> = {}): CallToolResult {
   const audio = { path: PATH, mime_type: "audio/wav", format: "wav", sample_rate: HERTZ, size_bytes: bytes };
   const structuredContent = {
@@ -46,7 +46,7 @@ export function saved(bytes: number, seconds: number, more: Record<string, unkno
 
 const readSchema = z.object({ uri: z.string() });
 
-/** Returns pieces of a file, like the server. */
+/** Answers reads with pieces of a file, like the server. */
 export function serving(file: Buffer): Answerer {
   return async (method, params) => {
     if (method !== "resources/read") throw new InvalidMessageReply(-32601, "Method not found");

@@ -42,7 +42,7 @@ describeWithBrowser("the player", () => {
         await playButton(player).click();
         await startsSounding(player);
         expect(await positionOf(player)).toBeLessThan(3);
-        // A changed speed would change the pitch if samples are played.
+        // The player offers no speed for decoded samples, because another speed would change their pitch.
         expect(await player.getByLabel("Speed").isVisible()).toBe(policy === DEFAULT_POLICY);
         const slider = player.getByRole("slider", { name: "Position" });
         const width = (await slider.boundingBox())?.width ?? 0;

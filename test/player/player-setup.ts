@@ -23,7 +23,7 @@ export interface PlayerSetup {
 export function openPlayerSetup(more: Record<string, string> = {}): PlayerSetup {
   let browser: Browser | undefined;
   let server: ServerUnderTest | undefined;
-  // Each is stored as soon as it runs, so that it is closed if the other one does not start.
+  // The browser and the server are stored as soon as they run, so that each is closed even if the other does not start.
   const starts = [
     async () => {
       browser = await launch();

@@ -4,7 +4,7 @@ import type { Frame, Locator } from "playwright-core";
 export const playButton = (player: Frame): Locator =>
   player.getByRole("button", { name: "Play", exact: true });
 
-/** In whole seconds, as a screen reader announces it. */
+/** Returns the position in whole seconds, as a screen reader announces it. */
 export const positionOf = async (player: Frame): Promise<number> =>
   Number(await player.getByRole("slider", { name: "Position" }).getAttribute("aria-valuenow"));
 
@@ -25,7 +25,7 @@ export async function startsSounding(player: Frame): Promise<void> {
   }
 }
 
-/** The number of colours of the waveform, apart from the background. */
+/** Returns the number of colours of the waveform, apart from the background. */
 export const drawnColours = (player: Frame): Promise<number> =>
   player.locator("#wave canvas").evaluate((canvas) => {
     if (!(canvas instanceof HTMLCanvasElement)) return 0;
@@ -37,8 +37,8 @@ export const drawnColours = (player: Frame): Promise<number> =>
     return colours.size;
   });
 
-/** The sentence about the status. */
+/** Returns the element with the sentence about the player's status. */
 export const messageOf = (player: Frame): Locator => player.locator("#say");
 
-/** Waits until the sentence about loading is gone, and the content below it has moved up. */
+/** Waits until the sentence about loading is hidden, so that the content below it has moved up. */
 export const isRead = (player: Frame): Promise<void> => messageOf(player).waitFor({ state: "hidden" });

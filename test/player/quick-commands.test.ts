@@ -14,7 +14,7 @@ const POLICIES = [
   ["decoded samples", NO_MEDIA],
 ] as const;
 
-/** Over 2 MiB, so that it is played in segments; the first one ends after 1 MiB. */
+/** The length of a sound of over 2 MiB, which is played in segments. The first segment ends after 1 MiB. */
 const SECONDS = 60;
 const SEAM_SECONDS = 2 ** 20 / 48_000;
 
@@ -30,7 +30,7 @@ const jumpTo = (player: Frame, seconds: number): Promise<void> =>
     slider.dispatchEvent(new PointerEvent("pointerup", { clientX: left + share * width }));
   }, seconds / SECONDS);
 
-/** Waits until nothing is heard, and for a while after it. */
+/** Waits until nothing is heard, and checks 300 ms later that still nothing is heard. */
 async function fallsSilent(player: Frame): Promise<void> {
   const isSilent = (): boolean =>
     [...document.querySelectorAll("audio")].every((audio) => audio.paused) &&
@@ -41,8 +41,9 @@ async function fallsSilent(player: Frame): Promise<void> {
 }
 
 /**
- * Presses a key during playback, a given time after a position just before the seam. Then waits for as many audio
- * elements to play as should: on a busy machine a segment loads slowly. Too many elements are reported after 200 ms.
+ * Seeks to a position just before the second segment, waits until sound is heard and `waitMs` more, and presses a key.
+ * Then waits 200 ms, and longer until the expected number of audio elements play, because a busy machine loads a
+ * segment slowly. Returns how many elements play.
  */
 const pressAtSeam = (player: Frame, waitMs: number, key: string, expectedElements: number) =>
   player.locator("#wave").evaluate(
@@ -116,7 +117,7 @@ describeWithBrowser("the player", () => {
     const { player, result } = await setup.chat(test, { policy: NO_MEDIA, answer: serving(sound) });
     await result(saved(sound.length, SECONDS));
     await isRead(player);
-    // A busy machine needs seconds to decode the second segment.
+    // Start 15 s before the second segment, because a busy machine needs seconds to decode it.
     await jumpTo(player, SEAM_SECONDS - 15);
     await playButton(player).click();
     await startsSounding(player);
@@ -126,7 +127,7 @@ describeWithBrowser("the player", () => {
       while (Number(place?.ariaValueNow) < 23) {
         await new Promise((resolve) => setTimeout(resolve, 4));
         const now = performance.now();
-        // A machine too busy to check does not let the player start in time either.
+        // A machine that is too busy for this check is too busy for the player, too, so skip the next 200 ms.
         if (now - lookedAt > 50) from = now + 200;
         if (now >= from) least = Math.min(least, Reflect.get(globalThis, "loudness")());
         lookedAt = now;

@@ -16,7 +16,7 @@ describeWithBrowser("the player", () => {
   const setup = openPlayerSetup({ AUDIO_TIME_SCALE: "0.05" });
 
   it.concurrent("shows the request, waits for its audio, and plays it once it is available", async (test) => {
-    // Long enough to be heard when a busy machine listens.
+    // The speech is long enough for a busy machine to hear it before it ends.
     const prompt = "Soon to be heard. ".repeat(20).trim();
     const { player, input, result, hostRequests } = await setup.chat(test);
     await input({ prompt });
@@ -103,7 +103,7 @@ describeWithBrowser("the player", () => {
     await player.getByRole("button", { name: /Chapter 3/ }).click();
     await test.expect.poll(() => positionOf(player)).toBe(Math.floor(joined.chapters[2]?.startSeconds ?? 0));
     await player.getByText("Text", { exact: true }).click();
-    // 512 KiB of this file, which is one segment, are 65.5 s.
+    // A segment is 512 KiB of this file, which are 65.5 s.
     const before = joined.parts.findLastIndex(({ startSeconds }) => startSeconds < 64);
     await player.getByRole("button", { name: new RegExp(` ${before + 1}\\. `) }).click();
     await test.expect.poll(() => player.locator("#cue").textContent()).toContain(`${before + 1}. `);
@@ -119,7 +119,7 @@ describeWithBrowser("the player", () => {
         const sounding = [...document.querySelectorAll("audio")].filter((audio) => !audio.paused);
         const sum = sounding.reduce((total, { currentTime }) => total + currentTime, 0);
         const now = performance.now();
-        // While a busy machine cannot check, nobody knows whether it was silent.
+        // After a longer time without a check, only 50 ms count, because sound may have been heard in between.
         silent = sum === last ? silent + Math.min(now - looked, 50) : 0;
         longest = Math.max(longest, silent);
         [last, looked] = [sum, now];
@@ -128,7 +128,7 @@ describeWithBrowser("the player", () => {
       return longest;
     });
     expect(await positionOf(player)).toBeGreaterThan(66);
-    // About 50 ms on an idle machine.
+    // The gap is about 50 ms on an idle machine.
     expect(gapMs).toBeLessThan(400);
     expect(faults).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The built bin with its sandbox, and the requests that a host makes. */
+/** Starts the built bin with its sandbox, and forwards a host's requests to it. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -26,7 +26,7 @@ export interface ServerUnderTest {
   /** The player's page, as served. */
   readonly html: string;
   call(name: string, args: Record<string, unknown>): Promise<CallToolResult>;
-  /** Like a host that forwards everything. */
+  /** Answers the player like a host that forwards everything to the server. */
   readonly answer: Answerer;
   close(): Promise<void>;
 }

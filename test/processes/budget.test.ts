@@ -27,7 +27,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   expect(service.count("create")).toBe(3);
   expect(service.tasks.size).toBe(3);
 
-  // Also not by a new process, and paid audio is still returned.
+  // A new process sends nothing either, and still returns paid audio.
   const [later] = await startProcesses([testFolders], service, settings);
   expect(errorOf((await later?.call("generate_audio", { prompt: "A fifth" })) ?? { content: [] }).code).toBe(
     "budget_exceeded",

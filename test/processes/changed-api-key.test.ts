@@ -1,4 +1,4 @@
-/** The API key changed between a crash and the retry: nothing is charged to the new account unsaid (faults: Create). */
+/** The API key changes between a crash and the retry. Every charge to the new account is reported. */
 import { describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import type { FakeService } from "../support/fake-service.ts";
@@ -19,7 +19,7 @@ async function startWithKey(
   return await startProcess(testFolders, { baseUrl: service.baseUrl, apiKey: key }, FAST);
 }
 
-/** A process with the first key dies after its accepted submission, with or without having received the response. */
+/** Kills a process with the first key after its submission was accepted, before or after it got the response. */
 async function killedWithFirstKey(
   service: FakeService,
   testFolders: TestFolders,
@@ -102,7 +102,7 @@ describe("a retry under another key of the same account", () => {
     expect(resultTextOf(outcome)).not.toMatch(/another API key/);
     expect(service.count("create")).toBe(1);
     expect(service.tasks.size).toBe(1);
-    // Two records name the task: it is listed once, and charged once toward the budget.
+    // Two records name the task. It is listed once, and its charge counts once for the budget.
     const ledgerController = await openLedgerController(testFolders, service);
     expect((await ledgerController.records()).map(({ taskId }) => taskId)).toEqual([taskOf(outcome).task_id]);
     expect(await ledgerController.spentInWindowCredits()).toBe(10);

@@ -1,6 +1,6 @@
 /**
- * Losing the ledger, the shared store or saved files while a process runs never loses money, and is always reported
- * (faults: Process).
+ * The ledger, the shared store or saved files are lost while a process runs. Nothing is paid twice, and every loss is
+ * reported.
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ describe("a ledger that cannot be written", () => {
 
   it("at the moment of the 202 still names the task, which is saved once it can be written", async () => {
     const { service, testFolders, client } = await setUp();
-    // The code loaded by the first request must not use up the short window.
+    // The first request loads code, which would take too much of the short wait below.
     await client.call("get_task", { task_id: "task-of-nobody" });
     const ledgerController = await openLedgerController(testFolders, service);
     ledgerController.failWrites("a task id");
@@ -54,7 +54,7 @@ describe("a ledger that cannot be written", () => {
     expect(await ledgerController.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
     expect(await ledgerController.concurrencySlots()).toBe(1);
     ledgerController.repair();
-    // No further call.
+    // No further call is needed.
     await ledgerController.waitUntil((records) => records.every(({ files }) => files.length === 1));
     expect(await ledgerController.concurrencySlots()).toBe(0);
     expect(await ledgerController.spentInWindowCredits()).toBe(10);
@@ -89,7 +89,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is unreachab
       const before = service.exchanges.length;
       if (fault === "killed") await postgres.kill();
       else postgres.freeze();
-      // Answered while the store is still away.
+      // This call is answered while the store is still unreachable.
       const refused = await client.call("generate_audio", { prompt: "While it is gone" });
       expect(errorOf(refused)).toMatchObject({ code: "store_unavailable", retryable: true });
       expect(service.exchanges.length).toBe(before);
@@ -116,8 +116,8 @@ describe("an unreachable service", () => {
       retryable: true,
       idempotency_key: expect.stringMatching(/^agm1-/),
     });
-    // Look while the process runs: on a busy machine it ends before it has released a submission that it was about to
-    // send.
+    // Read the ledger while the process runs. On a busy machine, the process could end before it has released the
+    // submission that it was about to send.
     const ledgerController = await openLedgerController(testFolders, nowhere);
     const counted = async (): Promise<number[]> => [
       ledgerController.rateSlotCount(),

@@ -1,4 +1,4 @@
-/** Several processes of one test, on the folders of one machine or of several, and their orderly end. */
+/** Starts several processes for a test, on the folders of one machine or of several, and closes them after the test. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { onTestFinished } from "vitest";
@@ -22,7 +22,7 @@ export async function useTestFolders(): Promise<TestFolders> {
   return testFolders;
 }
 
-/** Starts another process on the test folders. It is closed before its test folders are removed. */
+/** Starts another process on the test folders. The process is closed before its test folders are removed. */
 export async function startProcess(
   testFolders: TestFolders,
   service: { baseUrl: string; apiKey: string },
@@ -52,7 +52,7 @@ export async function openLedgerController(
   return ledgerController;
 }
 
-/** The hash of the audio that the service made. */
+/** Returns the hash of the audio that the service made for a task. */
 export function hashAtService(service: FakeService, task: TaskOutput): string {
   const made = service.tasks.get(task.task_id);
   return createHash("sha256")

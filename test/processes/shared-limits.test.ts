@@ -16,12 +16,12 @@ import {
   useTestFolders,
 } from "./server-processes.ts";
 
-/** A minute takes 3 s, on both sides. */
+/** A minute takes 3 s, both in the server and in the service. */
 const SCALE = 0.05;
 const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE) };
 const INPUTS = 20;
 
-/** The machines of the processes, and what the processes share. */
+/** The folders of the machine that each process runs on, and the settings that all processes share. */
 interface Site {
   readonly allTestFolders: readonly TestFolders[];
   readonly settings: Record<string, string>;

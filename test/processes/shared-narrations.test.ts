@@ -15,7 +15,7 @@ import { startProcess, startService, useTestFolders } from "./server-processes.t
 
 const CALL = { text: buildText("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };
 
-/** A busy machine makes the database wait. The call is then repeated, as its answer says. */
+/** Calls `narrate`. If a busy machine makes the database too slow, repeats the call, as the error advises. */
 async function narrate(client: ToolClient, more: Record<string, unknown> = {}) {
   for (let calls = 1; ; calls += 1) {
     const outcome = await client.call("narrate", { ...CALL, ...more }, { timeoutMs: 90_000 });
@@ -28,7 +28,7 @@ describe(
   "two machines that share a PostgreSQL",
   skipBecause(whyNoPostgres() ?? whyNotElsewhere() ?? null),
   () => {
-    /** A service whose tasks take the given time, and a process on each machine. */
+    /** Starts a service whose tasks take the given time, and a process on each machine. */
     async function machines(processingMs: number) {
       const postgres = await PostgresServer.start();
       onTestFinished(() => postgres.remove());
@@ -60,7 +60,7 @@ describe(
       expect(service.tasks.size).toBe(4);
     }, 120_000);
 
-    it("continue a call that waits on one if the process that drives it on the other is killed", async () => {
+    it("continue a call that waits on one machine if the driver on the other one is killed", async () => {
       const { service, first, second, there } = await machines(400);
       const killTarget = first.call("narrate", CALL).catch(() => undefined);
       await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);

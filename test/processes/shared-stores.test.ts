@@ -21,7 +21,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
     const otherSetup = await startProcess(testFolders, service, {
       ...settings,
-      // Removes the TLS requirement for programs that do not ask for TLS themselves.
+      // Node then accepts every certificate, unless a program asks for the check itself.
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
     });
     const refused = await otherSetup.call("generate_audio", CALL);

@@ -7,11 +7,11 @@ import { COMPILED } from "../support/bin-under-test.ts";
 import { taskOf } from "../support/tool-result.ts";
 import { startProcess, startService, useTestFolders } from "./server-processes.ts";
 
-/** A minute takes 6 s, on both sides. */
+/** A minute takes 6 s, both in the server and in the service. */
 const SCALE = 0.1;
 /**
- * The service answers 60 reads a minute. Polls without a pace use them up, and then nothing is read until the minute is
- * over.
+ * How many reads a minute the service answers. Polls that are too frequent use them up, and then nothing is read until
+ * the minute is over.
  */
 const READS = 60;
 const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS: "0.1" };

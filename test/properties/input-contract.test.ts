@@ -1,5 +1,5 @@
 /**
- * The rules of docs/contract.md, AudioInput, stated a second time without `src/contract/`, compared with the schemas.
+ * Compares the schemas of `src/contract/` with the rules of docs/contract.md, AudioInput, which this file states again.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const FIELDS = [
   "pitch",
   "multilingual",
 ];
-/** The list of docs/contract.md, Voices. */
+/** The text of docs/contract.md, Voices. */
 const [, VOICE_SECTION = ""] =
   /^## Voices$(.*?)^## /ms.exec(
     readFileSync(join(import.meta.dirname, "..", "..", "docs", "contract.md"), "utf8"),
@@ -66,7 +66,7 @@ function isPrompt(value: unknown): boolean {
   return isWhole && codePoints.length >= 1 && codePoints.length <= 2048 && /\S/.test(value);
 }
 
-/** One line for each row of the contract's table; an absent field is `undefined`. */
+/** Returns whether the contract accepts an input. Each line is a row of the contract's table. */
 function contractAccepts(input: Input): boolean {
   const { model, prompt, voice, audio_references: references, image_url: image, ...rest } = input;
   const count = Array.isArray(references) ? references.length : 0;
@@ -135,7 +135,7 @@ const fields = fc.record({
   multilingual: mostly(fc.boolean()),
 });
 
-/** A prompt and up to four other fields; one in ten also has an unknown one. */
+/** An input with a prompt and up to four other fields. One input in ten also has an unknown field. */
 const input: fc.Arbitrary<Input> = fc
   .tuple(
     prompt,
@@ -195,7 +195,7 @@ describe("what the contract accepts", () => {
       fc.asyncProperty(input, extras, async (candidate, own) => {
         const { take = 1, wait_seconds: wait = 0 } = own;
         const verdict =
-          // A tool treats `null` as "not given", and also accepts numbers that are written as strings.
+          // A tool ignores a field that is `null`, and also accepts numbers that are written as strings.
           contractAccepts(withoutNulls(inputOf.parse(coerceArguments(candidate, generateAudioTool.input)))) &&
           // The tool refuses more than the contract does: a text damaged by an encoding (docs/reference.md, Tools).
           !String(candidate["prompt"]).includes("\uFFFD") &&

@@ -1,4 +1,4 @@
-/** Idempotency keys: equal exactly if input, take and attempt are equal, and always in the contract's form. */
+/** Idempotency keys are equal exactly if input, take and attempt are equal. They always have the contract's form. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AudioInput, audioInputSchema } from "../../src/contract/audio-input.ts";
@@ -29,7 +29,7 @@ const input: fc.Arbitrary<AudioInput> = fc
 const take = fc.integer({ min: 1, max: 999 });
 const attempt = fc.integer({ min: 1, max: 1000 });
 
-/** The contract's defaults, copied by hand, with the requested values. */
+/** Returns the requested values of every field, with the contract's defaults, which are copied by hand. */
 function meaning(audioInput: AudioInput): string {
   const { prompt, voice = null, audio_references: references = [], image_url: image = null } = audioInput;
   const { output_format: format = "mp3", sample_rate: rate = 24000, speed = 1, volume = 1 } = audioInput;
@@ -83,7 +83,7 @@ describe("the idempotency key", () => {
   });
 
   it("never changes: every version must derive these keys", () => {
-    // White space around the text does not make another request.
+    // White space around the text does not change the request.
     const body = canonicalizeInput({ prompt: " Good morning.\n", voice: "sophie_en_zh", speed: 1.25 });
     expect(body).toBe(
       '{"audio_references":[],"model":"audio-1.0","multilingual":false,"output_format":"mp3","pitch":0,"prompt":"Good morning.","sample_rate":24000,"speed":1.25,"voice":"sophie_en_zh","volume":1}',

@@ -1,6 +1,6 @@
 /**
- * The URLs that a reference or an image may have: every spelling of a private address is refused, every public one
- * accepted.
+ * The URLs that a reference or an image may have. Every spelling of a private address is refused, and every public URL
+ * is accepted.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -84,7 +84,7 @@ const TAKEN = [
 
 const octet = fc.integer({ min: 0, max: 255 });
 
-/** Private addresses as numbers, stated without the list in the code. */
+/** Private addresses as four numbers. Their ranges are written here again, not taken from the code under test. */
 const innerAddress = fc.oneof(
   fc.tuple(fc.constantFrom(0, 10, 127), octet, octet, octet),
   fc.tuple(fc.constant(172), fc.integer({ min: 16, max: 31 }), octet, octet),
@@ -100,7 +100,7 @@ const wide = (text: string): string =>
   text.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
 const hex = (address: Address): string => asNumber(address).toString(16).padStart(8, "0");
 
-/** Other spellings of the same address that browsers and libraries accept. */
+/** All spellings of an address that browsers and libraries accept. */
 const SPELLINGS: ReadonlyArray<(address: Address) => string> = [
   (address) => address.join("."),
   (address) => String(asNumber(address)),

@@ -1,4 +1,4 @@
-/** Setting the wall clock while a task is watched must not change intervals and windows (faults: Watch). */
+/** Setting the wall clock while a task is watched does not change the interval between polls. */
 import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { createRequests } from "../../src/requests/requests.ts";

@@ -1,4 +1,4 @@
-/** The pace for displayed estimates: the median ratio of earlier tasks, within bounds, or 1 if there are too few. */
+/** The calibration of displayed estimates: the median ratio of earlier tasks, within bounds, or 1 for too few tasks. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { estimateSeconds } from "../../src/contract/estimate.ts";

@@ -1,4 +1,7 @@
-/** Random runs of a job through its pure next action, with every record state and every response, also wrong ones. */
+/**
+ * Random runs of a job, whose next actions `decideNextAction` chooses, with every state of a record and every response,
+ * also wrong ones.
+ */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { RequestRecord } from "../../src/ledger/record.ts";
@@ -7,12 +10,12 @@ import { sampleRecord } from "../ledger/sample-record.ts";
 
 type Next = typeof decideNextAction;
 
-/** A response to a submission or a query. The billing shows whether a failure was refunded. */
+/** Responses to submissions and queries. `isRefunded` says whether the credits of a failed task are returned. */
 const answers = fc.array(
   fc.record({
     status: fc.constantFrom("queued" as const, "succeeded" as const, "failed" as const),
     isRefunded: fc.boolean(),
-    /** The ledger was lost, so the service already knows the key. */
+    /** Whether the service already knows the idempotency key, as after the loss of the ledger. */
     isOld: fc.boolean(),
   }),
   { minLength: 1, maxLength: 12 },
@@ -31,7 +34,7 @@ const bill = (charged: number): RequestRecord["billing"] => ({
   refunded_credits: 150 - charged,
 });
 
-/** The rule that a run breaks, or `null`. */
+/** Runs a job. Returns the rule that the run breaks, or `null`. */
 function brokenRule(
   next: Next,
   call: typeof callFacts extends fc.Arbitrary<infer CallFacts> ? CallFacts : never,

@@ -16,7 +16,7 @@ const RUNNING: ObservedTask = {
   error: null,
   deviations: [],
 };
-/** Charged, so it is not repeated. */
+/** A failed task that was charged, so it gets no further attempt. */
 const ENDED: ObservedTask = {
   ...RUNNING,
   status: "failed",

@@ -14,7 +14,7 @@ import { buildTiming, type RequestDeps } from "../../src/requests/deps.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
-/** A service that fails on every request. */
+/** Returns a client whose every request throws. Tests replace the methods that they use. */
 export function createFailingService(): ServiceClient {
   const failIfCalled = (): never => {
     throw new Error("nobody should ask this service");

@@ -16,10 +16,10 @@ import { FakeService } from "../support/fake-service.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
-/** 15, and two more because a busy machine may renew a lease, or ask for its turn, once more. */
+/** A generation needs 15 operations. On a busy machine, it may renew a lease or ask for its turn once more. */
 const MAX_OPERATIONS = 17;
 
-/** A store that records the name of every called method, including those of the stores that it holds. */
+/** Returns a store that records the name of each method that is called, also on the stores that it contains. */
 function counted(store: LedgerStore, operations: string[]): LedgerStore {
   const noting = <T extends object>(target: T, prefix: string): T =>
     new Proxy(target, {
@@ -39,7 +39,7 @@ function counted(store: LedgerStore, operations: string[]): LedgerStore {
 it("a generation with two polls asks the store at most 17 times, and its repeat once or twice", async () => {
   const service = await FakeService.start({ processingMs: 60_000 });
   service.intercept = (exchange) => {
-    // Ended between the two polls, even on a slow machine.
+    // The task ends between the two polls, even on a slow machine.
     if (exchange.kind === "query" && exchange.ordinal === 2) service.processingMs = 0;
     return false;
   };
@@ -79,7 +79,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
   const view = await requests.generate(request, call);
   expect(view.audio).not.toBeNull();
   expect(service.count("query")).toBe(2);
-  // Heartbeats depend on the clock and not on the work. At this time scale they are a hundred times as frequent.
+  // Heartbeats depend on the clock and not on the work. This time scale makes them a hundred times as frequent.
   const ofWork = operations.filter((name) => name !== "heartbeat");
   process.stderr.write(`store operations of one request: ${ofWork.length} (${ofWork.join(", ")})\n`);
   expect(ofWork.length).toBeLessThanOrEqual(MAX_OPERATIONS);

@@ -23,7 +23,7 @@ it("a job without a free rate slot gives up after 65 minutes, unsent and retryab
   );
   const requests = createRequests(deps);
   onTestFinished(() => requests.close());
-  // Longer than the manual clock advances while a busy machine opens the ledger.
+  // The call waits longer than the manual clock advances while a busy machine opens the ledger.
   const call = { signal: new AbortController().signal, waitMs: 24 * 60 * MINUTE_MS, onProgress: () => {} };
   let end: AudioError | undefined;
   const done = requests
@@ -34,7 +34,7 @@ it("a job without a free rate slot gives up after 65 minutes, unsent and retryab
   await expect
     .poll(
       async () => {
-        // Meanwhile, opening the ledger and the folder takes real time.
+        // Opening the ledger and the folder takes real time, so the clock may advance before the job begins to wait.
         await clock.advance(MINUTE_MS);
         return end?.code;
       },

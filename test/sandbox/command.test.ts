@@ -1,4 +1,4 @@
-/** How the sandbox command ends: by signals, and when its reader closes. */
+/** How the sandbox command ends: by a signal, and when nobody reads its output any more. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
@@ -20,7 +20,7 @@ async function startCommand() {
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  /** Exit code, output, and files left behind. */
+  /** Resolves when the command has ended, with its exit code, its output and the files that it left. */
   const ended = once(child, "close").then(async ([code]: unknown[]) => ({
     code,
     stderr,

@@ -36,7 +36,7 @@ export class ManualSandboxClock implements SandboxClock {
     });
   }
 
-  /** Advances time from one sleeper to the next. What wakes up runs as far as it can without other input. */
+  /** Advances time from one sleeper to the next. Each sleeper that wakes runs until it waits again. */
   async advance(durationMs: number): Promise<void> {
     const targetMs = this.#nowMs + durationMs;
     for (;;) {

@@ -66,7 +66,7 @@ describe("stopping", () => {
       [idle, half].map(
         (socket) =>
           new Promise<void>((resolve) => {
-            // A reset is a valid end, too.
+            // The sandbox may also end the connection by a reset.
             socket
               .on("error", () => undefined)
               .on("close", () => resolve())
@@ -76,7 +76,7 @@ describe("stopping", () => {
     );
     const startMs = performance.now();
     await sandbox.stop();
-    // Waiting for the client would take five seconds or more.
+    // If the sandbox waited for the clients, stopping would take five seconds or more.
     expect(performance.now() - startMs).toBeLessThan(4000);
     await closed;
     expect(speech.closed).toBe(true);

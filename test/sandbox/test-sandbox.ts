@@ -50,12 +50,12 @@ export async function startTestSandbox(options: SandboxOptions = {}): Promise<Te
 
 type Grants = NonNullable<AccountsFile["accounts"][number]["grants"]>;
 
-/** One account, key `sk-one`, with these grants. */
+/** Returns accounts with one account, whose key is `sk-one` and which has the given grants. */
 export function accountWith(...grants: Grants): AccountsFile {
   return { accounts: [{ id: "studio", keys: [{ key: "sk-one" }], grants }] };
 }
 
-/** A folder that is removed when the test ends. */
+/** Makes a folder that is removed when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "sandbox-test-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-/** A silent speech engine for tests of the service around it: instant, and controlled by the prompt. */
+/** A speech engine for tests of the sandbox. It answers at once, without real speech, and obeys marks in the prompt. */
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import {
   type SpeechEngine,
@@ -17,8 +17,8 @@ const HEADS: Readonly<Record<OutputFormat, string>> = {
 const AUDIO_BYTES = 1000;
 
 /**
- * Understands `[8.2s]` in a prompt (the length of the audio, otherwise 1.5 s), `[unspeakable]`, `[broken]` and
- * `[hangs]` (until closed).
+ * Obeys these marks in a prompt: `[8.2s]` (the length of the audio, otherwise 1.5 s), `[unspeakable]`, `[broken]`
+ * and `[hangs]` (until the engine is closed).
  */
 export class TinySpeech implements SpeechEngine {
   readonly requests: SpeechRequest[] = [];

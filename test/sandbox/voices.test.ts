@@ -1,4 +1,4 @@
-/** The sandbox as a newcomer starts it, with its own voices, makes real audio. */
+/** A sandbox with its default speech engine makes real audio. */
 import { describe, expect, it } from "vitest";
 import { looksLikeFormat, OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { chargeForSeconds } from "../../src/contract/billing.ts";

@@ -1,4 +1,4 @@
-/** The catch of all tool errors: whether the caller or the program is at fault, and what the caller gets. */
+/** `runTool` catches each error of a tool: whether the caller or the program is at fault, and what is answered. */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { defineTool, type Tool } from "../../src/tools/tool.ts";
 
 const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** A tool with one argument and the given handler. */
+/** Returns a tool with one argument and the given handler. */
 const createTool = (act: () => void): Tool =>
   defineTool({
     name: "a_tool",
@@ -55,7 +55,7 @@ async function call(
       },
     ),
   };
-  // The members of a context that `runTool` reads.
+  // `runTool` reads only these members of a context.
   const context: Pick<ServerContext, never> & { mcpReq: { signal: AbortSignal } } = {
     mcpReq: { signal: new AbortController().signal },
   };

@@ -12,8 +12,8 @@ export const NODE = process.env["TEST_NODE"] ?? process.execPath;
 export const NODE_FLAGS: readonly string[] = process.env["TEST_NODE_FLAGS"]?.split(" ") ?? [];
 
 /**
- * The compile cache is shared by all processes of a run, as in normal use from the second start on. A new state
- * folder has no cache of its own. Tests of folders and disks do not use it.
+ * A compile cache that all processes of a run share. In normal use, a server has a compile cache from its second start
+ * on, but a test's new state folder has none. Tests of folders and disks do not use the shared cache.
  */
 export const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), "audio-generation-tests-compiled") };
 

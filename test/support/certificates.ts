@@ -10,7 +10,7 @@ export interface Certificate {
   remove(): void;
 }
 
-/** Files of a key and its certificate, for 127.0.0.1. */
+/** Creates the files of a key and its certificate, for 127.0.0.1. */
 export function selfSigned(): Certificate {
   const folder = mkdtempSync(join(tmpdir(), "agm-certificate-"));
   const key = join(folder, "key.pem");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..", "..");
 const read = (name: string): string => readFileSync(join(ROOT, name), "utf8");
 
-/** The README's section on clients, followed by the document on all others. */
+/** The README's section on clients, followed by the document on all other clients. */
 const DOCUMENTS = [
   /^## Connect a build from source$[\s\S]*?(?=^## )/m.exec(read("README.md"))?.[0] ?? "",
   read(join("docs", "clients.md")),
@@ -28,7 +28,7 @@ function sectionOf(client: string): string {
 /**
  * Returns the code block of a client in a language, unchanged.
  *
- * @param which 0 for the first of that language
+ * @param which the index of the block among those of that language
  * @throws Error if there is none
  */
 export function blockOf(client: string, language: string, which = 0): string {
@@ -38,7 +38,7 @@ export function blockOf(client: string, language: string, which = 0): string {
   return block;
 }
 
-/** The block with its three placeholders filled in, and otherwise unchanged. */
+/** Returns a block with its three placeholders filled in, and otherwise unchanged. */
 export function fillIn(block: string, root: string, service: { baseUrl: string; apiKey: string }): string {
   return block
     .replaceAll("/absolute/path/to", root)

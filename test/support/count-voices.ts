@@ -1,6 +1,6 @@
-/** The voices that the tests expect of a list, so that another voice changes no test. */
+/** Counts the voices that tests expect in a list, so that a new voice changes no test. */
 import { type Language, VOICES } from "../../src/contract/voices.ts";
 
-/** Number of voices that speak a language. */
+/** Returns the number of voices that speak a language. */
 export const countVoices = (language: Language): number =>
   VOICES.filter(({ languages }) => languages.includes(language)).length;

@@ -14,8 +14,8 @@ export interface E2eSetup {
 /**
  * Opens a new setup before each test of a file, and closes it afterwards.
  *
- * @param receive receives the setup; returns a function for the client that is open at the end, because a test
- *   may replace it
+ * @param receive receives the setup. Returns a function that returns the client to close, because a test may replace
+ *   the client.
  */
 export function setUpEach(
   receive: (setup: E2eSetup) => () => ToolClient,

@@ -1,6 +1,6 @@
 /**
- * A small service for tests that records every exchange and can be made to misbehave in any of them. Its audio is a few
- * bytes.
+ * A small service for tests that records every exchange and can misbehave in each of them. Its audio is not sound, but
+ * bytes that begin like their format.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -18,7 +18,7 @@ export interface Exchange {
   readonly key: string | undefined;
   readonly taskId: string | undefined;
   readonly atMs: number;
-  /** 1 for the first exchange of this kind. */
+  /** The number of the exchange among those of its kind. The first is 1. */
   readonly ordinal: number;
   status?: number;
 }
@@ -30,13 +30,13 @@ export interface FakeTask {
   readonly key: string;
   readonly body: string;
   readonly acceptedAtMs: number;
-  /** This task's time from acceptance to success; `undefined`: the service's. */
+  /** The time from acceptance to success. `undefined` if the service's `processingMs` applies. */
   readonly processingMs: number | undefined;
   readonly audio: Buffer;
   status: "queued" | "processing" | "succeeded" | "failed";
 }
 
-/** Answers an exchange in place of the service. Returns true if it has answered; then nothing more is sent. */
+/** Answers an exchange in place of the service. Returns false if the service itself must answer. */
 export type Interceptor = (
   exchange: Exchange,
   response: ServerResponse,
@@ -44,17 +44,18 @@ export type Interceptor = (
 ) => boolean | Promise<boolean>;
 
 export interface FakeServiceOptions {
-  /** From acceptance to success. */
+  /** The time from acceptance to success. */
   readonly processingMs?: number;
-  /** The time for each text, in place of `processingMs`. */
+  /** Returns the time from acceptance to success for a text, in place of `processingMs`. */
   readonly processingMsOf?: (prompt: string) => number;
   readonly audioSeconds?: number;
   readonly audioBytes?: number;
-  /** Each task sounds different, even with the same text. */
+  /** Whether each task has its own audio, even tasks with the same text. */
   readonly hasDistinctSounds?: boolean;
   readonly apiKeys?: readonly string[];
   /**
-   * Each API key is an account, which does not know the tasks of the others. Otherwise all keys share one account.
+   * Whether each API key is an account, which does not know the tasks of other accounts. Otherwise all keys share one
+   * account.
    */
   readonly separateAccounts?: boolean;
   /** Enforces the contract's limits with windows of 60 s times this factor; absent: no limits. */
@@ -74,7 +75,7 @@ export class FakeService {
   audioSeconds: number;
   readonly #options: FakeServiceOptions;
   readonly #server: Server;
-  /** By account. */
+  /** The times of the submissions in the current window, by account. */
   readonly #createTimes = new Map<string, number[]>();
   readonly #readTimes = new Map<string, number[]>();
   /** Number of 429 responses. */
@@ -98,7 +99,7 @@ export class FakeService {
   }
 
   get baseUrl(): string {
-    const address = this.#server.address() as AddressInfo; // listens on TCP, so it is not a string
+    const address = this.#server.address() as AddressInfo; // a server on TCP never returns a string
     return `http://127.0.0.1:${address.port}`;
   }
 
@@ -110,12 +111,12 @@ export class FakeService {
     return this.exchanges.filter((exchange) => exchange.kind === kind).length;
   }
 
-  /** Sum of the credits that accepted tasks have reserved. */
+  /** Returns the sum of the reservations of all tasks, ended tasks included. */
   get reservedCredits(): number {
     return this.tasks.size * RESERVED_CREDITS;
   }
 
-  /** Credits reserved by running tasks plus credits charged for all others. */
+  /** Returns the credits that running tasks have reserved, plus those charged for all other tasks. */
   #committedCredits(): number {
     let credits = 0;
     for (const task of this.tasks.values()) {
@@ -131,7 +132,7 @@ export class FakeService {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Breaks every connection, answered or not. */
+  /** Breaks every connection, even those with unanswered requests. */
   dropConnections(): void {
     this.#server.closeAllConnections();
   }
@@ -158,7 +159,7 @@ export class FakeService {
     this.json(response, status, { error: { code, message } }, headers);
   }
 
-  /** The task in the contract's form. */
+  /** Returns a task in the contract's form. */
   view(task: FakeTask, isNew = false): Record<string, unknown> {
     // A submission is answered `queued`, however fast the work is (docs/contract.md, States).
     if (!isNew) this.#progress(task);
@@ -188,7 +189,10 @@ export class FakeService {
     };
   }
 
-  /** Answers a submission like the real service: a replay, a conflict, or a new task. */
+  /**
+   * Makes a task for a submission, like the real service. Returns the existing task for a replay, and `conflict` if the
+   * key was used with another body.
+   */
   accept(exchange: Exchange): FakeTask | "conflict" {
     const key = exchange.key ?? "";
     const account = this.#accountOf(exchange);
@@ -219,7 +223,7 @@ export class FakeService {
     return this.#options.separateAccounts === true ? `${exchange.headers.authorization} ` : "";
   }
 
-  /** Bytes that begin like their format and differ for every request. */
+  /** Returns bytes that begin like their format and differ for different requests. */
   #audio(body: string, salt: string): Buffer {
     const { output_format: format = "mp3" }: { output_format?: string } = JSON.parse(body);
     const heads: Record<string, Buffer> = {
@@ -240,7 +244,7 @@ export class FakeService {
     task.status = this.#statusNow(task);
   }
 
-  /** Changes nothing, so a test can still make a task fail that was not queried yet. */
+  /** Returns the present status of a task without storing it, so a test can still make the task fail. */
   #statusNow(task: FakeTask): FakeTask["status"] {
     if (task.status === "failed" || task.status === "succeeded") return task.status;
     const elapsedMs = performance.now() - task.acceptedAtMs;
@@ -305,7 +309,7 @@ export class FakeService {
     this.answer(exchange, response);
   }
 
-  /** The response without interference of a test. */
+  /** Answers an exchange as the service does without an interceptor. */
   answer(exchange: Exchange, response: ServerResponse): void {
     const keys = this.#options.apiKeys ?? [API_KEY];
     if (!keys.some((key) => exchange.headers.authorization === `Bearer ${key}`)) {

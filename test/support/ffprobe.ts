@@ -11,9 +11,9 @@ import { missing, skipBecause } from "./skip-because.ts";
 
 /** The measured properties of a file. */
 export interface ProbedAudio {
-  /** ffmpeg's name: `mp3`, `pcm_s16le`, `opus`. */
+  /** ffmpeg's name of the codec: `mp3`, `pcm_s16le`, `opus`. */
   readonly codec: string;
-  /** For Opus the input sample rate that its header names: decoders always play it at 48 kHz. */
+  /** For Opus, the input sample rate that the header names, because decoders always play Opus at 48 kHz. */
   readonly sampleRateHz: number;
   readonly durationSeconds: number;
   readonly channels: number;

@@ -15,7 +15,7 @@ const INPUTS = [
   "scripts/third-party-notices.ts",
 ];
 
-/** Folders count too: a file that was removed leaves no other trace. */
+/** Returns the time of the newest change, also of folders, because a removed file leaves no other trace. */
 function newestMs(path: string): number {
   const stats = statSync(path);
   if (!stats.isDirectory()) return stats.mtimeMs;
@@ -26,7 +26,7 @@ function isStale(built: number | undefined): boolean {
   return built === undefined || INPUTS.some((input) => newestMs(join(root, input)) > built);
 }
 
-/** `npm test` has just built, and then nothing is newer. */
+/** Builds if a source is newer than the build. In `npm test` none is, because it has just built. */
 export default function buildWhereStale(): void {
   const built = statSync(join(root, "dist", "main.js"), { throwIfNoEntry: false })?.mtimeMs;
   if (!isStale(built)) return;

@@ -9,7 +9,10 @@ export interface Inspected {
   readonly stderr: string;
 }
 
-/** @param args of the server */
+/**
+ * @param args the arguments of the server
+ * @param words the arguments of the Inspector
+ */
 export function inspect(
   env: Record<string, string>,
   args: readonly string[],

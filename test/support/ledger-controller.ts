@@ -1,6 +1,5 @@
 /**
- * Looks into a ledger file from outside, and delays or blocks its writes, so that the servers wait or fail. Apart
- * from bench/filled-ledger.ts, only this file knows the tables.
+ * Reads a ledger file from outside the servers, and delays or blocks its writes, so that the servers wait or fail.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +31,7 @@ const WRITES = {
 } as const;
 type ObstructedWrite = keyof typeof WRITES;
 
-/** Takes some seconds to count. */
+/** A statement that takes some seconds. */
 const SLOW_SQL = `SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
   SELECT count(*) FROM step);`;
 
@@ -46,9 +45,9 @@ export class LedgerController {
   }
 
   /**
-   * Opens the ledger of a state folder, waiting until somebody has created it.
+   * Opens the ledger of a state folder. Waits until a server has created it.
    *
-   * @param baseUrl the address of the service whose records are read, of all accounts
+   * @param baseUrl the address of the service whose records are read, for all API keys
    */
   static async open(stateDir: string, baseUrl: string, withinMs = 5000): Promise<LedgerController> {
     const file = join(stateDir, "ledger.sqlite");
@@ -65,17 +64,17 @@ export class LedgerController {
     return new LedgerController(new DatabaseSync(file, { timeout: 5000 }), ledger);
   }
 
-  /** Newest first. */
+  /** Returns all records, newest first. */
   async records(): Promise<RequestRecord[]> {
     return await this.#ledger.list({ apiKeys: "all", limit: 1_000_000, includesParts: true });
   }
 
-  /** Records that take a concurrency slot. */
+  /** Returns the number of records that have a concurrency slot. */
   async concurrencySlots(): Promise<number> {
     return (await this.records()).filter((record) => deriveConcurrencySlotState(record) !== null).length;
   }
 
-  /** Creates that count toward the six a minute. */
+  /** Returns the number of rate slots that submissions occupy. */
   rateSlotCount(): number {
     const row = this.#db
       .prepare("SELECT sum(json_array_length(nullif(state, ''), '$.rateSlots')) AS count FROM agm_api_keys")
@@ -83,7 +82,7 @@ export class LedgerController {
     return counted.parse(row).count;
   }
 
-  /** Credits that the budget counts. */
+  /** Returns the credits that the budget counts. */
   async spentInWindowCredits(): Promise<number> {
     return await this.#ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
@@ -92,7 +91,7 @@ export class LedgerController {
     return JSON.stringify(this.#db.prepare("PRAGMA integrity_check").all());
   }
 
-  /** Waits, without a lock, until the ledger shows something. */
+  /** Waits, without a lock, until `isReached` is true for the records. */
   async waitUntil(
     isReached: (records: readonly RequestRecord[]) => boolean,
     withinMs = 10_000,
@@ -111,17 +110,17 @@ export class LedgerController {
     this.#obstruct(write, SLOW_SQL);
   }
 
-  /** From now on, one kind of write fails, as on a full disk. */
+  /** Makes one kind of write fail from now on, as on a full disk. */
   failWrites(write: ObstructedWrite): void {
     this.#obstruct(write, "SELECT RAISE(ABORT, 'no room');");
   }
 
-  /** Writes work again. */
+  /** Makes all writes work again. */
   repair(): void {
     this.#db.exec("DROP TRIGGER IF EXISTS obstructed");
   }
 
-  /** Changes the ledger as if a file had been saved under another name from the beginning. */
+  /** Changes the ledger as if the file at `path` had been saved at the path `was`. */
   renameFile(path: string, was: string): void {
     this.#db.prepare("UPDATE agm_records SET record_json = replace(record_json, ?, ?)").run(path, was);
     this.#db
@@ -138,8 +137,8 @@ export class LedgerController {
   }
 
   /**
-   * Lets the servers continue in very small steps until `reached`. From then on nobody can write until {@link
-   * release}, so each server waits just after that point.
+   * Lets the servers write in very small steps until `reached` is true for the records. From then on nobody can write
+   * until {@link release} is called, so each server waits just after that point.
    */
   async freezeWhen(
     reached: (records: readonly RequestRecord[]) => boolean,

@@ -1,4 +1,4 @@
-/** Reads a ledger on either engine from a separate process, without changing it. */
+/** Reads a ledger on SQLite or PostgreSQL from outside the servers, without changing records. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -12,7 +12,7 @@ import { createProcessId } from "../../src/process-id.ts";
 
 export interface LedgerLocation {
   readonly stateDir: string;
-  /** `null`: SQLite in the state folder. */
+  /** The address of PostgreSQL; `null` if the ledger is a SQLite file in the state folder. */
   readonly storeUrl: string | null;
   readonly baseUrl: string;
   readonly apiKeys: readonly string[];
@@ -42,7 +42,7 @@ export class LedgerView {
     return new LedgerView(location, await openEngine(options), ledger);
   }
 
-  /** Records of all API keys. */
+  /** Returns the records of all API keys. */
   async records(): Promise<RequestRecord[]> {
     const rows = await this.#rows("SELECT record_json FROM agm_records WHERE base_url = ?");
     return recordRows
@@ -50,12 +50,12 @@ export class LedgerView {
       .map(({ record_json }) => requestRecordSchema.parse(JSON.parse(record_json)));
   }
 
-  /** The credits that the budget counts, for the whole service. */
+  /** Returns the credits that the budget counts, for all API keys of the service. */
   spentCredits(): Promise<number> {
     return this.#ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
   }
 
-  /** Names of the records that take a concurrency slot. */
+  /** Returns the ids of the records that have a concurrency slot. */
   async concurrencySlots(): Promise<string[]> {
     const rows = await this.#rows(
       "SELECT record_id FROM agm_records WHERE base_url = ? AND concurrency_slot_state IS NOT NULL",

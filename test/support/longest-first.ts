@@ -4,7 +4,7 @@
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The files that take longest, longest first. Other files follow by their duration in an earlier run. */
+/** The files that take longest, longest first. The other files follow in Vitest's own order. */
 const LONGEST = [
   "test/crash/replace.test.ts",
   "test/narration/alice.test.ts",

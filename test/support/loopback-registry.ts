@@ -1,6 +1,6 @@
 /**
- * An npm registry on loopback: this project's packages as they would be published, and all others from its
- * node_modules.
+ * An npm registry on loopback. It has this project's packages as they would be published, and all other packages from
+ * the project's node_modules.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -23,14 +23,14 @@ function packed(folder: string, into: string): Buffer {
   return readFileSync(join(into, name));
 }
 
-/** npm drops the first folder of an archive, whatever its name is. */
+/** Packs a folder. npm drops the first folder of each path in an archive, whatever its name is. */
 function archived(folder: string): Buffer {
   const args = ["-czf", "-", "--exclude=node_modules", "-C", dirname(folder), basename(folder)];
   return execFileSync("tar", args, { maxBuffer: 2 ** 28 });
 }
 
 /**
- * @param root of this project, built
+ * @param root the folder of this project, which must be built
  * @param into an empty folder for the packed files
  */
 export async function startRegistry(root: string, into: string): Promise<LoopbackRegistry> {

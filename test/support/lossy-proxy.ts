@@ -4,11 +4,11 @@ import { createConnection, createServer, type Socket } from "node:net";
 
 export interface LossyProxy {
   readonly port: number;
-  /** The next answers that contain the text are lost, each with its connection. */
+  /** Drops the next `count` answers that contain the text `holding`, and closes the connection of each. */
   loseAnswers(count: number, holding?: string): void;
   /** Changes the server's responses from now on. */
   alterAnswers(change: (bytes: Buffer) => Buffer): void;
-  /** How often a client has sent something after an answer. */
+  /** Returns how often a client has sent something after an answer. */
   roundTrips(): number;
   /** Breaks every connection, including requests in progress. */
   sever(): void;

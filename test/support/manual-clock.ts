@@ -42,9 +42,9 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Advances time. Sleepers that are due wake up and run before this resolves. */
+  /** Advances time. Resolves when the sleepers that are due have woken up and run. */
   async advance(ms: number): Promise<void> {
-    // Code that is about to sleep has computed its delay from the present time.
+    // First let code that is about to sleep begin its sleep, because it computed the delay from the present time.
     await drainEventLoop();
     const endMs = this.#steadyMs + ms;
     for (;;) {
@@ -65,12 +65,12 @@ export class ManualClock implements Clock {
     this.#steadyMs += ms;
   }
 
-  /** Somebody sets the wall clock. */
+  /** Moves the wall clock, as a user does who sets it. */
   moveWall(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** The machine restarts, so the steady clock begins again. */
+  /** Sets the steady clock back, as a restart of the machine does. */
   reboot(): void {
     this.#steadyMs = 5_000;
   }

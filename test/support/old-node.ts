@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { delimiter, join } from "node:path";
 
-/** Returns the first one on the PATH; `null` if there is none. */
+/** Returns the first such Node on the PATH, or `null` if there is none. */
 export function findOldNode(): string | null {
   for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     const candidate = join(folder, "node");

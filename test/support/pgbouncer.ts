@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import { type PostgresServer, serverFolder, serverUser } from "./postgres-server.ts";
 
-/** Why PgBouncer cannot be tested here, or `undefined`. In CI a missing program is a failure, not a reason. */
+/** Returns why PgBouncer cannot be tested here, or `undefined`. Throws in CI if the program is missing. */
 export function whyNoPgBouncer(): string | undefined {
   if (spawnSync(PROGRAM, ["--version"], { stdio: "ignore" }).status === 0) return undefined;
   const why = "pgbouncer is not installed: its test is skipped";
@@ -30,7 +30,7 @@ export class PgBouncer {
     this.#folder = folder;
   }
 
-  /** @param poolSize connections to the server, for all clients together */
+  /** @param poolSize how many connections to the server all clients together may use */
   static async start(server: PostgresServer, poolSize: number): Promise<PgBouncer> {
     const port = await freePort();
     const folder = serverFolder("agm-pgbouncer-");
@@ -41,7 +41,7 @@ export class PgBouncer {
       "[pgbouncer]",
       `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
       `auth_type = any\npool_mode = transaction\ndefault_pool_size = ${poolSize}`,
-      // By default, every client waits for 15 seconds after a crash of the server.
+      // By default, PgBouncer waits 15 seconds after a failed login before it connects to the server again.
       "server_login_retry = 1",
     ];
     writeFileSync(settings, `${lines.join("\n")}\n`);

@@ -24,7 +24,7 @@ export const PASSWORD = "right-one";
 
 const DEBIAN = "/usr/lib/postgresql";
 
-/** The folder of `initdb` and `postgres`, the newest of several; Debian has it outside the PATH. */
+/** Finds the folder of `initdb` and `postgres`: on the PATH, or else Debian's newest version, which the PATH lacks. */
 function findPrograms(): string | undefined {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
   const folders = [
@@ -34,7 +34,7 @@ function findPrograms(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
 }
 
-/** Why PostgreSQL cannot be tested here, or `undefined`. In CI a missing server is a failure, not a reason. */
+/** Returns why PostgreSQL cannot be tested here, or `undefined`. Throws in CI if the server is missing. */
 export function whyNoPostgres(): string | undefined {
   if (findPrograms() !== undefined) return undefined;
   const why = "PostgreSQL is not installed: the tests of the shared store are skipped";
@@ -49,8 +49,8 @@ interface User {
 }
 
 /**
- * The user that runs servers, because PostgreSQL and PgBouncer refuse to run as root. Empty if the tests run as an
- * ordinary user.
+ * Returns the user that runs the servers, because PostgreSQL and PgBouncer refuse to run as root. The result is empty
+ * if the tests run as an ordinary user, who then runs the servers, too.
  */
 export function serverUser(): Partial<User> {
   if (process.getuid?.() !== 0) return {};
@@ -58,7 +58,7 @@ export function serverUser(): Partial<User> {
   return { uid: id("-u"), gid: id("-g") };
 }
 
-/** A new folder that the servers' user owns. */
+/** Makes a folder that the servers' user owns. */
 export function serverFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), name));
   give(folder);
@@ -70,7 +70,7 @@ function give(path: string): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
-/** An empty cluster, created once for all tests of a run, because creating it takes seconds. */
+/** Returns the folder of an empty cluster. It is created once and then copied, because creating it takes seconds. */
 function template(programs: string): string {
   const folder = join(tmpdir(), `agm-postgres-template-${process.getuid?.() ?? 0}`);
   if (existsSync(folder)) return folder;
@@ -88,7 +88,7 @@ function template(programs: string): string {
   try {
     renameSync(data, folder);
   } catch (error) {
-    // Another worker created it first.
+    // Another worker may have created the folder first.
     if (!existsSync(folder)) throw error;
   }
   rmSync(draft, { recursive: true });
@@ -98,7 +98,7 @@ function template(programs: string): string {
 export interface PostgresSettings {
   /** Settings as in postgresql.conf. */
   readonly more?: Readonly<Record<string, string>>;
-  /** Asks every user for a password; {@link PASSWORD} is that of `postgres`. */
+  /** Whether every user needs a password. {@link PASSWORD} is that of `postgres`. */
   readonly asksPassword?: boolean;
   /** Files of a key and its certificate. With them the server accepts only TLS connections. */
   readonly tls?: { readonly key: string; readonly certificate: string };
@@ -120,7 +120,7 @@ export class PostgresServer {
     execFileSync("cp", ["-a", template(programs), this.#data], serverUser());
     const { asksPassword = false, tls } = settings;
     const method = asksPassword ? "scram-sha-256" : "trust";
-    // The tests' own commands use another user name, without a password.
+    // The first line lets the tests' own commands connect through the socket, without a password.
     const everybody =
       tls === undefined ? ["host all all all"] : ["hostssl all all all", "hostnossl all all all"];
     const lines = everybody.map((who) => `${who} ${who.startsWith("hostnossl") ? "reject" : method}`);
@@ -170,7 +170,7 @@ export class PostgresServer {
     return this.urlOf(name);
   }
 
-  /** Starts the server; a restart keeps port and data. */
+  /** Starts the server. A restart keeps the port and the data. */
   async start(): Promise<void> {
     const { more = {}, tls } = this.#settings;
     const settings = {
@@ -204,7 +204,7 @@ export class PostgresServer {
     }
   }
 
-  /** Ends it at once, like `pg_ctl stop -m immediate`: the next start recovers as after a crash. */
+  /** Ends the server at once, like `pg_ctl stop -m immediate`. The next start recovers as after a crash. */
   async kill(): Promise<void> {
     this.thaw();
     const running = this.#process;
@@ -255,9 +255,9 @@ export class PostgresServer {
 }
 
 /**
- * A server for all tests of a file that only need an empty database; call it at the top of the file.
+ * Shares one server among the tests of a file that need only an empty database. Call it at the top of the file.
  *
- * @returns an empty database's address; the server starts with the first
+ * @returns a function that creates an empty database and returns its address. Its first call starts the server.
  */
 export function databasesOfFile(): () => Promise<string> {
   let server: Promise<PostgresServer> | undefined;

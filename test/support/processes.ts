@@ -9,7 +9,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Resolves with the milliseconds it took. */
+/** Waits until a process has ended. Resolves with the time that this took, in milliseconds. */
 export async function waitForExit(pid: number, withinMs = 5000): Promise<number> {
   const beganAtMs = performance.now();
   while (isAlive(pid)) {
@@ -19,7 +19,7 @@ export async function waitForExit(pid: number, withinMs = 5000): Promise<number>
   return performance.now() - beganAtMs;
 }
 
-/** Like a crash: no handler runs, nothing is flushed. */
+/** Kills a process like a crash: no handler runs, and nothing is flushed. */
 export async function killHard(pid: number): Promise<void> {
   if (isAlive(pid)) process.kill(pid, "SIGKILL");
   await waitForExit(pid);

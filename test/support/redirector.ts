@@ -4,7 +4,7 @@ import { createConnection, createServer, type Socket } from "node:net";
 
 export interface Redirector {
   readonly port: number;
-  /** New connections go there. Open ones stay where they are. */
+  /** Forwards new connections to the given port. Open connections keep their server. */
   leadTo(port: number): void;
   close(): Promise<void>;
 }

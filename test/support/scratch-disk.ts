@@ -1,6 +1,6 @@
 /**
- * Lets the tests of one run use a disk in memory if there is enough space, because their thousand small ledgers would
- * wait for a real one.
+ * Lets the tests of one run use a disk in memory if there is enough space, because their thousand small ledgers are
+ * slow on a real disk.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { isAlive } from "./processes.ts";
 
 const MEMORY = "/dev/shm";
 
-/** Several times the space that tests need at once. Containers often have only 64 MB there. */
+/** Several times the space that tests need at once. In containers, /dev/shm often has only 64 MB. */
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 const folderOf = (pid: number): string => join(MEMORY, `audio-generation-tests-${pid}`);
@@ -22,7 +22,7 @@ function hasRoom(): boolean {
 const remove = (folder: string): void =>
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 
-/** A killed run left its folder, which takes memory. */
+/** Removes the folders of killed runs, because they take memory. */
 function removeLeftovers(): void {
   for (const name of readdirSync(MEMORY)) {
     const pid = Number(/^audio-generation-tests-(\d+)$/.exec(name)?.[1] ?? process.pid);
@@ -30,20 +30,20 @@ function removeLeftovers(): void {
     try {
       remove(join(MEMORY, name));
     } catch (error) {
-      // A disk that the killed run mounted is still in the folder.
+      // A disk that the killed run mounted in the folder may still be mounted.
       process.stderr.write(`${name} of a killed run could not be removed: ${String(error)}\n`);
     }
   }
 }
 
-/** The workers inherit the folder for temporary files. Setting `TMPDIR` makes the tests use another disk. */
+/** Sets `TMPDIR`, which the workers inherit, to a folder in memory. If `TMPDIR` is already set, changes nothing. */
 export default function workInMemory(): (() => void) | undefined {
   if (process.env["TMPDIR"] !== undefined || !hasRoom()) return undefined;
   removeLeftovers();
   const folder = folderOf(process.pid);
   remove(folder);
   mkdirSync(folder);
-  // The permissions of the system's own folder, because some tests run as another user.
+  // Use the permissions of the system's temporary folder, because some tests run programs as another user.
   chmodSync(folder, 0o1777);
   process.env["TMPDIR"] = folder;
   return () => {

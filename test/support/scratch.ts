@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A new empty folder, removed when the running test ends. */
+/** Makes an empty folder, which is removed when the running test ends. */
 export function scratchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "agm-scratch-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** Options of `it` and `describe`. @param reason why it cannot run here; `null` runs it */
+/** Returns options for `it` and `describe`. `reason` says why the tests cannot run here, and is `null` if they can. */
 export const skipBecause = (reason: string | null): { skip?: boolean; meta?: { whySkipped: string } } =>
   reason === null ? {} : { skip: true, meta: { whySkipped: reason } };
 
@@ -17,7 +17,7 @@ const isInstalled = (program: string): boolean =>
   isAbsolute(program) ? existsSync(program) : spawnSync(program, ["--version"]).error === undefined;
 
 /**
- * Why a test that drives these programs cannot run here.
+ * Returns why a test that needs these programs cannot run here, or `null`.
  *
  * @throws in continuous integration, because `.ci/run` installs every program, so a missing one is a fault
  */

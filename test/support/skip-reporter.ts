@@ -1,6 +1,6 @@
 /**
- * Ends a run with the list of tests that were skipped, and why; in continuous integration a skip without a reason fails
- * it.
+ * Ends a run with a list of the skipped tests and their reasons. In continuous integration, a skip without a reason
+ * fails the run.
  */
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
@@ -11,7 +11,7 @@ function reasonOf(test: TestCase): string | undefined {
 }
 
 export class SkipList implements Reporter {
-  /** Tests that a file name on the command line excludes need no reason. */
+  /** Whether the command line selects tests by name (`-t`). The tests that it excludes need no reason. */
   #isFiltered = false;
 
   onInit({ config }: Vitest): void {

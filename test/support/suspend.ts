@@ -1,5 +1,6 @@
 /**
- * Suspends a process at a moment when it does not lock the ledger's file, because nobody could write until it wakes.
+ * Suspends a process at a moment when it does not lock the ledger's file. If it did, nobody could write until the
+ * process wakes.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const MAX_TRIES = 100;
 const MAX_LOOKS = 200;
 
-/** A signal takes effect a moment after it was sent. */
+/** Waits until a process has stopped, because a signal takes effect a moment after it was sent. */
 async function untilStopped(pid: number): Promise<void> {
   for (let attempt = 0; attempt < MAX_LOOKS; attempt += 1) {
     if (/\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) return;
@@ -31,7 +32,7 @@ function isLocked(stateDir: string): boolean {
   }
 }
 
-/** @param stateDir the folder of a ledger on SQLite that exists */
+/** @param stateDir the state folder, in which a SQLite ledger must exist */
 export async function suspend(pid: number, stateDir: string): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     process.kill(pid, "SIGSTOP");

@@ -1,6 +1,6 @@
 /**
- * A client of the tasks extension that writes the protocol itself. Checks every answer against the extension's own
- * schemas.
+ * A client of the tasks extension that writes the protocol's messages itself. It checks every answer against the
+ * extension's own schemas.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -42,7 +42,7 @@ export class TaskClient {
   readonly messages: unknown[] = [];
   #lastId = 0;
 
-  /** @param under a command that runs the server in test folders of its own */
+  /** @param under the words of a command that starts the server, for example as on another machine */
   constructor(env: Record<string, string>, under: readonly string[] = []) {
     const [command = NODE, ...args] = [...under, NODE, BIN];
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
@@ -89,7 +89,7 @@ export class TaskClient {
     return callAnswer.parse(result);
   }
 
-  /** Makes a call that must be answered with a task; returns its handle. */
+  /** Makes a call that must be answered with an MCP task. Returns the task's id. */
   async begin(args: Record<string, unknown>, name = "generate_audio"): Promise<string> {
     return CreateTaskResultV2Schema.parse(await this.call(name, args)).taskId;
   }
@@ -100,7 +100,7 @@ export class TaskClient {
     return GetTaskResultV2Schema.parse(result);
   }
 
-  /** The code with which a request is refused; 0 if it is not. */
+  /** Returns the code of the error with which a request is answered, or 0 if it succeeds. */
   async refusal(method: string, params: Record<string, unknown>, capabilities: object = TASKS) {
     return (await this.request(method, params, capabilities)).error?.code ?? 0;
   }
@@ -120,7 +120,7 @@ export class TaskClient {
     }
   }
 
-  /** The result of a task that has completed. */
+  /** Waits until a task has ended, and returns its result. */
   async result(taskId: string): Promise<z.infer<typeof toolResult>> {
     return resultOf(await this.waitForEnd(taskId));
   }

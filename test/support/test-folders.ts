@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Folders of one test's own, with the settings that point at them. */
+/** The folders of one test. `env` returns environment variables that point at them. */
 export interface TestFolders {
   readonly root: string;
   readonly outputDir: string;
@@ -13,7 +13,7 @@ export interface TestFolders {
     service: { baseUrl: string; apiKey: string } | null,
     more?: Record<string, string>,
   ): Record<string, string>;
-  /** Names in the output folder, sorted; temporary files included. */
+  /** Returns the names in the output folder, sorted, temporary files included. */
   outputNames(): Promise<string[]>;
   remove(): Promise<void>;
 }
@@ -31,13 +31,13 @@ export async function createTestFolders(): Promise<TestFolders> {
       HOME: root,
       AUDIO_OUTPUT_DIR: outputDir,
       AUDIO_STATE_DIR: stateDir,
-      // The clients of these tests are not among those that get them by themselves.
+      // By default, only clients that are known to show resource links get them.
       AUDIO_RESOURCE_LINKS: "always",
       ...(service === null ? {} : { AUDIO_BASE_URL: service.baseUrl, AUDIO_API_KEY: service.apiKey }),
       ...more,
     }),
     outputNames: async () => (existsSync(outputDir) ? (await readdir(outputDir)).sort() : []),
-    // A server that is just ending may still be writing its compile cache.
+    // Retry, because a server that is just ending may still write its compile cache.
     remove: () => rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }),
   };
 }

@@ -9,12 +9,12 @@ import tls from "node:tls";
 const KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
 
 export interface Authority {
-  /** For NODE_EXTRA_CA_CERTS. */
+  /** The authority's own certificate, for NODE_EXTRA_CA_CERTS. */
   readonly file: string;
   readonly credentials: { key: string; cert: string };
 }
 
-/** A certificate authority, and a certificate that it signed for `names`; `null` without the openssl command. */
+/** Makes an authority, and a certificate that it signs for `names`. Returns `null` if openssl is missing. */
 export function makeAuthority(folder: string, names: readonly string[]): Authority | null {
   const root = mkdtempSync(join(folder, "ca-"));
   const openssl = (...args: string[]): void => {
@@ -45,10 +45,10 @@ export function makeAuthority(folder: string, names: readonly string[]): Authori
 
 async function listen(server: TcpServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port; // listens on TCP, so it is not a string
+  return (server.address() as AddressInfo).port; // a server on TCP never returns a string
 }
 
-/** A TLS server that forwards the decrypted data to a plain port on this machine. */
+/** Starts a TLS server that forwards the decrypted data to a plain port on this machine. */
 export async function tlsFront(
   { credentials }: Authority,
   toPort: number,
@@ -65,16 +65,16 @@ export async function tlsFront(
 
 export interface CountingProxy {
   readonly url: string;
-  /** The requested targets, with the credentials sent along. */
+  /** The target of each requested tunnel, and the credentials that the client sent to the proxy. */
   readonly tunnels: Array<{ target: string; authorization: string | undefined }>;
   /** Plaintext requests to the proxy, which must never happen. */
   readonly plainRequests: string[];
-  /** Everything that its tunnels carried to the service. */
+  /** Returns everything that the tunnels carried to the service. */
   overheard(): string;
   close(): void;
 }
 
-/** A real CONNECT proxy. `resolve` maps a name that only it knows to a port on this machine. */
+/** Starts a real CONNECT proxy. `resolve` maps a target, which only the proxy knows, to a port on this machine. */
 export async function countingProxy(resolve: (target: string) => number): Promise<CountingProxy> {
   const tunnels: CountingProxy["tunnels"] = [];
   const plainRequests: string[] = [];

@@ -27,7 +27,7 @@ export interface ToolClient {
   close(): Promise<void>;
 }
 
-/** The official client of the SDK for each era. */
+/** The era of the protocol. Each era has its own official client. */
 export type ClientEra = "legacy" | "modern";
 
 const readResult = z.object({

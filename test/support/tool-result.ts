@@ -1,21 +1,21 @@
-/** Parses what tools return. The schemas accept nothing that the tools do not promise. */
+/** Parses what tools return. The schemas accept only what the tools promise. */
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { TASK_STATUSES } from "../../src/contract/audio-task.ts";
 
-/** An omitted field reads as `null` here. A `null` in the message is refused. */
+/** Parses an omitted field as `null`. A `null` in the message is refused. */
 export const optionalAsNull = <T extends z.ZodType>(schema: T) =>
   schema.optional().transform((value) => value ?? null);
 
 export const taskOutput = z
   .strictObject({
-    /** A task id, or `req-…` before there is one. */
+    /** The task id, or the request handle (`req-…`) while there is no task id. */
     task_id: z.string().min(1),
     status: z.enum(["waiting", ...TASK_STATUSES]),
     message: z.string().min(1),
     take: optionalAsNull(z.int()),
     voice: optionalAsNull(z.string()),
-    /** Only get_task returns it, like the hash of the file. */
+    /** Only `get_task` returns the key and the hash of the file. */
     idempotency_key: optionalAsNull(z.string()),
     replayed: z.boolean(),
     billing: optionalAsNull(
@@ -77,13 +77,13 @@ export const toolResult = z.looseObject({
 });
 export type ToolOutcome = z.infer<typeof toolResult>;
 
-/** The task of a successful result. */
+/** Returns the task of a successful result. Throws if the result is an error. */
 export function taskOf(outcome: ToolOutcome): TaskOutput {
   if (outcome.isError === true) throw new Error(`an error came back: ${resultTextOf(outcome)}`);
   return taskOutput.parse(outcome.structuredContent);
 }
 
-/** The facts of an error result. */
+/** Returns the facts of an error result. Throws if the result is not an error. */
 export function errorOf(outcome: ToolOutcome): z.infer<typeof errorFacts> {
   const facts = outcome._meta?.["audio-generation-mcp/error"];
   if (outcome.isError !== true || facts === undefined) {

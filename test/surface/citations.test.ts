@@ -18,7 +18,7 @@ function filesIn(folder: string, extension: string): string[] {
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
-/** The comments of one file, each as one line: a block, or consecutive `//` lines. */
+/** Returns the comments of one file, each as one line. Consecutive `//` lines are one comment. */
 function commentsOf(source: string): string[] {
   return [...source.matchAll(/\/\*[\s\S]*?\*\/|(?:(?<!:)\/\/[^\n]*\n?[ \t]*)+/g)].map(([comment]) =>
     comment
@@ -47,7 +47,7 @@ const HEADINGS: ReadonlyMap<string, readonly string[]> = new Map(
   DOCUMENTS.map(({ path, text }) => [path, headingsOf(text)]),
 );
 
-/** Returns the heading with which a text begins. It ends before punctuation or an "and". */
+/** Returns the heading with which a text begins. The heading ends before punctuation or an "and". */
 function headingAt(text: string, headings: readonly string[]): string | undefined {
   return headings
     .filter(
@@ -57,7 +57,7 @@ function headingAt(text: string, headings: readonly string[]): string | undefine
     .sort((one, other) => other.length - one.length)[0];
 }
 
-/** Citations such as "docs/contract.md, Create and Idempotency": the file and each heading must exist. */
+/** Returns citations, such as "docs/contract.md, Create and Idempotency", whose file or headings do not exist. */
 function brokenCitations(text: string): string[] {
   return [...text.matchAll(/(docs\/[\w/-]+\.md)(?:, (.{1,80}))?/g)].flatMap(([, document = "", cited]) => {
     const headings = HEADINGS.get(document);
@@ -73,14 +73,17 @@ function brokenCitations(text: string): string[] {
   });
 }
 
-/** The anchor that hosts of repositories make from a heading. */
+/** Returns the anchor that hosts of repositories make from a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(" ", "-");
 
-/** Links of a page to files of this repository, with or without an anchor, and "(see Heading)" within a page. */
+/**
+ * Returns the broken links of a page: links to files of this repository, with or without an anchor, and "(see Heading)"
+ * within the page.
+ */
 function brokenLinks({ path, text }: Text): string[] {
   const links = [...text.matchAll(/\]\(([^)\s]*)\)/g)]
     .map((match) => match[1] ?? "")
@@ -128,7 +131,8 @@ function missingFromFile(text: string, sources: ReadonlyMap<string, string>): st
 }
 
 /**
- * Section numbers, which can change: of a named document, of a section, or alone in brackets (0.1.0 is a version).
+ * Section numbers, which citations must not contain because they can change: of a named document, of a section, or
+ * alone in brackets (0.1.0 is a version).
  */
 const NUMBERED = [
   /\b(?:reference|contract)(?:'s)?,? (?:sections? )?\d/i,

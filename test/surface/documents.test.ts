@@ -28,8 +28,8 @@ const FILES: readonly string[] = [
 ];
 
 /**
- * Names of files and, in code marks, of folders. A name may leave out the folders above it, because base names are
- * unique.
+ * Returns the files that a text names, and the folders that it names in code marks, if they do not exist. A name may
+ * leave out the folders above it, because base names are unique.
  */
 function missingPaths(text: string): string[] {
   const files = [...text.matchAll(/(?<![\w./*>-])[\w./-]*\w\.(?:ts|md)\b/g)].map(([path]) =>
@@ -41,7 +41,7 @@ function missingPaths(text: string): string[] {
   );
 }
 
-/** The terms of each table whose first column is headed `term`. */
+/** Returns the terms of each table whose first column is headed `term`. */
 function termTables(text: string): string[][] {
   return [...text.matchAll(/^\| term \|.*\n\|[-|]+\n((?:\|.*\n)+)/gm)].map(([, table = ""]) =>
     [...table.matchAll(/^\| (.+?) \|/gm)].flatMap((match) => (match[1] ?? "").split(", ")),
@@ -56,7 +56,7 @@ const SOURCES = FILES.filter(
   .map(read)
   .join("\n");
 
-/** Identifiers of the code in code marks, such as `readSettings` and `Ledger.apply`, that no source contains. */
+/** Returns the identifiers in code marks, such as `readSettings` and `Ledger.apply`, that no source contains. */
 function missingIdentifiers(text: string): string[] {
   const identifiers = [...text.matchAll(/`#?([A-Za-z_]\w*(?:\.\w+)*)(?:\([^`]*\))?`/g)]
     .flatMap((match) => (match[1] ?? "").split("."))

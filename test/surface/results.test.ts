@@ -11,7 +11,7 @@ const MAX_BYTES = 650;
 const never = (): boolean => false;
 const render = (view: RequestView) => renderTask(view, { claimFirstSuccess: never });
 
-/** The facts that each form of a result must contain on its own, in every state. */
+/** Returns the facts that each form of a result must contain on its own, for a task in any state. */
 function wanted({
   taskId,
   requestHandle: handle,

@@ -5,7 +5,7 @@ import type * as code from "../../src/sandbox/sandbox.ts";
 import type * as published from "../../types/sandbox.d.ts";
 
 it("publishes types that match the code of the sandbox", () => {
-  // Checked by the compiler: the code accepts all published options, and returns the published types.
+  // The compiler checks that the code accepts all published options, and returns the published types.
   expectTypeOf<published.SandboxOptions>().toExtend<code.SandboxOptions>();
   // A renamed option would pass the line above, because all options are optional.
   expectTypeOf<keyof published.SandboxOptions>().toExtend<keyof code.SandboxOptions>();

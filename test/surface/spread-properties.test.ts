@@ -1,6 +1,6 @@
 /**
- * The compiler checks no unknown properties in an object literal with a spread, so a renamed property may keep its old
- * name there. This test checks them with the compiler's API.
+ * The compiler does not report unknown properties in an object literal with a spread, so a property may keep its old
+ * name there after it was renamed. This test finds unknown properties with the compiler's API.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 
 const OPEN_TYPES = TypeFlags.Any | TypeFlags.Unknown | TypeFlags.NonPrimitive | TypeFlags.TypeParameter;
 
-/** Whether a value of the type may have the property. Types that are not known in full may have every property. */
+/** Returns whether a value of the type may have the property. A type that is not fully known may have any property. */
 function mayHave(checker: Checker, type: Type, property: string): boolean {
   if ((type.flags & OPEN_TYPES) !== 0) return true;
   if (type.isUnionType()) return type.getTypes().some((member) => mayHave(checker, member, property));
@@ -31,7 +31,7 @@ function mayHave(checker: Checker, type: Type, property: string): boolean {
   );
 }
 
-/** Lists the names of the properties if the type is that of an object literal in the sources. */
+/** Lists the properties of a type if it is that of an object literal in the sources. */
 function literalProperties(checker: Checker, type: Type): string[] {
   const members = type.isUnionType() ? type.getTypes() : [type];
   return members
@@ -57,7 +57,8 @@ function expectedElementType(checker: Checker, literal: ObjectLiteralExpression)
 
 /**
  * Lists the properties of a literal that its expected type does not have: those that are written in it, and those of
- * the object literals that it spreads. A property of any other spread value counts as known, because the literal may replace it.
+ * the object literals that it spreads. A property of any other spread value counts as known, because the literal may
+ * replace it.
  */
 function unknownProperties(checker: Checker, literal: ObjectLiteralExpression): string[] {
   const expected = expectedElementType(checker, literal) ?? checker.getContextualType(literal);

@@ -257,7 +257,7 @@ async function everything(): Promise<string> {
     "## Prompts",
     ...prompts,
   ];
-  // The offset depends on the machine.
+  // The offset of local times from UTC depends on the machine.
   return `${parts.join("\n\n").replaceAll(/(T\d\d:\d\d:\d\d)[+-]\d\d:\d\d/g, "$1+01:00")}\n`;
 }
 

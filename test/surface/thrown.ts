@@ -1,4 +1,4 @@
-/** Errors as thrown by the program, with their own messages, for the file of texts. */
+/** Errors that the program throws, with its own messages, for the committed file of texts. */
 import { networkError } from "../../src/api/network-error.ts";
 import { type Operation, toServiceError } from "../../src/api/service-error.ts";
 import { sanitizeReason } from "../../src/api/service-text.ts";

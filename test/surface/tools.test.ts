@@ -20,8 +20,9 @@ const NAMES = ["generate_audio", "get_task", "download_audio", "list_voices", "l
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 /**
- * JSON schema that Gemini's `parameters` do not accept, although clients pass it on: a constant (zed#44875), an enum
- * of numbers (gemini-cli#4415), an object without named fields (MarkusPfundstein/mcp-obsidian#21), a choice of types.
+ * Lists what a JSON schema contains that Gemini's `parameters` do not accept, although clients pass it on: a constant
+ * (zed#44875), an enum of numbers (gemini-cli#4415), an object without named fields (MarkusPfundstein/mcp-obsidian#21),
+ * a choice of types.
  */
 function refusedIn(schema: unknown, path = ""): string[] {
   if (typeof schema !== "object" || schema === null) return [];
@@ -145,7 +146,7 @@ describe("the tool list", () => {
   ])("publishes a schema of %s that accepts what we refuse with a better message: %j", (name, args) => {
     const schema = buildToolList().find((tool) => tool.name === name)?.inputSchema;
     if (schema === undefined) throw new Error(`no tool ${name}`);
-    // A copy, because the two packages write optional members differently.
+    // Validate with a copy, because the two packages declare optional members differently.
     const validate = new AjvJsonSchemaValidator().getValidator(JSON.parse(JSON.stringify(schema)));
     expect(validate(args)).toMatchObject({ valid: true });
   });

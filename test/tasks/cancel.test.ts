@@ -1,4 +1,7 @@
-/** Cancelling a task: not paid if nothing was sent, otherwise paid and saved; a cancelled task stays cancelled. */
+/**
+ * Cancelling an MCP task. If nothing was sent, nothing is paid. Otherwise the audio is paid for and saved. A cancelled
+ * MCP task stays cancelled.
+ */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/server-processes.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
@@ -88,7 +91,7 @@ describe.each(stores)("on %s", (store) => {
   });
 
   it("a task that fails after its cancellation is not repeated", async () => {
-    // It ends only when this test lets it fail, even on a slow machine.
+    // The task ends only when this test lets it fail, even on a slow machine.
     const service = await startService({ processingMs: 60_000 });
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
@@ -122,7 +125,7 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service, newDatabase);
     const release = holdSubmissions(service);
     const { client } = await start();
-    // The first request of a process is slow, because it loads code. Make it before the call with a short `wait_seconds`.
+    // The first request of a process is slow, because it loads code. Make one before the call that waits only briefly.
     await client.call("get_task", { task_id: "task-of-nobody" }, {});
     const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 2 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });

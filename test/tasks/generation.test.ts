@@ -1,4 +1,4 @@
-/** A call as a task, with the built bin: from the MCP task to the file, in this process and in others. */
+/** A call that is answered as an MCP task, with the built bin: until its file is saved, in any process. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -52,7 +52,7 @@ describe("a call as a task", () => {
     expect(task).toMatchObject({ status: "succeeded", replayed: false });
     expect(existsSync(task.audio?.path ?? "")).toBe(true);
     expect(service.count("create")).toBe(1);
-    // Saved audio is returned directly and not as a task.
+    // Saved audio is returned directly and not as an MCP task.
     const again = await client.call("generate_audio", CALL);
     expect(again).toMatchObject({ structuredContent: { replayed: true } });
     expect(await client.fetchTask(mcpTaskId)).toEqual(done);
@@ -88,7 +88,7 @@ describe("a call as a task", () => {
     expect(structuredContent).not.toHaveProperty("audio");
     expect(content[0]?.text).toMatch(/Call download_audio with task_id task-/);
     expect(service.exchanges).toHaveLength(exchangeCountBefore);
-    // Downloaded again at once for free, so there is nothing to wait for.
+    // The file is downloaded again at once, free of charge, so the call is not answered as an MCP task.
     expect(await client.call("generate_audio", CALL)).toMatchObject({
       structuredContent: { status: "succeeded" },
     });

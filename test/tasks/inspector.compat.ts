@@ -1,5 +1,6 @@
 /**
- * The MCP Inspector's command line, which supports tasks in the modern era: a call as a task until its file is saved.
+ * The MCP Inspector's command line, which supports MCP tasks in the modern era. It follows a call until its file is
+ * saved.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Cancelling a narration's task while parts are in progress: what is reported, and that no further part is created. */
+/** Cancelling a narration's MCP task while parts run: what is reported, and that no further part is submitted. */
 import { describe, expect, it } from "vitest";
 import { buildText, PART_BYTES } from "../narration/narrator.ts";
 import { startService, useTestFolders } from "../processes/server-processes.ts";
@@ -17,10 +17,10 @@ const CALL = {
   max_credits: 5000,
 };
 
-/** Longer than the interval at which a process reads the decisions of others. */
+/** Longer than the interval at which a process reads what other processes have decided. */
 const OBSERVATION_MS = 1500;
 
-/** Lets no task end until released, so that parts wait for one of the two tasks in flight. */
+/** Lets no task end until the returned function is called, so that parts wait for one of the two running tasks. */
 function holdEnds(service: FakeService): () => void {
   service.processingMs = 60_000;
   return () => {
@@ -36,7 +36,7 @@ async function waitUntil(isTrue: () => boolean | Promise<boolean>): Promise<void
   throw new Error("the condition did not become true");
 }
 
-/** Waits until the last submissions of a killed process have arrived, so that further ones are from another process. */
+/** Waits until the last submissions of a killed process have arrived. Later ones come from another process. */
 async function waitUntilIdle(service: FakeService): Promise<void> {
   for (let attempt = 0; attempt < 20; attempt += 1) {
     const before = service.tasks.size;
@@ -52,7 +52,7 @@ const cancelledMessageOf = async (client: TaskClient, mcpTaskId: string): Promis
   return shownTask.statusMessage ?? "";
 };
 
-/** Starts a narration as a task, and cancels it once another part has been sent. */
+/** Starts a narration as an MCP task, and cancels the MCP task when another part was submitted. */
 async function beginAndCancel(client: TaskClient, service: FakeService): Promise<string> {
   const before = service.tasks.size;
   const mcpTaskId = await client.begin(CALL, "narrate");

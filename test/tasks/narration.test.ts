@@ -1,6 +1,6 @@
 /**
- * A narration as a task: continues within its limit in any process that gets a request for it, and never after its
- * cancellation.
+ * A narration as an MCP task. It continues within its limit in any process that gets a request for the MCP task, and
+ * never after a cancellation.
  */
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -41,7 +41,7 @@ describe.each(stores)("on %s", (store) => {
     const { client: other } = await start();
     expect(narrationOf(await other.fetchTask(mcpTaskId)).files).toEqual(reported.files);
     expect(service.count("create")).toBe(3);
-    // There is nothing left to wait for.
+    // The narration has ended, so the call is not answered as an MCP task.
     expect(await other.call("narrate", CALL)).toMatchObject({ structuredContent: { status: "finished" } });
   });
 
@@ -74,7 +74,7 @@ describe.each(stores)("on %s", (store) => {
     const stopped = narrationOf(ended);
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
     expect(service.tasks.size).toBe(1);
-    // A higher limit is another task, and this one keeps its result.
+    // A call with a higher limit gets another MCP task, and the first one keeps its result.
     const more = await successor.begin(CALL, "narrate");
     expect(more).not.toBe(mcpTaskId);
     while (service.tasks.size < 2) await successor.fetchTask(more);

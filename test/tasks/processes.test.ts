@@ -1,4 +1,4 @@
-/** A task outlives its process: any process on the same store resumes it, and all report the same end. */
+/** An MCP task outlives its process. Any process on the same store resumes it, and all report the same end. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -117,7 +117,7 @@ describe.each(stores)("on %s", (store) => {
     const { client: second } = await start();
     expect(await second.fetchTask(mcpTaskId)).toEqual(failed);
     expect(service.count("create")).toBe(submissions);
-    // The next call makes another attempt with its own MCP task; this one keeps its result.
+    // The next call makes another attempt with its own MCP task. The first MCP task keeps its result.
     service.intercept = undefined;
     const next = await second.begin(CALL);
     expect(next).not.toBe(mcpTaskId);

@@ -1,6 +1,6 @@
 /**
- * Concurrent requests, cancellations and calls for one task: one task at the service, and the same end for every
- * process.
+ * Concurrent requests, cancellations and calls for one text. The service gets one task, and every process reports the
+ * same end.
  */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/server-processes.ts";

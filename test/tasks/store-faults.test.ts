@@ -1,4 +1,4 @@
-/** An unavailable store says nothing about a task: the response is a protocol error, and the task continues. */
+/** If the store is unavailable, a request about an MCP task gets a protocol error, and the MCP task continues. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";

@@ -39,7 +39,7 @@ export async function machinesOn(
   };
 }
 
-/** Delays all submissions until released. */
+/** Makes the service refuse all submissions with 429 until the returned function is called. */
 export function holdSubmissions(service: FakeService): () => void {
   service.intercept = ({ kind }, response) => {
     if (kind !== "create") return false;
@@ -54,8 +54,8 @@ export function holdSubmissions(service: FakeService): () => void {
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Another host name and other process ids, so that the ledger sees another machine and cannot tell whether its
- * processes live.
+ * A command that runs a program under another host name and with its own process ids, so that the ledger takes it for
+ * another machine and cannot tell whether its processes live.
  */
 export const ELSEWHERE: readonly string[] = [
   ...["unshare", "--user", "--map-root-user", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"],

@@ -22,7 +22,7 @@ function refusalOf(bytes: Uint8Array): string {
   return "none";
 }
 
-/** Replaces bytes wherever they occur. Both must have the same length. */
+/** Replaces each occurrence of `before` by `after`. Both must have the same length. */
 function respelled(bytes: Uint8Array, before: string, after: string): Uint8Array {
   const text = Buffer.from(bytes).toString("latin1").replaceAll(before, after);
   return Buffer.from(text, "latin1");
@@ -31,7 +31,7 @@ function respelled(bytes: Uint8Array, before: string, after: string): Uint8Array
 const CENTRAL = Buffer.from([0x50, 0x4b, 0x01, 0x02]);
 const LOCAL = Buffer.from([0x50, 0x4b, 0x03, 0x04]);
 
-/** Changes the header of every file, both in the archive's directory and before the files. */
+/** Changes both headers of every packed file: the one in the archive's directory, and the one before the file. */
 function withHeaders(
   bytes: Uint8Array,
   change: (archive: Buffer, central: number, local: number) => void,

@@ -10,7 +10,7 @@ import { packBook } from "./packed-book.ts";
 
 const run = promisify(execFile);
 
-/** Reads the length of raw sound, which has no header that names its format. */
+/** Returns the length of raw sound in seconds. States the format, because raw sound has no header. */
 async function secondsOf(path: string): Promise<number> {
   const shown = ["-show_entries", "format=duration", "-of", "csv=p=0"];
   const { stdout } = await run("ffprobe", ["-v", "error", "-f", "s16le", "-ar", "24000", ...shown, path]);

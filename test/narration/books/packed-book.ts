@@ -1,9 +1,9 @@
-/** Packs small EPUBs for tests, from pages in their order. */
+/** Packs small EPUBs for tests. The reading order is that of the given pages. */
 import { strToU8, type Zippable, zipSync } from "fflate";
 
 export interface PackedPage {
   readonly id: string;
-  /** The content of its `body`. */
+  /** The content of the page's `body`. */
   readonly body: string;
   /** Attributes of the page's item in the manifest, such as `properties="nav"`. */
   readonly properties?: string;
@@ -13,7 +13,7 @@ export interface PackedPage {
 export interface PackedBook {
   readonly pages: readonly PackedPage[];
   readonly metadata?: string;
-  /** In the package file, after the reading order. */
+  /** XML to add to the package file after the reading order. */
   readonly more?: string;
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
@@ -26,7 +26,7 @@ export const METADATA = "<dc:title>A Book</dc:title><dc:creator>An Author</dc:cr
 export const pageOf = (body: string): string =>
   `<?xml version="1.0"?>${HTML}<head><title>A page</title></head><body>${body}</body></html>`;
 
-/** The package file. */
+/** Returns the content of a book's package file. */
 export function packageOf({ pages, metadata = METADATA, more = "" }: PackedBook): string {
   const items = pages.map(
     ({ id, properties }) =>

@@ -1,4 +1,4 @@
-/** The promises of each next step of a narration, stated without the code that decides it. */
+/** Checks the promises that each step of a narration keeps, without the code that decides the step. */
 import type {
   DriverStep,
   FileProgress,
@@ -30,7 +30,7 @@ const isComplete = (progress: NarrationProgress, file: FileProgress): boolean =>
 const indexesOf = ({ partStates }: NarrationProgress, wanted: PartState): number[] =>
   partStates.flatMap((state, index) => (state === wanted ? [index] : []));
 
-/** Parts whose text is not running, also not as another part. */
+/** Returns the parts in a state that may start, because neither they nor equal parts are running. */
 const beginnable = (progress: NarrationProgress, state: PartState): number[] => {
   const atWork = new Set(
     indexesOf(progress, "working").map((index) => progress.firstEqualPartIndexes[index]),
@@ -38,7 +38,7 @@ const beginnable = (progress: NarrationProgress, state: PartState): number[] => 
   return indexesOf(progress, state).filter((index) => !atWork.has(progress.firstEqualPartIndexes[index]));
 };
 
-/** Whether a part could begin now. */
+/** Returns whether any part may start now. */
 function canWork(progress: NarrationProgress): boolean {
   if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
   if (beginnable(progress, "sent").length > 0) return true;

@@ -13,7 +13,7 @@ import { checkStep, Violation } from "./check-step.ts";
 
 export type Next = (progress: NarrationProgress) => DriverStep;
 
-/** Mistakes of a driver beyond the step itself. */
+/** Faults of a driver that do not depend on how it chooses its steps. */
 export interface DriverFaults {
   readonly forgetsEquals?: boolean;
   readonly staysFull?: boolean;
@@ -24,11 +24,11 @@ const ENDS = ["saved", "failed", "retry", "full", "refused"] as const;
 type Event =
   /** One of the running parts ends. */
   | { readonly kind: "end"; readonly which: number; readonly how: (typeof ENDS)[number] }
-  /** No submission may be sent any more. Accepted tasks stay at the service. */
+  /** No submission may be sent any more. Tasks that the service accepted go on. */
   | { readonly kind: "stop"; readonly accepted: number }
-  /** The process dies, and another one continues. */
+  /** The process ends, and another one continues the narration. */
   | { readonly kind: "death"; readonly accepted: number }
-  /** A call with a limit: failed parts are tried again. */
+  /** A call states a limit, so failed parts are tried again. */
   | { readonly kind: "ask" }
   | { readonly kind: "retake"; readonly part: number }
   /** The next file cannot be joined, because the disk is full or a part is damaged. */
@@ -69,7 +69,7 @@ export const narrationScenario: fc.Arbitrary<NarrationScenario> = fc.record({
   events: fc.array(event, { maxLength: 16 }),
 });
 
-/** Maximum number of steps of a scenario. Correct code needs far fewer, because each call tries a part at most twice. */
+/** The most steps of a scenario. Correct code needs far fewer, because each call tries a part at most twice. */
 const MAX_STEPS = 600;
 const MAX_TRIES = 2;
 
@@ -106,7 +106,7 @@ class Narration {
     };
   }
 
-  /** @returns `false` if it has ended, and no call asks for more */
+  /** @returns `false` if the narration has ended and no later call continues it */
   take(step: DriverStep): boolean {
     switch (step.kind) {
       case "run_part":
@@ -131,7 +131,7 @@ class Narration {
     }
   }
 
-  /** Reads everything that is known about the parts again. */
+  /** Begins again, as a new call does: submissions are allowed, failed parts are to do, and no file was joined. */
   #look(): void {
     this.#hasStoppedSubmitting = false;
     this.#isFull = false;
@@ -187,11 +187,11 @@ class Narration {
     else if (outcome === "failed" || (outcome === "retry" && tries >= MAX_TRIES)) this.#endStep(part, failed);
     else this.#endStep(part, "to_do");
     if (outcome === "full" && others > 0) this.#isFull = true;
-    // If none of our parts runs, no room can become free.
+    // If no other part is running, no credits can become free.
     else if (outcome === "full" || outcome === "refused") this.#hasStoppedSubmitting = true;
   }
 
-  /** Parts with the same text are one task. */
+  /** Gives a part its new state, and also the parts with the same text, because they share one task. */
   #endStep(part: number, outcome: PartState): void {
     const text = this.#texts[part];
     this.#parts.forEach((state, index) => {
@@ -201,7 +201,7 @@ class Narration {
     });
   }
 
-  /** @param accepted a bit for each part: whether the service has accepted it */
+  /** @param accepted one bit for each part: 1 if the service has accepted its submission */
   #leave(accepted: number): void {
     this.#isUnsent = false;
     this.#parts.forEach((state, part) => {
@@ -239,7 +239,7 @@ class Narration {
   }
 }
 
-/** @throws Violation if a promise is broken on the way, or the narration never ends */
+/** @throws Violation if a step breaks a promise, or the narration never ends */
 export function run(one: NarrationScenario, next: Next, faults: DriverFaults = {}): void {
   const narration = new Narration(one, faults);
   for (let steps = 0; steps < MAX_STEPS; steps += 1) {

@@ -1,4 +1,4 @@
-/** Faults that random scenarios must find. Each changes one thing about the next step or its driver. */
+/** Faults that random scenarios must find. Each fault changes one thing in the choice of a step or in its driver. */
 import {
   decideDriverStep,
   type FileProgress,
@@ -168,7 +168,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     promises: ["it is finished when all its files are whole"],
   },
   {
-    name: "the driver settles one of two equal parts",
+    name: "the driver records the end of a task for only one of two equal parts",
     next: decideDriverStep,
     faults: { forgetsEquals: true },
     promises: ["what is saved is not made again under another number"],

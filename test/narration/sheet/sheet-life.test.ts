@@ -1,6 +1,6 @@
 /**
- * The whole life of a sheet through the built bin: each row is spoken as it says, saved as its own file, and paid
- * once.
+ * The whole life of a sheet through the built bin: each row is spoken with its own settings, saved as its own file,
+ * and paid once.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -79,7 +79,7 @@ describe("a sheet", () => {
     write(ROWS.with(2, "Then pass and be silent.,,,,,"));
     const plan = await narrate();
     expect(plan.message).toContain("3 parts of them are paid for already");
-    // Audio that is longer than its estimate costs no more, as long as it is shorter than the minimum charge covers.
+    // Audio that is longer than estimated costs no more while the minimum charge covers it.
     expect(plan.credits.estimate).toBe(10);
     const second = await narrate({ max_credits: 600 });
     expect(second).toMatchObject({ status: "finished", credits: { charged: 10 } });

@@ -67,7 +67,7 @@ describe("a text", () => {
   it("may be one paragraph of nearly 8 MiB, even in Markdown", () => {
     const text = "The river ran past the old mill and on to the sea. ".repeat(160_000);
     expect(plan(text, { format: "markdown" }).parts.length).toBeGreaterThan(5_000);
-    // The mark makes it Markdown, which the library reads.
+    // The heading makes the text Markdown, so the Markdown library parses it.
     expect(plan(`# Mill\n\n${text}`, { format: "markdown" }).parts.length).toBeGreaterThan(5_000);
   }, 60_000);
 

@@ -1,4 +1,4 @@
-/** Chapters keep the numbers of their headings, so that "chapters 3 to 5" means those. */
+/** Chapters keep the numbers of their headings, so that "chapters 3 to 5" means the chapters with these numbers. */
 import { describe, expect, it } from "vitest";
 import { planByKind } from "../../../src/narration/planning/plan-by-kind.ts";
 import { numberChapters } from "../../../src/narration/text/chapters/chapter-number.ts";

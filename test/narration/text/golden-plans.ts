@@ -1,4 +1,4 @@
-/** The texts with committed plans. Run directly, it prints the plans, for other versions of Node. */
+/** The texts with committed plans. Run as a script, this file prints the plans, so that another Node can make them. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -15,7 +15,7 @@ export const TEXTS: readonly string[] = ["alice.md", ...readdirSync(GOLDEN)].fil
   /\.(?:md|txt)$/.test(name),
 );
 
-/** A text's plans: at normal speed, and at half of it, where half as much text fits into a part. */
+/** Returns a text's plans: at normal speed, and at half the speed, at which a part contains half as much text. */
 export function goldenPlans(name: string): Record<string, NarrationPlan> {
   const text = readFileSync(name === "alice.md" ? ALICE : join(GOLDEN, name), "utf8");
   const request = { text, format: name.endsWith(".md") ? "markdown" : "plain", pauseSeconds: 0.6 } as const;

@@ -1,6 +1,6 @@
 /**
- * Committed texts give their committed plans. A moved boundary is paid again, so a change here must increase the
- * plan's version (docs/reference-narrations.md, Plan of a narration).
+ * Committed texts give their committed plans. A part whose boundary moves is paid again, so a change to these plans
+ * must increase the plan's version (docs/reference-narrations.md, Plan of a narration).
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Which lines are paragraphs, which are broken on purpose, and which by the width of a page. */
+/** Which lines are paragraphs, which line breaks are deliberate, and which only wrap a text at the width of a page. */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 

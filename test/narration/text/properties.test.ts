@@ -37,7 +37,7 @@ function sentence(next: () => number): string {
   return words.join(" ") + (next() < 0.8 ? "." : next() < 0.5 ? "?" : "!”");
 }
 
-/** Chapters with the words of a novel. */
+/** Builds chapters of random sentences, of at least this many code points. */
 function novel(seed: number, codePoints: number, chapterCodePoints = 12_000): string {
   const next = random(seed);
   let text = "";
@@ -55,7 +55,7 @@ function novel(seed: number, codePoints: number, chapterCodePoints = 12_000): st
   return text;
 }
 
-/** Strange and ordinary pieces: scripts, marks, breaks and symbols. */
+/** Strange and ordinary pieces of random texts: scripts, marks, breaks and symbols. */
 const ODDITIES = [
   "Mr. ",
   "e.g. ",
@@ -126,7 +126,7 @@ function chaos(seed: number): string {
   return `${Array.from({ length }, pick).join("")}End`;
 }
 
-/** The spoken characters of a text, without its white space. */
+/** Returns the spoken characters of a text, without white space. */
 const spokenTextOf = (text: string): string =>
   text.normalize("NFC").replaceAll(/[\s\u00ad\ufeff\u200b\u2028]/g, "");
 const lettersOf = (text: string): string => text.normalize("NFC").replaceAll(/[^\p{L}\p{N}]/gu, "");
@@ -196,14 +196,14 @@ describe("every plan", () => {
     for (const text of [bare, "字".repeat(500_000), "a".repeat(500_000)]) {
       const startCpuUsage = process.cpuUsage();
       expect(plan(text).parts.length).toBeGreaterThan(400);
-      // Processor time, because other tests run at the same time.
+      // Measure processor time, because other tests run at the same time.
       const { user, system } = process.cpuUsage(startCpuUsage);
       expect((user + system) / 1000).toBeLessThan(2_000);
     }
   });
 });
 
-/** The number of parts of a plan that another plan lacks. */
+/** Returns how many parts of the later plan are not in the earlier one. */
 function newParts(before: NarrationPlan, after: NarrationPlan): number {
   const left = new Map<string, number>();
   for (const { text } of before.parts) left.set(text, (left.get(text) ?? 0) + 1);

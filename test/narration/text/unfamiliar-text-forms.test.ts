@@ -1,4 +1,4 @@
-/** Unusual forms of text. Each test contains the form, and text that looks like it but must not be treated like it. */
+/** Forms that outside readers found in new texts. Each test has the form and text that must not be mistaken for it. */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, SpeakersByName } from "../../../src/narration/text/plan-types.ts";

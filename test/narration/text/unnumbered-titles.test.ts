@@ -1,4 +1,4 @@
-/** Titles of chapters without a number, and lines that look like one. */
+/** Chapter titles without a number, and lines that only look like chapter titles. */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 

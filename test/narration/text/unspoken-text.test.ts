@@ -1,4 +1,4 @@
-/** Text for the eye or for other programs, and text that only looks like it. */
+/** Text that is not spoken because it is for the eye or for programs, and spoken text that only resembles it. */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, UnspokenKind } from "../../../src/narration/text/plan-types.ts";
@@ -298,7 +298,7 @@ describe("furniture without end", () => {
     try {
       plan(`Words.\n\n${mark.repeat(400_000 / mark.length)}\n\nWords.`);
     } catch (error) {
-      // A refusal is an answer as well: 57,000 headings are too many parts.
+      // A quick refusal is a valid result, too, because 57,000 headings are too many.
       expect(String(error)).toContain("more than 20000 headings");
     }
     const { user, system } = process.cpuUsage(startCpuUsage);

@@ -1,4 +1,4 @@
-/** Which part makes a cue late, by how much, and at which speed it would not. */
+/** The report of late cues: which part makes a cue late, by how much, and the speed at which the part would fit. */
 import { expect, it } from "vitest";
 import { buildLateRemarks, findOverruns } from "../../../src/narration/timeline/lateness.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { SpeakersByName } from "../../../src/narration/text/plan-types.ts";
 import { planTimeline } from "../../../src/narration/timeline/plan-timeline.ts";
 
-/** One cue a second, each half a second long. */
+/** Builds subtitles with one cue a second, each half a second long. */
 const filmOf = (...texts: readonly string[]): string =>
   texts
     .map((text, index) => `${index + 1}\n00:00:${`${index + 10}`},000 --> 00:00:${index + 10},500\n${text}\n`)

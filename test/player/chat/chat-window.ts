@@ -1,15 +1,15 @@
-/** The interface between test and chat page. */
+/** The interface between a test and the page of the chat. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { McpUiHostCapabilities, McpUiHostContext } from "@modelcontextprotocol/ext-apps/app-bridge";
 
 export type HostAnswer = { result: unknown } | { error: { code: number; message: string } };
 
 export interface ChatOptions {
-  /** The size of the player's frame. */
+  /** The address of the player's page. */
   readonly src: string;
   readonly capabilities: McpUiHostCapabilities;
   readonly context: McpUiHostContext;
-  /** It never answers. */
+  /** Whether the host never answers the player. */
   readonly hangs: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface ChatWindow {
     result(result: CallToolResult): Promise<void>;
     context(changes: McpUiHostContext): Promise<void>;
     teardown(): Promise<void>;
-    /** Anything, like a host that breaks the rules. */
+    /** Sends the player any message, even one that breaks the protocol's rules. */
     post(message: unknown): void;
   };
 }

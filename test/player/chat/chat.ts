@@ -1,6 +1,6 @@
 /**
- * A chat like those of hosts of MCP Apps: the official bridge around the player's frame. The test forwards requests
- * to the server.
+ * A chat like those of hosts of MCP Apps: the official bridge connects it to the player's frame. The test answers the
+ * player's requests.
  */
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 import type { ChatWindow, HostAnswer } from "./chat-window.ts";
@@ -11,7 +11,7 @@ declare const window: ChatWindow & typeof globalThis.window;
 async function ask<T>(method: string, params: unknown): Promise<T> {
   const answer: HostAnswer = JSON.parse(await window.askTest(JSON.stringify({ method, params })));
   if ("error" in answer) throw Object.assign(new Error(answer.error.message), { code: answer.error.code });
-  // The bridge checks what it forwards.
+  // Nothing is checked here, because some tests answer with wrong shapes.
   return answer.result as T;
 }
 
@@ -44,6 +44,6 @@ window.chat = {
   teardown: async () => void (await bridge.teardownResource({})),
   post: (message) => inside.postMessage(message, "*"),
 };
-// A host that never speaks leaves its bridge unconnected.
+// Without a connected bridge, the host never answers the player.
 if (!hangs) await bridge.connect(new PostMessageTransport(inside, inside));
 frame.src = src;

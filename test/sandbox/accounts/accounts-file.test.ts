@@ -1,4 +1,4 @@
-/** The content of an accounts file, and the messages about its faults. */
+/** Which accounts files are read, and the messages about faulty ones. */
 import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

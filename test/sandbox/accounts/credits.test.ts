@@ -1,4 +1,4 @@
-/** The grants that pay a task, and the grants that get the rest back, tested through the running service. */
+/** Which grants pay for a task, and which grants get the rest back, tested through the running sandbox. */
 import { describe, expect, it } from "vitest";
 import { expectError, SHORT_INPUT } from "../../contract/service-client.ts";
 import { ManualSandboxClock } from "../manual-sandbox-clock.ts";
@@ -23,7 +23,8 @@ describe("credits", () => {
     await clock.advance(600_000);
     const task = await client.finished(id);
     expect(task.billing.charged_credits).toBe(10);
-    // The gift paid the charge of 10. Its other 90 returned to it and expired with it. The pack has its 50 again.
+    // The gift paid the charge of 10. Its other 90 credits were returned to it and expired with it. The pack got its 50
+    // back.
     expect(sandbox.balances()[0]).toMatchObject({ available: 200, reserved: 0, charged: 10 });
   });
 

@@ -16,7 +16,7 @@ describe("limit windows", () => {
     expect(limits.admitSubmission("b")).toBe(true);
   });
 
-  it("slide: each place is free sixty seconds after it was taken", async () => {
+  it("slide: each slot is free sixty seconds after it was taken", async () => {
     const clock = new ManualSandboxClock();
     const limits = limitsAt(clock);
     for (let count = 0; count < 3; count += 1) limits.admitSubmission("a");

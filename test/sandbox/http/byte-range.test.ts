@@ -1,4 +1,4 @@
-/** The meaning of a Range header. */
+/** Which bytes a Range header requests, and which headers are ignored or refused. */
 import { describe, expect, it } from "vitest";
 import { parseByteRange } from "../../../src/sandbox/http/byte-range.ts";
 

@@ -1,4 +1,4 @@
-/** Downloads where the contract leaves room, and many at once. */
+/** Downloads: cases that the contract leaves open, the limit of reads, and clients that hang up. */
 import { describe, expect, it } from "vitest";
 import { expectError, jsonOf, SHORT_INPUT } from "../../contract/service-client.ts";
 import { startTestSandbox, type TestSandbox } from "../test-sandbox.ts";

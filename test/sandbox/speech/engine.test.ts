@@ -1,4 +1,7 @@
-/** The speech threads: the same bytes each time, crashes and hangs are survived, nothing keeps a process alive. */
+/**
+ * The threads of the speech engine: equal requests give equal bytes, the engine survives crashes and hangs of a thread,
+ * and no thread keeps the process alive.
+ */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -15,9 +18,9 @@ function misbehavingWorker(onMessage: string, timeoutMs: number): SpeechWorker {
   return new SpeechWorker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), timeoutMs);
 }
 
-/** An engine whose first thread misbehaves; its other threads work. */
+/** Returns an engine whose first thread misbehaves. The engine's other threads work. */
 function engineWithBadStart(onMessage: string) {
-  // Only a thread that hangs needs the time limit. The others report their fault, also on a busy machine.
+  // Only a thread that hangs needs the short time limit. The other faults are reported, even if a busy machine is slow.
   const first = misbehavingWorker(onMessage, onMessage.startsWith("for") ? 500 : 20_000);
   const workers = [first];
   return createSpeechEngine(() => workers.shift() ?? new SpeechWorker());

@@ -1,4 +1,4 @@
-/** All 24 pairs of format and rate are what they claim to be. */
+/** The audio of all 24 pairs of format and sample rate has that format and rate. */
 import { afterAll, expect, test } from "vitest";
 import { looksLikeFormat, OUTPUT_FORMATS, SAMPLE_RATES } from "../../../src/contract/audio-format.ts";
 import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";

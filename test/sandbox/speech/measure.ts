@@ -1,6 +1,6 @@
 /** Measures speech by its samples: pitch, loudness, brightness. Knows nothing about synthesis. */
 
-/** The samples of the pcm format. */
+/** Returns the samples of audio in the pcm format, from -1 to 1. */
 export function pcmSamples(bytes: Uint8Array): Float32Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Float32Array.from(
@@ -9,7 +9,7 @@ export function pcmSamples(bytes: Uint8Array): Float32Array {
   );
 }
 
-/** Root mean square. */
+/** Returns the root mean square of the samples. */
 export function loudness(samples: Float32Array): number {
   return Math.sqrt(samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length);
 }
@@ -18,11 +18,14 @@ const FRAME_SECONDS = 0.04;
 const HOP_SECONDS = 0.02;
 const LOWEST_HZ = 40;
 const HIGHEST_HZ = 700;
-/** A shorter lag wins if it is nearly as good as the best one, which may be two periods. */
+/**
+ * The share of the best correlation that a shorter lag needs to be chosen. The lag with the best correlation may be two
+ * periods.
+ */
 const TOLERANCE = 0.92;
 const VOICED = 0.6;
 
-/** Pitch of one frame by normalised autocorrelation; `null` if it is not voiced. */
+/** Returns the pitch of one frame, by normalised autocorrelation, or `null` if the frame is not voiced. */
 function frameF0Hz(samples: Float32Array, start: number, rateHz: number): number | null {
   const frame = Math.round(FRAME_SECONDS * rateHz);
   const correlations = new Map<number, number>();
@@ -51,7 +54,7 @@ function frameF0Hz(samples: Float32Array, start: number, rateHz: number): number
   return null;
 }
 
-/** Median pitch of the voiced frames that are loud enough. */
+/** Returns the median pitch of the voiced frames that are loud enough. */
 export function medianF0Hz(samples: Float32Array, rateHz: number): number {
   const frame = Math.round(FRAME_SECONDS * rateHz);
   const threshold = loudness(samples) * 0.8;
@@ -65,7 +68,7 @@ export function medianF0Hz(samples: Float32Array, rateHz: number): number {
   return pitches[Math.floor(pitches.length / 2)] ?? Number.NaN;
 }
 
-/** Loudness of the slope relative to that of the signal: the higher, the more treble. */
+/** Returns the loudness of the slope divided by the loudness of the signal. It is higher for more treble. */
 export function brightness(samples: Float32Array): number {
   const slope = samples.map((sample, index) => sample - (samples[index - 1] ?? 0));
   return loudness(slope) / loudness(samples);

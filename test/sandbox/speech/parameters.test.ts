@@ -1,4 +1,4 @@
-/** Speed, volume and pitch change the sound as they say, by measurement. */
+/** Measures that speed, volume and pitch change the sound by the requested amount, and nothing else. */
 import { afterAll, describe, expect, test } from "vitest";
 import type { SpeechRequest } from "../../../src/sandbox/speech/speech.ts";
 import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";

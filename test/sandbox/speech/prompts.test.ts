@@ -7,7 +7,7 @@ import { speechRequest } from "./speech-request.ts";
 const LONGEST = 2048;
 const filled = (text: string): string => [...text.repeat(LONGEST)].slice(0, LONGEST).join("");
 
-/** Letters without a pattern, the same each time. */
+/** Returns letters without a pattern, which are the same in each run. */
 function scrambledLetters(): string {
   let state = 1;
   return Array.from({ length: LONGEST }, () => {
@@ -89,9 +89,8 @@ describe("prompts without words", () => {
 });
 
 /**
- * Two at a time, because the engine has two threads and the last ones would wait long on a busy machine. The prompts
- * with the longest sound or the most phrases use the slowest kind of voice. The others use the quickest, because
- * reading their text takes long.
+ * The tests run concurrently, because the engine has two threads. The prompts with the longest sound or the most
+ * phrases use the slowest kind of voice. The others use the quickest kind, because their text takes long to read.
  */
 describe("the longest prompts", { concurrent: true, timeout: 150_000 }, () => {
   test.each([

@@ -1,4 +1,4 @@
-/** Every two voices sound different, by measurement; also from speech without a voice. */
+/** Measures that any two voices sound different, and that each differs from speech without a voice. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";
@@ -7,7 +7,7 @@ import { speechRequest } from "./speech-request.ts";
 
 const RATE_HZ = 16000;
 const PROMPT = "We were away a year ago, and no one ever knew why.";
-/** Audible differences: a third of a semitone, a thirtieth of the pace, a tenth of the treble. */
+/** The smallest audible differences: a third of a semitone, 3 % of the pace, a tenth of the treble. */
 const NOTICEABLE = { f0: 2 ** (0.33 / 12) - 1, pace: 0.03, brightness: 0.1 };
 
 interface Heard {

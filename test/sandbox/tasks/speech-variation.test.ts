@@ -1,4 +1,4 @@
-/** Every task is read in its own way, and always in the same one. */
+/** Every task has its own variation of tempo and pitch, which never changes. */
 import { expect, it } from "vitest";
 import { deriveVariation } from "../../../src/sandbox/tasks/speech-variation.ts";
 import { startTestSandbox } from "../test-sandbox.ts";

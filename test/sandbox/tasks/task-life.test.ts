@@ -78,7 +78,7 @@ describe("a task", () => {
       usage: null,
       error: { code },
     });
-    // Only information of the service, and nothing of the engine's own messages.
+    // The message is the service's own and quotes none of the engine's errors.
     expect(task.error?.message).not.toMatch(/secret|engine/);
     expect(sandbox.balances()).toEqual(before);
   });

@@ -13,7 +13,7 @@ const { readdirSync } = fs;
 const withoutDots = (name: string): string => name.replace(/[. ]+$/, "");
 const fold = (name: string): string => withoutDots(name).normalize("NFC").toLowerCase();
 
-/** Returns the path in the disk's spelling: the first spelling of a name is kept, as on these disks. */
+/** Returns the path as the disk spells it. Such a disk keeps the spelling with which a name was created. */
 function spelled(path: string): string {
   if (!path.startsWith(`${root}/`)) return path;
   let known = root;
@@ -22,7 +22,7 @@ function spelled(path: string): string {
     try {
       names = readdirSync(known);
     } catch {
-      // It does not exist yet.
+      // The folder does not exist yet.
     }
     known = join(known, names.find((each) => fold(each) === fold(name)) ?? withoutDots(name));
   }

@@ -10,13 +10,13 @@ import { z } from "zod";
 const faults = z
   .array(
     z.strictObject({
-      /** `promises.link`, `fs.linkSync` or `handle.sync`. */
+      /** The function that fails, such as `promises.link`, `fs.linkSync` or `handle.sync`. */
       call: z.string(),
-      /** `STUCK`: a thread waits for ever, as for a disk that is gone. */
+      /** The error code. With `STUCK`, the call blocks a thread for ever, like a disk that no longer answers. */
       code: z.string(),
-      /** How many calls fail, from the first one on; absent: all. */
+      /** How many calls fail, beginning with the first. If absent, all calls fail. */
       times: z.int().optional(),
-      /** Only paths that contain this. */
+      /** If present, only calls whose path contains this text fail. */
       path: z.string().optional(),
     }),
   )
@@ -46,7 +46,7 @@ for (const { call, code, times, path } of faults) {
     }
     remaining -= 1;
     const error = failure(code, name, args[0]);
-    // Nobody ever writes to that pipe.
+    // Opening the pipe never ends, because nobody opens it for writing.
     if (code === "STUCK") return openFile(process.env["TEST_PIPE"] ?? "");
     if (ownerName === "fs") throw error;
     return Promise.reject(error);

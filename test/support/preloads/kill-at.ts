@@ -1,5 +1,5 @@
 /**
- * Preloaded into the server: dies by SIGKILL just before or just after one call of the file system, which
+ * Preloaded into the server: kills the process by SIGKILL just before or just after the call of the file system that
  * TEST_KILL_AT names.
  */
 import promises from "node:fs/promises";
@@ -10,7 +10,7 @@ const { call, from, to, when } = z
   .strictObject({
     /** A function of node:fs/promises. */
     call: z.enum(["link", "rename", "unlink"]),
-    /** The end of the path of the call, and of its second path if it takes two. */
+    /** The end of the call's first path. `to` is the end of its second path. */
     from: z.string(),
     to: z.string().optional(),
     when: z.enum(["before", "after"]),

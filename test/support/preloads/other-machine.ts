@@ -1,6 +1,6 @@
 /**
- * Preloaded into the server: simulates another platform (TEST_PLATFORM), another host name and network at every
- * start, no home (TEST_NO_HOME).
+ * Preloaded into the server: simulates another host name and network at every start, and, if set, another platform
+ * (TEST_PLATFORM) and a user without a home folder (TEST_NO_HOME).
  */
 import { randomBytes } from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";

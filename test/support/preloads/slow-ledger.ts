@@ -7,10 +7,10 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 const ms = Number(process.env["TEST_FLUSH_MS"] ?? "0");
 let remaining = Number(process.env["TEST_FLUSHES"] ?? "Infinity");
 
-/** Merging the journal into the file flushes both, and the folder. */
+/** Closing merges the journal into the file, which flushes the journal, the file and the folder. */
 const FLUSHES_OF_CLOSING = 3;
 
-/** Any commit may merge a full journal into the file. */
+/** Whether every commit blocks, as when it merges a full journal into the file. */
 const isFull = process.env["TEST_FULL_JOURNAL"] !== undefined;
 
 /** Whether a commit must be on the disk, according to the last PRAGMA. */

@@ -66,12 +66,11 @@ export class Assistant {
     return await this.answerTo(this.begin(name, args));
   }
 
-  /** Generates a text with the user's settings. */
   async generate(args: Readonly<Record<string, unknown>>): Promise<SeenAnswer> {
     return await this.call("generate_audio", args);
   }
 
-  /** Repeats the call with given changes. */
+  /** Repeats the last `generate_audio` call with the given changes. */
   async repeat(changes: Readonly<Record<string, unknown>> = {}): Promise<SeenAnswer> {
     return await this.generate({ ...this.#lastWish, ...changes });
   }
@@ -82,12 +81,12 @@ export class Assistant {
     return name === "generate_audio" ? await this.repeat() : await this.call(name, args);
   }
 
-  /** Cancels the call, as a client does at its time-out. The model does not see it. */
+  /** Cancels a call, as a client does at its time-out. The model does not see the cancellation. */
   cancel(id: number): void {
     this.#server.cancel(id);
   }
 
-  /** The client is closed, or the machine is switched off. */
+  /** Kills the server, as when the client is closed or the machine is switched off. */
   async kill(): Promise<void> {
     this.#server.child.kill("SIGKILL");
     await this.#server.exited;
@@ -127,7 +126,7 @@ export class ConversationSetup {
     this.#env = env;
   }
 
-  /** Another client: a separate process with the same folders. */
+  /** Starts another client, whose server is a process of its own on the same folders. */
   async startAssistant(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
     const all = this.testFolders.env(this.#address, { ...FAST, ...this.#env, ...env });
     const server = await RawServer.start(all, { isInitialized: false });
@@ -177,9 +176,9 @@ const voices = createSpeechEngine();
 const spoken: SpeechEngine = { speak: voices.speak.bind(voices), close: () => Promise.resolve() };
 
 /**
- * A setup with the sandbox and real speech.
+ * Creates a setup with the sandbox and real speech.
  *
- * @param speech replaces the real one if there is too much text
+ * @param speech replaces the real speech in conversations whose texts are too long for it
  */
 export async function setupWithSandbox(
   era: Era,

@@ -15,7 +15,7 @@ export interface Conversation<S extends ConversationSetup> {
 /**
  * Runs each conversation in both protocol eras. The text alone and the structured form alone must each be enough.
  *
- * @param atOnce runs conversations in parallel, for those that mostly wait
+ * @param atOnce whether the conversations run in parallel, which suits those that mostly wait
  */
 export function describeConversations<S extends ConversationSetup>(
   about: string,

@@ -10,7 +10,7 @@ const LONG = "It was a bright cold day in April, and the clocks were striking th
 
 const BOOK = ["One", "Two", "Three", "Four"].map((title) => `# ${title}\n\nIt is ${title}.`).join("\n\n");
 
-/** The third cue begins 0.7 s after the second, whose noise takes 0.9 s. */
+/** The third cue begins 0.7 s after the second, whose audio lasts 0.9 s. */
 const FILM = `1
 00:00:01,000 --> 00:00:02,000
 The river comes back.
@@ -23,7 +23,7 @@ And everybody in the village who is old enough to walk waits for it on the bridg
 00:00:04,700 --> 00:00:06,000
 Listen.
 `;
-/** The paying call lasts until the file exists, also on a busy machine. */
+/** Shortens waits less than usual, so that the paying call lasts until the file exists, even on a busy machine. */
 const LONG_TIMEOUT_MS = { AUDIO_TIME_SCALE: "0.1" };
 
 describeConversations("A text that is too long for one request", [

@@ -19,7 +19,7 @@ function refuseSubmissions(service: FakeService, isRefused: () => boolean): void
 /** No task ends before it is queried, because otherwise a repeated submission would reveal the end. */
 const asked = (era: Era): Promise<CountedConversation> => setupWithFaults(era, { processingMs: 60_000 });
 
-/** The next tasks fail at their first query, and those after them succeed. */
+/** Makes the next `most` tasks fail at their first query. Later tasks succeed. */
 function failTasks(service: FakeService, most: number): void {
   const failed = new Set<string>();
   service.intercept = ({ kind, taskId }) => {

@@ -51,7 +51,7 @@ describeConversations("Refusals", [
   {
     when: "a failed task's reason contains an instruction: it is withheld in every answer about it",
     fewestCalls: 3,
-    // It fails at its first query, and does not succeed before it.
+    // The task fails at its first query. It runs for so long that it cannot succeed before that query.
     setup: (era) => setupWithFaults(era, { processingMs: 60_000 }),
     play: async (setup) => {
       setup.service.intercept = ({ kind, taskId }, response, service) => {

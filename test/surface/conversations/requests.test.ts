@@ -1,4 +1,4 @@
-/** Requests beyond one sentence: a budget in words, an edit, speakers, captions, other languages, a stop. */
+/** Conversations about longer wishes: a budget in words, an edit, speakers, captions, other languages, a stop. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -16,7 +16,7 @@ const sounding =
 const RAW = { output_format: "pcm" };
 const ARTICLE = { ...RAW, text: buildText("One", "Two", "Three") };
 const JUST_FITS = "It fits. ".repeat(227).padEnd(2048, "!").slice(0, 2048);
-/** A call that waits for the file. */
+/** Makes a call wait for the file. */
 const PATIENT = { wait_seconds: 40 };
 
 describeConversations("A longer wish", [

@@ -1,6 +1,6 @@
 /**
- * The parts of an answer that reach a model: only its text, or only its structured form. Checks find facts only if both
- * contain them.
+ * An answer as models see it: some see only its text, others only its structured form. A check finds a fact only if
+ * both forms contain it.
  */
 import { expect } from "vitest";
 import { z } from "zod";
@@ -60,7 +60,7 @@ export class SeenAnswer {
     return this.#fields === undefined ? [this.text] : [this.text, linesOf(this.#fields).join("\n")];
   }
 
-  /** Checks that both forms contain each of these. */
+  /** Checks that both forms contain each of these facts. */
   says(...facts: ReadonlyArray<RegExp | string>): this {
     for (const form of this.#forms) for (const fact of facts) expect(form).toMatch(fact);
     return this;
@@ -71,7 +71,7 @@ export class SeenAnswer {
     return this;
   }
 
-  /** The path of the saved file, which ends the search for it. */
+  /** Returns the path of the saved file. Both forms must name it. */
   get path(): string {
     const shown = SAVED_IN_TEXT.exec(this.text)?.[1];
     expect(shown, `no saved file in: ${this.text}`).toBeDefined();
@@ -79,7 +79,7 @@ export class SeenAnswer {
     return shown ?? "";
   }
 
-  /** The call that the answer names as the next one: its tool and arguments, from either form alone. */
+  /** Returns the call that the answer names as the next one. Both forms must name the same tool and arguments. */
   get nextCall(): NextCall {
     const [call, ...same] = this.#forms.map(callNamedIn);
     for (const other of same) expect(other).toEqual(call);

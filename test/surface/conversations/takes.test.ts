@@ -1,6 +1,6 @@
 /**
- * Conversations about another rendition: it must be requested explicitly, it is paid for, and its answer says if it
- * is identical.
+ * Conversations about another take: it must be requested explicitly, it is paid for, and its answer says if its audio
+ * is identical to that of an earlier take.
  */
 import { expect } from "vitest";
 import { setupWithFaults, setupWithSandbox } from "./conversation-setup.ts";

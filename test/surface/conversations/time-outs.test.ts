@@ -6,13 +6,16 @@ import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "Longer than the client waits" };
 
-/** After this time, the repeat of an open call counts as that of a client that gave up without notice. */
+/** If a call is repeated later than this while it is open, the server assumes that the client gave up on it. */
 const SILENCE_MS = 2100;
 
-/** The task runs for as long as the conversation needs it to. */
+/** Creates a setup whose tasks run until the conversation lets them end. */
 const lasting = (era: Era): Promise<CountedConversation> => setupWithFaults(era, { processingMs: 600_000 });
 
-/** The repeat is answered while the task runs; how soon is measured in test/e2e/asked-again.test.ts. */
+/**
+ * Repeats a call, and expects an answer while the task runs. How soon the answer comes is measured in
+ * test/e2e/asked-again.test.ts.
+ */
 async function repeats(setup: CountedConversation, first: Assistant): Promise<void> {
   const handle = await first.repeat();
   handle.says(/150 credits are reserved/, /The server saves the file by itself/);

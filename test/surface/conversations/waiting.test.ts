@@ -6,15 +6,15 @@ import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "Put off for a while" };
 /**
- * The minute that the service asks for lasts 6 s here. This call ends within it, and outlasts the first answer of a
- * busy machine.
+ * Creates a setup in which the minute that a 429 asks for lasts 6 s. A `PATIENT` call lasts longer than a busy machine
+ * needs until the first 429.
  */
 const patient = (era: Era): Promise<CountedConversation> =>
   setupWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
 const SHORT = { wait_seconds: 1 };
 const PATIENT = { wait_seconds: 15 };
 
-/** Until the returned function is called. */
+/** Makes the service refuse submissions with 429 until the returned function is called. */
 function putOff(service: FakeService): () => void {
   service.intercept = ({ kind }, response) => {
     if (kind !== "create") return false;
