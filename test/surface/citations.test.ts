@@ -131,6 +131,24 @@ function missingFromFile(text: string, sources: ReadonlyMap<string, string>): st
 }
 
 /**
+ * Returns the tests that a README of `test` cites and that do not exist: a file such as `ledger/processes.test.ts`, below
+ * `test` or the README's folder, and the quoted words of titles that follow it.
+ */
+function missingTests({ path, text }: Text): string[] {
+  const cited = text.matchAll(/`([\w./-]+\.(?:test|compat)\.ts)`((?:(?:,| and)? "[^"]+")*)/g);
+  return [...cited].flatMap(([, file = "", titles = ""]) => {
+    const found = ["test", dirname(path), ""].map((folder) => join(folder, file)).find(isFile);
+    if (found === undefined) return [file];
+    const source = read(found).replaceAll('\\"', '"');
+    return [...titles.matchAll(/"([^"]+)"/g)]
+      .map(([, title = ""]) => title)
+      .filter((title) => !source.includes(title));
+  });
+}
+
+const isFile = (path: string): boolean => existsSync(join(ROOT, path));
+
+/**
  * Section numbers, which citations must not contain because they can change: of a named document, of a section, or
  * alone in brackets (0.1.0 is a version).
  */
@@ -247,5 +265,30 @@ describe("citations", () => {
       .filter(({ text }) => isNumbered(text))
       .map(({ path, text }) => `${path}: ${text}`);
     expect(numbered).toEqual([]);
+  });
+});
+
+describe("READMEs of tests", () => {
+  const readmes = DOCUMENTS.filter(({ path }) => /^test\b.*README\.md$/.test(path));
+
+  it.each([
+    ["a file and its title", '`surface/citations.test.ts` "READMEs of tests"', 0],
+    ["a file beside the page", "`citations.test.ts`", 0],
+    ["no such file", "`surface/no-such.test.ts`", 1],
+    ["one of two titles", `\`surface/citations.test.ts\` "READMEs of tests", "${"no such"} title"`, 1],
+  ])("are checked: %s", (_, text, missing) => {
+    expect(missingTests({ path: "test/surface/README.md", text })).toHaveLength(missing);
+  });
+
+  it("cite only tests that exist", () => {
+    expect(readmes.map(({ path }) => path)).toContain(join("test", "faults", "README.md"));
+    expect(readmes.flatMap((readme) => missingTests(readme))).toEqual([]);
+  });
+
+  it("name only files of their folder in the table of texts", () => {
+    const { text = "" } = readmes.find(({ path }) => path.includes(join("narration", "text"))) ?? {};
+    const files = [...text.matchAll(/`([a-z-]+)`:/g)].map(([, name = ""]) => name);
+    expect(files.length).toBeGreaterThan(50);
+    expect(files.filter((name) => !isFile(join("test", "narration", "text", `${name}.test.ts`)))).toEqual([]);
   });
 });
