@@ -31,7 +31,7 @@ function median(values: readonly number[]): number {
 }
 
 /**
- * Measures two things in alternation, because a machine that slows down must slow both. The first round warms both up
+ * Measures two things in alternation, so that a machine that slows down slows both. The first round warms both up
  * and does not count.
  *
  * @param rounds odd, so that the median is a run that took place

@@ -225,8 +225,8 @@ function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bu
 }
 
 /**
- * Builds the plugin of Cursor, which replaces placeholders from its own environment. The placeholder of an unset
- * variable stays, and the server takes it for an unset setting.
+ * Builds the plugin of Cursor. Cursor replaces placeholders by the variables of its own environment. The placeholder of
+ * an unset variable stays, and the server treats it as an unset setting.
  */
 function cursorPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
   const env = Object.fromEntries(

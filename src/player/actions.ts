@@ -25,7 +25,7 @@ async function readAsBase64({ uri, sizeBytes }: AudioFile): Promise<string> {
   return parts.join("");
 }
 
-/** The sound that is shown. If a person saves another sound, the outcome is not reported. */
+/** The sound that is shown now. The outcome of a save is reported only if its sound is still shown. */
 let current: AudioFile | undefined;
 
 async function save(audioFile: AudioFile): Promise<void> {

@@ -264,7 +264,7 @@ describe("too much or too slow", () => {
     const { url } = await rawServer((socket, head) => {
       requestedStarts.push(rangeOf(head));
       socket.write(headFor(rangeOf(head), audio.byteLength));
-      // Sends at ten times the minimum rate, because a busy machine also delays bytes. The body takes four seconds,
+      // Sends at ten times the minimum rate, because a busy machine may delay bytes. The body takes four seconds,
       // which is four times the progress deadline.
       drip(socket, audio.subarray(rangeOf(head)), 200, 20);
     });

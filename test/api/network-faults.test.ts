@@ -285,7 +285,10 @@ describe("a body of audio", () => {
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
   });
 
-  /** Starts a server that sends 8 MB of 9 MB of audio and then stops for ever. A connection buffers fewer bytes. */
+  /**
+   * Starts a server that sends 8 MB of 9 MB of audio, and then sends nothing more. A connection buffers less than 8 MB, so
+   * the server cannot send all of them before the client reads.
+   */
   const stopping = (): Promise<{ url: string }> =>
     rawServer((socket) => {
       const head = { "content-type": "application/octet-stream", "content-length": "9000000" };

@@ -272,7 +272,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
   });
   afterAll(() => server.remove());
 
-  /** Creates an empty database. `command` runs a statement in the database without the ledger. */
+  /** Creates an empty database. `command` runs a statement in the database directly, not through the ledger. */
   async function empty() {
     const url = await server.newDatabase();
     const database = new URL(url).pathname.slice(1);

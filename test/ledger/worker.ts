@@ -101,7 +101,7 @@ async function load(): Promise<void> {
       const record = await claim(at);
       tell({ written: record.recordId });
       const admission = await ledger.requestAdmission(record, randomUUID(), NO_LIMITS);
-      // The admission is refused if a crash of the database server has lost the claim, which need not survive a crash.
+      // A crash of the database server may lose the claimed record. The admission is then refused.
       tell(admission.kind === "admitted" ? { admitted: record.recordId } : { refused: admission.kind });
     } catch (error) {
       if (!(error instanceof AudioError && error.retryable)) throw error;

@@ -74,7 +74,7 @@ function drawAction(random: () => number, parts: number): Action {
   return { kind: kinds[Math.floor(random() * kinds.length)] ?? "look" };
 }
 
-/** Draws the plans of all rounds before the first round runs, so that each plan depends on the seed alone. */
+/** Chooses the calls of all rounds at random before the first round runs, so that they depend on the seed alone. */
 export function roundPlans(rounds: number, random: () => number): RoundPlan[] {
   return Array.from({ length: rounds }, (_, index) => {
     const parts = 3 + Math.floor(random() * 4);

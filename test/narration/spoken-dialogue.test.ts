@@ -92,7 +92,7 @@ describeWithFfprobe("a dialogue", () => {
     const probed = await probeAudio(path, { format: "wav", sampleRateHz: RATE_HZ });
     expect(Math.abs(probed.durationSeconds - whole.length / RATE_HZ)).toBeLessThan(0.01);
 
-    // Equal words of one speaker are one task, because the direction behind the name is not part of the words.
+    // Equal words of one speaker are one task, because the direction after the name is not spoken.
     expect(parts[2]?.length).toBe(parts[0]?.length);
     // BEN speaks at half the speed, so his line lasts about as long as ANNA's longer line.
     expect((parts[1]?.length ?? 0) / RATE_HZ).toBeGreaterThan(

@@ -1,6 +1,6 @@
 /**
- * The home folder is missing, relative or empty. This is a fault only if a default or a `~` needs it, and the server
- * never makes folders below the current one instead.
+ * The home folder is missing, relative or empty. This is a fault only if a default or a `~` needs the home folder. The
+ * server never creates folders in the working directory instead of the home folder.
  */
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Random runs of a job, whose next actions `decideNextAction` chooses, with every state of a record and every response,
- * also wrong ones.
+ * Random runs of a job. `decideNextAction` chooses the next action of each step. The runs have every state of a record
+ * and every response, wrong responses included.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";

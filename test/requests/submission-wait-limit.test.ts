@@ -23,7 +23,7 @@ it("a job without a free rate slot gives up after 65 minutes, unsent and retryab
   );
   const requests = createRequests(deps);
   onTestFinished(() => requests.close());
-  // The call waits longer than the manual clock advances while a busy machine opens the ledger.
+  // The call's wait is so long that it does not end before the job. The manual clock advances while the ledger opens.
   const call = { signal: new AbortController().signal, waitMs: 24 * 60 * MINUTE_MS, onProgress: () => {} };
   let end: AudioError | undefined;
   const done = requests

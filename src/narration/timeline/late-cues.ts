@@ -83,9 +83,9 @@ export function findLateCueProblems(
   );
   const reported = overruns
     .slice(0, MAX_LATE)
-    .map(({ partIndex, nextCue, lateSeconds, furtherLateCueCount: othersLate, fittingSpeed }) => {
+    .map(({ partIndex, nextCue, lateSeconds, furtherLateCueCount, fittingSpeed }) => {
       const cue = timed[partIndex]?.cue;
-      const othersNote = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
+      const othersNote = furtherLateCueCount === 0 ? "" : `, and ${furtherLateCueCount} after it late, too`;
       const remedy =
         fittingSpeed === null
           ? "no speed would make it fit, but fewer words would (edits)"

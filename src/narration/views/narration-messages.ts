@@ -157,7 +157,7 @@ function describeComingCosts({ credits }: NarrationView): string[] {
   ];
 }
 
-/** For a narration that was just stopped, announces that its file is joined after the call returns. */
+/** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */
 function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
   if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];

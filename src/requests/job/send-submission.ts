@@ -160,7 +160,7 @@ async function send(
   limits.heartbeats.clearPending(admitted.sendId);
   for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
   // Count the tasks that this job created. A failed task counts only if an earlier send of this job may have created
-  // it. Otherwise an earlier call created the failed task under the same key.
+  // it. Otherwise an earlier call created the failed task under the same idempotency key.
   if (task.status !== "failed" || job.attemptWithLostResponse === attempt) job.newTaskCount += 1;
   // Store the task id before anything else.
   await applyEventWithRetry(

@@ -681,7 +681,7 @@ class Run {
 
   #draft(key: string, recordId: string): RequestRecord {
     const names = { recordId, requestFingerprint: recordId, baseUrl: this.#baseUrl, apiKeyId: key };
-    // Parse the record, so that its text does not change when it is stored and read again.
+    // Parse the record, so that its JSON stays the same when it is stored and read again.
     return requestRecordSchema.parse(
       sampleRecord({ ...names, status: "waiting", taskId: null, revision: 0 }),
     );

@@ -1,5 +1,5 @@
 /**
- * Committed texts give their committed plans. A part whose boundary moves is paid again, so a change to these plans
+ * Committed texts give their committed plans. A part whose boundary moves is paid for again, so a change to these plans
  * must increase the plan's version (docs/reference-narrations.md, Plan of a narration).
  */
 import { execFileSync } from "node:child_process";

@@ -12,14 +12,14 @@ const timed = (startSeconds: number | undefined, lengthSeconds: number, cue?: st
 it("the report names the part that runs into the next cue, and nothing if all fit", () => {
   expect(findOverruns([timed(1, 2, "1"), timed(3, 1, "2")])).toEqual([]);
   const [late] = findOverruns([timed(1, 3, "1"), timed(3.1, 1, "2")]);
-  expect(late).toMatchObject({ partIndex: 0, nextCue: "2", othersLate: 0 });
+  expect(late).toMatchObject({ partIndex: 0, nextCue: "2", furtherLateCueCount: 0 });
   expect(late?.lateSeconds).toBeCloseTo(0.9);
   expect(late?.fittingSpeed).toBe(1.5);
 });
 
 it("the report counts cues that are late only because one before them is", () => {
   const late = findOverruns([timed(0, 4, "1"), timed(2, 1, "2"), timed(3.2, 1, "3"), timed(9, 1, "4")]);
-  expect(late).toMatchObject([{ partIndex: 0, nextCue: "2", othersLate: 1 }]);
+  expect(late).toMatchObject([{ partIndex: 0, nextCue: "2", furtherLateCueCount: 1 }]);
 });
 
 it("the report groups parts without their own time, and names the longest", () => {

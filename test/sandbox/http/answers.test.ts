@@ -109,7 +109,8 @@ describe("a client that hangs up during a body", () => {
       `POST ${GENERATIONS_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sandbox.apiKey}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"prompt"',
     );
-    // When the sandbox has answered this later request, it has read the head of the first one and waits for its body.
+    // The answer to this later request proves that the sandbox has read the head of the first request, and is waiting
+    // for the first request's body.
     await client.query("aud_1");
     socket.destroy();
     await once(socket, "close");

@@ -30,7 +30,7 @@ await handle.close();
 function failure(code: string, name: string, path: unknown): Error {
   const syscall = name.replace(/Sync$/, "");
   const message = `${code}: as a test would have it, ${syscall} '${String(path)}'`;
-  // Errors that Node itself raises name no system call.
+  // An error that Node itself raises does not name a system call.
   return Object.assign(new Error(message), code.startsWith("ERR_") ? { code } : { code, syscall, path });
 }
 

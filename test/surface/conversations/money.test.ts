@@ -16,7 +16,7 @@ function refuseSubmissions(service: FakeService, isRefused: () => boolean): void
   };
 }
 
-/** No task ends before it is queried, because otherwise a repeated submission would reveal the end. */
+/** No task ends before it is queried, because otherwise the answer to a repeated submission would contain the end. */
 const asked = (era: Era): Promise<CountedConversation> => setupWithFaults(era, { processingMs: 60_000 });
 
 /** Makes the next `most` tasks fail at their first query. Later tasks succeed. */

@@ -1,4 +1,4 @@
-/** Conversations about longer wishes: a budget in words, an edit, speakers, captions, other languages, a stop. */
+/** Conversations about requests with several wishes: a budget that the user states in a sentence, an edit, speakers, captions, other languages, a stop. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";

@@ -4,7 +4,7 @@
  */
 
 interface ChapterWords {
-  /** Words before or after the number of a part, which contains chapters: `Book One`. */
+  /** Words before or after the number of a book's section that contains chapters, such as `Book One`. */
   readonly parts?: string;
   /** Words before or after the number of a chapter: `Chapter IV`. */
   readonly chapters?: string;

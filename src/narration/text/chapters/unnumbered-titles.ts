@@ -132,8 +132,8 @@ export function findUnnumberedTitles(text: string): UnnumberedTitles {
   const lines = findShortLines(text);
   const inContents = findListedTitles(lines, text.length);
   const spaced = findSpacedTitles(lines, text.length);
-  // Use the titles with blank lines above them, if all titles from the table of contents are among them. The others may
-  // be titles that the table of contents spells differently.
+  // If every title of the table of contents has blank lines above it in the text, use all titles with blank lines
+  // above. A title that is missing from the table of contents may have another spelling there.
   const titles = inContents.every((line) => spaced.includes(line)) ? spaced : inContents;
   return { keys: new Set(titles.map(({ key }) => key)), areFromContents: titles === inContents };
 }
