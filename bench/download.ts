@@ -47,7 +47,7 @@ async function curl(taskId: string): Promise<number> {
   const tookMs = await timed(() =>
     execFileSync("sh", ["-c", 'curl "$@" && sha256sum "$0" >/dev/null', target, ...options, url]),
   );
-  // Remove the file, so that the next round creates it anew, as the server does.
+  // Remove the file. The server creates a new file in each round, so curl must create one too.
   await rm(target);
   return tookMs;
 }

@@ -53,7 +53,7 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   await engine.transact({
     durability: "survives_process_kill",
     locks: [],
-    // The engine may repeat a transaction whose answer was lost, so check whether its first copy already exists.
+    // The engine may repeat a transaction whose answer was lost. If the first copy exists, add nothing again.
     loadStatements: [
       sql("SELECT 1 FROM agm_records WHERE api_key_id = ? AND record_id = ?", api_key_id, `copy-${first}`),
     ],

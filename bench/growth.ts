@@ -18,7 +18,7 @@ const ROUNDS = 21;
 /** The number of rounds for measurements that take about a millisecond. */
 const SHORT_ROUNDS = 105;
 const LISTED = 20;
-/** Records that are made by real calls and have real files. There are more than a list shows. */
+/** Number of records that real calls make, with real files. The measured list shows only such records. */
 const REAL_RECORDS = 25;
 const KNOWN_CALL = { prompt: "Number 7 of the newest" };
 const MAX_RATIO = 1.3;
@@ -52,7 +52,7 @@ async function fillLedger(engine: Engine, records: number) {
   cleanups.push(setup.remove);
   const database = await engine.open();
   cleanups.push(database.remove);
-  // The budget refuses no request, but every admission must check it.
+  // The budget is too large to refuse a request. Each admission still has to check it.
   const env = { ...setup.env, ...database.env, AUDIO_CREDIT_BUDGET: String(1e12) };
   await withServer(OURS, env, async (client) => {
     for (let number = 0; number < REAL_RECORDS; number += 1) {

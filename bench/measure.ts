@@ -3,8 +3,8 @@ import { z } from "zod";
 
 const goalSchema = z.object({
   /**
-   * The number that the limit applies to: the ratio of our figure to the reference, their difference, or our figure
-   * alone.
+   * The number that must be at most `atMost`: the ratio of our figure to the reference, the difference between the
+   * two, or our figure alone.
    */
   of: z.enum(["ratio", "difference", "ours"]),
   atMost: z.number(),
@@ -17,7 +17,7 @@ export const rowsSchema = z.array(
     ours: z.number(),
     comparedWith: z.string(),
     reference: z.number(),
-    /** The limit of the row. If absent, the row is only shown. */
+    /** The goal of the row. A row without a goal is only shown. */
     goal: goalSchema.optional(),
   }),
 );
@@ -58,7 +58,7 @@ export async function timed(run: () => unknown): Promise<number> {
   return performance.now() - beganAtMs;
 }
 
-/** Hands the rows of this part to `run.ts`, which started this process. */
+/** Prints the rows of a bench script as JSON. `run.ts`, which starts the script, reads them. */
 export function report(rows: readonly Row[]): void {
   process.stdout.write(JSON.stringify(rows));
 }

@@ -1,9 +1,13 @@
 /**
  * Plans a novel of a given length as the first work of its process, and prints the time in milliseconds. Usage: `node
- * bench/plan-once.ts CHARACTERS WORK`. The values of WORK: `plain`, `markdown`: plans the text. `cues`: plans its words
- * as 5,000 cues of subtitles. `epub`: plans it as an EPUB of 10 MB. `library`: only parses it with the Markdown
- * library. `cpu`: prints the median processor time of five further plans. `memory`, `epub-memory`: prints the MiB that
- * one plan adds.
+ * bench/plan-once.ts CHARACTERS WORK`. WORK is one of these words:
+ *
+ * - `plain`, `markdown`: plans the novel as a text of this format.
+ * - `cues`: plans the novel as 5,000 cues of subtitles.
+ * - `epub`: plans the novel as an EPUB of 10 MB.
+ * - `library`: parses the novel with the Markdown library, and makes no plan.
+ * - `cpu`: plans the novel as `plain` six times, and prints the median processor time of the last five plans.
+ * - `memory`, `epub-memory`: plans the novel as `plain` or `epub`, and prints how many MiB of memory this adds.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -39,7 +43,7 @@ function novel(characters: number): string {
   return text.trim();
 }
 
-/** The memory before the text is made, because making the text counts, too. */
+/** The memory of the process before it builds the novel. The printed memory includes the novel. */
 const idleMiB = process.memoryUsage().rss / 2 ** 20;
 const [characters = "", work = ""] = process.argv.slice(2);
 const text = novel(Number(characters));

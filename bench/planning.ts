@@ -1,6 +1,6 @@
 /**
- * Measures planning of 500,000 characters: compared with the Markdown library alone, as subtitles, as an EPUB,
- * and again in the same process. Also measures the memory for 2,000,000 characters.
+ * Measures the time to plan 500,000 characters: as plain text, as Markdown, as subtitles and as an EPUB. Measures the
+ * processor time of later plans in the same process. Measures the memory for the EPUB and for 2,000,000 characters.
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";

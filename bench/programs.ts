@@ -17,10 +17,7 @@ export const OURS: Program = { name: "audio-generation-mcp", args: [join(ROOT, "
 
 export const BARE_NODE: Program = { name: "bare Node", args: [join(REFERENCES, "bare-node.mjs")] };
 
-/**
- * Builds the minimal server with the options of our own build, but without code splitting, because it has one
- * file.
- */
+/** Builds the minimal server as one minified file for Node 22. Unlike our own build, this file contains Ajv. */
 export async function minimalServer(): Promise<Program> {
   const dir = join(ROOT, "node_modules", ".cache", "bench");
   await build({

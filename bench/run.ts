@@ -1,4 +1,4 @@
-/** Runs the parts of the bench and prints one table: `npm run bench [-- PART …]`. */
+/** Runs the named scripts of the bench, or all of them, and prints one table: `npm run bench [-- PART …]`. */
 import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -41,8 +41,8 @@ printLine(["row", "ours", "compared with", "ratio", "goal"]);
 printLine(WIDTHS.map((width) => "-".repeat(width)));
 for (const part of PARTS.filter((name) => wanted.length === 0 || wanted.includes(name))) {
   try {
-    // Run each part in a separate process, because a large process starts others more slowly, and because memory is
-    // measured, too.
+    // Run each script in a separate process, so that the process that starts the measured programs stays small. A large
+    // process starts others more slowly. On Linux, the others also inherit its peak memory.
     const output = execFileSync(process.execPath, [join(import.meta.dirname, `${part}.ts`)], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "inherit"],

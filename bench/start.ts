@@ -47,8 +47,8 @@ try {
         unit: "ms",
         comparedWith: program.name,
         ...times,
-        // `tools/list` has no goal, because a conversation asks for it once and the minimal server has no such
-        // schemas.
+        // `tools/list` has no goal. A conversation asks for it only once, and the minimal server lists only one empty
+        // tool.
         goal: atMost === undefined || until === "tools/list" ? undefined : { of: "ratio", atMost },
       });
     }

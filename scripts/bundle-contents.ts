@@ -14,7 +14,7 @@ const serverSchema = z.looseObject({ packages: z.array(z.looseObject({ registryT
 /** The files and folders in the bundle, relative to the project's root. */
 export const BUNDLE_PARTS = ["manifest.json", "LICENSE", "assets/icon.png", "dist"] as const;
 
-/** The files and folders in the archives of the plugins, which Gemini CLI installs from a release. */
+/** The files and folders in each plugin archive. Gemini CLI installs such an archive from a release. */
 export const PLUGIN_PARTS = [
   ".claude-plugin",
   ".codex-plugin",
@@ -33,7 +33,7 @@ export const PLUGIN_PARTS = [
 export const pluginArchives = (name: string): string[] =>
   ["darwin", "linux", "win32"].map((platform) => `${platform}.${name}.tar.gz`);
 
-/** Returns whether a file belongs into the bundle. Types do not, because programmers get them from npm. */
+/** Returns whether a file belongs in the bundle. Type declarations do not, because programmers get them from npm. */
 export const isBundled = (path: string): boolean => !path.endsWith(".d.ts");
 
 export const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
@@ -56,7 +56,7 @@ function filesOf(root: string, part: string): string[] {
     .map((name) => `${part}/${name.replaceAll(sep, "/")}`);
 }
 
-/** Returns the parts that differ between the archive and the present files. */
+/** Returns the members of {@link BUNDLE_PARTS} that are missing in `root`, or differ from the archive. */
 function staleParts(root: string, packed: ReadonlyMap<string, Uint8Array>): string[] {
   return BUNDLE_PARTS.filter((part) => {
     const now = filesOf(root, part);

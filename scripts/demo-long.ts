@@ -17,8 +17,8 @@ const narration = z.object({
   ),
 });
 
-// Make all times twenty times shorter, also the minute of the six submissions, because nobody waits three minutes for a
-// demo.
+// Make limit windows and waits twenty times shorter, such as the minute in which the service accepts six submissions.
+// Otherwise the demo would take three minutes.
 const server = new DemoServer({ AUDIO_TIME_SCALE: "0.05", AUDIO_INPUT_DIR: join(CHAPTER, "..") });
 await server.start();
 

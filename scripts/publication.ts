@@ -120,7 +120,7 @@ function bundleManifest(found: Json, manifest: PackageManifest, publisher: Publi
   };
 }
 
-/** Shortens the description, because the registry allows 100 characters. Removes the words before the purpose. */
+/** Removes "MCP server that" from the description, because the registry allows only 100 characters. */
 function shortDescription(description: string): string {
   const words = description.replace(/^MCP server that /, "");
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
@@ -174,7 +174,7 @@ function pluginOrigin(manifest: PackageManifest, { author, owner, repository }: 
   };
 }
 
-/** Returns each setting that a form asks for, with its variable. All plugins use the form of the bundle. */
+/** Returns the settings in the bundle's form, each with its environment variable. The plugins have the same settings. */
 function askedSettings({ server, user_config }: Bundle) {
   return Object.entries(server.mcp_config.env).flatMap(([variable, value]) => {
     const setting = user_config[/^\$\{user_config\.(\w+)\}$/.exec(value)?.[1] ?? ""];
@@ -203,8 +203,8 @@ function marketplace(manifest: PackageManifest, publisher: Publisher): Json {
 }
 
 /**
- * Builds the plugin of Codex, which asks for no settings and expands no variables. It passes on the named
- * variables of its own environment.
+ * Builds the plugin of Codex. Codex asks for no settings and expands no variables. It passes the variables that
+ * `env_vars` names from its own environment to the server.
  */
 function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
   const env_vars = askedSettings(bundle).map(({ variable }) => variable);

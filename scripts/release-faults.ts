@@ -52,7 +52,7 @@ function changelogFaults(root: string, version: string): string[] {
     : [];
 }
 
-/** The beginning of the README's sentence for the time before the first release. */
+/** The beginning of a sentence in the README. This sentence must be deleted before the first release. */
 const UNPUBLISHED = "Until the first version is published";
 
 function readmeFaults(root: string): string[] {
@@ -106,7 +106,7 @@ export function releaseFaults(root: string, env: NodeJS.ProcessEnv): string[] {
   for (const file of [...JSON_FILES, ...TEXT_FILES]) {
     if (holdsPlaceholder(textOf(root, file))) found.push(`${file} holds a placeholder: npm run publisher.`);
   }
-  // The built code also contains the address, because the server names its icon and website to clients.
+  // The built code contains the repository's address, because the server tells clients where its icon and website are.
   if (holdsPlaceholder(builtCode(root))) found.push("dist holds a placeholder: npm run bundle.");
   return [
     ...found,

@@ -7,7 +7,11 @@ import { outsideCache } from "../outside-cache.ts";
 export interface Windows {
   /** The path of drive `C:` on this machine. */
   readonly drive: string;
-  /** Runs a program, whose stdout must be a file under Wine. Resolves with the exit code. */
+  /**
+   * Runs a program. Resolves with its exit code.
+   *
+   * @param stdout descriptor of a file, because Wine needs a file
+   */
   run(
     args: readonly string[],
     env: Record<string, string>,

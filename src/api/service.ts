@@ -1,4 +1,7 @@
-/** The service's operations (docs/contract.md, Endpoints). Each sends one request, without retries or limits. */
+/**
+ * The service's operations (docs/contract.md, Endpoints). Each operation sends one request. Callers retry failed
+ * requests, and keep to the service's limits.
+ */
 import { type Clock, systemClock } from "../clock.ts";
 import type { ProxySettings } from "../config/connections.ts";
 import type { ServiceAccess } from "../config/service-address.ts";

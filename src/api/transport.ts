@@ -22,7 +22,10 @@ export interface RequestTimeouts {
   readonly queryMs: number;
   /** Limit for a content request, until the headers of the response arrive. */
   readonly contentHeadersMs: number;
-  /** Limit for each wait for the next bytes of a body. The download itself requires a minimum speed. */
+  /**
+   * Limit for each wait for the next bytes of a body. A very slow body can stay within this limit, so a download
+   * requires a minimum speed as well.
+   */
   readonly idleBodyMs: number;
 }
 

@@ -10,7 +10,8 @@ import { measureLeadingSilence } from "./silences.ts";
 
 /**
  * Maximum silence to report. A part that is quiet for longer probably begins with an intended pause or a soft sound.
- * Such a part must not begin too early in the timeline.
+ * The timeline starts each part earlier by the reported silence. If the whole silence were reported, the soft sound
+ * would be heard too early.
  */
 const MAX_LEADING_SECONDS = 0.5;
 

@@ -49,7 +49,7 @@ function buildHeader(second: number, third: number, fourth: number): FrameHeader
   const sampleRateHz = RATES_HZ[version][(third >> 2) & 3];
   const bitrateIndex = third >> 4;
   const kbps = (version === "1" ? BITRATES_V1_KBPS : BITRATES_V2_KBPS)[bitrateIndex];
-  // Refuse reserved values too, because random bytes that resemble a header often contain one.
+  // Refuse reserved values. Random bytes that resemble a header often contain such a value.
   if (sampleRateHz === undefined || kbps === undefined || kbps === 0 || (fourth & 3) === 2) return null;
   const channels = fourth >> 6 === MONO_MODE ? 1 : 2;
   const samplesPerFrame = version === "1" ? 1152 : 576;
