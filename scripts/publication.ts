@@ -174,7 +174,7 @@ function pluginOrigin(manifest: PackageManifest, { author, owner, repository }: 
   };
 }
 
-/** Returns the settings in the bundle's form, each with its environment variable. The plugins have the same settings. */
+/** Returns the settings in the bundle's form, each with its environment variable. The plugins use these settings. */
 function askedSettings({ server, user_config }: Bundle) {
   return Object.entries(server.mcp_config.env).flatMap(([variable, value]) => {
     const setting = user_config[/^\$\{user_config\.(\w+)\}$/.exec(value)?.[1] ?? ""];
