@@ -5,7 +5,10 @@ import { narrateInput } from "../tools/narrate-input.ts";
 import type { NarrateCommand } from "./narrate-command.ts";
 import { UsageError } from "./usage-errors.ts";
 
-/** Arguments of the tool for which the command has no option of the same name. */
+/**
+ * Arguments of the tool that are not options of the command. The command sets `voices` from `--speaker`, and `retakes`
+ * from `--retake`.
+ */
 const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_seconds"];
 
 export const isFlag = (schema: z.ZodType): boolean => schema.safeParse(true).success;

@@ -1,7 +1,4 @@
-/**
- * Answers every request with an error if Node is too old for the server. This file must therefore run on old versions
- * of Node too, from 20 on.
- */
+/** Answers every request with an error if Node is too old for the server. This file must run even on Node 20. */
 import { createInterface } from "node:readline";
 
 /**
@@ -20,8 +17,8 @@ function parseMessageId(line: string): string | number | undefined {
 }
 
 /**
- * Answers each request on standard input with an error, because clients show errors but hide standard error. Exits with
- * code 1 when the client disconnects.
+ * Answers each request on standard input with an error. Clients show this error, but hide what is written to standard
+ * error. Exits with code 1 when the client disconnects.
  */
 export function answerWithError(sentence: string): void {
   process.exitCode = 1;

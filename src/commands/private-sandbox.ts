@@ -83,8 +83,8 @@ async function getLastChangeMs(path: string): Promise<number> {
 }
 
 /**
- * Creates a folder for the state in `parent`. Checks `parent` like an output folder, but names AUDIO_STATE_DIR in
- * errors.
+ * Creates the sandbox's state folder inside `parent`. Checks first that `parent` can be written. Errors name the
+ * setting AUDIO_STATE_DIR.
  */
 async function makeStateDir(parent: string): Promise<string> {
   try {

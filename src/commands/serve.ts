@@ -52,7 +52,7 @@ function createOnceFlag(): () => boolean {
 /** Whether a protocol error closed the connection. Only an oversized message causes such an error. */
 const isConnectionClosing = (complaint: string): boolean => complaint.includes("exceeded");
 
-/** Grace period for pending file operations. After it we assume that the disk hangs. */
+/** How long to wait for pending file operations. After this time, the disk is assumed to hang. */
 const FILE_GRACE_MS = 200;
 
 /**

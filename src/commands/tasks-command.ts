@@ -36,7 +36,7 @@ const MAX_TASKS_ON_PAGE = 2000;
 
 type Row = ReturnType<typeof buildTaskRow>;
 
-/** A task or a narration in all output forms. */
+/** A request or a narration: as a row of the JSON, as text, and as an entry of the web page. */
 interface Entry {
   readonly atMs: number;
   readonly row: Record<string, unknown>;

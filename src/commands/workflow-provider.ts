@@ -14,7 +14,7 @@ import type { Compose, Workflow } from "./workflow.ts";
 /**
  * Returns the environment for `--sandbox`. Replaces address and key by placeholders, because the real ones are known
  * only when the sandbox listens. The placeholder address is on loopback, so that settings that require loopback are
- * valid. Removes the address of a store.
+ * valid. Removes AUDIO_STORE_URL, because the sandbox has a ledger of its own.
  */
 export function buildSandboxEnvironment(env: Environment): Environment {
   return {
@@ -54,7 +54,8 @@ export class WorkflowProvider {
   }
 
   /**
-   * Returns the use cases of single requests, which all calls share. After a failed start, the next call tries again.
+   * Returns the use cases of single requests. All calls share one workflow. If its start failed, the next call starts
+   * it again.
    *
    * @throws AudioError `configuration_error` with every issue, `store_unavailable`, …
    */
@@ -81,8 +82,9 @@ export class WorkflowProvider {
   }
 
   /**
-   * Returns the use cases of single requests if they are open or this machine has a ledger, otherwise `null`. Never
-   * creates a ledger or connects to a database. Used for the lists that clients request when they start.
+   * Returns the use cases of single requests if the workflow was already started, or if this machine has a ledger.
+   * Otherwise returns `null`, and neither creates a ledger nor connects to a database. Used for the lists that clients
+   * request when they start.
    */
   async openLocalRequests(): Promise<Requests | null> {
     if (this.#opening !== undefined) return (await this.#opening).requests;

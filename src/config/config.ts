@@ -8,7 +8,7 @@ import { SettingsReader } from "./settings-reader.ts";
 import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
 export interface Config extends Settings {
-  /** The service; null if its address or key is missing or invalid. Then `issues` names the reason. */
+  /** The service; null if its address or key is missing or invalid. In this case, `issues` names the reason. */
   readonly serviceAccess: ServiceAccess | null;
   /** Address of the ledger's database; null if the ledger lies on this machine. */
   readonly storeUrl: string | null;

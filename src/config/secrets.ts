@@ -9,7 +9,7 @@ const VARIABLES_WITH_PASSWORDS = [
 ];
 
 interface Password {
-  /** The password without the user name: as encoded in the URL, and decoded. */
+  /** The password without the user name, in two forms: percent-encoded as in the URL, and decoded. */
   readonly plain: readonly string[];
   /**
    * The password as it occurs in URLs (`:password@`) and in basic authentication. Neither form occurs in ordinary text

@@ -40,8 +40,9 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
      */
     outputDir: reader.readPath("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
     /**
-     * The state folder. An invalid setting is an issue and gives null. A missing setting without a default also gives
-     * null, but is not an issue if the ledger is on a database server.
+     * The state folder. An invalid setting is an issue and gives null. A missing setting gives the platform's folder
+     * for program state. If that folder is unknown, the result is null. This is an issue only if the ledger is on this
+     * machine.
      */
     stateDir: reader.readPath(
       "AUDIO_STATE_DIR",

@@ -51,7 +51,7 @@ function getSpeechMs(codePoint: number): number {
 const ORDINARY_CHARACTERS = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
 /**
- * The last code point at which {@link ORDINARY_CHARACTERS} is tried. Trying the pattern at every character would be
+ * The highest code point at which {@link ORDINARY_CHARACTERS} is tried. Trying the pattern at every character would be
  * slow.
  */
 const LAST_LATIN = 0x2ff;

@@ -51,7 +51,7 @@ function findPromptIssue(prompt: string): string | null {
   if (length > MAX_PROMPT_CODE_POINTS) {
     return `must be at most ${MAX_PROMPT_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
   }
-  // Match Unicode's white space after `trim`, because `trim` does not remove U+0085.
+  // Test for Unicode's white space in addition to `trim`, because `trim` does not remove U+0085.
   if (/^\p{White_Space}*$/u.test(prompt.trim())) return "must contain more than white space";
   if (!prompt.isWellFormed()) return "must be well-formed Unicode (it holds half of a surrogate pair)";
   return null;

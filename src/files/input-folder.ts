@@ -132,7 +132,7 @@ async function readOpenPath(handle: FileHandle): Promise<string | null> {
  */
 const MAX_OPEN_ATTEMPTS = 5;
 
-/** Whether the opened file is in the folder, even if its path has been changed meanwhile. */
+/** Whether the opened file is in the folder. Another file may be at `path` by now. */
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
   const openedPath = await readOpenPath(handle);
   if (openedPath !== null)
@@ -155,7 +155,7 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
   if (!(await isInsideFolder(real, root))) throw outsideError(name, root);
   if (findFormatOfName(real) === null)
     throw refusedInputError(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
-  // Check the kind of the file before opening it too, because opening a device may have side effects.
+  // Check the kind of the file before opening it, because opening a device may have side effects.
   if (!(await lstat(real)).isFile()) throw refusedInputError(name, "is not a regular file");
   const handle = await open(real, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
   try {

@@ -105,7 +105,7 @@ export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wall
 function buildOutputFolder(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;
   const createFolder = async (): Promise<void> => {
-    // Create the folder if it is missing, as it is at first use.
+    // Create the folder if it is missing, for example at the first use.
     root = await assertInPlace(root).catch(async (error) => {
       if (error instanceof AudioError) throw error;
       await makeFolder(root);

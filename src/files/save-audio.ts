@@ -25,7 +25,7 @@ export interface SaveRequest {
   readonly fileName: string;
   /** Returns whether the file may get a name. If this function is absent, the file may get any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;
-  /** The earlier file that the new file may replace under its name. */
+  /** An earlier file. The new file replaces it if both have the same name. */
   readonly fileToReplace?: FileToReplace | null;
   readonly format: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */
@@ -92,8 +92,8 @@ function unexpectedFormatError(format: OutputFormat): AudioError {
 }
 
 /**
- * Throws if the temporary file was removed or replaced while it was written, or if its folder is no longer at its real
- * path.
+ * Throws if the temporary file was removed or replaced while it was written, or if the real path of the folder has
+ * changed.
  */
 async function assertNotReplaced({ path, handle }: TemporaryFile, root: string): Promise<void> {
   const pathStats = lstat(path).catch((error) => {

@@ -13,7 +13,10 @@ import type { FileToReplace, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
 import { tryNumberedNames } from "./try-numbered-names.ts";
 
-/** Whether saved audio is unchanged: a regular file (not a link) inside the root, with the same size and SHA-256. */
+/**
+ * Whether saved audio is unchanged: a regular file (not a link) inside the folder `root`, with the recorded size and
+ * SHA-256.
+ */
 export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
   return (await isInsideFolder(file.path, root)) && (await matchesDigest(file.path, file));
 }

@@ -11,7 +11,10 @@ const TEMPORARY_SUFFIX = ".part";
 /** The name contains the owner's process id, so that the file of a dead process can be removed at once. */
 const TEMPORARY_NAME = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
 
-/** Matches a lock file. On file systems without hard links, it reserves the name of a file during a rename. */
+/**
+ * Matches the name of a lock file. On file systems without hard links, a lock file reserves a name while a file is
+ * renamed to it.
+ */
 const LOCK_FILE_NAME = /^\.audio-generation-[0-9a-f]{16}\.name$/;
 const LOCK_FILE_STALE_AFTER_MS = 60_000;
 

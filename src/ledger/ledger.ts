@@ -30,7 +30,8 @@ import type { ListQuery } from "./store/record-search.ts";
 const MAX_CONFLICTS = 20;
 
 /**
- * Maximum of the random first revision. It is far below the maximum of a 32-bit integer, so that later revisions fit.
+ * Upper limit of the random revision that a new record gets at its first change. The limit is far below the maximum of
+ * a 32-bit integer, so that later revisions fit.
  */
 const MAX_FIRST_REVISION = 2 ** 30;
 
@@ -81,7 +82,10 @@ export class Ledger {
     return await this.#reader.parseOrQuarantine({ apiKeyId: this.identity.apiKeyId, recordId, recordJson });
   }
 
-  /** Returns the records of a request under all keys that this machine has used. This key's record comes first. */
+  /**
+   * Returns the records of a request under all API keys that this machine has used. The record of this API key comes
+   * first.
+   */
   async findByFingerprint(requestFingerprint: string): Promise<RequestRecord[]> {
     return await this.#findByLookupKey(toRequestLookupKey(requestFingerprint));
   }
@@ -142,9 +146,8 @@ export class Ledger {
    * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose owner is a
    * dead process of this machine is taken over at once.
    *
-   * @param draft a new record, or the record as last read. It is written if the ledger has no such record. A stored
-   *   record may have been deleted, because old refusals are deleted. A draft without a task is written as a new
-   *   record, without its earlier sends
+   * @param draft a new record, or the record as last read. A record that was read may be missing by now, because old
+   *   refusals are deleted. If the draft has no task, it is written with revision 0, as if it had never been sent
    * @returns the stored record, and whether this process has the lease
    */
   async acquireLease(draft: RequestRecord): Promise<{ record: RequestRecord; isOurs: boolean }> {
@@ -262,8 +265,9 @@ export class Ledger {
   }
 
   /**
-   * Releases an admission that was not used or whose answer was lost: its rate slot, its concurrency slot and its
-   * reservation. Releases only the rate slot if an earlier send of the attempt may have reached the service.
+   * Releases an admission that no submission will use: its rate slot, its concurrency slot and its reservation. Does
+   * nothing if the store does not contain the admission. Releases only the rate slot if an earlier send of the attempt
+   * may have reached the service.
    */
   async releaseAdmission(record: RequestRecord, sendId: string): Promise<RequestRecord | null> {
     const stored = await this.get(record.recordId);
@@ -277,8 +281,8 @@ export class Ledger {
 }
 
 /**
- * Returns the revision for the next write of a record. A new record has revision 0, its next write picks a random
- * revision, and each later write adds 1. The revision is random because a record may be removed and created again. A
+ * Returns the revision for the next write of a record. A new record has revision 0. Its first change sets a random
+ * revision, and each later change adds 1. The revision is random because a record may be removed and created again. A
  * late write to the removed record must not match the revision of the new record.
  */
 const chooseNextRevision = ({ revision }: RequestRecord): number =>

@@ -1,6 +1,4 @@
-/**
- * Parses stored values as records. An unreadable value is set aside and reported, and never counts as a missing record.
- */
+/** Parses stored values as records. Logs each unreadable value, and sets it aside or skips it. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";

@@ -163,8 +163,8 @@ export const restoreOriginalInput = (input: string, originalPrompt: string | nul
   originalPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: originalPrompt });
 
 /**
- * Returns the lookup key of the request with the original text, if words were respelled. This key also finds the
- * request by the text as the user gave it.
+ * Returns a list with the lookup key of the request's original text, by which the record is found. The list is empty if
+ * no words were respelled.
  */
 function deriveOriginalRequestLookupKeys({ baseUrl, input, originalPrompt, take }: RequestRecord): string[] {
   if (input === null || originalPrompt === null || take === null) return [];

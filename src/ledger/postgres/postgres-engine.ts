@@ -24,8 +24,8 @@ const RETRY_MS = 5_000;
 /** Minimum time for a conclusive try. A shorter try may time out although the server works. */
 const MIN_TRY_MS = 2_000;
 /**
- * How long after a reported outage each call makes only one short try. A tool call uses the ledger several times. With
- * full retries, it would wait for the whole retry time each time.
+ * For this long after an outage was reported, each call makes only one short try. A tool call uses the ledger several
+ * times, and would otherwise wait for the whole retry time each time.
  */
 const OUTAGE_KNOWN_MS = 10_000;
 const SINGLE_TRY_MS = 2_000;

@@ -112,8 +112,8 @@ export function decideAdmission(
   const rateMs = computeRateWaitMs(state, { ...limits, exceptSendId: sendId }, nowSteadyMs);
   if (rateMs > 0) return { kind: "wait", reason: "rate", waitMs: rateMs };
   const slotExpiriesMs = listConcurrencySlotExpiriesMs(otherConcurrencySlots, state, limits, nowSteadyMs);
-  // The expiry times are sorted, the soonest first. After this one, only `maxConcurrentTasks - 1` slots are still
-  // occupied.
+  // The expiry times are sorted, the soonest first. When the selected slot expires, `maxConcurrentTasks - 1` slots stay
+  // occupied, so that one is free.
   const concurrencySlotFreeAtMs = slotExpiriesMs[slotExpiriesMs.length - limits.maxConcurrentTasks];
   if (concurrencySlotFreeAtMs !== undefined) {
     return { kind: "wait", reason: "concurrency", waitMs: concurrencySlotFreeAtMs - nowSteadyMs };

@@ -28,8 +28,8 @@ function keepOnePerRequest(lines: readonly BillLine[], rankOf: (line: BillLine) 
 }
 
 /**
- * Picks one line to show for each request. Prefers an answered submission of this key, then an answered submission of
- * another key, then an unresolved submission, then a line without credits.
+ * Picks one line to show for each request. Lines of the API key in use come before lines of other API keys. Lines of
+ * unresolved submissions come after both, and lines without credits come last.
  */
 export const selectLinePerRequest = (lines: readonly BillLine[], apiKeyId: string): BillLine[] =>
   keepOnePerRequest(lines, ({ apiKeyId: lineApiKeyId, credits, isUnresolved }) => {
@@ -39,8 +39,8 @@ export const selectLinePerRequest = (lines: readonly BillLine[], apiKeyId: strin
 
 /**
  * Sums the credits that count towards a narration's credit limit. For each request, one line of the bill counts: the
- * line of the API key in use if that line has credits, otherwise the line with the most credits. The line of the key in
- * use is preferred, because the line of an earlier key may show what another account paid.
+ * line of the API key in use if that line has credits, otherwise the line with the most credits. The line of the API
+ * key in use comes first, because the line of another API key may show what another account paid.
  *
  * @param exceptRequestLookupKey the lookup key of the request that asks for admission. The sum leaves out this request;
  *   the caller adds its reservation
