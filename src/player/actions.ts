@@ -7,8 +7,8 @@ import { createPieceLoader } from "./pieces.ts";
 import { type AudioFile, getFileName, MIME_TYPES, type ShownResult } from "./shown-result.ts";
 
 /**
- * Maximum size of a file that is saved through the browser. A larger file would exhaust the browser's memory. It is
- * also on the disk already.
+ * Maximum size of a file that is saved through the browser. A larger file would exhaust the browser's memory. For such
+ * a file, the player only names its path on the disk.
  */
 const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 

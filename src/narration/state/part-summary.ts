@@ -1,4 +1,4 @@
-/** Summarizes the status of a narration's parts, which is read from their records and stored nowhere else. */
+/** Summarizes the parts of a narration. The status of a part is read from its record, and is stored nowhere else. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../../contract/billing.ts";
 import { toRequestLookupKey } from "../../ledger/identity.ts";
 import { deriveConcurrencySlotState, type RequestRecord } from "../../ledger/record.ts";
@@ -102,7 +102,7 @@ export async function summarizeParts(
 ): Promise<PartSummary> {
   const records = await readRecords(parts, plan, state);
   const partsWithProblems = new Set(state.problems.map(({ partIndex }) => partIndex));
-  // A saved part that is named in `problems` counts as failed. For example, its audio could not be joined.
+  // A saved part with a problem, such as audio that cannot be joined, counts as failed.
   const statuses = records.map((record, index) => {
     const status = derivePartStatus(record);
     return status === "saved" && partsWithProblems.has(index) ? "failed" : status;

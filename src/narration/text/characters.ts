@@ -1,4 +1,7 @@
-/** Character classes for dividing text. They are defined here, so that the boundaries depend only on the text. */
+/**
+ * Character classes for dividing text. They are written here, because a text must always be divided in the same way.
+ * Node's own rules change between builds.
+ */
 
 /** Scripts that are written without spaces between words, and their punctuation. */
 const CJK_CHARACTER =

@@ -60,8 +60,8 @@ class DocumentBuilder {
 
   addHeading(level: number, text: string): void {
     const chapter = this.chapters.at(-1);
-    // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two, because `BOOK I`
-    // alone would be a part of only one second.
+    // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. Otherwise, one
+    // part would speak only `BOOK I`, for about one second.
     const isBelow = this.#openHeadingLevel > 0 && level > this.#openHeadingLevel;
     if (isBelow && this.#pauseSeconds === null && chapter !== undefined) {
       this.chapters.push({

@@ -8,8 +8,9 @@ import { CLOSERS } from "./characters.ts";
 
 const MAX_WRITTEN_PAUSE_SECONDS = 60;
 /**
- * Maximum total length of the pauses in a text. The limit leaves room for a list of words to repeat, which needs a few
- * hundred pauses. A longer total is refused, because hours of silence would fill a disk for a few credits.
+ * Maximum total length of the pauses in a text. The limit suffices for a list of words that a learner repeats. Such a
+ * list needs a few hundred pauses. A longer total is refused, because hours of silence would fill a disk for a few
+ * credits.
  */
 const MAX_TOTAL_SECONDS = 3600;
 

@@ -62,8 +62,8 @@ function groupByCue(parts: readonly TimedPart[]): CueGroup[] {
 }
 
 /**
- * Finds each part that is too long for the time until the next cue. A part that fits, but begins late, is counted with
- * the part that delays it.
+ * Finds each part that is too long for the time until the next cue. If a part is short enough, but ends late because an
+ * earlier part delays it, the next cue counts as a further late cue of the earlier part.
  *
  * @param parts in the order of the timeline
  * @param measuredStartSeconds measured start of each part; if absent, the starts are computed from the lengths
@@ -90,8 +90,8 @@ export function findOverruns(
     const { leadSeconds = 0 } = parts[next.firstPartIndex] ?? {};
     const availableSeconds = next.startSeconds - leadSeconds - cueGroup.startSeconds - MIN_GAP_SECONDS;
     const last = overruns.at(-1);
-    // This part would fit, but begins late because of an earlier part. Count the next cue, which is late, with the
-    // earlier part.
+    // This part would fit, but an earlier part delays it. The next cue is therefore a further late cue of the earlier
+    // part.
     if (cueGroup.lengthSeconds <= availableSeconds && last !== undefined) {
       last.furtherLateCueCount += 1;
       continue;

@@ -260,7 +260,10 @@ function describeLowLimit(limit: number, view: NarrationView): string {
   return `max_credits ${limit} is likely to end it early, because ${reason}; ${suggestedMax} is not.`;
 }
 
-/** Whether a limit covers the likely charge and the reservation of the last part. */
+/**
+ * Whether a limit covers the likely charge of the narration, if the last part counts with its reservation instead of
+ * its charge.
+ */
 function coversLikelyCost(limit: number, { credits, parts }: NarrationView): boolean {
   const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
   const max = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);

@@ -42,7 +42,7 @@ export interface NarrationView extends NarrationTotals {
   readonly unjoinedParts: readonly number[];
   /** True if the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat: boolean;
-  /** Arguments that the next call must repeat. They are not stored, because this call had no `max_credits`. */
+  /** Arguments that the next call must repeat. This call did not store them, because it only showed the plan. */
   readonly argumentsToRepeat: readonly string[];
   /** Whether the narration's files may replace older files that have the same names. */
   readonly mayReplace: boolean;

@@ -1,6 +1,7 @@
 /**
- * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings state the numbers 1, 2, 3 and
- * so on, chapter 3 is the heading that states 3, even if a title page or a preface comes before chapter 1.
+ * Numbers the chapters of a plan. Lists of chapters show these numbers, and callers choose chapters by them. Evidence:
+ * sequence. If headings state the numbers 1, 2, 3 and so on, chapter 3 is the heading that states 3, even if a title
+ * page or a preface comes before chapter 1.
  */
 import { LEVEL, parseChapterForm } from "./chapter-forms.ts";
 
@@ -15,7 +16,8 @@ const MIN_COUNTED_HEADINGS = 3;
 const COUNTED_SHARE = 0.5;
 /**
  * Levels of numbered headings, in the order in which they are tried. Numbers beside a word for chapters come first,
- * because they most likely count chapters. Bare numbers come next, and numbers beside a word for parts last.
+ * because they most likely count chapters. Bare numbers come next. Numbers beside a word such as `Book` come last,
+ * because they count sections that contain chapters.
  */
 const LEVEL_PREFERENCE = [LEVEL.chapter, LEVEL.bare, LEVEL.part];
 

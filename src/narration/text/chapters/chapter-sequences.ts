@@ -155,8 +155,8 @@ interface SequenceJudgement {
   /** Sequences whose members are headings. */
   readonly accepted: NumberedParagraph[][];
   /**
-   * Number of members of all sequences except tables of contents and lists. A sequence of one member is included, even
-   * if it is an entry of a table of contents.
+   * Number of numbered paragraphs that are not in a table of contents or a list. The only paragraph of a sequence
+   * always counts.
    */
   readonly countedMemberCount: number;
 }
@@ -194,8 +194,9 @@ function judgeSequences(
     if (sequence.length === 1) {
       countedMemberCount += 1;
       const [only] = sequence;
-      // If a later sequence begins with the same number, a single number may be an entry of a table of contents. The
-      // number is an entry if it is a decimal, which is rare in prose, or if the next paragraph lists several entries.
+      // The only number of a sequence is an entry of a table of contents if two conditions hold. First, a later
+      // sequence begins with the same number. Second, the number is a decimal, which is rare in prose, or the next
+      // paragraph lists several entries.
       const isEntry = only?.level === LEVEL.decimal || contents.has((only?.blockIndex ?? -2) + 1);
       if (isRepeatedLater && only !== undefined && isEntry) contentsEntries.add(only.blockIndex);
       continue;
@@ -205,8 +206,9 @@ function judgeSequences(
       proseBetween(blockIndex, sequence[member + 1]?.blockIndex ?? end),
     );
     const medianGap = findLowerMedian(gaps.slice(0, -1));
-    // Headings with a word such as "Chapter" need only a little prose between them. If a later sequence begins with the
-    // same number, they may be a table of contents, and need as much prose as other headings.
+    // Headings with a word such as "Chapter" need only a little prose between them. However, if a later sequence begins
+    // with the same number, this sequence may be a table of contents. Its headings then need as much prose between them
+    // as headings without such a word.
     const isKnown = sequence[0]?.kind === "known" && !isRepeatedLater;
     if (medianGap < (isKnown ? 1 : MIN_MEDIAN_GAP_CODE_UNITS)) {
       for (const { blockIndex } of sequence) contentsEntries.add(blockIndex);
@@ -250,7 +252,8 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     if (first.kind !== "known" && count < MIN_MEMBER_SHARE * countedMemberCount) continue;
     const tooLong = longCounts.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > MAX_LONG_SHARE * (count + tooLong)) continue;
-    // For known words and decimals, one accepted sequence suffices. Include the other sequences, even a sequence of one
+    // If the form has a known word or a decimal number, one accepted sequence shows that the text uses this form for
+    // headings. Accept its other sequences, too, except tables of contents and lists. A sequence may have only one
     // number, because the last act of a play may have only one scene.
     const headingSequences =
       first.kind === "known" || isDecimal

@@ -139,7 +139,7 @@ const WORDS_OF_ALL_LANGUAGES: readonly ChapterWords[] = Object.values(WORDS_BY_L
 /** Splits a list of words. Returns no words for an absent list. */
 const splitWords = (words: string | undefined): readonly string[] => words?.split(" ") ?? [];
 
-/** Words before or after the number of a part. */
+/** Words before or after the number of a book's section that contains chapters. */
 export const PART_WORDS: ReadonlySet<string> = new Set(
   WORDS_OF_ALL_LANGUAGES.flatMap(({ parts }) => splitWords(parts)),
 );

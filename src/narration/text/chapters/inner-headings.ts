@@ -14,8 +14,8 @@ const BEGINS_HEADING = /^\s*[\p{Lu}\p{Lo}\d]/u;
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
 /**
- * Whether a line is a chapter heading without a title, and the last line of a paragraph with several lines. In an ebook
- * from the web, the line above the heading `第三章` may be the name of the website.
+ * Whether a line is a chapter heading without a title, and the last line of a paragraph with several lines. For
+ * example, an ebook from the web may have the name of the website directly above the heading `第三章`.
  */
 function closesParagraph(lines: readonly string[], lineIndex: number): boolean {
   const [above, line = "", below] = [lines[lineIndex - 1], lines[lineIndex], lines[lineIndex + 1]];

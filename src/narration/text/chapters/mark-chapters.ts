@@ -57,8 +57,9 @@ function buildHeadingText(text: string): string {
 }
 
 /**
- * Matches the {@link ChapterForm.key} of an act. A text with acts counts as a text with numbered chapters, because acts
- * contain scenes, not chapters with titles.
+ * Matches the {@link ChapterForm.key} of an act. In a text that numbers only its books, titles without a number may
+ * name chapters. In a text with acts they do not, because acts contain scenes. Therefore, a text with acts counts as a
+ * text with numbered chapters.
  */
 const ENDS_WITH_ACT = new RegExp(` (?:${[...ACT_WORDS].join("|")})$`);
 

@@ -1,6 +1,6 @@
 /**
- * Marks headings in plain text that have markup, such as `== Title ==` or an underline. The marks stay until the text
- * is divided into blocks.
+ * Marks the headings that a plain text shows by signs, such as `== Title ==` or an underline. The marks stay until the
+ * text is divided into blocks.
  */
 
 /**
@@ -28,8 +28,9 @@ const MIN_UNDERLINED = 2;
 const SLACK_CODE_UNITS = 3;
 
 /**
- * Marks headings in plain text that are underlined, or that stand between `==`. Evidence: form (a blank line above, and
- * an underline about as long as the heading) and sequence (at least two headings in a text).
+ * Marks underlined headings, and headings such as `== Title ==`, in a plain text. Evidence: form and sequence. An
+ * underlined heading has a blank line above it, and the underline is about as long as the heading. The text must have
+ * at least two headings.
  *
  * @param text with `\n` for line ends
  */

@@ -93,8 +93,8 @@ function findListedTitles(lines: readonly Line[], end: number): Line[] {
 }
 
 /**
- * Returns the lines that blank lines set off from the text above. Of several such lines in a row, returns only the
- * last.
+ * Returns the short lines that have enough blank lines above them to be titles. Leaves out a line if little text
+ * separates it from the next such line.
  */
 function findSpacedTitles(lines: readonly Line[], end: number): Line[] {
   const apart = lines.filter(

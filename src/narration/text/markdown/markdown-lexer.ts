@@ -62,7 +62,7 @@ const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...CHUNK_ENDS];
 const INDIVISIBLE_BLOCK = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
 /**
- * Divides a text into pieces that are parsed separately. Cuts only inside blocks that are too long, and never inside
+ * Divides a text into strings that are parsed separately. Cuts only inside blocks that are too long, and never inside
  * fenced code, HTML and tables.
  */
 function splitAtBlocks(source: string): string[] {
@@ -86,7 +86,7 @@ function splitAtBlocks(source: string): string[] {
 }
 
 /**
- * Yields the tokens of a text, piece by piece.
+ * Yields the tokens of a text in order, in one or more lists.
  *
  * @param source with `\n` for line ends
  * @throws AudioError `invalid_request` for a block that is too long or too deeply nested for the library

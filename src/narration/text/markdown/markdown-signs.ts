@@ -5,8 +5,8 @@
 import { isHtmlElement } from "./html-elements.ts";
 
 /**
- * Signs of Markdown. Every pattern takes linear time, because it can match a text in one way only, and a pattern
- * without `\n` matches within one line.
+ * Signs of Markdown. Every pattern takes linear time, for two reasons. A pattern can match a text in one way only. A
+ * pattern without `\n` matches within one line.
  */
 const MARKDOWN_SIGNS: readonly RegExp[] = [
   /^ {0,3}#{1,6} +\S/m,

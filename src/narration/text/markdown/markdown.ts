@@ -42,7 +42,7 @@ function withoutComments(html: string): string {
 class MarkdownReader {
   readonly blocks: SourceBlock[] = [];
   readonly #unspoken: UnspokenList;
-  /** Number of a list item, which is spoken before its first words. */
+  /** Number of the current list item, such as `1. `, to put before the item's first paragraph. Empty afterwards. */
   #itemNumber = "";
 
   constructor(unspoken: UnspokenList) {

@@ -8,8 +8,8 @@ import type { UnspokenKind } from "../plan-types.ts";
 import { spellOutSuperscripts } from "./superscripts.ts";
 
 /**
- * Matching takes linear time, because the search for the end of a markup stops where the same markup could begin again.
- * For example, the search for the end of a formula stops at the next dollar sign.
+ * Takes linear time. For example, the search for the end of a formula stops at the next dollar sign, where another
+ * formula could begin.
  */
 const MARKUP = new RegExp(
   [

@@ -4,8 +4,8 @@
  */
 
 /**
- * Matches the two halves of a divided word. A word such as "and" below the hyphen belongs to a series ("pre- and
- * postwar"), which is not a divided word.
+ * Matches the two halves of a divided word. If the line below the hyphen begins with a word such as "and", the pattern
+ * does not match, because the hyphen belongs to a series ("pre- and postwar").
  */
 const DIVIDED_WORD =
   /(?<!\p{L})(\p{L}{2,30})([-\u2010\u00ad])[^\S\n]*\r?\n[^\S\n]*(?!(?:and|or|to|und|oder|bis|y|e|o|u|ou|dan|atau)\b)(\p{Ll}{2,30})/gu;

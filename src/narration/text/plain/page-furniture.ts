@@ -197,7 +197,7 @@ class PrintedText {
 function findLastFilledLine(lines: readonly string[]): string {
   for (let index = lines.length - 1; index >= 0; index -= 1)
     if (!isBlank(lines[index])) return lines[index] ?? "";
-  // Before any text, behave as after a complete sentence, so that nothing is joined.
+  // There is no text above. Return the end of a sentence, so that nothing is joined.
   return ".";
 }
 

@@ -14,8 +14,9 @@ const INDENTED_LINE = /^\u3000/;
 const SPACED_LINE = /^ {2,8}[“「『（\u3040-\u30ff\u4e00-\u9fff]/;
 const SPEECH_LINE = /^[「『（―—]/;
 /**
- * Minimum ratio of indented lines and speeches to lines that end a sentence. With a smaller ratio, indentation does not
- * begin paragraphs.
+ * Minimum ratio of two counts. The first is the number of lines that are indented, or that begin with a mark of speech
+ * such as `「`. The second is the number of lines that end a sentence. With a smaller ratio, neither indentation nor a
+ * mark of speech begins a paragraph.
  */
 const MIN_INDENTED_SHARE = 0.5;
 /**
