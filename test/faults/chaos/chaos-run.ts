@@ -22,8 +22,8 @@ const REPEATED_CALL_WAIT_SECONDS = 10;
 const MAX_REPEATS = 40;
 const REPEATS_AFTER_MS = 200;
 /**
- * Three of four runs have a budget that is never reached. In the others, requests wait for room in the budget, and the
- * budget refuses the last requests.
+ * Most runs have a budget that is never reached. In the others, requests wait for room in the budget, and the budget
+ * refuses the last requests.
  */
 const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
 /**
