@@ -20,7 +20,7 @@ const FIXTURES: Fixtures = {
   greet: () => ({ name: "list_voices", arguments: {} }),
   slow_compute: ({ label }) => ({ name: "generate_audio", arguments: { prompt: String(label) } }),
   failing_job: () => ({ name: "generate_audio", arguments: { prompt: FAILING } }),
-  // No tool asks its user during a task. `narrate` is the closest, because it asks before the task exists.
+  // No tool of this server asks the user during a task. `narrate` is used instead: it asks before the task exists.
   confirm_delete: () => ({ name: "narrate", arguments: { text: "Ask the person." } }),
 };
 

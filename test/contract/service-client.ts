@@ -11,8 +11,9 @@ import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import type { ContractTarget } from "./target.ts";
 
 /**
- * Maximum number of sends of one request that is answered with 429. Together they take longer than a concurrency slot
- * or a limit window should stay occupied. After the last one, the 429 is returned.
+ * Maximum number of sends of a request that is answered with 429. The waits between the sends are together longer than
+ * a concurrency slot or a limit window should stay occupied. If the last send is also answered with 429, the client
+ * returns that answer.
  */
 const PATIENT_ATTEMPTS = 40;
 /** Maximum time of polling. The contract allows a task over 60 minutes, but a task of a few words ends much sooner. */
@@ -150,8 +151,8 @@ export class ServiceClient {
   }
 
   /**
-   * Asserts that the service accepts an input, at no cost. Under the main task's key, the service answers 409 to a
-   * valid input that is not the main task's, and 400 to an invalid input.
+   * Asserts that an input is valid, without creating a task for it. Sends the input under the idempotency key of the
+   * main task. The service answers 409 to a valid input that differs from the main task's, and 400 to an invalid one.
    */
   async expectValid(input: Record<string, unknown>): Promise<void> {
     await this.mainTask();

@@ -10,7 +10,9 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { type TaskOutput, type ToolOutcome, taskOf } from "../support/tool-result.ts";
 
-/** The age of leftover files. No download takes that long, so the sweep removes them. */
+/**
+ * The age that a test gives to leftover temporary files. No download takes that long, so the server removes such files.
+ */
 const LONG_AGO_MS = 3 * 60 * 60 * 1000;
 
 /**

@@ -13,7 +13,7 @@ export interface KillPoint {
   readonly when: string;
   /** Resolves when the process that makes the call has reached the point. */
   readonly reach: (setup: CrashSetup) => Promise<void>;
-  /** Whether the record, the service and the folder are as they must be at the point. Proves that it was reached. */
+  /** Whether the record, the service and the folder show that the process was killed at the point. */
   readonly leaves: (record: RequestRecord | undefined, setup: CrashSetup) => boolean;
 }
 

@@ -50,7 +50,10 @@ const stepsWith = (publishing: "link" | "rename"): Step[] => [
 
 const WITHOUT_LINKS = [{ call: "promises.link", code: "EPERM" }];
 
-/** The new file has new audio or audio that was saved under another name. One case has a disk without hard links. */
+/**
+ * Each way to replace a file, killed at each of its steps. In the second way, the new audio has already been saved
+ * under another name.
+ */
 const cases = [
   { how: "new audio", wasSaved: false, faults: [], steps: stepsWith("link") },
   { how: "audio saved before", wasSaved: true, faults: [], steps: stepsWith("link") },

@@ -43,7 +43,7 @@ let program: string;
 let service: FakeService;
 let testFolders: TestFolders;
 let client: ToolClient;
-/** A client of the program without the entries, which uses the same ledger. */
+/** A client of the unchanged program. Both programs use the same ledger. */
 let older: ToolClient;
 
 const start = (src: string): Promise<ToolClient> =>

@@ -1,4 +1,7 @@
-/** If a client gives up a call and repeats it, the repeat returns the running task early, while the work continues. */
+/**
+ * If a client gives up a call and repeats it, the repeat does not wait for the whole task. It returns the task while it
+ * still runs.
+ */
 import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { setUpEach } from "../support/e2e-setup.ts";

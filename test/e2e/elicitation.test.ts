@@ -1,4 +1,4 @@
-/** The server asks the person for a narration's credit limit in both eras, but only if the client has forms. */
+/** The server asks the person for a narration's credit limit in both eras, but only if the client supports forms. */
 import { Client as ModernClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";

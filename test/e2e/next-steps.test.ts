@@ -49,7 +49,7 @@ describe("a cancelled call", () => {
     await sleep(100);
     const before = service.count("create");
     service.intercept = undefined;
-    // Waits longer than the pause and the longest backoff at this time scale.
+    // Wait longer than the pause of the 429 (600 ms at this time scale) and the longest backoff (300 ms) together.
     await sleep(1200);
     expect(service.count("create")).toBe(before);
     expect(service.tasks.size).toBe(0);

@@ -22,7 +22,9 @@ afterEach(async () => {
   await testFolders.remove();
 });
 
-/** Starts a server in place of the current one. Its settings contain the rules, or no rules if they are `null`. */
+/**
+ * Starts a server in place of the current one. `rules` is the content of its pronunciation file; `null`: it has none.
+ */
 async function start(rules: string | null): Promise<ToolClient> {
   await client?.close();
   const path = join(testFolders.root, "pronunciations.json");

@@ -1,4 +1,7 @@
-/** The protocol in both eras, with nothing else on stdout. Also a dist that runs alone, an older Node, the commands. */
+/**
+ * The protocol in both eras, and that stdout contains nothing else. Also tests that `dist` runs without the project's
+ * other files, what an older Node answers, and the command line.
+ */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

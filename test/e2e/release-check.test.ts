@@ -1,4 +1,4 @@
-/** `npm run release-check` names each missing file, and the stale part of a bundle. */
+/** `npm run release-check` names each missing file, and what is out of date in a bundle. */
 import { createHash } from "node:crypto";
 import {
   copyFileSync,

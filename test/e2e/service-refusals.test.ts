@@ -203,7 +203,7 @@ describe("a query or download that the service refuses", () => {
 
 describe("a task that fails", () => {
   it("once is repeated free of charge before any call returns", async () => {
-    // The task must not succeed before a query, even if its submission is sent again.
+    // Let the task run until the first query, even if its submission has to be sent twice.
     service.processingMs = 60_000;
     service.intercept = ({ kind, ordinal }, _response, self) => {
       if (kind !== "query") return false;

@@ -25,7 +25,10 @@ const planned = z.looseObject({ message: z.string() });
 
 const SECONDS_A_CHARACTER = 0.05;
 
-/** The silence before and after each noise, as in speech. In mp3, the encoder's delay replaces part of it. */
+/**
+ * The silence before and after each noise, like that of speech. In an mp3, the encoder's delay takes the place of some
+ * of the silence before the noise.
+ */
 const EDGE_SECONDS = 0.06;
 
 /** Speaks noise between two silences. Its length follows from the text, and its first sample can be found exactly. */
@@ -147,10 +150,10 @@ describeWithFfprobe("subtitles", () => {
       const begins = await onsets(file?.path ?? "", format);
       expect(begins).toHaveLength(STARTS.length);
       for (const [index, start] of STARTS.entries()) {
-        // The fourth part is too long, so the fifth begins late by the excess.
+        // The fourth part takes longer than the 1.2 s until the next cue. The fifth part begins late by the difference.
         const late = index === 4 ? 38 * SECONDS_A_CHARACTER - 1.2 : 0;
-        // The silence at the beginning of an Opus part cannot be measured. It begins at the time of the cue, and the
-        // sound begins after it.
+        // The server cannot measure the silence at the beginning of an Opus part. It therefore starts the silence at
+        // the time of the cue, and the sound follows.
         const edge = format === "ogg_opus" || late > 0 ? EDGE_SECONDS : 0;
         expect(Math.abs((begins[index] ?? 0) - start - edge - late), `part ${index + 1}`).toBeLessThan(
           0.05 + (late > 0 ? 0.07 : 0),

@@ -15,7 +15,7 @@ function taskIn(service: FakeService, exchange: Exchange): FakeTask {
   return task;
 }
 
-/** Sends the given headers and a part of the audio, and then closes the connection. */
+/** Sends the given headers and the audio's bytes from `from` to `to`, and then closes the connection. */
 function part(
   status: string,
   from: number,
@@ -156,8 +156,8 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
 
 it("a download continues after a 503 when the service said so", async () => {
   const setup = await openFaultSetup();
-  // The pause of 600 seconds is a thousand times shorter here. Without the pause, the backoff would last only a few
-  // milliseconds.
+  // At this time scale, the pause of 600 s lasts 600 ms. A server that ignored the pause would continue after a backoff
+  // of a few milliseconds.
   setup.misbehave(misbehaveNext("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
   const task = taskOf(await setup.server.call("generate_audio", { prompt: "Asked to pause" }));
   expect(task.audio?.size_bytes).toBe(20_000);

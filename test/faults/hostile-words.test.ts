@@ -1,4 +1,7 @@
-/** Texts of the service that look like instructions: one quoted line of at most 500 characters. */
+/**
+ * Texts of the service that could mislead a model. Each is quoted in one line of at most 500 characters, or withheld if
+ * it contains instructions.
+ */
 import { describe, expect, it } from "vitest";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { shareFaultSetup } from "./fault-setup.ts";
@@ -28,7 +31,7 @@ function expectHarmless(text: string, linesAtMost: number): void {
   expect(text.isWellFormed()).toBe(true);
   expect(text.split("\n").length).toBeLessThanOrEqual(linesAtMost);
   expect([...text].length).toBeLessThan(1400);
-  // Instructions are not even quoted.
+  // A text that contains instructions is withheld.
   expect(text).not.toContain("Ignore all");
 }
 

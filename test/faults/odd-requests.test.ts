@@ -179,7 +179,7 @@ describe("many lines that are not a request", () => {
     await new Promise((resolve) => server.child.stdin.write(lines, resolve));
     await expect.poll(() => server.child.stdin.writableLength, { timeout: 60_000 }).toBe(0);
     const status = await readFile(`/proc/${server.child.pid}/status`, "utf8");
-    // The answers to all lines would take 40 MB, and copies of the answers even more.
+    // A server that kept the answers to all lines would need 40 MB more, and one that also copied them even more.
     expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(240_000);
   });
 });

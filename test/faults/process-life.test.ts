@@ -84,7 +84,10 @@ const PHASES: Array<[string, (setup: FaultSetup) => Promise<unknown>]> = [
   ],
 ];
 
-/** All ends in the phase in which a task is watched, and the two most frequent ends in the other phases. */
+/**
+ * Each phase with the ways in which a client leaves: all ways while a task is watched, and only the two most frequent
+ * ways in the other phases.
+ */
 const CASES = PHASES.flatMap(([phase, reach]) =>
   ENDS.slice(0, phase === "while the task is watched" ? ENDS.length : 2).map(
     ([way, end]) => [phase, way, reach, end] as const,

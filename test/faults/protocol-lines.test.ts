@@ -86,7 +86,7 @@ describe("text that is not UTF-8", () => {
       params: { name: "generate_audio", arguments: { prompt: "x", [field]: "https://example.com/Gr~n" } },
     });
     const [before = "", after = ""] = line.split("~");
-    // Put the byte of "ü" in Latin-1 between the two parts, as an editor without UTF-8 does.
+    // Replace the `~` by the byte that "ü" has in Latin-1, as an editor without UTF-8 would write it.
     return Buffer.concat([Buffer.from(before), Buffer.from([0xfc]), Buffer.from(`${after}\n`)]);
   };
 

@@ -198,7 +198,7 @@ describe("a call is answered within its window", () => {
       resultTextOf(await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
     await expect.poll(look).toMatch(/it asked for a pause/);
     const startedAtMs = performance.now();
-    // Whatever their wait, calls return what is known and report the pause.
+    // A call with any `wait_seconds` returns what is known and reports the pause.
     for (const wait_seconds of [0, 0.5, 1.5]) {
       const outcome = await setup.server.call("get_task", { task_id: handle.task_id, wait_seconds });
       expect(taskOf(outcome).task_id).toBe(handle.task_id);

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import type { Exchange, ExchangeKind, FakeService, FakeTask, Interceptor } from "../support/fake-service.ts";
 import { freePort } from "../support/free-port.ts";
 
-/** Sends exactly these bytes and then closes the connection; `isReset`: with a reset. */
+/** Sends exactly these bytes, and then closes the connection normally or, if `isReset`, by a reset. */
 export function sayAndHangUp(response: ServerResponse, bytes: string, isReset = false): void {
   const { socket } = response;
   if (socket === null) return;

@@ -16,8 +16,8 @@ export function removeFolders(): void {
 
 export function newFolder(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "files-test-")));
-  // Others may read the folder, so that an ordinary user fails because of the fault that the test sets up, and not
-  // because of this folder.
+  // Let other users read the folder, because some tests run a function as another user. Such a function must fail
+  // because of the fault under test, and not because it cannot read this folder.
   chmodSync(path, 0o755);
   cleanups.push(() => rmSync(path, { recursive: true, force: true }));
   return path;

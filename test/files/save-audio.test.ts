@@ -382,7 +382,7 @@ const CHILD = `
   const { saveAudio } = await import(process.argv[2]);
   const folder = await openOutputFolder(process.argv[3]);
   const piece = Buffer.alloc(16384, "ID3");
-  // In the mode write, send more bytes than the buffer holds, so that the disk refuses one of the writes.
+  // If the argument is "write", send more bytes than the buffer holds, so that the disk refuses one of the writes.
   const pieces = process.argv[4] === "write" ? 128 : 16;
   const writeAudio = async (sink) => {
     for (let n = 0; n < pieces; n += 1) await sink.write(piece);

@@ -112,7 +112,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
       expectAway(claim(store), /nothing listens there/),
       expectAway(store.recordSearch.findByLookupKey("x"), /nothing listens there/),
     ]);
-    // A tool call continues with such steps, which report the outage as well.
+    // A tool call that continues after the failure reads and claims again. Both calls of the store report the outage.
     await expectAway(store.get("record-1"), /nothing listens there/);
     await expectAway(claim(store), /nothing listens there/);
     await server.start();

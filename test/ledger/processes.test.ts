@@ -219,7 +219,7 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       const { record } = await ledger.acquireLease(
         sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0 }),
       );
-      // Two living processes hold both concurrency slots, and keep them for longer than dead processes would.
+      // Two living processes hold both concurrency slots, so the wait for a slot ends with its time limit.
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>

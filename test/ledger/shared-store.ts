@@ -11,7 +11,7 @@ import { sampleRecord } from "./sample-record.ts";
 
 export const BASE_URL = "https://service.example";
 
-/** Time limit for the report of an unavailable store: the documented limit of 5 s, and 10 s for a slow machine. */
+/** Time limit for the report of an unavailable store: the documented 5 s, plus 10 s in case the machine is slow. */
 const BOUND_MS = 15_000;
 
 export function openEngine(storeUrl: string, logged: string[] = []): PostgresEngine {

@@ -1,4 +1,6 @@
-/** The jobs of a child process in tests of several processes on one ledger. The job is passed as JSON. */
+/**
+ * The program of a child process, for tests of several processes on one ledger. Its argument says, as JSON, what to do.
+ */
 import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
 import { StatementSync } from "node:sqlite";

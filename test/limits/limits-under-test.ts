@@ -30,7 +30,7 @@ type OptionChanges = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
 /** `unreachable`: no operation arrives. `results_lost`: every operation is executed, but no result returns. */
 type StoreFault = "none" | "unreachable" | "results_lost";
 
-/** Wraps a store and the stores inside it, so that a test can switch faults on and off. */
+/** Wraps a store, and every store that is a property of it, so that a test can switch faults on and off. */
 function withFaults<T extends object>(inner: T, getFault: () => StoreFault): T {
   const buildError = (): AudioError => new AudioError("store_unavailable", "gone", { retryable: true });
   return new Proxy(inner, {

@@ -58,15 +58,15 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Int16Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
 /**
- * Returns whether `whole` contains the sound of a part at the position `at`, exact to the sample. Compares bytes,
- * because thousands of positions are tried.
+ * Returns whether `whole` contains exactly the samples of `sound` at the position `at`. Compares bytes, which is fast
+ * enough for thousands of positions.
  */
 const liesAt = (sound: Int16Array, whole: Int16Array, at: number): boolean =>
   at >= 0 && bytesOf(sound).equals(bytesOf(whole.subarray(at, at + sound.length)));
 
 /**
- * Returns the position, in samples, at which a part begins in the whole, or -1. Searches at most `tolerance` samples
- * from the expected position.
+ * Returns the position, in samples, at which a part begins in the whole narration, or -1. Searches at most `tolerance`
+ * samples from the expected position.
  */
 function placeOf(part: Int16Array, whole: Int16Array, expected: number, tolerance: number): number {
   const beginning = part.subarray(0, 20_000);

@@ -1,6 +1,6 @@
 /**
- * One round of changing calls for one narration. Two processes with two API keys get the calls, and the round checks
- * that what each answer said comes true.
+ * One round of random calls for one narration: with new limits and takes, stops and cancellations. Two processes with
+ * two API keys get the calls. The round checks that everything that an answer promised happens.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -218,7 +218,7 @@ class ChangingCallsRound {
       this.#unconfirmedCredits = Math.max(this.#unconfirmedCredits, action.credits);
       if (action.retake !== null) this.#takes.set(...action.retake);
     }
-    // A call that only looks at the narration changes nothing about its limit, so it keeps the promise.
+    // A call that only looks at the narration does not change its limit, so an earlier promise still applies.
     if (action.kind !== "look") this.#isPromised = false;
     const answered = this.#narrate(at, this.#arguments(step));
     const id = server.lastId;
@@ -338,8 +338,8 @@ async function suspended(pid: number): Promise<void> {
 /**
  * Runs one plan and checks each submission, each answer and the result.
  *
- * @param storeUrl of a PostgreSQL database without data of another round; `null` if the ledger is a SQLite file
- * @throws Error naming everything that exceeded a limit, was promised and not done, or is missing in the file
+ * @param storeUrl the URL of a PostgreSQL database without data of another round; `null` for a SQLite file
+ * @throws Error that names every fault, such as an exceeded limit, a broken promise or missing audio
  */
 export async function runChangingCallsRound(plan: RoundPlan, storeUrl: string | null = null): Promise<void> {
   const service = await FakeService.start({

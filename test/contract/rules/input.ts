@@ -46,7 +46,9 @@ const REFUSED: ReadonlyArray<readonly [field: string, what: string, fields: Reco
   ["multilingual", "a string", { multilingual: "true" }],
 ];
 
-/** Each row: a field, an accepted value in words, and the inputs with it. Each input is sent in its own request. */
+/**
+ * Each row: a field, its accepted values in words, and inputs that have them. Each input is sent in its own request.
+ */
 const ACCEPTED: ReadonlyArray<readonly [field: string, what: string, inputs: Record<string, unknown>[]]> = [
   ["model", "audio-1.0", [{ model: "audio-1.0", pitch: 1 }]],
   [

@@ -21,7 +21,10 @@ const SERVERS = 2;
 const REPEATED_CALL_WAIT_SECONDS = 10;
 const MAX_REPEATS = 40;
 const REPEATS_AFTER_MS = 200;
-/** Most runs have a budget that is never reached. In the others, requests wait for room, and the last find none. */
+/**
+ * Most runs have a budget that is never reached. In the others, requests wait for room in the budget, and the budget
+ * refuses the last requests.
+ */
 const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
 /**
  * Time in which all open work must end. Work may be open after the calls, because a job continues without a waiting

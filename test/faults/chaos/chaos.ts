@@ -1,4 +1,4 @@
-/** Performs chaos runs, each of few enough rounds to be checked completely, and counts what happened. */
+/** Divides the rounds among chaos runs, performs the runs, and counts what happened. */
 
 import { ChaosRun } from "./chaos-run.ts";
 import type { StoreKind } from "./ledger-storage.ts";

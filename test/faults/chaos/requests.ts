@@ -12,7 +12,7 @@ export interface ChaosRequest {
   readonly fileName: string | undefined;
   /** What a tool last reported about the finished request. */
   report: Report | undefined;
-  /** Whether the budget had no room for the request at its last call. */
+  /** Whether the budget refused the last call for the request. */
   isOverBudget: boolean;
 }
 

@@ -74,7 +74,7 @@ export class Servers {
     await this.#startOne(index);
   }
 
-  /** Suspends a random process for a while, like a laptop that sleeps or a machine without memory. */
+  /** Suspends a random process for a while, like a laptop that sleeps or a machine that is short of memory. */
   async suspend(afterMs: number): Promise<void> {
     const { random } = this.#options;
     const server = this.any();

@@ -67,8 +67,7 @@ describe("one stray 404", () => {
   });
 });
 
-// A task that was given up is queried again, because queries are free: by each tool, in this process and in the next
-// one.
+// A task that was given up is queried again by each tool, in the same process and after a restart. Queries are free.
 describe("a task that was given up after two 404s", () => {
   it.each([
     ["generate_audio", "in the same process"],
@@ -182,7 +181,8 @@ describe("an odd answer to a poll", () => {
     const id = await submitAndAbandon(setup, "Taken back");
     await waitUntil("the failure", async () => (await readOnlyTaskRow(setup.server)).status === "failed");
     expect(shownTaskOf(await setup.server.call("get_task", { task_id: id })).status).toBe("failed");
-    // The failed task was repeated once, at no cost. The audio of each of the two tasks was requested once.
+    // The failed task was repeated once, at no cost. The server requested the audio of each of the two tasks once,
+    // before the task failed.
     const asked = setup.service.exchanges.filter(({ kind }) => kind === "content");
     expect(asked.length).toBe(new Set(asked.map(({ taskId }) => taskId)).size);
   });
@@ -190,8 +190,8 @@ describe("an odd answer to a poll", () => {
 
 const PAGE = "<html><body>Please sign in to the network.</body></html>";
 
-// One damaged 200 must not replace the paid audio: such bytes are downloaded again, at once and on each explicit
-// call.
+// A 200 that contains no audio must not cost the user the paid audio. The server downloads the audio again, at once and
+// on each explicit call.
 describe("one bad 200 to a download", () => {
   it.each<[string, string, Record<string, string>]>([
     ["a text page", "mp3", { "content-type": "text/plain" }],

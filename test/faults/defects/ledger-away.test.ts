@@ -1,4 +1,7 @@
-/** The ledger is unavailable for some seconds while a paid task runs: its audio is saved, and its row exists. */
+/**
+ * The ledger is unavailable for some seconds while a paid task runs. The task's audio is saved nevertheless, and
+ * `list_tasks` shows the task.
+ */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";

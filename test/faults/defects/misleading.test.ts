@@ -131,7 +131,8 @@ function rewrite(setup: FaultSetup, from: string, to: string): void {
   expect(Number(changes)).toBeGreaterThan(0);
 }
 
-// A stored request was valid when it was sent. A voice that was retired since must not prevent listing or saving it.
+// A stored request was valid when it was sent. It can be listed and its audio can be saved, even if today's rules would
+// refuse it, for example because its voice was retired.
 describe("a stored request that today's rules would refuse", () => {
   it.each([
     ["a voice that was retired", "stokie_en", "stokie_retired_en"],

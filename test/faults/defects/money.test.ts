@@ -118,8 +118,8 @@ describe("a submission that got a 503 and may have arrived nevertheless", () => 
   });
 });
 
-// A task that this call sent and that failed is repeated once, at no cost. A third attempt would take the user's time
-// and slots.
+// If a call's own task fails, the call repeats it once, at no cost. A third attempt would take the user's time and
+// slots.
 describe("a call whose tasks fail as soon as they are made", () => {
   it.each(["never answered the first time", "answered 503 the first time"])(
     "(%s) makes two, and ends as task_failed",
@@ -143,8 +143,8 @@ describe("a call whose tasks fail as soon as they are made", () => {
     },
   );
 
-  // A submission that is answered with a failed task looks like the replay of an earlier attempt. Such attempts are
-  // skipped.
+  // If the answer to a submission contains a failed task, the job assumes that an earlier send created the task. It
+  // then starts the next attempt.
   it("stops after several new tasks that have already failed in the response to the create", async () => {
     const setup = await openFaultSetup();
     setup.misbehave((exchange, response, service) => {

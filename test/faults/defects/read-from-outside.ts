@@ -62,7 +62,7 @@ export async function readOnlyTaskRow(server: RawServer): Promise<TaskRow> {
   return first;
 }
 
-/** Returns the request handle that a row without a task id contains, from any of its fields. */
+/** Returns the request handle that a row without a task id contains in one of its fields. Throws if there is none. */
 export function handleIn(row: TaskRow): string {
   const [handle] = /req-[0-9a-f]{32}/.exec(JSON.stringify(row)) ?? [];
   if (handle === undefined) throw new Error(`no handle in ${JSON.stringify(row)}`);
@@ -179,7 +179,8 @@ export async function wireTo(server: { readonly port: number; readonly url: stri
         .on("close", () => {
           sockets.delete(end);
           near.destroy();
-          // Writes that are still delayed reach PostgreSQL all the same.
+          // Close the connection to PostgreSQL only after the delayed writes, so that they arrive although the server
+          // is gone.
           void sending.then(() => far.end());
         });
     }

@@ -1,4 +1,7 @@
-/** A request is under way when the program stops or its caller cancels: it is completed, or never sent. */
+/**
+ * Requests that are about to be sent, or have just been sent, when the program stops or their caller cancels. Each
+ * request is completed, or never sent.
+ */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";

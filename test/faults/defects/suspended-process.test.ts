@@ -20,7 +20,7 @@ import {
 
 closeAfterEach();
 
-/** A wait that is longer than a lease, which expires after 3 s in these tests, and after 15 s in version 0.1.0. */
+/** Longer than a lease lasts: 3 s in these tests, and 15 s if they run with version 0.1.0. */
 const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
 interface Scene {

@@ -118,7 +118,10 @@ export class LedgerOracle {
     this.#seenSinceRestart.clear();
   }
 
-  /** Handles an emptied state of an API key: the ledger forgets its rate slots, cooldowns and heartbeats. */
+  /**
+   * Notes that the stored state of an API key was emptied. The ledger then knows none of the key's earlier rate slots,
+   * cooldowns and heartbeats.
+   */
   emptied(key: string): void {
     for (const send of this.#sends.values()) if (send.key === key) this.#sends.delete(send.sendId);
     for (const [owner, beat] of this.#heartbeats) if (beat.key === key) this.#heartbeats.delete(owner);

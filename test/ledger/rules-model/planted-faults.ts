@@ -13,7 +13,7 @@ import type { ScenarioClock, ScenarioOptions } from "./ledger-scenario.ts";
 
 export interface PlantedFault {
   readonly name: string;
-  /** The rules whose violation a scenario may find first. */
+  /** The first violation that a scenario finds must be of one of these rules. */
   readonly rules: readonly Rule[];
   plant(correctEngine: SqlEngine, clock: ScenarioClock): ScenarioOptions;
 }

@@ -101,7 +101,7 @@ export function concurrencySlotsSuite(fixture: () => StoreFixture, newSetup: () 
       const setup = newSetup();
       const record = await setup.create("unresolved", one);
       fixture().advance(3 * 60 * MINUTE_MS);
-      // The first admission after that time deletes the slot.
+      // This admission deletes the expired slot.
       await setup.create("refused", one);
       await setup.change(record, { fileName: "c.mp3" });
       expect(reasonOf(await setup.ask(one))).toBe("admitted");

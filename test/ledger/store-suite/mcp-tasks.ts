@@ -132,7 +132,8 @@ export function handlesSuite(_fixture: () => StoreFixture, newSetup: () => Store
       expect(await setup.store().mcpTasks.find(mcpTask.mcpTaskId)).toBeNull();
       expect(await narrations.write(narrationId, 1, "running", [mcpTask])).toBe(true);
       expect((await narrations.read(narrationId))?.mcpTasks).toEqual([mcpTask]);
-      // Another process writes the state that is already stored. Its MCP task is added, although its revision is old.
+      // Another process writes the state that is already stored, and names an old revision. The store adds its MCP task
+      // nevertheless.
       const other = { ...mcpTask, mcpTaskId: randomUUID() };
       expect(await narrations.write(narrationId, 1, "running", [other])).toBe(true);
       const ended = { ...mcpTask, end: { kind: "ended", status: "finished" }, endedAtMs: 20 };

@@ -1,4 +1,4 @@
-/** The parts of an HTML page that are spoken, and the parts that are reported as not spoken. */
+/** What is spoken of an HTML page, and what is reported as not spoken. */
 import { describe, expect, it } from "vitest";
 import { parseHtml } from "../../../src/narration/books/parse-html.ts";
 import { type SourceBlock, UnspokenList } from "../../../src/narration/text/blocks.ts";
