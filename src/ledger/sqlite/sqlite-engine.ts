@@ -88,7 +88,7 @@ class Connection {
       : this.#all(statements);
   }
 
-  /** Whether the file has been deleted or replaced since it was opened. If so, writes to the open file would be lost. */
+  /** Whether the file was deleted or replaced after it was opened. If so, writes to the open file would be lost. */
   isMoved(): boolean {
     return statSync(this.#file, { throwIfNoEntry: false })?.ino !== this.#inode;
   }

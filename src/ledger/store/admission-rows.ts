@@ -96,7 +96,7 @@ export const buildDeleteSpendStatement = (baseUrl: string, lastBucket: number): 
 
 /**
  * Frees a concurrency slot that has expired, and keeps the time when the slot was taken. The kept time shows later
- * writes that the slot has expired. A write that leaves the record's status unchanged then does not take the slot again.
+ * writes that the slot has expired. A write that does not change the record's status then leaves the slot free.
  */
 export const buildFreeConcurrencySlotStatement = (apiKeyId: string, recordId: string): Statement =>
   sql(

@@ -324,8 +324,8 @@ export class LedgerStore {
 }
 
 /**
- * Statements that save another process's lease if `acquireLease` has changed its renewal time. `acquireLease` replaces a
- * renewal time that is later than now by the present time.
+ * Statements that save another process's lease if `acquireLease` has changed its renewal time. If a renewal time is
+ * later than now, `acquireLease` replaces it by the present time.
  */
 const buildSaveClampedLeaseStatements = (
   recordKey: RecordKey,

@@ -33,8 +33,8 @@ export interface FileJoinRequest extends FileToName {
 
 export interface FileJoiner {
   /**
-   * Joins the parts of one file. Keeps an existing file that has the same parts and name. Replaces an incomplete file by
-   * a complete one.
+   * Joins the parts of one file. Keeps an existing file that has the same parts and name. Replaces an incomplete file
+   * by a complete one.
    *
    * @throws the AudioErrors of `saveAudio`, PartsDifferError, DamagedPartError
    */

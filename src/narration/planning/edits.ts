@@ -95,7 +95,7 @@ function toSpokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): st
       { remedy: "Give words alone, or narrate the changed text: only the parts that differ are paid for." },
     );
   }
-  // Keep the white space at both ends of the replacement, because it separates the replacement from the words around it.
+  // Keep the white space at both ends of the replacement. It separates the replacement from the words around it.
   const [before = "", after = ""] = [/^\s+/.exec(replacement)?.[0], /\s+$/.exec(replacement)?.[0]];
   return before + words + after;
 }

@@ -227,8 +227,8 @@ export const narrationStateSchema = z.object({
   /** The plan's title. It is copied into the state, because lists do not read the plan. */
   title: z.string(),
   /**
-   * Remarks on the latest text. The plan's own remarks may be outdated, because a later text may have the same parts but
-   * other unspoken text.
+   * Remarks on the latest text. The plan's own remarks may be outdated, because a later text may have the same parts
+   * but other unspoken text.
    */
   ...remarksSchema.shape,
   totalPartCount: z.int().positive(),
