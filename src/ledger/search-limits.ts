@@ -4,8 +4,8 @@
 export const MAX_NARRATIONS_SEARCHED = 500;
 
 /**
- * The limit for searches for the file that a new narration may replace. The file usually belongs to a recent narration.
- * If it belongs to an older one, a search with {@link MAX_NARRATIONS_SEARCHED} finds the owner of its name.
+ * The limit for searches for the narration whose file a new file may replace. This is usually a recent narration. The
+ * file of an older narration is not replaced; the new file gets a numbered name.
  */
 export const MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT = 50;
 

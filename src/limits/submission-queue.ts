@@ -92,7 +92,8 @@ export class SubmissionQueue {
    *   been made is released
    */
   async waitForAdmission(submission: QueuedSubmission, signal: AbortSignal): Promise<AdmissionWaitResult> {
-    // In an empty queue, this submission becomes the head at once, and the ledger checks the budget.
+    // Skip this check if the queue is empty. The submission then becomes the head at once, and the ledger checks the
+    // budget at its admission.
     if (this.#queue.length > 0) await this.#refuseOverBudget(submission);
     return await this.#queue.enqueue(submission, signal);
   }

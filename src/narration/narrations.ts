@@ -396,8 +396,8 @@ class NarrationOperations implements Narrations {
   }
 
   /**
-   * Whether a narration is stopped and all its parts are saved. Joining the parts costs nothing, so a call without
-   * `max_credits` may start it.
+   * Whether a narration is stopped and all its parts are saved. A call without `max_credits` may continue such a
+   * narration, because joining the parts costs nothing.
    */
   async #isReadyToJoin(narration: NarrationWithPlan): Promise<boolean> {
     if (deriveNarrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId))

@@ -1,4 +1,7 @@
-/** Names the file of the SQLite ledger. This module is small, because the server needs the name when it starts. */
+/**
+ * Names the file of the SQLite ledger. The server loads this module when it starts, so this module imports no other
+ * module of the ledger.
+ */
 import { join } from "node:path";
 
 export const LEDGER_FILE_NAME = "ledger.sqlite";

@@ -88,7 +88,7 @@ class Connection {
       : this.#all(statements);
   }
 
-  /** Whether the file was deleted or replaced while it is open. If so, writes to the open file would be lost. */
+  /** Whether the file was deleted or replaced after it was opened. If so, writes to the open file would be lost. */
   isMoved(): boolean {
     return statSync(this.#file, { throwIfNoEntry: false })?.ino !== this.#inode;
   }
@@ -165,8 +165,8 @@ export class SqliteEngine implements SqlEngine {
   }
 
   /**
-   * Closes the database, which merges the journal. On a very slow disk, leaves the database open; the next process then
-   * merges the journal.
+   * Closes the database. SQLite then merges the journal. If the disk is very slow, leaves the database open. The next
+   * process then merges the journal.
    */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -76,8 +76,8 @@ export const parseSpentCredits = ([row]: Rows): number =>
   row === undefined ? 0 : (sumRowSchema.parse(row).credits ?? 0);
 
 /**
- * Subtracts the spend of the record that asks for admission. If other records name the same task, subtracts nothing,
- * because the spend still counts for them.
+ * Subtracts the spend of the record that asks for admission. If records of other API keys name the same task, subtracts
+ * nothing, because the budget must still count the task for those records.
  */
 function withoutOwnSpend(
   spentCredits: number,
@@ -95,8 +95,8 @@ export const buildDeleteSpendStatement = (baseUrl: string, lastBucket: number): 
   sql("DELETE FROM agm_spend WHERE base_url = ? AND bucket <= ?", baseUrl, lastBucket);
 
 /**
- * Frees a concurrency slot whose time is over. Keeps the date of the slot. As long as the record's status stays the
- * same, a later write that finds this date does not take the slot again.
+ * Frees a concurrency slot that has expired, and keeps the time when the slot was taken. The kept time shows later
+ * writes that the slot has expired. A write that does not change the record's status then leaves the slot free.
  */
 export const buildFreeConcurrencySlotStatement = (apiKeyId: string, recordId: string): Statement =>
   sql(
@@ -106,8 +106,8 @@ export const buildFreeConcurrencySlotStatement = (apiKeyId: string, recordId: st
   );
 
 /**
- * Sets the date of a concurrency slot to now. Use this for a date in the future, because such a date was written before
- * the steady clock restarted.
+ * Stores the present time as the time when a concurrency slot was taken. Use this if the stored time is later than now.
+ * Such a time was written before the steady clock restarted.
  */
 export const buildClampConcurrencySlotStatement = (
   apiKeyId: string,

@@ -1,5 +1,6 @@
 /**
- * Stores Keyv's documents in one SQL table: plans and copies of damaged records, which are read and written whole.
+ * Stores Keyv's documents in one SQL table. A document is a plan, or a copy of a damaged record. It is read and written
+ * whole.
  */
 import { EventEmitter } from "node:events";
 import type { DeserializedData, KeyvOptions, KeyvStoreAdapter } from "keyv";

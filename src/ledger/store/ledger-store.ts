@@ -324,8 +324,8 @@ export class LedgerStore {
 }
 
 /**
- * Statements that save another process's lease if `acquireLease` has changed the renewal time. It sets a renewal time
- * in the future to now.
+ * Statements that save another process's lease if `acquireLease` has changed its renewal time. If a renewal time is
+ * later than now, `acquireLease` replaces it by the present time.
  */
 const buildSaveClampedLeaseStatements = (
   recordKey: RecordKey,

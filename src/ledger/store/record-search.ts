@@ -85,7 +85,7 @@ export class RecordSearch {
     return parseRecordJsonRows(rows);
   }
 
-  /** Finds a few other services for which this machine has used API keys. */
+  /** Finds up to {@link MAX_OTHER_BASE_URLS} other services for which this machine has used API keys. */
   async findOtherBaseUrls(): Promise<string[]> {
     const { baseUrl, machineId } = this.#scope;
     const [rows = []] = await this.#engine.read([

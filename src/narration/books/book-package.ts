@@ -183,8 +183,8 @@ export function parsePackage(archive: BookArchive): BookPackage {
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
       } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
-        // Ignore a reference to a position inside a page, such as `book.xhtml#cover`. The rest of that page may be text
-        // of the book, and must be spoken.
+        // Ignore a reference to a position inside a page, such as `book.xhtml#cover`. Otherwise, the whole page would
+        // count as the cover, although the page may also contain text of the book.
         const { file, id } = splitHref(href ?? "");
         if (id === null) matter.add(file);
       }

@@ -54,8 +54,8 @@ export class DrivenState {
   }
 
   /**
-   * Whether a state has the same retakes, file name, choice for failed parts and number of starts as the last inspected
-   * one.
+   * Whether the parts were inspected, and no call has changed the narration or requested it again between the last
+   * inspection and `state`.
    */
   isUpToDateWith(state: NarrationState): boolean {
     return this.#inspected !== null && !hasChangedChoice(this.#inspected, state);

@@ -252,7 +252,7 @@ export class NarrationDriver {
       );
   }
 
-  /** Joins a file of saved parts. A part whose audio is missing is no longer counted as saved. */
+  /** Joins the saved parts of one file. A part whose audio is missing is no longer counted as saved. */
   async #join(plan: StoredPlan, step: Extract<DriverStep, { kind: "join" }>): Promise<void> {
     const state = this.#state.inspected;
     if (state === null) return;

@@ -1,4 +1,4 @@
-/** Joins the files of one narration for its driver, and remembers how joining each file went. */
+/** Joins parts into the files of one narration, for its driver. Remembers how joining went for each file. */
 import { DamagedPartError } from "../../audio/part-errors.ts";
 import { AudioError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
@@ -73,7 +73,7 @@ export class NarrationJoiner {
   }
 
   /**
-   * Joins a file of saved parts, and stores it in the narration's state.
+   * Joins the saved parts of one file, and stores the file in the narration's state.
    *
    * @param state the state at the last inspection of the parts
    */

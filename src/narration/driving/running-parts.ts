@@ -64,7 +64,7 @@ export class RunningParts {
   }
 
   /**
-   * Aborts and removes the parts whose request has changed. Also removes the parts that were aborted before.
+   * Aborts and removes the parts whose request has changed. Also removes the parts that are already aborted.
    *
    * @param requests the present request of each part of the plan, as JSON
    */

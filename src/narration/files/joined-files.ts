@@ -33,8 +33,8 @@ export interface FileJoinRequest extends FileToName {
 
 export interface FileJoiner {
   /**
-   * Joins one file. Keeps an existing file that has the same parts and name. Replaces an incomplete file by a complete
-   * one.
+   * Joins the parts of one file. Keeps an existing file that has the same parts and name. Replaces an incomplete file
+   * by a complete one.
    *
    * @throws the AudioErrors of `saveAudio`, PartsDifferError, DamagedPartError
    */
@@ -281,8 +281,8 @@ function listChapterMarks(
     const firstPart = parts.findIndex(
       ({ partIndex }) => plan.parts[partIndex]?.chapterIndex === chapterIndex,
     );
-    // The text before the first heading gets the plan's title as its chapter title. If the plan's title is the first
-    // heading, leave this text out, because two chapters would have the same title.
+    // The text before the first heading is a chapter with the plan's title. If the plan's title is the first heading,
+    // list no chapter for this text, because two chapters would have the same title.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];
     return [{ title: title ?? plan.title, firstPart }];
   });

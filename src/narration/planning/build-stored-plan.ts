@@ -38,8 +38,8 @@ export interface PlanOptions {
 }
 
 /**
- * A text, or a function that reads another kind of file into blocks. The function adds the text that is not spoken to
- * `unspoken`.
+ * What is planned: a text, or a function that reads an HTML page or an EPUB into blocks. The function adds the text
+ * that is not spoken to `unspoken`.
  */
 export type PlanSource =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }

@@ -77,8 +77,8 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
 }
 
 /**
- * Reads a replacement in the same way as the narration's text. Returns a replacement in a row of a sheet or in a cue
- * unchanged, because rows and cues are spoken as they are written.
+ * Reads a replacement in the same way as the narration's text. If the narration has rows or cues, returns the
+ * replacement unchanged, because rows and cues are spoken as they are written.
  */
 function toSpokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): string {
   const isVerbatim =
@@ -95,7 +95,7 @@ function toSpokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): st
       { remedy: "Give words alone, or narrate the changed text: only the parts that differ are paid for." },
     );
   }
-  // Keep the white space at both ends of the replacement, because it separates the words from those around them.
+  // Keep the white space at both ends of the replacement. It separates the replacement from the words around it.
   const [before = "", after = ""] = [/^\s+/.exec(replacement)?.[0], /\s+$/.exec(replacement)?.[0]];
   return before + words + after;
 }
@@ -161,8 +161,8 @@ function updateRemarks(
 }
 
 /**
- * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All other
- * parts stay identical.
+ * Returns the plan with the passages changed. Divides edited parts that get too long, and drops edited parts without
+ * words. Parts without an edit keep their text and settings, so that they are not made again.
  *
  * @param retakes the chosen retakes; an edited part keeps the speed of its retake
  * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak

@@ -19,7 +19,7 @@ const storedPartSchema = z.object({
   /** The text with respelled words, which is sent in place of `text`; absent if no word is respelled. */
   respelledText: z.string().optional(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
-  /** The speaker's name for captions, if only one speaker has this voice. */
+  /** The speaker's name for captions, if only one speaker has this voice with these settings. */
   speaker: z.string().optional(),
   /** The speaker's settings, which replace the narration's. */
   settings: narrationSettingsSchema.strict().optional(),
@@ -227,8 +227,8 @@ export const narrationStateSchema = z.object({
   /** The plan's title. It is copied into the state, because lists do not read the plan. */
   title: z.string(),
   /**
-   * Remarks on the latest text. The plan's own remarks may be outdated, because a later text with the same parts may
-   * leave out different things.
+   * Remarks on the latest text. The plan's own remarks may be outdated, because a later text may have the same parts
+   * but other unspoken text.
    */
   ...remarksSchema.shape,
   totalPartCount: z.int().positive(),
