@@ -76,8 +76,8 @@ test("silences frames that need missing bytes, even after a gap", async () => {
   const whole = [frame({ fill: 0x11 }), dependent, dependent];
   const silenced = frame({ fill: 0x55 });
   const zeroed = (bytes: Buffer): Buffer => Buffer.from(bytes).fill(0, 4, 13);
-  // Each frame holds 179 bytes of data. A dependent frame needs 200 bytes from the frames before it. Only 179 bytes come
-  // before the first dependent frame, so it is silenced. 358 bytes come before the second one.
+  // Each frame holds 179 bytes of data. A dependent frame needs 200 bytes from the frames before it. Only 179 bytes
+  // come before the first dependent frame, so it is silenced. 358 bytes come before the second one.
   expect(await joinedSound(Buffer.concat(whole))).toEqual(
     Buffer.concat([frame({ fill: 0x11 }), zeroed(silenced), dependent]),
   );

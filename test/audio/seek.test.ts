@@ -41,8 +41,8 @@ describeWithFfprobe("a jump", () => {
     const path = join(scratchFolder(), "joined");
     writeFileSync(path, file.bytes);
     for (const { startSeconds } of file.chapters.slice(1)) {
-      // A seek to half a second before the chapter lands in silence. The sound must begin half a second later. The error
-      // may be about one frame.
+      // A seek to half a second before the chapter lands in silence. The sound must begin half a second later. The
+      // allowed error is about one frame.
       expect(Math.abs(soundAfterJump(path, startSeconds - 0.5) - 0.5)).toBeLessThan(0.03);
       expect(soundAfterJump(path, startSeconds)).toBeLessThan(0.03);
     }

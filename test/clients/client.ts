@@ -26,8 +26,8 @@ interface PinnedClient {
   /** The npm packages to install, as `name@version`. The first is the client itself. */
   readonly packages: readonly string[];
   /**
-   * The scenes in which the client itself refuses the call. The model then sees the client's words, and the server never
-   * receives the call.
+   * The scenes in which the client itself refuses the call. The model then sees the client's own words. The server
+   * never receives the call.
    */
   readonly refusedScenes?: readonly Scene[];
 }

@@ -12,8 +12,8 @@ const body = z.looseObject({
 });
 
 /**
- * Returns the results in a message of the client. The content of each result is the whole message, because the audio of
- * a result may be in another of the message's `parts`.
+ * Returns the results in a message of the client. The content of each result is all `parts` of the message, because the
+ * audio of a result may be in a part of its own.
  */
 function resultsIn(parts: ReadonlyArray<z.infer<typeof part>> = []) {
   return parts.flatMap((each) => {
