@@ -39,9 +39,9 @@ import { createProgressSender } from "./progress.ts";
 export interface ServerDeps {
   readonly toolDeps: ToolDeps;
   /**
-   * Returns the use cases of single requests, for lists that clients request without being asked by the user. Returns
-   * `null` if the settings are invalid. Also returns `null` if the function would first have to create a ledger,
-   * connect to a database or start a sandbox.
+   * Returns the object with the use cases of single requests, for lists that clients request without being asked by
+   * the user. Returns `null` if the settings are invalid. Never creates a ledger, connects to a database or starts a
+   * sandbox. Returns `null` if that would be necessary.
    */
   openLocalRequests(): Promise<Requests | null>;
   /** The server's instructions for every conversation. */

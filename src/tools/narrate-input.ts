@@ -1,4 +1,4 @@
-/** The arguments of the tool `narrate`: schema, rules, and the request that a call makes. */
+/** Defines and checks the arguments of the tool `narrate`, and converts them for the narration layer. */
 import { basename } from "node:path";
 import { z } from "zod";
 import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
@@ -149,7 +149,7 @@ export const narrateInput = z.strictObject({
       z.strictObject({
         quote: z.string("must be a string"),
         take: takeSchema.meta({ description: "1 to 999, default 2" }).optional(),
-        // This field needs no description, because the narration's own `speed` has one.
+        // Omit the description, because the tool's argument `speed` has one.
         speed: boundedNumberSchema(0.5, 2).optional(),
       }),
       "must be a list of { quote, take, speed }",

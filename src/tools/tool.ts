@@ -22,15 +22,15 @@ export interface ToolDeps {
   /** Throws `configuration_error`, which names each issue, if settings are invalid. Does not load the workflow. */
   assertConfigured(): void;
   /**
-   * Returns the use cases of single requests. Opens the workflow on first use. Throws `configuration_error` while
-   * settings are invalid.
+   * Returns the object with the use cases of single requests. Opens the workflow on first use. Throws
+   * `configuration_error` while settings are invalid.
    */
   requests(): Promise<Requests>;
   /**
    * Does the same as {@link requests}, but returns `null` if there is no ledger yet or a setting is missing or invalid.
    */
   openExistingRequests(): Promise<Requests | null>;
-  /** Does the same as {@link requests}, but returns the use cases of narrations. */
+  /** Does the same as {@link requests}, but returns the object with the use cases of narrations. */
   narrations(): Promise<Narrations>;
   /**
    * Reads a text file from the input folder.
@@ -115,7 +115,7 @@ export interface Tool {
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly output: z.ZodObject;
   /**
-   * Handles a call. Parses the arguments itself, so that callers need not know their type.
+   * Handles a call. Parses the arguments itself, so that callers need not know the type of the arguments.
    *
    * @throws BadArgumentsError if the arguments break the schema
    * @throws the errors of the handler

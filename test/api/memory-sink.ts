@@ -4,7 +4,7 @@ import type { ByteSink } from "../../src/api/download.ts";
 export class MemorySink implements ByteSink {
   #chunks: Uint8Array[] = [];
   restarts = 0;
-  /** Bytes that were ever written, including before restarts. */
+  /** Number of bytes written so far. Includes bytes that a restart discarded. */
   writtenBytes = 0;
 
   get size(): number {

@@ -104,7 +104,7 @@ describe("a bug in this program", () => {
       },
     };
     const service = clientOf(url, { clock });
-    // The client reads the clock for an error response, but not for a 200 to a query.
+    // The client reads the clock only for error responses. A query that is answered with 200 therefore succeeds.
     expect((await service.query("task-1", never())).taskId).toBe("task-1");
     const refusing = await httpServer((_request, response) => answer(response, 503, {}));
     const failing = clientOf(refusing.url, { clock }).query("task-1", never());
@@ -266,7 +266,7 @@ describe("a request that may have reached the service", () => {
     for (let round = 0; round < 3; round += 1) {
       expect((await service.query("task-1", never())).status).toBe("queued");
       sockets[round]?.end();
-      // Once the socket is closed on both sides, the client has noticed it.
+      // Wait until the client has closed its side too. Only then is the server's socket closed.
       await expect.poll(() => sockets[round]?.closed).toBe(true);
     }
     expect(new Set(sockets).size).toBe(3);
@@ -286,8 +286,8 @@ describe("a body of audio", () => {
   });
 
   /**
-   * Starts a server that sends 8 MB of 9 MB of audio, and then sends nothing more. A connection buffers less than 8 MB, so
-   * the server cannot send all of them before the client reads.
+   * Starts a server that announces 9 MB of audio, sends 8 MB, and then sends nothing more. A connection buffers less
+   * than 8 MB, so the server cannot send the whole 8 MB before the client reads.
    */
   const stopping = (): Promise<{ url: string }> =>
     rawServer((socket) => {

@@ -440,7 +440,7 @@ describe("content", () => {
     };
     const service = await createService((request, response) => {
       const path = request.url?.slice("/api/v1/audio/generations".length) ?? "";
-      // Node's HTTP server would correct the headers of `c`, `d` and `e`. They are written to the raw socket.
+      // Write `c`, `d` and `e` to the raw socket, because Node's HTTP server would correct their headers.
       const [[name, value] = []] = Object.entries(kinds[path] ?? {});
       if (!/[ab]/.test(path.slice(0, 2))) {
         const type = "content-type: application/octet-stream";

@@ -20,7 +20,10 @@ const stretch = (seconds: number, isLoud: boolean): Buffer => {
   return isLoud ? noise(bytes, `${seconds}`) : Buffer.alloc(bytes);
 };
 
-/** The stretches of sound of a sentence, which commas separate, and the pause after the sentence. All in seconds. */
+/**
+ * Durations in seconds of a sentence's stretches of sound and of the pause after the sentence. A comma separates two
+ * stretches.
+ */
 interface Said {
   readonly stretches: readonly number[];
   readonly pauseAfter: number;
@@ -53,7 +56,10 @@ function spoken(): { pcm: Buffer; starts: number[]; lengths: number[] } {
   return { pcm: Buffer.concat(blocks), starts, lengths };
 }
 
-/** Returns sentences whose weights are a fifth too large or too small, like an estimate from text. */
+/**
+ * Returns sentences with inexact weights, as if the weights were estimated from text: alternately a fifth too large and
+ * a fifth too small.
+ */
 const guessed = (lengths: readonly number[]): SpokenSentence[] =>
   lengths.map((length, index) => ({
     text: `Sentence ${index}.`,
@@ -178,7 +184,7 @@ describeWithFfprobe("captions of mp3", () => {
     const { bytes, audioSeconds } = await say(texts.join(" "));
     const sentences = texts.map((text) => ({ text, weight: text.length }));
     const cues = cuesIn(await captionsOf("mp3", bytes, sentences, audioSeconds));
-    // A sentence that is spoken alone is as long as its cue, except for the silence around it.
+    // Each cue is about as long as the audio of its sentence spoken alone. Only the silence at both ends may differ.
     const alone = await Promise.all(texts.map(async (text) => (await say(text)).audioSeconds));
     cues.forEach(({ start, end }, index) => {
       expect(Math.abs(end - start - (alone[index] ?? 0))).toBeLessThan(0.25);

@@ -80,7 +80,7 @@ test("names a part of mp3 that grows between its two passes", async () => {
   await expect(joining({ format: "mp3", parts, write }).done).rejects.toMatchObject({ partIndex: 1 });
 });
 
-/** Returns the file descriptor that the next open file gets, which is the lowest free one. */
+/** Returns the lowest free file descriptor. The next file to be opened gets it. */
 function nextFileNumber(): number {
   const number = openSync(import.meta.filename, "r");
   closeSync(number);

@@ -17,7 +17,7 @@ export interface FrameOptions {
   readonly bitrateIndex?: number;
   readonly channels?: 1 | 2;
   readonly hasCrc?: boolean;
-  /** How many bytes before the frame its data begins, within earlier frames. */
+  /** Field `main_data_begin`: the frame's data begins this many bytes before the frame, inside earlier frames. */
   readonly backBytes?: number;
   /** The byte that fills the frame in place of sound. */
   readonly fill?: number;

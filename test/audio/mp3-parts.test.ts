@@ -37,7 +37,7 @@ const lyrics = Buffer.concat([
   Buffer.from("IND0000200"),
   Buffer.from("000021LYRICS200"),
 ]);
-/** Frames for the inside of a tag, as a picture might contain them. They must not be read as sound. */
+/** Valid frames to put inside a tag, where a picture may contain such bytes. They must not be read as sound. */
 const trap = cbrFrames(3, { bitrateIndex: 9 });
 
 const WITH_METADATA: Record<string, Buffer> = {
@@ -76,8 +76,8 @@ test("silences frames that need missing bytes, even after a gap", async () => {
   const whole = [frame({ fill: 0x11 }), dependent, dependent];
   const silenced = frame({ fill: 0x55 });
   const zeroed = (bytes: Buffer): Buffer => Buffer.from(bytes).fill(0, 4, 13);
-  // A frame holds 179 bytes of data. The first dependent frame is silenced, because it needs 200 bytes before it and
-  // there are only 179. The second one has enough.
+  // Each frame holds 179 bytes of data. A dependent frame needs 200 bytes from the frames before it. Only 179 bytes
+  // come before the first dependent frame, so it is silenced. 358 bytes come before the second one.
   expect(await joinedSound(Buffer.concat(whole))).toEqual(
     Buffer.concat([frame({ fill: 0x11 }), zeroed(silenced), dependent]),
   );

@@ -14,7 +14,7 @@ import { encodedNoise } from "./sound.ts";
 const RATE = 24000;
 const PAUSE_SECONDS = 1;
 
-/** Seeks to `seconds` as a player does. Returns after how many more seconds sound begins. */
+/** Seeks to `seconds` as a player does. Returns the number of seconds from there to the beginning of the sound. */
 function soundAfterJump(path: string, seconds: number): number {
   const jump = ["-v", "error", "-ss", `${seconds}`, "-i", path, "-t", "1", "-ac", "1", "-ar", `${RATE}`];
   const raw = execFileSync("ffmpeg", [...jump, "-f", "s16le", "-"]);
@@ -41,8 +41,8 @@ describeWithFfprobe("a jump", () => {
     const path = join(scratchFolder(), "joined");
     writeFileSync(path, file.bytes);
     for (const { startSeconds } of file.chapters.slice(1)) {
-      // A seek to half a second before the chapter lands in silence. The sound must begin half a second later, within
-      // one frame.
+      // A seek to half a second before the chapter lands in silence. The sound must begin half a second later. The
+      // allowed error is about one frame.
       expect(Math.abs(soundAfterJump(path, startSeconds - 0.5) - 0.5)).toBeLessThan(0.03);
       expect(soundAfterJump(path, startSeconds)).toBeLessThan(0.03);
     }
@@ -63,7 +63,7 @@ describeWithFfprobe("a jump", () => {
     const file = openSync(path, "w");
     writeSync(file, header);
     closeSync(file);
-    // The file is sparse, because bytes that were never written take no space on the disk.
+    // Extend the file without writing data. It is then sparse, so its 5 GB take no space on the disk.
     truncateSync(path, header.byteLength + dataBytes);
     const entries = ["-show_entries", "format=duration", "-of", "csv=p=0"];
     const reported = execFileSync("ffprobe", ["-v", "error", ...entries, path], { encoding: "utf8" });

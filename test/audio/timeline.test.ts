@@ -1,4 +1,4 @@
-/** Parts that begin at given times of the joined file. The hundredth part begins as exactly as the first. */
+/** Parts that begin at given times of the joined file. The hundredth part must be as exact as the first. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";

@@ -24,7 +24,7 @@ export interface ProcessResult {
 const RUN_TIMEOUT_MS = 120_000;
 /** The time between SIGTERM and SIGKILL. */
 const KILL_GRACE_MS = 4_000;
-/** A server ends within this time after its client (docs/reference-requests.md, Stopping). */
+/** Maximum time between the end of a client and the end of its server (docs/reference-requests.md, Stopping). */
 export const SERVER_EXIT_TIMEOUT_MS = 2_000;
 
 export class ClientEnvironment {
@@ -67,7 +67,7 @@ export class ClientEnvironment {
     this.#writeFile(join(this.home, name), text);
   }
 
-  /** Appends to a file below the home folder that a command has written. */
+  /** Appends to a file that a command has written below the home folder. */
   appendHomeFile(name: string, text: string): void {
     appendFileSync(join(this.home, name), text);
   }

@@ -25,7 +25,10 @@ interface PinnedClient {
   readonly variant?: string;
   /** The npm packages to install, as `name@version`. The first is the client itself. */
   readonly packages: readonly string[];
-  /** The scenes whose call the client itself refuses, in its own words, so that the server never receives the call. */
+  /**
+   * The scenes in which the client itself refuses the call. The model then sees the client's own words. The server
+   * never receives the call.
+   */
   readonly refusedScenes?: readonly Scene[];
 }
 

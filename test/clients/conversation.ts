@@ -6,6 +6,7 @@ const LATER_PROMPT = "And good night, later on.";
 const FAILING_PROMPT = "This one fails at the service.";
 const FILE_NAME = "welcome";
 
+/** Names one step of the conversation. */
 export type Scene =
   | "success"
   | "error"

@@ -65,7 +65,8 @@ async function runWithModel(client: ModelClient, setup: ClientSetup, folder: str
     if (model.isHiddenFromSearch) problems.push(`a search for "text to speech" does not find generate_audio`);
     const toolName =
       [...model.toolNames].find((name) => name.endsWith("generate_audio")) ??
-      // Codex does not offer the tools themselves to newer models. The model's script has printed the tool's name.
+      // Codex does not offer this server's tools directly to newer models. It offers a tool that runs a script. The
+      // script has printed the name of the server's tool.
       /\w+__generate_audio/.exec(unescapedText(model.resultContent[0] ?? ""))?.[0] ??
       null;
     return { shownResults: model.resultContent, dialect: model.dialect?.name ?? null, toolName, problems };

@@ -1,10 +1,13 @@
-/** Libraries for programs that ask a model. For each, the conversation runs through the script in the documents. */
+/** Libraries for programs that ask a model. For each library, the documented script runs the conversation. */
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelClient } from "./client.ts";
 import type { Scene } from "./conversation.ts";
 
-/** Returns the client of a library that asks OpenAI or Gemini, and reads their address from the environment. */
+/**
+ * Returns the client for a library that asks OpenAI or Gemini. The library reads the address of the model from the
+ * environment.
+ */
 function library(
   name: string,
   packages: readonly string[],

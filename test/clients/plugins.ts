@@ -85,7 +85,7 @@ const claudePlugin: ModelClient = {
   converse(setup, modelUrl) {
     const { environment, sandbox } = setup;
     setUpClaude(setup, modelUrl);
-    // Makes Claude Code wait until npx has started the server. A script asks its question at once.
+    // Make Claude Code wait until npx has started the server. Otherwise `claude -p` asks the model at once.
     environment.setEnv({ MCP_CONNECTION_NONBLOCKING: "false" });
     const claude = (...args: string[]): Promise<ProcessResult> => environment.run("claude", args);
     const settings = ["--config", `base_url=${sandbox.baseUrl}`, "--config", `api_key=${sandbox.apiKey}`];

@@ -34,7 +34,10 @@ function describeForms(modelView: ModelView | undefined): string {
   return modelView.hasText ? "text" : modelView.hasStructured ? "structured" : "nothing";
 }
 
-/** Names the structured facts of an error "facts" and not "both", because they do not replace the text. */
+/**
+ * Describes the forms of an error. Returns "text, facts" where {@link describeForms} returns "both", because the
+ * structured facts of an error do not replace its text.
+ */
 function describeErrorForms(modelView: ModelView | undefined): string {
   return modelView?.hasText === true && modelView.hasStructured ? "text, facts" : describeForms(modelView);
 }

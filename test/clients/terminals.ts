@@ -119,8 +119,9 @@ const codex: ModelClient = {
 };
 
 /**
- * Codex with the settings that `codex mcp add` writes, and with a permission for each tool. Codex offers the tools
- * themselves to the model `gpt-5-codex`. To newer models it offers one tool that runs a script, which calls the others.
+ * Codex with the settings that `codex mcp add` writes, and with a permission for each tool. Codex offers this server's
+ * tools directly to the model `gpt-5-codex`. Newer models get one tool that runs a script, and the script calls this
+ * server's tools.
  */
 const codexByCommand: ModelClient = {
   kind: "model",

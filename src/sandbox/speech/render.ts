@@ -10,8 +10,8 @@ import { type Gap, type Phrase, splitPhrases } from "./text/phrases.ts";
 import { readPrompt } from "./text/prompt.ts";
 
 /**
- * Maximum length of the audio in seconds: five times the 120 s at which the charge stops rising. Only the longest
- * prompts in syllabic scripts come close to this maximum.
+ * Maximum length of the audio in seconds: five times 120 s, the length at which the charge reaches its maximum. Only
+ * the longest prompts in syllabic scripts come close to the 600 s.
  */
 const MAX_AUDIO_SECONDS = 600;
 /** Amplitude of the loudest sample at volume 1. It is below 0.5, so that volume 2 does not clip. */

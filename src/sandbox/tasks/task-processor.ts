@@ -7,7 +7,7 @@ import { deriveVariation } from "./speech-variation.ts";
 import type { Task, TaskEnding } from "./task.ts";
 import type { TaskRegistry } from "./task-registry.ts";
 
-/** The share of the processing time during which a task is queued. */
+/** A task stays queued for this share of `processingSeconds`. */
 const QUEUED_SHARE = 0.25;
 
 /** A failure with a message that clients may read. The message reveals no internals. */
@@ -41,7 +41,7 @@ export interface TaskProcessorOptions {
   readonly clock: SandboxClock;
   readonly engine: SpeechEngine;
   readonly tasks: TaskRegistry;
-  /** Minimum time from a task's creation to its end. Rendering may take longer. */
+  /** Minimum time from a task's creation to its success. A failed task may end sooner. */
   readonly processingSeconds: number;
   /** Receives internal errors, such as a broken engine, which clients must not see. */
   readonly onInternalError: (error: unknown) => void;

@@ -22,7 +22,8 @@ export interface TaskRegistryOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
   /**
-   * Whether the limit of concurrent tasks applies to each account. The limit of all accounts together always applies.
+   * Whether an account may have at most {@link MAX_CONCURRENT_TASKS} unfinished tasks. The limit
+   * {@link SERVICE_CAPACITY_TASKS} always applies.
    */
   readonly enforcesConcurrencyLimit: boolean;
 }

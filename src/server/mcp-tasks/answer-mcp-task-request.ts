@@ -43,8 +43,8 @@ export async function answerMcpTaskRequest(
     if (mcpTask.kind === "narration") {
       return await answer(taskRequest, (await deps.toolDeps.narrations()).mcpTaskOperations, renderNarration);
     }
-    // Every result asks the assistant to tell the user the file's path. Otherwise only the first result of the process
-    // would do so, and a client that requests the same result twice would get different texts.
+    // A client may request the result of an MCP task twice. So that both texts are the same, every result asks the
+    // assistant to tell the user the file's path, and not only the first result of the process.
     return await answer(taskRequest, mcpTaskOperations, (view) =>
       renderTask(view, { claimFirstSuccess: () => true }),
     );

@@ -11,7 +11,10 @@ const body = z.looseObject({
   contents: z.array(z.looseObject({ parts: z.array(part).optional() })),
 });
 
-/** Returns all parts as the content of a result, because audio may be a separate part beside its result. */
+/**
+ * Returns the results in a message of the client. The content of each result is all `parts` of the message, because the
+ * audio of a result may be in a part of its own.
+ */
 function resultsIn(parts: ReadonlyArray<z.infer<typeof part>> = []) {
   return parts.flatMap((each) => {
     const callId = each.functionResponse?.id;

@@ -139,7 +139,7 @@ export class ScriptedModel {
     return this.#call("search", search, { query: this.#queryFor(step), max_results: 5 });
   }
 
-  /** @param found the name of the step's tool, if it must be called through `tool` */
+  /** @param found the name of the step's tool, if `tool` is the {@link INDIRECT_CALL_TOOL} */
   async #callStep(step: Step, tool: OfferedTool, found?: string): Promise<Reply> {
     await this.#listener.onStep(step);
     const args = step.args(unescapedText(this.resultContent));
@@ -159,7 +159,10 @@ export class ScriptedModel {
     return this.#searchesForFirst > 1;
   }
 
-  /** Returns the query of a search: the first one in the words of a user who does not know this server, then names. */
+  /**
+   * Returns the query of a search. The first query is in the words of a user who does not know this server. Later
+   * queries contain the tool's name.
+   */
   #queryFor(step: Step): string {
     this.#searches += 1;
     if (this.resultContent.length === 0) this.#searchesForFirst = this.#searches;
