@@ -105,6 +105,7 @@ async function isTaken(path: string): Promise<boolean> {
  */
 async function createLockFile(lockPath: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;
+  let seenModifiedMs: number | null = null;
   for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
     try {
       await (await open(lockPath, flags, 0o600)).close();
@@ -112,11 +113,12 @@ async function createLockFile(lockPath: string): Promise<void> {
     } catch (error) {
       if (getSystemCode(error) !== "EEXIST") throw error;
     }
-    if (waitedMs < LOCK_TIMEOUT_MS) await sleep(LOCK_POLL_MS);
-    else {
-      await removeIfPresent(lockPath);
-      waitedMs = 0;
-    }
+    // A lock file with another time is another process's lock file, so the wait begins again.
+    const modifiedMs = (await lstat(lockPath).catch(() => null))?.mtimeMs ?? null;
+    if (modifiedMs !== seenModifiedMs) waitedMs = 0;
+    seenModifiedMs = modifiedMs;
+    if (waitedMs >= LOCK_TIMEOUT_MS) await removeIfPresent(lockPath);
+    else await sleep(LOCK_POLL_MS);
   }
 }
 

@@ -19,7 +19,8 @@ function soundAfterJump(path: string, seconds: number): number {
   const jump = ["-v", "error", "-ss", `${seconds}`, "-i", path, "-t", "1", "-ac", "1", "-ar", `${RATE}`];
   const raw = execFileSync("ffmpeg", [...jump, "-f", "s16le", "-"]);
   const samples = new Int16Array(Uint8Array.from(raw).buffer, 0, Math.floor(raw.byteLength / 2));
-  return samples.findIndex((sample) => Math.abs(sample) > 1000) / RATE;
+  const firstSound = samples.findIndex((sample) => Math.abs(sample) > 1000);
+  return firstSound === -1 ? Number.POSITIVE_INFINITY : firstSound / RATE;
 }
 
 const SOUNDS = {

@@ -2,6 +2,7 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -228,6 +229,25 @@ describe("without hard links", () => {
     writeFileSync(join(folder.root, lockFileName), "");
     utimesSync(join(folder.root, lockFileName), 0, 0);
     await folder.sweepStaleTemporaryFiles();
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+  });
+
+  it("a name that living processes reserve one after the other is not taken from the last of them", async () => {
+    const folder = await newOutputFolder();
+    const nameHash = createHash("sha256").update("story.mp3").digest("hex").slice(0, 16);
+    const lockPath = join(folder.root, `.audio-generation-${nameHash}.name`);
+    writeFileSync(lockPath, "");
+    const saving = saveAudio(request(folder, { makeLink: refusing("EPERM") }));
+    for (let seconds = 0; seconds < 7; seconds += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      expect(existsSync(lockPath), `after ${seconds} s`).toBe(true);
+      expect(existsSync(join(folder.root, "story.mp3"))).toBe(false);
+      // Another process ends, and the next one reserves the name.
+      unlinkSync(lockPath);
+      writeFileSync(lockPath, "");
+    }
+    unlinkSync(lockPath);
+    await saving;
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 

@@ -219,8 +219,8 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       const { record } = await ledger.acquireLease(
         sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0 }),
       );
-      // Two living processes hold both concurrency slots, so the wait for a slot ends with its time limit.
-      const tooEarly = AbortSignal.timeout(1400);
+      // Two living processes hold both concurrency slots. Their heartbeats renew the slots, which last 3 s without one.
+      const tooEarly = AbortSignal.timeout(4000);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>
         limits.submissions.waitForAdmission({ record, onWaiting: (reason) => waiting.push(reason) }, signal);

@@ -33,6 +33,16 @@ describe("a first call whose limit is too low", () => {
   });
 });
 
+it("a limit as high as the suggested one is not called too low, even if parts are equal", async () => {
+  const plan = await narrator.narrate({ text: buildText("Same", "Same") });
+  expect(plan.parts.total).toBe(2);
+  const { narration_id } = plan;
+  const max_credits = plan.credits.suggested_max;
+  const running = await narrator.narrate({ narration_id, max_credits, wait_seconds: 0 });
+  expect(running.message).toContain("Running: ");
+  expect(running.message).not.toContain("likely to stop early");
+});
+
 describe("what is paid for is joined as NAME (incomplete)", () => {
   const refuseFrom = (from: number, code: string, status: number): void => {
     narrator.service.intercept = ({ kind, ordinal }, response, self) => {

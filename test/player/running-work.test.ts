@@ -16,8 +16,9 @@ describeWithBrowser("the player", () => {
   const setup = openPlayerSetup({ AUDIO_TIME_SCALE: "0.05" });
 
   it.concurrent("shows the request, waits for its audio, and plays it once it is available", async (test) => {
-    // The speech is long enough for a busy machine to hear it before it ends.
-    const prompt = "Soon to be heard. ".repeat(20).trim();
+    // The speech is long enough for a busy machine to hear it before it ends. A retry of this test needs another text,
+    // because the audio of this one is saved by then.
+    const prompt = `${"Soon to be heard. ".repeat(20)}${randomUUID()}`;
     const { player, input, result, hostRequests } = await setup.chat(test);
     await input({ prompt });
     await player.getByRole("heading", { name: /^Soon to be heard\. / }).waitFor();

@@ -1,6 +1,6 @@
 /** Joins a narration's parts into files. Each file is verified and published under a free name. */
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import type { JoinedAudio, JoinPart } from "../../audio/join-request.ts";
 import type { TextTags } from "../../audio/text-tags.ts";
 import type { Clock } from "../../clock.ts";
@@ -146,7 +146,13 @@ async function findReplacedFile(
   name: string,
 ): Promise<ServerSavedFile | null> {
   if (!state.mayReplace || !isComplete) return null;
-  const owner = await findServerSavedFile(name);
+  const path = join(folder.root, name);
+  // Look at this narration's own files first, because the search finds only files of the newest narrations.
+  const ownFile = state.files.find((saved) => saved.path === path);
+  const owner =
+    ownFile === undefined
+      ? await findServerSavedFile(name)
+      : { narrationId, file: ownFile, companions: ownFile };
   if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
   return owner.narrationId === narrationId && owner.file.chapterIndex !== file.chapterIndex ? null : owner;
 }

@@ -262,12 +262,12 @@ function describeLowLimit(limit: number, view: NarrationView): string {
 
 /**
  * Whether a limit covers the likely charge of the narration, if the last part counts with its reservation instead of
- * its charge.
+ * its charge. The suggested limit always does.
  */
 function coversLikelyCost(limit: number, { credits, parts }: NarrationView): boolean {
   const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
   const max = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
-  return limit >= Math.min(likely, max);
+  return limit >= Math.min(likely, max, credits.suggestedMax);
 }
 
 function describeSoFar({ parts, credits }: NarrationView): string {
