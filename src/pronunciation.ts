@@ -63,8 +63,9 @@ function matches({ characters, ignoresCase }: Candidate, text: readonly string[]
 }
 
 /**
- * Replaces words in one pass from left to right, longest word first. Does not search replacements again. Matches only
- * whole words, by Unicode's letters, digits and marks.
+ * Replaces words in one pass from left to right. If several words match at one position, replaces the longest. Does not
+ * search replacements again. Matches only whole words: the word must not continue with a letter, digit or mark of
+ * Unicode on either side.
  */
 export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
   const byFirst = groupByFirstCharacter(rules);

@@ -11,12 +11,12 @@ const REDACTED = "[redacted]";
  */
 const MIN_SECRET_LENGTH = 8;
 
-/** Matches any token after `Bearer`. Requires a digit, because ordinary words ("bearer of news") have none. */
+/** Matches a token after `Bearer` if the token contains a digit. Ordinary words ("bearer of news") contain none. */
 const BEARER_TOKEN = /\bBearer\s+(?!\[redacted\])(?=[^\s"',;]*\d)[^\s"',;]+/gi;
 
 /**
- * Returns all forms in which a secret may appear: plain, percent-encoded, base64 (proxies, basic authentication),
- * JSON-escaped.
+ * Returns all forms in which a secret may appear: plain, percent-encoded, JSON-escaped, and base64, as in basic
+ * authentication.
  */
 function listSpellings(secret: string): string[] {
   const spellings = [

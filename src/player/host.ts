@@ -15,7 +15,7 @@ export class FileGoneError extends HostError {
 }
 
 /**
- * Error codes for an unknown resource. This server and all versions of the MCP specification use one of these codes.
+ * Error codes for an unknown resource: -32602 in MCP 2026-07-28 and in this server, -32002 in earlier versions of MCP.
  */
 const GONE_CODES = [-32602, -32002];
 

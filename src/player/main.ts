@@ -52,7 +52,10 @@ let shownResultJson = "";
  */
 let displayVersion = 0;
 
-/** Shows an error as a sentence. Points to the file's path, so that people can still find the file. */
+/**
+ * Shows an error as a sentence. If the file may still exist, the sentence refers to the file's path, which the page
+ * shows.
+ */
 function showError(error: unknown): void {
   if (error instanceof DOMException && error.name === "NotAllowedError") {
     showStatus(PRESS_PLAY_AGAIN);
@@ -63,7 +66,8 @@ function showError(error: unknown): void {
   const isGone = error instanceof FileGoneError;
   const isSaved = !getElement("#path").hidden && !isGone;
   showStatus(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
-  // Offer to download the file again only for a task, because the files of narrations cannot be downloaded.
+  // If the file of a task is gone, offer to fetch its audio again. The audio of a narration cannot be fetched again
+  // this way.
   if (isGone && shownResult?.kind === "task") offerMessage(shownResult);
   getElement("#player").hidden = true;
   companionLists.clear();
@@ -92,7 +96,7 @@ async function openFile(
   readers: Map<string, SegmentReader>,
   position = 0,
 ): Promise<void> {
-  // Change the version, so that late results for an earlier choice are dropped.
+  // Increment `displayVersion`, so that late results for an earlier choice are dropped.
   displayVersion += 1;
   const versionAtStart = displayVersion;
   const { path, uri, companionsBaseUri: companions } = audioFile;

@@ -18,10 +18,7 @@ export interface Playback {
   release(): void;
 }
 
-/**
- * Idle audio elements. They are kept for reuse, because a click allows only the elements that exist at that moment to
- * play.
- */
+/** Idle audio elements, kept for reuse. Browsers let an element play only if it existed when the person clicked. */
 const idleElements: HTMLAudioElement[] = [];
 
 function takeElement(): HTMLAudioElement {

@@ -97,7 +97,7 @@ export async function pollUntilEnded(
       const newShown = await readShown(shown);
       if (!isWanted()) return;
       // Accept a result with another id, because the id of a waiting request changes once its task exists. Refuse a
-      // result without a status, because the page would request such a result again and again.
+      // result without a status, because the page would show it and begin to poll again, without end.
       if (newShown.isError || newShown.kind !== shown.kind || newShown.status === "")
         throw new HostError(newShown.isError ? newShown.message : "The chat passes only the text.");
       failureCount = 0;

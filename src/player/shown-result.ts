@@ -22,7 +22,7 @@ export interface AudioFile {
   /** Sample rate. Only pcm needs this field, because a pcm file does not state its sample rate. */
   readonly sampleRateHz: number;
   /**
-   * Address of the captions and chapters, without `/captions` or `/chapters` at its end; null if the sound has neither.
+   * Address to which the page appends `/captions` or `/chapters`; null if the sound has neither captions nor chapters.
    */
   readonly companionsBaseUri: string | null;
   /** Title of the chapter if the file contains a single chapter, otherwise empty. */

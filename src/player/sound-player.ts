@@ -17,8 +17,8 @@ const REPLAY_MARGIN_SECONDS = 0.05;
 /** Minimum distance from the end to which a person can seek. At the end itself, nothing would be left to play. */
 const SEEK_MARGIN_SECONDS = 0.01;
 /**
- * Minimum time that is left to play when playing starts in the last segment. The start position is limited for this,
- * because it may come from a longer take.
+ * Minimum time that is left to play when playing starts in the last segment. If the requested position leaves less,
+ * playing starts earlier. A position from a longer take may leave less.
  */
 const MIN_LEFT_SECONDS = 0.5;
 
@@ -176,8 +176,8 @@ export class SoundPlayer {
       try {
         return await createElementPlayback(segment);
       } catch {
-        // This error means that the content policy forbids `media-src data:`, or that the bytes are damaged. If the
-        // samples can be decoded below, the bytes are undamaged. The cause is therefore the content policy, and later
+        // The element fails if the content policy forbids `media-src data:`, or if the bytes are damaged. If the bytes
+        // are damaged, `createSamplesPlayback` throws. If it does not throw, the content policy is the cause, and later
         // segments are played without elements.
         const playback = await createSamplesPlayback(segment);
         this.#canUseElements = false;
@@ -226,8 +226,9 @@ export class SoundPlayer {
     this.#endingPlayback = playback;
     try {
       if (this.#preparedPlayback === null) {
-        // The next segment has not arrived. Pause at the end of the current segment. Its bytes also contain the first
-        // words of the next segment. Without the pause, these words would be heard twice.
+        // The next segment has not arrived. Pause at the end of the current segment, because the bytes of the current
+        // segment also contain the first words of the next segment. Without the pause, these words would be heard
+        // twice.
         await new Promise((resolve) => setTimeout(resolve, secondsLeft * 1000));
         if (countAtStart === this.#commandCount) playback.pause();
       }

@@ -45,7 +45,7 @@ export function buildWav(layout: Uint8Array, samples: Uint8Array): Uint8Array<Ar
 export function createSamplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
   const view = toDataView(layout);
   const [bytesPerSecond, frameBytes] = [view.getUint32(8, true), view.getUint16(12, true)];
-  // Refuse more than 6 MB a second, because one segment would be too large.
+  // Refuse a file with more than 6 MB for each second of sound, because one segment would be too large.
   if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frameBytes === 0 || end <= start)
     throw new DamagedFileError();
   const roundToWholeFrames = (bytes: number): number => bytes - (bytes % frameBytes);

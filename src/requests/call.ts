@@ -25,8 +25,8 @@ export interface Call {
 /** The first step of a call that has an MCP task. It runs before the job of the call starts. */
 export interface McpTaskPreparation {
   /**
-   * Whether this call resumes an MCP task that was opened earlier. If so, a failed attempt is not replaced, because the
-   * failed attempt was made for this MCP task.
+   * Whether this call resumes an MCP task that was opened earlier. If so, no new attempt is started if the response to
+   * the submission shows that the attempt has already failed. This failure is then the result of the MCP task.
    */
   readonly isResumed: boolean;
   /**

@@ -19,8 +19,8 @@ export class Resumer {
 
   /**
    * Starts a round of resuming tasks in the background, unless a round started within the minimum interval. A failure
-   * of the round is only logged. That is enough even if the ledger fails, because the call that starts the round uses
-   * the same ledger and reports its own failure.
+   * of the round is only logged, even a failure of the ledger. The call that starts the round uses the same ledger, so
+   * the call reports a failure of the ledger.
    */
   schedule(): void {
     const nowMs = this.#deps.clock.steadyMs();

@@ -129,7 +129,7 @@ async function findFileToReplace(
 ): Promise<FileToReplace | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await findNameOwner(deps, name);
-  // If no record owns the name, a process may have been killed after it planned a replacement and before it carried out
-  // the plan. Then return the file to replace from this plan, which the record still contains.
+  // If no record owns the name, return the file to replace from an earlier plan, if the given record still contains
+  // one. The process that made the plan may have been killed before it carried the plan out.
   return owner === null ? fileToReplace : await planReplacement(deps.folder, name, owner.file);
 }

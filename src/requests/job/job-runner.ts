@@ -168,8 +168,8 @@ export class JobRunner {
       });
       switch (action.kind) {
         case "send":
-          // If another process created the task, the task was created while this job waited for admission. If that task
-          // has failed, it therefore failed during this job.
+          // If another process created the task, it did so while this job waited for admission. A failure of that task
+          // therefore counts as a failure during this job.
           failureTiming =
             (await sendUntilAnswered(job, this.#deps, this.#onConcurrencySlotsFull)) === "answered"
               ? "in_response"

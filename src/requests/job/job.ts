@@ -20,7 +20,7 @@ export type JobOutcome =
    */
   | { readonly kind: "not_wanted" };
 
-/** Ends a job whose callers no longer want the submission. */
+/** Thrown if nobody wants the submission any more. */
 export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }

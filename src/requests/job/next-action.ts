@@ -74,8 +74,8 @@ export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAct
 
 /**
  * Whether to start a new attempt after the task failed. If the task failed before this job started, the answer is yes,
- * because a new call requests the audio and pays for it. If the task failed later, a new attempt also requires that the
- * task was refunded. A task that this job created is retried only once.
+ * because a new call requests the audio and pays for it. If the task failed later, the answer is yes only after a
+ * refund. A job retries at most one of the tasks that it created.
  */
 function mayStartNewAttempt(record: RequestRecord, facts: JobFacts): boolean {
   if (!facts.maySubmit) return false;

@@ -6,7 +6,10 @@ import { Deadline } from "../../deadline.ts";
 import { deriveConcurrencySlotState, RECORD_STATUSES, type RequestRecord } from "../../ledger/record.ts";
 import type { RequestDeps } from "../deps.ts";
 
-/** Number of records to read for each status: the two tasks that can run, and one that ended during the submission. */
+/**
+ * Maximum number of records to read for each status. Two tasks can run at a time, and one more task may have ended
+ * during the submission.
+ */
 const MAX_PER_STATUS = MAX_CONCURRENT_TASKS + 1;
 
 /** The credits that other requests of the API key have reserved. */

@@ -49,8 +49,9 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
   for (;;) {
     try {
       job.setPhase({ kind: "saving", lastError });
-      // Bytes that are not audio may come from a proxy, so the first try discards them, and the next try may get the
-      // audio. An existing copy of such bytes shows that an earlier download had already tried twice.
+      // Bytes that are not audio may come from a proxy. The first try discards such bytes, because the next try may get
+      // the audio. If a copy of such bytes exists, an earlier download got them twice, so even the first try keeps
+      // them.
       return await saveOnce(job, deps, { mayKeepWrongFormat: failureCount > 0 || existing !== null });
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;

@@ -104,7 +104,7 @@ export class McpTasks implements McpTaskOperations<RequestView> {
 
   async resumeAndGetStatus(mcpTask: McpTask): Promise<McpTaskStatus<RequestView> | null> {
     const running = this.#running.get(mcpTask.mcpTaskId);
-    // Stop the work here, too, if another process has cancelled the MCP task.
+    // If another process has cancelled the MCP task, stop the work of this process.
     if (mcpTask.end?.kind === "cancelled") running?.backgroundRequest.abort();
     const record = (await this.#deps.ledger.get(mcpTask.targetId)) ?? running?.opened.record;
     if (record === undefined) return null;

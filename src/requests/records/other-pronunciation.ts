@@ -15,11 +15,12 @@ import { adoptTaskIfVisible, type PreparedRequest, type ResolvedRecord } from ".
 const mayBeCharged = ({ status }: RequestRecord): boolean => status !== "waiting" && status !== "failed";
 
 /**
- * Finds a paid record that has the same text and take number, but other pronunciations.
+ * Finds a paid record that has the same text and take number, but other pronunciations. If a record belongs to another
+ * API key and its audio is not on this machine, adopts the task of the record. Skips the record if this API key cannot
+ * see the task.
  *
  * @param exactMatch the record with the present pronunciations
- * @returns `null` if there is none, or if `exactMatch` is already paid or saved. A record of another API key is returned
- *   only with its file. Otherwise, its task is adopted, or passed over if this API key cannot see it
+ * @returns `null` if there is none, or if `exactMatch` is already paid or saved
  * @throws AudioError if the service cannot be queried about the task of another API key
  */
 export async function findOtherPronunciation(

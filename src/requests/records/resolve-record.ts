@@ -15,7 +15,7 @@ import { parseRequestHandle } from "./request-handle.ts";
 export interface PreparedRequest {
   /** Canonical input, as sent. */
   readonly input: string;
-  /** The prompt as the caller wrote it, if words of it are respelled; otherwise `null`. */
+  /** The prompt as the caller wrote it, if words in it were respelled; otherwise `null`. */
   readonly originalPrompt: string | null;
   /** Sentences for the result: which words of the text were respelled, and which language the voice does not speak. */
   readonly notes?: readonly string[];
@@ -114,7 +114,7 @@ export async function resolveRecord(
   return { record: newRecord, file: null, notes: describeOtherKeys(otherRecords) };
 }
 
-/** Notes for a request that also has a record of another API key. */
+/** Returns notes about records of this request under other API keys. */
 function describeOtherKeys(others: readonly RequestRecord[]): string[] {
   if (others.every(({ status }) => status === "waiting")) return [];
   return others.some(({ taskId }) => taskId !== null)

@@ -43,7 +43,7 @@ export interface ListedRequest {
   readonly inputHash: string | null;
   readonly audioSeconds: number | null;
   readonly createdAtMs: number;
-  /** Charged credits, or reserved credits while the task runs; `null` if the service stated no readable bill. */
+  /** Charged credits, or reserved credits while the task runs; `null` if the service stated no readable billing. */
   readonly credits: number | null;
   /**
    * Path of saved audio that still exists and has the right format. The content is verified only when a caller reads

@@ -7,7 +7,7 @@ export interface Grant extends GrantTerms {
   charged: number;
 }
 
-/** The part of a task's reservation that is taken from one grant of credits. */
+/** The credits that a task's reservation takes from one grant. */
 export interface GrantReservation {
   readonly grant: Grant;
   readonly credits: number;

@@ -5,8 +5,8 @@ import { MAX_REQUEST_BODY_BYTES } from "../../contract/service-limits.ts";
 import { invalidRequestError, ServiceError } from "../service-error.ts";
 
 /**
- * Maximum number of bytes to read from an oversized body before answering 413. If a connection closes with unread
- * bytes, it is reset, and the client loses the answer.
+ * Maximum number of bytes to read from an oversized body before answering 413. The body is read because a connection
+ * that closes with unread bytes is reset, and the client then loses the answer.
  */
 const MAX_DRAIN_BYTES = 16 * 1024 * 1024;
 
