@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { startToolClient } from "../support/tool-client.ts";
-import { errorOf } from "../support/tool-result.ts";
+import { errorOf, taskOf } from "../support/tool-result.ts";
 import { buildText, Narrator, narrationOf } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -31,6 +31,32 @@ describe("a refusal inside a narration", () => {
     // The sentence and the field name the same limit.
     expect(reported.next_step).toContain(`max_credits ${reported.credits.suggested_max}:`);
     expect(reported.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
+  });
+});
+
+describe("an account whose credits suffice for one task at a time", () => {
+  beforeEach(() => {
+    narrator.service.processingMs = 300;
+    narrator.service.intercept = ({ kind }, response, self) => {
+      const isRunning = [...self.tasks.values()].some((task) => self.view(task)["status"] !== "succeeded");
+      if (kind !== "create" || !isRunning) return false;
+      self.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+  });
+
+  it("makes one part after the other", async () => {
+    const done = await narrator.narrate({ text: TWO, max_credits: 1000 });
+    expect(done).toMatchObject({ status: "finished", parts: { total: 2, saved: 2 }, problems: [] });
+  });
+
+  it("lets a direct request wait for the part that runs", async () => {
+    const started = await narrator.narrate({ text: "Only one part.", max_credits: 1000, wait_seconds: 0 });
+    await expect.poll(() => narrator.service.tasks.size).toBe(1);
+    const call = { prompt: "Beside it", wait_seconds: 20 };
+    expect(taskOf(await narrator.client.call("generate_audio", call)).status).toBe("succeeded");
+    const { narration_id } = started;
+    expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
   });
 });
 
