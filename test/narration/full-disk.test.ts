@@ -40,7 +40,7 @@ it.each([
   expect((await readdir(folder)).filter((name) => name.endsWith(".pcm"))).toEqual([]);
   const sent = narrator.service.count("create");
 
-  // While the disk is full, no submission is sent whose audio could not be saved.
+  // The second call submits no part a second time.
   const again = await narrator.narrate({ text, max_credits: 1000 });
   expect(again.status).toBe("stopped");
   expect(narrator.service.count("create")).toBeLessThanOrEqual(Math.max(sent, 4));

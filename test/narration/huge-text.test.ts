@@ -12,8 +12,8 @@ const LARGE_BYTES = 256 * 1024;
 const filled = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / unit.length));
 
 /**
- * A plan or a refusal, either of which ends the call within its 20 s. The speed and the load of the machine decide
- * which one it is.
+ * A plan, or the refusal of a text whose planning takes too long or too much memory. Which one the call returns depends
+ * on the speed and the load of the machine.
  */
 const PLANNED_OR_REFUSED =
   /A plan of \d+ parts|Planning the text took (?:longer than 15 s|more than 1024 MiB)/;
@@ -37,7 +37,7 @@ const LARGEST = [
   ["brackets", "md", "[a](", PLANNED_OR_REFUSED],
 ] as const;
 
-/** Kinds of text that are tried in a file of `LARGE_BYTES`, which takes at most seconds. */
+/** Kinds of text that are tried in a file of `LARGE_BYTES`. Each takes a few seconds at most. */
 const LARGE = [
   ["one word", "txt", "river", PLANNED_OR_REFUSED],
   ["numerals", "txt", "I.\n\nYes.\n\n", PLANNED_OR_REFUSED],

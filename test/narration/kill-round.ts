@@ -104,7 +104,7 @@ async function failedChecks(
 }
 
 /**
- * Runs one plan and checks the result.
+ * Runs one round of kills and checks the result.
  *
  * @param storeUrl of a PostgreSQL database without data of another round; `null` if the ledger is a SQLite file
  * @throws Error naming every failed check: one task and one charge for each part, and one complete file
@@ -135,7 +135,7 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
   }
 }
 
-/** Draws the plans of all rounds before the first round runs, so that each plan depends on the seed alone. */
+/** Draws all rounds of kills before the first one runs, so that each round depends on the seed alone. */
 export function killPlans(rounds: number, seed: number): KillPlan[] {
   const random = randomFrom(seed);
   return Array.from({ length: rounds }, (_, round) => drawKillPlan(round + 1, random));

@@ -249,7 +249,7 @@ describe("a narration", () => {
       await client.close();
       await elsewhere.stop();
     }
-    // At the first service, the narration still has its id.
+    // With the first service, the same text is still the same narration.
     expect((await narrator.narrate({ text })).narration_id).toBe(narration_id);
   });
 });

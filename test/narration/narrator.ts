@@ -6,7 +6,7 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import type { ToolOutcome } from "../support/tool-result.ts";
 
-/** The published form of a result. Unknown fields are refused, and a figure is absent if it has nothing to report. */
+/** The published form of a result. Unknown fields are refused. A field without a value is absent, not `null`. */
 export const narrationOutput = z.strictObject({
   narration_id: z.string().regex(/^nar_[0-9a-f]{32}$/),
   status: z.enum(["planned", "running", "stopped", "finished"]),
@@ -29,7 +29,7 @@ export const narrationOutput = z.strictObject({
   chapters: z
     .array(
       z.strictObject({
-        /** Absent for a heading without a number among numbered chapters. */
+        /** Absent if the heading has no number, but other headings have numbers. */
         number: z.int().optional(),
         title: z.string().optional(),
         seconds: z.int(),

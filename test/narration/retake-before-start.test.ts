@@ -1,4 +1,7 @@
-/** A choice of takes sends no submission for a take that was replaced before it began, and one for equal parts. */
+/**
+ * Retakes of a part that has not begun, and of equal parts. A take that was replaced before it began is not submitted.
+ * Equal parts are submitted once.
+ */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { buildText, Narrator } from "./narrator.ts";
 

@@ -30,7 +30,7 @@ const CALL = {
 
 const RATE_HZ = 24_000;
 const HEADER_BYTES = 44;
-/** The silence with which a part itself may begin or end. */
+/** The silence that a part's own audio may have at its beginning and end. */
 const OWN_SILENCE_SECONDS = 0.6;
 
 const samplesOf = (bytes: Buffer): Int16Array =>

@@ -13,7 +13,9 @@ import { startToolClient } from "../support/tool-client.ts";
 import { buildText, narrationOf } from "./narrator.ts";
 
 const LONG = { timeout: 20_000, interval: 5 };
-/** A limit that covers one part, charged 138 credits, and the reservation of a second one, but no third part. */
+/**
+ * Enough for the charge of one part (138 credits) and the reservation of a second one (150), but not for a third part.
+ */
 const MAX_CREDITS = 290;
 
 const billed = z.object({ billing: z.object({ charged_credits: z.number().nullable() }) });

@@ -1,6 +1,6 @@
 /**
- * Node's permission model: one generation of the built bin with exactly the needed rights, and an error that names a
- * missing one.
+ * Node's permission model: with exactly the permissions that it needs, the built bin generates audio. If one is
+ * missing, an error names it.
  */
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
@@ -13,7 +13,7 @@ import { doctor, preload, works } from "./run-bin.ts";
 
 closeAfterEach();
 
-/** Newer versions of Node require a permission for the network, too. */
+/** Newer versions of Node forbid the network without this permission. */
 const NET = works(NODE, "--allow-net", "--version") ? ["--allow-net"] : [];
 
 /** Permits reading the program and the test folders, and writing the given folders, and nothing else. */

@@ -74,7 +74,8 @@ describeWithBrowser("the player", () => {
     const slider = player.getByRole("slider");
     await test.expect.poll(() => slider.getAttribute("aria-valuemax")).toBe("8");
     open();
-    // The player handles this click after the late answer, whatever the answer does.
+    // The player handles the late answer before this click, so the effect of the click shows that the answer was
+    // handled.
     await player.getByRole("button", { name: "Save as" }).click();
     await test.expect
       .poll(() => opened.hostRequests.some(({ method }) => method === "ui/download-file"))

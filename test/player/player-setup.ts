@@ -1,4 +1,7 @@
-/** The setup of most tests of the player: a browser, the built bin with its sandbox, and chats between the two. */
+/**
+ * The setup of most tests of the player: a browser, the built bin with its sandbox, and chats in the browser that use
+ * this server.
+ */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, type TestContext } from "vitest";
 import { type Chat, type ChatSettings, launch, openChat } from "./chat-host.ts";

@@ -1,6 +1,6 @@
 /**
- * Seeks, Play and Pause before the previous command has finished: the last one wins, and the button shows what is
- * heard.
+ * Commands to seek, play and pause that come before the previous command has finished. The last command wins, and the
+ * button shows what is heard.
  */
 import type { Frame } from "playwright-core";
 import { describe, expect, it } from "vitest";
@@ -41,9 +41,9 @@ async function fallsSilent(player: Frame): Promise<void> {
 }
 
 /**
- * Seeks to a position just before the second segment, waits until sound is heard and `waitMs` more, and presses a key.
- * Then waits 200 ms, and longer until the expected number of audio elements play, because a busy machine loads a
- * segment slowly. Returns how many elements play.
+ * Seeks to a position just before the second segment, and waits until sound is heard. Presses a key `waitMs` later, and
+ * waits 200 ms. If fewer audio elements play than expected, waits some seconds more, because a busy machine loads a
+ * segment slowly. Returns how many elements play, and by how many seconds the key moved the position.
  */
 const pressAtSeam = (player: Frame, waitMs: number, key: string, expectedElements: number) =>
   player.locator("#wave").evaluate(
@@ -127,7 +127,7 @@ describeWithBrowser("the player", () => {
       while (Number(place?.ariaValueNow) < 23) {
         await new Promise((resolve) => setTimeout(resolve, 4));
         const now = performance.now();
-        // A machine that is too busy for this check is too busy for the player, too, so skip the next 200 ms.
+        // If this check runs late, the machine may also be too busy to play, so ignore the next 200 ms.
         if (now - lookedAt > 50) from = now + 200;
         if (now >= from) least = Math.min(least, Reflect.get(globalThis, "loudness")());
         lookedAt = now;

@@ -120,7 +120,8 @@ describeWithBrowser("the player", () => {
         const sounding = [...document.querySelectorAll("audio")].filter((audio) => !audio.paused);
         const sum = sounding.reduce((total, { currentTime }) => total + currentTime, 0);
         const now = performance.now();
-        // After a longer time without a check, only 50 ms count, because sound may have been heard in between.
+        // A check adds at most 50 ms of silence. If the check is late, sound may have been heard since the previous
+        // one.
         silent = sum === last ? silent + Math.min(now - looked, 50) : 0;
         longest = Math.max(longest, silent);
         [last, looked] = [sum, now];

@@ -63,7 +63,9 @@ describeWithFfprobe("a long sound in segments", () => {
       Math.round((segment.leadInSeconds + segment.endSeconds - segment.startSeconds) * HERTZ),
     );
 
-  /** Returns the largest difference between the samples of a part and those of the whole from position `at` on. */
+  /**
+   * Returns the largest difference between the samples of one segment and the samples of the whole sound from `at` on.
+   */
   function difference(part: Int16Array, whole: Int16Array, at: number): number {
     let most = 0;
     for (let index = 0; index < part.length; index += 1) {

@@ -27,7 +27,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   expect(service.count("create")).toBe(3);
   expect(service.tasks.size).toBe(3);
 
-  // A new process sends nothing either, and still returns paid audio.
+  // A process that starts later also sends nothing, and lists the paid tasks.
   const [later] = await startProcesses([testFolders], service, settings);
   expect(errorOf((await later?.call("generate_audio", { prompt: "A fifth" })) ?? { content: [] }).code).toBe(
     "budget_exceeded",

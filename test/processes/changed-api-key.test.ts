@@ -19,7 +19,10 @@ async function startWithKey(
   return await startProcess(testFolders, { baseUrl: service.baseUrl, apiKey: key }, FAST);
 }
 
-/** Kills a process with the first key after its submission was accepted, before or after it got the response. */
+/**
+ * Starts a process that uses the first key, and kills it after its submission was accepted. `isAnswered` says whether
+ * the process has received the response by then.
+ */
 async function killedWithFirstKey(
   service: FakeService,
   testFolders: TestFolders,

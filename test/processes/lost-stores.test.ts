@@ -116,7 +116,7 @@ describe("an unreachable service", () => {
       retryable: true,
       idempotency_key: expect.stringMatching(/^agm1-/),
     });
-    // Read the ledger while the process runs. On a busy machine, the process could end before it has released the
+    // Read the ledger while the process runs. A process that ends might leave the slots and the reservation of a
     // submission that it was about to send.
     const ledgerController = await openLedgerController(testFolders, nowhere);
     const counted = async (): Promise<number[]> => [

@@ -21,7 +21,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
     const otherSetup = await startProcess(testFolders, service, {
       ...settings,
-      // Node then accepts every certificate, unless a program asks for the check itself.
+      // With this value, Node accepts every certificate, unless the program sets `rejectUnauthorized`.
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
     });
     const refused = await otherSetup.call("generate_audio", CALL);

@@ -1,6 +1,6 @@
 /**
- * Random runs of a job. `decideNextAction` chooses the next action of each step. The runs have every state of a record
- * and every response, wrong responses included.
+ * Random runs of a job, in which `decideNextAction` chooses each action. The service gives any responses in any order,
+ * even ones that a correct service would not give.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -16,7 +16,7 @@ const RUNNING: ObservedTask = {
   error: null,
   deviations: [],
 };
-/** A failed task that was charged, so it gets no further attempt. */
+/** A task that failed and was charged. Such a task gets no further attempt. */
 const ENDED: ObservedTask = {
   ...RUNNING,
   status: "failed",

@@ -16,7 +16,7 @@ import { FakeService } from "../support/fake-service.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
-/** A generation needs 15 operations. On a busy machine, it may renew a lease or ask for its turn once more. */
+/** A generation needs 15 operations. On a busy machine, it may need two more, such as the renewal of a lease. */
 const MAX_OPERATIONS = 17;
 
 /** Returns a store that records the name of each method that is called, also on the stores that it contains. */

@@ -17,5 +17,5 @@ export const NODE_FLAGS: readonly string[] = process.env["TEST_NODE_FLAGS"]?.spl
  */
 export const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), "audio-generation-tests-compiled") };
 
-/** Windows, polls and backoffs are a hundred times shorter than in normal use. */
+/** Limit windows, poll intervals and backoffs are a hundred times shorter than in normal use. */
 export const FAST = { AUDIO_TIME_SCALE: "0.01", ...COMPILED };

@@ -14,8 +14,8 @@ export interface E2eSetup {
 /**
  * Opens a new setup before each test of a file, and closes it afterwards.
  *
- * @param receive receives the setup. Returns a function that returns the client to close, because a test may replace
- *   the client.
+ * @param receive is called with each setup. It returns a function that finds the client to close, because a test may
+ *   replace the client.
  */
 export function setUpEach(
   receive: (setup: E2eSetup) => () => ToolClient,

@@ -15,7 +15,7 @@ const INPUTS = [
   "scripts/third-party-notices.ts",
 ];
 
-/** Returns the time of the newest change, also of folders, because a removed file leaves no other trace. */
+/** Returns the time of the newest change to a file or folder. A removed file changes only the time of its folder. */
 function newestMs(path: string): number {
   const stats = statSync(path);
   if (!stats.isDirectory()) return stats.mtimeMs;
@@ -26,7 +26,7 @@ function isStale(built: number | undefined): boolean {
   return built === undefined || INPUTS.some((input) => newestMs(join(root, input)) > built);
 }
 
-/** Builds if a source is newer than the build. In `npm test` none is, because it has just built. */
+/** Builds if a source is newer than the build. `npm test` has just built, so nothing is built again. */
 export default function buildWhereStale(): void {
   const built = statSync(join(root, "dist", "main.js"), { throwIfNoEntry: false })?.mtimeMs;
   if (!isStale(built)) return;

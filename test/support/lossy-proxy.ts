@@ -8,7 +8,7 @@ export interface LossyProxy {
   loseAnswers(count: number, holding?: string): void;
   /** Changes the server's responses from now on. */
   alterAnswers(change: (bytes: Buffer) => Buffer): void;
-  /** Returns how often a client has sent something after an answer. */
+  /** Returns the number of round trips. All that a client sends before the server answers counts as one. */
   roundTrips(): number;
   /** Breaks every connection, including requests in progress. */
   sever(): void;

@@ -44,7 +44,7 @@ export class ManualClock implements Clock {
 
   /** Advances time. Resolves when the sleepers that are due have woken up and run. */
   async advance(ms: number): Promise<void> {
-    // First let code that is about to sleep begin its sleep, because it computed the delay from the present time.
+    // Code that is about to sleep has computed its delay from the present time, so let it begin its sleep first.
     await drainEventLoop();
     const endMs = this.#steadyMs + ms;
     for (;;) {

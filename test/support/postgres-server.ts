@@ -24,7 +24,10 @@ export const PASSWORD = "right-one";
 
 const DEBIAN = "/usr/lib/postgresql";
 
-/** Finds the folder of `initdb` and `postgres`: on the PATH, or else Debian's newest version, which the PATH lacks. */
+/**
+ * Finds the folder of `initdb` and `postgres`: a folder on the PATH, or else the folder of Debian's newest version.
+ * Debian does not put that folder on the PATH.
+ */
 function findPrograms(): string | undefined {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
   const folders = [
@@ -50,7 +53,7 @@ interface User {
 
 /**
  * Returns the user that runs the servers, because PostgreSQL and PgBouncer refuse to run as root. The result is empty
- * if the tests run as an ordinary user, who then runs the servers, too.
+ * if the tests run as an ordinary user, who can run the servers.
  */
 export function serverUser(): Partial<User> {
   if (process.getuid?.() !== 0) return {};

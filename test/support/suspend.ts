@@ -1,6 +1,6 @@
 /**
- * Suspends a process at a moment when it does not lock the ledger's file. If it did, nobody could write until the
- * process wakes.
+ * Suspends a process at a moment when it does not lock the ledger's file. A suspended process that holds the lock would
+ * keep all others from writing until it wakes.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

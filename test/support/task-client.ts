@@ -42,7 +42,7 @@ export class TaskClient {
   readonly messages: unknown[] = [];
   #lastId = 0;
 
-  /** @param under the words of a command that starts the server, for example as on another machine */
+  /** @param under a command, with its arguments, that runs the server, for example as on another machine */
   constructor(env: Record<string, string>, under: readonly string[] = []) {
     const [command = NODE, ...args] = [...under, NODE, BIN];
     this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });

@@ -131,8 +131,8 @@ function missingFromFile(text: string, sources: ReadonlyMap<string, string>): st
 }
 
 /**
- * Returns the tests that a README of `test` cites and that do not exist: a file such as `ledger/processes.test.ts`, below
- * `test` or the README's folder, and the quoted words of titles that follow it.
+ * Returns the tests that a README of `test` cites and that do not exist: files such as `ledger/processes.test.ts`, and
+ * the quoted titles after a file. The path of a file begins at `test`, at the README's folder or at the root.
  */
 function missingTests({ path, text }: Text): string[] {
   const cited = text.matchAll(/`([\w./-]+\.(?:test|compat)\.ts)`((?:(?:,| and)? "[^"]+")*)/g);
@@ -149,8 +149,8 @@ function missingTests({ path, text }: Text): string[] {
 const isFile = (path: string): boolean => existsSync(join(ROOT, path));
 
 /**
- * Section numbers, which citations must not contain because they can change: of a named document, of a section, or
- * alone in brackets (0.1.0 is a version).
+ * Patterns of section numbers. Citations must not contain these numbers, because they can change. A number is found
+ * after the name of a document, after "section", after the name of a rule, or alone in brackets. (0.1.0 is a version.)
  */
 const NUMBERED = [
   /\b(?:reference|contract)(?:'s)?,? (?:sections? )?\d/i,

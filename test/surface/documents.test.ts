@@ -28,8 +28,8 @@ const FILES: readonly string[] = [
 ];
 
 /**
- * Returns the files that a text names, and the folders that it names in code marks, if they do not exist. A name may
- * leave out the folders above it, because base names are unique.
+ * Returns the files and folders that a text names and that do not exist. Folders are recognised only in code marks. A
+ * name may leave out the folders above it.
  */
 function missingPaths(text: string): string[] {
   const files = [...text.matchAll(/(?<![\w./*>-])[\w./-]*\w\.(?:ts|md)\b/g)].map(([path]) =>

@@ -1,4 +1,4 @@
-/** Narration views in every state, for tests of words. */
+/** Narration views in every state, for tests of results and texts. */
 import type { NarrationProblem } from "../../src/narration/state/narration-state.ts";
 import type { NarrationView } from "../../src/narration/views/narration-view.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The compiler does not report unknown properties in an object literal with a spread, so a property may keep its old
- * name there after it was renamed. This test finds unknown properties with the compiler's API.
+ * The compiler does not report unknown properties in an object literal with a spread, so code may use a property's old
+ * name there after the property was renamed. This test finds unknown properties with the compiler's API.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ function mayHave(checker: Checker, type: Type, property: string): boolean {
   );
 }
 
-/** Lists the properties of a type if it is that of an object literal in the sources. */
+/** Lists the properties of the type of an object literal. The list is empty for any other type. */
 function literalProperties(checker: Checker, type: Type): string[] {
   const members = type.isUnionType() ? type.getTypes() : [type];
   return members

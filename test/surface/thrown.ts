@@ -1,4 +1,4 @@
-/** Errors that the program throws, with its own messages, for the committed file of texts. */
+/** Errors that the program throws. `texts.test.ts` compares their messages with a committed file. */
 import { networkError } from "../../src/api/network-error.ts";
 import { type Operation, toServiceError } from "../../src/api/service-error.ts";
 import { sanitizeReason } from "../../src/api/service-text.ts";

@@ -20,9 +20,9 @@ const NAMES = ["generate_audio", "get_task", "download_audio", "list_voices", "l
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 /**
- * Lists what a JSON schema contains that Gemini's `parameters` do not accept, although clients pass it on: a constant
- * (zed#44875), an enum of numbers (gemini-cli#4415), an object without named fields (MarkusPfundstein/mcp-obsidian#21),
- * a choice of types.
+ * Lists what Gemini does not accept in a JSON schema, although clients pass the schema on to it. Examples are a
+ * constant (zed#44875), an enum of numbers (gemini-cli#4415), an object without named fields
+ * (MarkusPfundstein/mcp-obsidian#21) and a choice of types. Every enum is listed.
  */
 function refusedIn(schema: unknown, path = ""): string[] {
   if (typeof schema !== "object" || schema === null) return [];

@@ -1,4 +1,4 @@
-/** Task views in every state that a result can report, for tests of words. */
+/** Task views in every state that a result can report, for tests of results and texts. */
 import type { RequestView } from "../../src/requests/records/request-view.ts";
 
 export const HANDLE = "req-0123456789abcdef0123456789abcdef";

@@ -1,6 +1,6 @@
 /**
- * Simulates a narration in memory with the steps of `decideDriverStep`, through a random sequence of answers, stops,
- * deaths and retakes.
+ * Simulates a narration in memory. Answers, stops, deaths and retakes happen in a random order. `decideDriverStep`, or
+ * a planted fault in its place, chooses each step.
  */
 import fc from "fast-check";
 import type {
@@ -13,7 +13,7 @@ import { checkStep, Violation } from "./check-step.ts";
 
 export type Next = (progress: NarrationProgress) => DriverStep;
 
-/** Faults of a driver that do not depend on how it chooses its steps. */
+/** Faults of the driver itself, not of the choice of its steps. */
 export interface DriverFaults {
   readonly forgetsEquals?: boolean;
   readonly staysFull?: boolean;
@@ -131,7 +131,10 @@ class Narration {
     }
   }
 
-  /** Begins again, as a new call does: submissions are allowed, failed parts are to do, and no file was joined. */
+  /**
+   * Begins again, as a new call does: submissions are allowed, failed and skipped parts become `to_do`, and no file
+   * counts as joined.
+   */
   #look(): void {
     this.#hasStoppedSubmitting = false;
     this.#isFull = false;
@@ -187,7 +190,7 @@ class Narration {
     else if (outcome === "failed" || (outcome === "retry" && tries >= MAX_TRIES)) this.#endStep(part, failed);
     else this.#endStep(part, "to_do");
     if (outcome === "full" && others > 0) this.#isFull = true;
-    // If no other part is running, no credits can become free.
+    // If no other part is running, no task can end and release credits.
     else if (outcome === "full" || outcome === "refused") this.#hasStoppedSubmitting = true;
   }
 

@@ -1,4 +1,7 @@
-/** Faults that random scenarios must find. Each fault changes one thing in the choice of a step or in its driver. */
+/**
+ * Faults that random scenarios must find. Each fault changes one thing: the choice of a step, or the driver that
+ * executes the step.
+ */
 import {
   decideDriverStep,
   type FileProgress,

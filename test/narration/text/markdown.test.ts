@@ -1,4 +1,4 @@
-/** The spoken text of each kind of Markdown markup, and the time for texts that were made to parse slowly. */
+/** The spoken text of each kind of Markdown markup, and the time to plan Markdown that is slow to parse. */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/text/plan-types.ts";

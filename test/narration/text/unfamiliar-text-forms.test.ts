@@ -1,4 +1,7 @@
-/** Forms that outside readers found in new texts. Each test has the form and text that must not be mistaken for it. */
+/**
+ * Forms of text that readers outside this project found in texts that were new to it. The tests of each form include
+ * text that only resembles the form.
+ */
 import { describe, expect, it } from "vitest";
 import { planText } from "../../../src/narration/text/plan-text.ts";
 import type { NarrationPlan, SpeakersByName } from "../../../src/narration/text/plan-types.ts";

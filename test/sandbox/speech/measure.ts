@@ -19,8 +19,8 @@ const HOP_SECONDS = 0.02;
 const LOWEST_HZ = 40;
 const HIGHEST_HZ = 700;
 /**
- * The share of the best correlation that a shorter lag needs to be chosen. The lag with the best correlation may be two
- * periods.
+ * A shorter lag is chosen if its correlation is at least this share of the best one. The lag with the best correlation
+ * may be two periods long.
  */
 const TOLERANCE = 0.92;
 const VOICED = 0.6;
@@ -68,7 +68,10 @@ export function medianF0Hz(samples: Float32Array, rateHz: number): number {
   return pitches[Math.floor(pitches.length / 2)] ?? Number.NaN;
 }
 
-/** Returns the loudness of the slope divided by the loudness of the signal. It is higher for more treble. */
+/**
+ * Returns the loudness of the differences between neighbouring samples, divided by the loudness of the samples. More
+ * treble gives a higher value.
+ */
 export function brightness(samples: Float32Array): number {
   const slope = samples.map((sample, index) => sample - (samples[index - 1] ?? 0));
   return loudness(slope) / loudness(samples);

@@ -90,7 +90,8 @@ describe("prompts without words", () => {
 
 /**
  * The tests run concurrently, because the engine has two threads. The prompts with the longest sound or the most
- * phrases use the slowest kind of voice. The others use the quickest kind, because their text takes long to read.
+ * phrases use the kind of voice that takes longest to compute. The engine already takes long to read the text of the
+ * other prompts, so they use the quickest kind.
  */
 describe("the longest prompts", { concurrent: true, timeout: 150_000 }, () => {
   test.each([

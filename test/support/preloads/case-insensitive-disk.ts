@@ -1,6 +1,6 @@
 /**
- * Preloaded into the server: everything below TEST_CASE_INSENSITIVE_DISK ignores case, the forms of accents and dots at
- * the end of names, like Windows and macOS.
+ * Preloaded into the server: below TEST_CASE_INSENSITIVE_DISK, names are equal if they differ only in case, in the
+ * Unicode form of accents, or in dots and spaces at the end. Windows and macOS have such disks.
  */
 import fs from "node:fs";
 import promises from "node:fs/promises";

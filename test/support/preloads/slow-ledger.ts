@@ -10,7 +10,10 @@ let remaining = Number(process.env["TEST_FLUSHES"] ?? "Infinity");
 /** Closing merges the journal into the file, which flushes the journal, the file and the folder. */
 const FLUSHES_OF_CLOSING = 3;
 
-/** Whether every commit blocks, as when it merges a full journal into the file. */
+/**
+ * Whether every commit blocks. A commit blocks on a slow disk if the journal is full, because it merges the journal
+ * into the file.
+ */
 const isFull = process.env["TEST_FULL_JOURNAL"] !== undefined;
 
 /** Whether a commit must be on the disk, according to the last PRAGMA. */

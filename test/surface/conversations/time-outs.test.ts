@@ -6,7 +6,7 @@ import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "Longer than the client waits" };
 
-/** If a call is repeated later than this while it is open, the server assumes that the client gave up on it. */
+/** If a call has been open for this time when it is repeated, the server assumes that its client gave up on it. */
 const SILENCE_MS = 2100;
 
 /** Creates a setup whose tasks run until the conversation lets them end. */

@@ -6,8 +6,8 @@ import { describeConversations } from "./conversations.ts";
 
 const TEXT = { prompt: "Put off for a while" };
 /**
- * Creates a setup in which the minute that a 429 asks for lasts 6 s. A `PATIENT` call lasts longer than a busy machine
- * needs until the first 429.
+ * Creates a setup in which the minute that a 429 asks for lasts 6 s. Even on a busy machine, the first 429 arrives
+ * before a `PATIENT` call ends.
  */
 const patient = (era: Era): Promise<CountedConversation> =>
   setupWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
