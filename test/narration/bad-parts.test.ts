@@ -85,6 +85,18 @@ describe("a part that the service delivers damaged", () => {
     expect(narrator.service.count("create")).toBe(3);
   });
 
+  it("is fetched a third time if a page comes instead of the audio the second time", async () => {
+    const sound = wav(Buffer.alloc(PART_BYTES, 1), { sampleRateHz: 24_000 });
+    const page = Buffer.from(`<html>${"no audio ".repeat(2000)}</html>`);
+    narrator.service.intercept = deliver((body, times) => {
+      if (!body.includes("Two begins") || times > 2) return sound;
+      return times === 1 ? sound.subarray(0, 30) : page;
+    });
+    const done = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [] });
+    expect(narrator.service.count("create")).toBe(3);
+  });
+
   it("again and again is reported as that part's problem, and skip_failed joins the rest", async () => {
     narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? CUT : null));
     const reported = await narrator.narrate({ text: THREE, max_credits: 1000 });

@@ -1,16 +1,15 @@
 /**
  * Finds requests whose reserved credits may have caused a 402. Most of these credits return when the requests end.
  */
-import { MAX_CONCURRENT_TASKS } from "../../contract/service-limits.ts";
 import { Deadline } from "../../deadline.ts";
 import { deriveConcurrencySlotState, RECORD_STATUSES, type RequestRecord } from "../../ledger/record.ts";
 import type { RequestDeps } from "../deps.ts";
 
 /**
- * Maximum number of records to read for each status. Two tasks can run at a time, and one more task may have ended
- * during the submission.
+ * Maximum number of records to read for each status, newest first. A task that ended during the submission is among
+ * them, unless more tasks than this were created after it.
  */
-const MAX_PER_STATUS = MAX_CONCURRENT_TASKS + 1;
+const MAX_PER_STATUS = 100;
 
 /** The credits that other requests of the API key have reserved. */
 export type ReservedCredits =
@@ -70,7 +69,9 @@ function hasReservedCredits(record: RequestRecord, { clock, ledger }: RequestDep
 
 async function listOtherRequests(refused: RequestRecord, { ledger }: RequestDeps): Promise<RequestRecord[]> {
   const lists = await Promise.all(
-    RECORD_STATUSES.map((status) => ledger.list({ apiKeys: "own", status, limit: MAX_PER_STATUS })),
+    RECORD_STATUSES.map((status) =>
+      ledger.list({ apiKeys: "own", status, includesParts: true, limit: MAX_PER_STATUS }),
+    ),
   );
   return lists.flat().filter(({ recordId }) => recordId !== refused.recordId);
 }

@@ -52,7 +52,9 @@ export async function saveTask(job: Job, deps: RequestDeps): Promise<SavedFile |
       // Bytes that are not audio may come from a proxy. The first try discards such bytes, because the next try may get
       // the audio. If a copy of such bytes exists, an earlier download got them twice, so even the first try keeps
       // them.
-      return await saveOnce(job, deps, { mayKeepWrongFormat: failureCount > 0 || existing !== null });
+      return await saveOnce(job, deps, {
+        mayKeepWrongFormat: failureCount > 0 || existing?.matchesFormat === false,
+      });
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       lastError = error;
