@@ -2,7 +2,10 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { SkipList } from "./test/support/skip-reporter.ts";
 
-/** They change or measure what belongs to the whole process: its environment, its umask, a module of Node's, its memory. */
+/**
+ * These tests change or measure what belongs to the whole process: its environment, its umask, a module of Node, or its
+ * memory.
+ */
 const APART = [
   "test/api/tls-and-proxy.test.ts",
   "test/files/parent-folder-race.test.ts",
@@ -15,7 +18,7 @@ export default defineConfig({
     globalSetup: ["test/support/fresh-build.ts", "test/support/scratch-disk.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // What is waited for comes within milliseconds; on a busy machine it may take seconds.
+    // Expected events arrive within milliseconds, or within seconds on a busy machine.
     expect: { poll: { timeout: 60_000 } },
     // Most tests wait for processes, so with fewer than three workers per core both cores of a quick machine idle. On a
     // slow machine, as CI may have, six workers are no faster than three, and tests starve.

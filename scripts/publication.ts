@@ -91,7 +91,7 @@ function withPrivacy(found: Json, publisher: Publisher): Json {
   return isPlaceholder(publisher) ? { ...found, private: true } : rest;
 }
 
-const origin = ({ author, repository, mcpName }: Publisher): Json => ({
+const buildOriginFields = ({ author, repository, mcpName }: Publisher): Json => ({
   author,
   homepage: `${repository}#readme`,
   repository: { type: "git", url: `git+${repository}.git` },
@@ -99,7 +99,7 @@ const origin = ({ author, repository, mcpName }: Publisher): Json => ({
   mcpName,
 });
 
-function bundleManifest(found: Json, manifest: PackageManifest, publisher: Publisher): Json {
+function buildBundleManifest(found: Json, manifest: PackageManifest, publisher: Publisher): Json {
   const { name, version, description, license, keywords, engines } = manifest;
   const { author, owner, repository, privacy } = publisher;
   const { compatibility } = z.looseObject({ compatibility: z.record(z.string(), z.unknown()) }).parse(found);
@@ -126,7 +126,11 @@ function shortDescription(description: string): string {
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 }
 
-function registryEntry(found: Json, manifest: PackageManifest, { mcpName, repository }: Publisher): Json {
+function buildRegistryEntry(
+  found: Json,
+  manifest: PackageManifest,
+  { mcpName, repository }: Publisher,
+): Json {
   const { name, version, description } = manifest;
   const identifiers = {
     npm: name,
@@ -267,7 +271,7 @@ function sandboxPackage(found: Json, manifest: PackageManifest, publisher: Publi
   const { name, version, license, engines, peerDependencies } = manifest;
   return {
     ...withPrivacy(found, publisher),
-    ...origin(publisher),
+    ...buildOriginFields(publisher),
     // Only the server itself has a name in the registry.
     mcpName: undefined,
     name: `${name}-sandbox`,
@@ -291,9 +295,9 @@ export function fillIn({ json, texts }: Publication, publisher: Publisher): Publ
       // Clients shorten the address to OWNER/NAME.
       .replaceAll(`marketplace ${path(before.repository)}`, `marketplace ${path(publisher.repository)}`);
   const filled: Record<JsonFile, Json> = {
-    "package.json": { ...withPrivacy(json["package.json"], publisher), ...origin(publisher) },
-    "manifest.json": bundleManifest(json["manifest.json"], manifest, publisher),
-    "server.json": registryEntry(json["server.json"], manifest, publisher),
+    "package.json": { ...withPrivacy(json["package.json"], publisher), ...buildOriginFields(publisher) },
+    "manifest.json": buildBundleManifest(json["manifest.json"], manifest, publisher),
+    "server.json": buildRegistryEntry(json["server.json"], manifest, publisher),
     ".claude-plugin/plugin.json": claudePlugin(manifest, publisher, bundle),
     ".claude-plugin/marketplace.json": marketplace(manifest, publisher),
     ".codex-plugin/plugin.json": codexPlugin(manifest, publisher, bundle),

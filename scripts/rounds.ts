@@ -15,7 +15,7 @@ export interface Rounds<Plan> {
   killsOf(plan: Plan): number;
 }
 
-function complain(words: string): never {
+function exitWithUsage(words: string): never {
   process.stderr.write(`${words}\n`);
   process.exit(2);
 }
@@ -30,8 +30,8 @@ function readOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
   };
   const { store = "sqlite" } = values;
   const areWhole = Object.values(numbers).every((value) => Number.isSafeInteger(value) && value >= 0);
-  if (!areWhole || numbers.atOnce === 0) complain("--rounds, --seed and --at-once take whole numbers.");
-  if (store !== "sqlite" && store !== "postgres") complain("--store is sqlite or postgres.");
+  if (!areWhole || numbers.atOnce === 0) exitWithUsage("--rounds, --seed and --at-once take whole numbers.");
+  if (store !== "sqlite" && store !== "postgres") exitWithUsage("--store is sqlite or postgres.");
   return { ...numbers, store };
 }
 
@@ -39,24 +39,26 @@ function readOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
  * Reads the command line (`--rounds N --seed S --store sqlite|postgres --at-once K`) and runs the rounds. Sets
  * exit code 1 if a round fails.
  */
-export async function runRounds<Plan extends { readonly round: number }>(kind: Rounds<Plan>): Promise<void> {
-  const { rounds, seed, atOnce, store } = readOptions(kind.defaults);
+export async function runRounds<Plan extends { readonly round: number }>(
+  options: Rounds<Plan>,
+): Promise<void> {
+  const { rounds, seed, atOnce, store } = readOptions(options.defaults);
   process.stdout.write(`${rounds} rounds on ${store}, seed ${seed}\n`);
   const postgres = store === "postgres" ? await PostgresServer.start() : undefined;
-  const waiting = kind.draw(rounds, seed).values();
+  const waiting = options.draw(rounds, seed).values();
   const beganAtMs = performance.now();
   let kills = 0;
   let faults = 0;
   const work = async (): Promise<void> => {
     for (const plan of waiting) {
       try {
-        await kind.run(plan, postgres === undefined ? null : await postgres.newDatabase());
+        await options.run(plan, postgres === undefined ? null : await postgres.newDatabase());
       } catch (error) {
         faults += 1;
         const why = error instanceof Error ? error.message : String(error);
         process.stdout.write(`round ${plan.round} failed: ${why}\n  ${JSON.stringify(plan)}\n`);
       }
-      kills += kind.killsOf(plan);
+      kills += options.killsOf(plan);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));

@@ -27,7 +27,7 @@ export class PartFiles {
    * @returns the results of `use`, in the order of the parts
    * @throws DamagedPartError if a part is not a regular file or cannot be read
    */
-  async each<T>(use: (file: PartFile, partIndex: number) => Promise<T>): Promise<T[]> {
+  async mapParts<T>(use: (file: PartFile, partIndex: number) => Promise<T>): Promise<T[]> {
     const items: T[] = [];
     for (const [partIndex, path] of this.#paths.entries()) {
       this.#signal?.throwIfAborted();

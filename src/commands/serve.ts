@@ -19,22 +19,22 @@ const WAITS_FOR_CLIENT =
   "This is an MCP server, which waits for a client on standard input. Put this command into your client's configuration, or see --help for commands of a terminal. Ctrl-C ends it.\n";
 
 /** Maximum number of logged characters of a protocol error. The error about an invalid line can be pages long. */
-const MAX_COMPLAINT_CHARACTERS = 300;
+const MAX_ERROR_CHARACTERS = 300;
 
 /**
- * Maximum number of refused lines that are logged as warnings. A client that keeps sending invalid lines must not fill
+ * Maximum number of invalid lines that are logged as warnings. A client that keeps sending invalid lines must not fill
  * the log.
  */
-const MAX_LOGGED_REFUSALS = 5;
+const MAX_LOGGED_INVALID_LINES = 5;
 
 /** Creates a function that logs the first invalid lines as warnings, and later lines only at the level debug. */
 function createInvalidMessageLogger(log: Log): (sentence: string) => void {
   let count = 0;
   return (sentence) => {
     count += 1;
-    const words = `a line of the client was refused: ${sentence}`;
-    if (count > MAX_LOGGED_REFUSALS) log.debug(words);
-    else if (count < MAX_LOGGED_REFUSALS) log.warn(words);
+    const words = `ignored an invalid line from the client: ${sentence}`;
+    if (count > MAX_LOGGED_INVALID_LINES) log.debug(words);
+    else if (count < MAX_LOGGED_INVALID_LINES) log.warn(words);
     else log.warn(`${words} Further ones are logged at the level debug alone.`);
   };
 }
@@ -50,7 +50,7 @@ function createOnceFlag(): () => boolean {
 }
 
 /** Whether a protocol error closed the connection. Only an oversized message causes such an error. */
-const isConnectionClosing = (complaint: string): boolean => complaint.includes("exceeded");
+const isConnectionClosing = (message: string): boolean => message.includes("exceeded");
 
 /** How long to wait for pending file operations. After this time, the disk is assumed to hang. */
 const FILE_GRACE_MS = 200;
@@ -132,10 +132,10 @@ export function runServer(isSandbox: boolean): void {
     {
       transport: new LenientStdioTransport(process.stdin, process.stdout, createInvalidMessageLogger(log)),
       onerror: (error) => {
-        const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
-        if (!isConnectionClosing(complaint)) return log.debug(`protocol: ${complaint}`);
+        const message = error.message.slice(0, MAX_ERROR_CHARACTERS);
+        if (!isConnectionClosing(message)) return log.debug(`protocol: ${message}`);
         // Log this protocol error at the level error, because it is the reason why the server stops.
-        log.error(`the client's message was too large, stopping: ${complaint}`);
+        log.error(`the client's message was too large, stopping: ${message}`);
         stop(0);
       },
     },

@@ -1,4 +1,4 @@
-/** Reads the settings with a single value, each by its name, default and rule (docs/reference.md, Configuration). */
+/** Reads the settings that consist of one variable: its name, default and check (docs/reference.md, Configuration). */
 import { join } from "node:path";
 import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";

@@ -154,11 +154,11 @@ export class Ledger {
     const row = toRow(draft.taskId === null ? { ...withoutSend(draft), revision: 0 } : draft);
     const request = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.acquireLease(request);
-    const answer = isProcessDead(first.leaseOwner)
+    const leaseResult = isProcessDead(first.leaseOwner)
       ? await this.store.acquireLease({ ...request, deadOwner: first.leaseOwner })
       : first;
-    const record = await this.#reader.parseOrQuarantine({ ...draft, recordJson: answer.recordJson });
-    return { record, isOurs: answer.leaseOwner === this.identity.processId };
+    const record = await this.#reader.parseOrQuarantine({ ...draft, recordJson: leaseResult.recordJson });
+    return { record, isOurs: leaseResult.leaseOwner === this.identity.processId };
   }
 
   /**
@@ -188,7 +188,7 @@ export class Ledger {
       const after = { ...next, revision: chooseNextRevision(currentRecord) };
       const error = event.kind === "attempt_begun" && next !== currentRecord ? event.error : undefined;
       const { attempt, finishedAtMs, createdAtMs } = currentRecord;
-      const answer = await this.store.write({
+      const writeResult = await this.store.write({
         apiKeyId,
         recordId,
         expectedRevision,
@@ -200,9 +200,11 @@ export class Ledger {
         isSpendUnchanged: expectedRevision !== null && hasSameSpend(currentRecord, after),
         lease,
       });
-      if (answer.isWritten) return after;
+      if (writeResult.isWritten) return after;
       const currentRow =
-        answer.recordJson === undefined ? null : { apiKeyId, recordId, recordJson: answer.recordJson };
+        writeResult.recordJson === undefined
+          ? null
+          : { apiKeyId, recordId, recordJson: writeResult.recordJson };
       const stored = currentRow === null ? null : await this.#reader.parseOrQuarantine(currentRow);
       if (stored === null && next.taskId === null) return null;
       // If the JSON has the expected revision although the write was refused, the revision column is damaged.
@@ -233,7 +235,7 @@ export class Ledger {
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = currentRecord;
       const next = applyEvent(currentRecord, {
-        kind: "sending",
+        kind: "send_started",
         attempt,
         sendId,
         atMs: this.#clock.wallMs(),

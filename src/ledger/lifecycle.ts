@@ -17,7 +17,12 @@ export type RequestEvent =
    * A submission is about to be sent. The event is written before the send. If the process crashes, the record
    * therefore shows that the answer is unknown.
    */
-  | { readonly kind: "sending"; readonly attempt: number; readonly sendId: string; readonly atMs: number }
+  | {
+      readonly kind: "send_started";
+      readonly attempt: number;
+      readonly sendId: string;
+      readonly atMs: number;
+    }
   /** The send certainly created no task. */
   | { readonly kind: "not_accepted"; readonly sendId: string }
   /**
@@ -33,11 +38,11 @@ export type RequestEvent =
       readonly atMs: number;
     }
   /** The service no longer knows the task. */
-  | { readonly kind: "gone"; readonly taskId: string }
+  | { readonly kind: "task_vanished"; readonly taskId: string }
   /** The service first reported success, and then reported that the audio is not ready. */
   | { readonly kind: "result_revoked"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
-  | { readonly kind: "too_large"; readonly taskId: string }
+  | { readonly kind: "audio_found_too_large"; readonly taskId: string }
   /**
    * The attempt's task failed, and the request gets a new attempt. The MCP tasks of the failed attempt end with
    * `error`.
@@ -88,7 +93,7 @@ const STATUS_RANK = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as con
 /** Returns the record after an event, or the same object if the event changes nothing. */
 export function applyEvent(record: RequestRecord, event: RequestEvent): RequestRecord {
   switch (event.kind) {
-    case "sending":
+    case "send_started":
       return applySending(record, event);
     case "not_accepted":
       return applyNotAccepted(record, event);
@@ -98,7 +103,7 @@ export function applyEvent(record: RequestRecord, event: RequestEvent): RequestR
         : record;
     case "observed":
       return applyObserved(record, event);
-    case "gone":
+    case "task_vanished":
       return record.taskId === event.taskId && !record.isGone ? { ...record, isGone: true } : record;
     case "result_revoked": {
       const isRevocable = record.taskId === event.taskId && record.status === "succeeded";
@@ -112,7 +117,7 @@ export function applyEvent(record: RequestRecord, event: RequestEvent): RequestR
     }
     case "saved":
       return applySaved(record, event.file);
-    case "too_large":
+    case "audio_found_too_large":
       return record.taskId === event.taskId && !record.isTooLarge ? { ...record, isTooLarge: true } : record;
     case "attempt_begun":
       return applyAttemptBegun(record, event);
@@ -133,7 +138,7 @@ function deriveReservation(record: RequestRecord, atMs: number): RequestRecord["
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
 }
 
-function applySending(record: RequestRecord, event: RequestEvent & { kind: "sending" }): RequestRecord {
+function applySending(record: RequestRecord, event: RequestEvent & { kind: "send_started" }): RequestRecord {
   const mayBeSent = record.status === "waiting" || record.status === "unresolved";
   if (!mayBeSent || record.attempt !== event.attempt || record.sendId === event.sendId) return record;
   return {

@@ -17,8 +17,8 @@ export interface HeartbeatsOptions {
 }
 
 /**
- * Keeps a rate slot pending until the store knows how its submission ended. Blocking the slot for too long is safer
- * than freeing it too early.
+ * Renews the leases of this process, and the rate slots of its submissions until the store knows how they ended. Blocking
+ * a slot for too long is safer than freeing it too early.
  */
 export class Heartbeats {
   readonly #options: HeartbeatsOptions;

@@ -2,7 +2,7 @@
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 
 /** Polls slow down only above this number of used reads. */
-const FREE_READS = READS_PER_WINDOW / 2;
+const READS_BEFORE_SLOWING = READS_PER_WINDOW / 2;
 /** The reads reserved for downloads and explicit queries. */
 const RESERVED_READS = 8;
 /** Minimum number of polls in a window once polls have slowed down. */
@@ -18,6 +18,6 @@ export const MAX_POLLS = READS_PER_WINDOW - RESERVED_READS;
  * @param used number of reads that count in the limit window
  */
 export function computePollSpacingMs(used: number, limitWindowMs: number): number {
-  if (used <= FREE_READS) return 0;
+  if (used <= READS_BEFORE_SLOWING) return 0;
   return limitWindowMs / Math.max(MIN_SLOWED_POLLS, MAX_POLLS - used);
 }

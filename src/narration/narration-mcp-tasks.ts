@@ -13,7 +13,7 @@ import {
   type WorkingStatus,
 } from "../requests/mcp-tasks/mcp-task-status.ts";
 import type { DriverRegistry } from "./driving/driver-registry.ts";
-import { withCancelledMcpTask, withoutEndedProcesses } from "./state/narration-callers.ts";
+import { withCancelledMcpTask, withLocalLiveCallers } from "./state/narration-callers.ts";
 import type { ComputeTotals, NarrationRepository } from "./state/narration-repository.ts";
 import { type NarrationState, narrationMcpTaskEndSchema } from "./state/narration-state.ts";
 import { describeCancelled, describeProgress } from "./views/narration-messages.ts";
@@ -49,7 +49,7 @@ export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {
       if (state.status === "running" && leaseOwner === null && !drivers.has(narrationId)) {
         // The process that drove the narration has ended. Continue the narration in this process. The user need not
         // agree again, because the agreed `max_credits` still applies.
-        await repository.change(narrationId, (before) => withoutEndedProcesses(before, processId));
+        await repository.change(narrationId, (before) => withLocalLiveCallers(before, processId));
         drivers.start(narrationId);
       }
       return await this.buildWorkingStatus(mcpTask, state);

@@ -27,8 +27,8 @@ import {
 import {
   reuseOrOpenNarrationMcpTask,
   withCaller,
-  withCancelledCall,
-  withoutEndedProcesses,
+  withCancelledCallsOf,
+  withLocalLiveCallers,
 } from "./state/narration-callers.ts";
 import {
   type NarrateChanges,
@@ -280,7 +280,7 @@ class NarrationOperations implements Narrations {
     }
     if (count === 0) return null;
     const subject = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
-    return `${subject} spoken with other pronunciations, and would be made anew.`;
+    return `${subject} spoken with other pronunciations, and would be made again.`;
   }
 
   async #buildCurrentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
@@ -351,7 +351,7 @@ class NarrationOperations implements Narrations {
     const hasNoDriver = leaseOwner === null && !this.#drivers.has(narrationId);
     const { processId } = this.#deps.ledger.identity;
     const changed = await this.#repository.changeWithMcpTask(narrationId, (current, open) => ({
-      state: change(hasNoDriver ? withoutEndedProcesses(current, processId) : current),
+      state: change(hasNoDriver ? withLocalLiveCallers(current, processId) : current),
       mcpTask: draft === null ? null : reuseOrOpenNarrationMcpTask(open, draft),
     }));
     this.#drivers.refresh(narrationId, changed.state);
@@ -408,7 +408,7 @@ class NarrationOperations implements Narrations {
   async #cancelCall(narrationId: string): Promise<void> {
     const { processId } = this.#deps.ledger.identity;
     const state = await this.#repository.change(narrationId, (before, open) =>
-      withCancelledCall(before, open, processId),
+      withCancelledCallsOf(before, open, processId),
     );
     this.#drivers.refresh(narrationId, state);
   }

@@ -54,25 +54,6 @@ export function parseChapters(file: string): TimedLabel[] {
   });
 }
 
-export interface PartRow {
-  readonly number: string;
-  readonly status: string;
-  readonly text: string;
-}
-
-/** Reads the rows of the Markdown table of parts. A bar after a backslash does not end a cell. */
-export function parseParts(table: string): PartRow[] {
-  return table
-    .split("\n")
-    .filter((line) => /^\| \d+ \|/.test(line))
-    .slice(0, 2000)
-    .map((line) => {
-      const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
-      const [, number = "", status = "", , , , , , textCell = ""] = cells;
-      return { number, status: parseText(status, 20), text: parseText(textCell, 100) };
-    });
-}
-
 /**
  * Returns the index of the last chapter or sentence that begins at or before a time; -1 if there is none.
  *

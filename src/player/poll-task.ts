@@ -1,8 +1,8 @@
 /** Polls a task or a narration until its audio is made, and shows the progress meanwhile. */
-import { parseParts } from "./captions.ts";
 import { getButton, getElement, getElementOfType, makeElement, showStatus } from "./elements.ts";
 import { callTool, HostError, isSupported } from "./host.ts";
 import { parseText } from "./parse-fields.ts";
+import { parseParts } from "./parts-table.ts";
 import { readPartsTable } from "./pieces.ts";
 import { parseShownResult, type ShownResult } from "./shown-result.ts";
 
@@ -11,6 +11,9 @@ import { parseShownResult, type ShownResult } from "./shown-result.ts";
  * much more time.
  */
 const computePauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
+
+/** The beginning of the status line of a running narration, as `src/narration/views/render-parts-table.ts` writes it. */
+const RUNNING_PREFIX = "running. ";
 
 /** Maximum number of polls; the longest task needs fewer. */
 const MAX_POLLS = 5000;
@@ -55,9 +58,9 @@ async function showParts({ id }: ShownResult): Promise<boolean> {
       ),
     ),
   );
-  const runs = statusLine.startsWith("running. ");
-  if (runs) showStatus(parseText(statusLine.slice(9)));
-  return runs && savedParts < parts.length;
+  const narrationRuns = statusLine.startsWith(RUNNING_PREFIX);
+  if (narrationRuns) showStatus(parseText(statusLine.slice(RUNNING_PREFIX.length)));
+  return narrationRuns && savedParts < parts.length;
 }
 
 function showProgress(saved: number, total: number): void {

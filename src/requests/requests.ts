@@ -136,7 +136,7 @@ export function createRequests(deps: RequestDeps): Requests {
     readCompanionPiece: async (saved, piece) => {
       const bytes = await pieces.read(saved, deps.folder.root, piece);
       if (bytes !== null) return bytes;
-      throw new AudioError("not_found", `${saved.path} is not there (any more) as it was saved.`, {
+      throw new AudioError("not_found", `${saved.path} was changed or removed since it was saved.`, {
         remedy: "Tell the user. narrate with its narration_id and max_credits makes it anew, free.",
       });
     },

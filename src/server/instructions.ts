@@ -9,7 +9,7 @@ const MAX_CHARACTERS = 1200;
 
 /** A sentence that is added to the first result under `--sandbox`, because some clients ignore instructions. */
 export const SANDBOX_NOTE =
-  "This server runs on a sandbox of its own (--sandbox): no real credits are spent, and what it knows of its tasks ends with it; saved files stay.";
+  "This server runs on a sandbox of its own (--sandbox): no real credits are spent, and its tasks are lost when it exits; saved files stay.";
 
 const SANDBOX =
   "SANDBOX: a stand-in service; no real credits are spent, and its ledger is new at each start.\n\n";

@@ -36,7 +36,7 @@ export class LenientStdioTransport implements Transport {
   readonly #onInvalidMessage: (sentence: string) => void;
   /** The beginning of a line whose end has not been received. */
   #lineChunks: Buffer[] = [];
-  #pieceBytes = 0;
+  #lineBytes = 0;
   #isClosed = false;
 
   /** @param onInvalidMessage called with the reason why a line was refused */
@@ -70,14 +70,14 @@ export class LenientStdioTransport implements Transport {
       this.#lineChunks.push(chunk.subarray(from, to));
       const line = Buffer.concat(this.#lineChunks).toString("utf8");
       this.#lineChunks = [];
-      this.#pieceBytes = 0;
+      this.#lineBytes = 0;
       from = to + 1;
       this.#read(line);
       if (this.#isClosed) return;
     }
     this.#lineChunks.push(chunk.subarray(from));
-    this.#pieceBytes += chunk.length - from;
-    if (this.#pieceBytes <= STDIO_DEFAULT_MAX_BUFFER_SIZE) return;
+    this.#lineBytes += chunk.length - from;
+    if (this.#lineBytes <= STDIO_DEFAULT_MAX_BUFFER_SIZE) return;
     this.onerror?.(new Error(`a message exceeded ${STDIO_DEFAULT_MAX_BUFFER_SIZE} bytes`));
     void this.close();
   };

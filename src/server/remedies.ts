@@ -29,7 +29,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   timeout: REPEAT_CALL,
   unexpected_response: `${REPEAT_CALL} If it keeps failing, ask the user to check that AUDIO_BASE_URL is the service's address.`,
   task_failed:
-    "It cost nothing: the reservation was returned. The server has already tried again by itself where it could. Tell the user, and ask: the same call makes a fresh attempt; another wording is theirs to choose.",
+    "It cost nothing: the reservation was returned. The server has already tried again by itself where it could. Tell the user, and ask: the same call makes a fresh attempt; the user may also change the text.",
   budget_exceeded:
     "Ask the user to raise AUDIO_CREDIT_BUDGET, or wait until earlier audio is finished (it then counts its charge alone) or is more than 24 hours old. Then repeat the same call.",
   max_credits_reached:

@@ -73,19 +73,19 @@ const RECORDS = {
 type Name = keyof typeof RECORDS;
 
 const EVENTS = {
-  "sent as send-1": { kind: "sending", attempt: 1, sendId: "send-1", atMs: NOW_MS },
-  "sent as send-2": { kind: "sending", attempt: 1, sendId: "send-2", atMs: NOW_MS },
-  "send-1 not taken": { kind: "not_accepted", sendId: "send-1" },
+  "sent as send-1": { kind: "send_started", attempt: 1, sendId: "send-1", atMs: NOW_MS },
+  "sent as send-2": { kind: "send_started", attempt: 1, sendId: "send-2", atMs: NOW_MS },
+  "send-1 not accepted": { kind: "not_accepted", sendId: "send-1" },
   refused: { kind: "refused", error: { code: "invalid_request", message: "No." }, atMs: NOW_MS },
-  "send-2 not taken": { kind: "not_accepted", sendId: "send-2" },
+  "send-2 not accepted": { kind: "not_accepted", sendId: "send-2" },
   "seen queued": observed(task("queued")),
   "seen processing": observed(task("processing")),
   "seen succeeded": observed(task("succeeded", { billing: billing(10) })),
   "seen failed": observed(task("failed", { billing: billing(0) })),
-  gone: { kind: "gone", taskId: "task-1" },
+  gone: { kind: "task_vanished", taskId: "task-1" },
   "result revoked": { kind: "result_revoked", taskId: "task-1", atMs: NOW_MS },
-  "too large": { kind: "too_large", taskId: "task-1" },
-  again: { kind: "attempt_begun", failedAttempt: 1 },
+  "too large": { kind: "audio_found_too_large", taskId: "task-1" },
+  "attempt begun": { kind: "attempt_begun", failedAttempt: 1 },
 } as const satisfies Record<string, RequestEvent>;
 type EventName = keyof typeof EVENTS;
 
@@ -106,7 +106,7 @@ const OUTCOMES: Record<Name, Partial<Record<EventName, string>>> = {
   },
   unresolved: {
     "sent as send-2": "unresolved 150",
-    "send-1 not taken": "waiting 0",
+    "send-1 not accepted": "waiting 0",
     "seen queued": "queued 150",
     "seen processing": "processing 150",
     "seen succeeded": "succeeded 10",
@@ -160,7 +160,7 @@ const OUTCOMES: Record<Name, Partial<Record<EventName, string>>> = {
     "seen failed": "polled",
     gone: "failed 0",
     "too large": "failed 0",
-    again: "waiting 0",
+    "attempt begun": "waiting 0",
   },
 };
 
@@ -197,7 +197,7 @@ describe("an attempt", () => {
       spend: { credits: 40 },
     });
     expect(second.idempotencyKey).toBe(deriveIdempotencyKey(newRecord.input ?? "", 1, 2));
-    const sent = recordAfter([{ kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
+    const sent = recordAfter([{ kind: "send_started", attempt: 2, sendId: "send-2", atMs: NOW_MS }], second);
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
     const refused = recordAfter([{ kind: "not_accepted", sendId: "send-2" }], sent);
     expect(refused).toMatchObject({ status: "waiting", attempt: 2, spend: { credits: 40 } });
@@ -235,7 +235,7 @@ describe("the spend of a record", () => {
 
   it("is the whole reservation for a task whose send was believed to be refused", () => {
     const failed = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
-    const sentAgain: RequestEvent = { kind: "sending", attempt: 2, sendId: "send-2", atMs: NOW_MS };
+    const sentAgain: RequestEvent = { kind: "send_started", attempt: 2, sendId: "send-2", atMs: NOW_MS };
     const late = observed(task("queued", { taskId: "task-2" }), 2);
     const refused: RequestEvent[] = [
       { kind: "attempt_begun", failedAttempt: 1 },
@@ -317,17 +317,17 @@ const sendId = fc.constantFrom("send-1", "send-2", "send-3");
 const taskId = fc.constantFrom("task-1", "task-2");
 const atMs = fc.integer({ min: SENT_AT_MS, max: SENT_AT_MS + 100 * MINUTE_MS });
 const anyEvent: fc.Arbitrary<RequestEvent> = fc.oneof(
-  fc.record({ kind: fc.constant("sending" as const), attempt, sendId, atMs }),
+  fc.record({ kind: fc.constant("send_started" as const), attempt, sendId, atMs }),
   fc.record({ kind: fc.constant("not_accepted" as const), sendId }),
   fc
     .tuple(anyTask, attempt, atMs)
     .map(([{ status, taskId: id, charged }, of, at]) =>
       observed(task(status, { taskId: id, billing: billing(charged) }), of, at),
     ),
-  fc.record({ kind: fc.constant("gone" as const), taskId }),
+  fc.record({ kind: fc.constant("task_vanished" as const), taskId }),
   fc.record({ kind: fc.constant("result_revoked" as const), taskId, atMs }),
   fc.record({ kind: fc.constant("saved" as const), file: fc.constant(file) }),
-  fc.record({ kind: fc.constant("too_large" as const), taskId }),
+  fc.record({ kind: fc.constant("audio_found_too_large" as const), taskId }),
   fc.record({ kind: fc.constant("attempt_begun" as const), failedAttempt: attempt }),
   fc.record({
     kind: fc.constant("file_named" as const),
@@ -403,12 +403,12 @@ describe("any events, in any order", () => {
         const record = live(events, () => {});
         const otherTask = task(status, { taskId: "task-9", billing: billing(charged) });
         const strangers: RequestEvent[] = [
-          { kind: "sending", attempt: 9, sendId: "send-9", atMs: NOW_MS },
+          { kind: "send_started", attempt: 9, sendId: "send-9", atMs: NOW_MS },
           { kind: "not_accepted", sendId: "send-9" },
           observed(otherTask, 9),
-          { kind: "gone", taskId: "task-9" },
+          { kind: "task_vanished", taskId: "task-9" },
           { kind: "result_revoked", taskId: "task-9", atMs: NOW_MS },
-          { kind: "too_large", taskId: "task-9" },
+          { kind: "audio_found_too_large", taskId: "task-9" },
           { kind: "attempt_begun", failedAttempt: 9 },
         ];
         if (record.taskId !== null) strangers.push(observed(otherTask, record.attempt));

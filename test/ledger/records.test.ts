@@ -220,7 +220,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const ledger = newFixture().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
       const sendOutcome = { sendId: "send-1", outcome: "unsent" } as const;
-      const stale: RequestEvent = { kind: "gone", taskId: "task-9" };
+      const stale: RequestEvent = { kind: "task_vanished", taskId: "task-9" };
       expect(await ledger.apply(record, stale, { sendOutcome, lease: "release" })).toBe(record);
       expect(await ledger.get(record.recordId)).toEqual(record);
       const other = await claimed(ledger);

@@ -46,7 +46,7 @@ it("companions from another program stay, are not served, and are named as forei
   const uri = `audio://narrations/${narration_id}/files/1`;
   for (const kind of ["captions", "chapters"]) {
     await expect(narrator.client.read(`${uri}/${kind}`)).rejects.toThrow(
-      /is not there \(any more\) as it was saved/,
+      /was changed or removed since it was saved/,
     );
   }
   const reported = await narrator.client.call("narrate", { narration_id });

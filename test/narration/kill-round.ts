@@ -13,7 +13,7 @@ import { createTestFolders, type TestFolders } from "../support/test-folders.ts"
 import { startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { buildText, type NarrationOutput, narrationOf, PART_BYTES } from "./narrator.ts";
 
-export interface KillPlan {
+export interface KillSchedule {
   readonly round: number;
   readonly parts: number;
   readonly processingMs: number;
@@ -27,7 +27,7 @@ const MAX_LIFE_MS = 900;
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 const CREDITS_A_PART = 10;
 
-export function drawKillPlan(round: number, random: () => number): KillPlan {
+export function drawKillSchedule(round: number, random: () => number): KillSchedule {
   const drawLifetimes = (): number[] =>
     Array.from({ length: 1 + Math.floor(random() * 3) }, () => Math.floor(random() * MAX_LIFE_MS));
   return {
@@ -39,7 +39,7 @@ export function drawKillPlan(round: number, random: () => number): KillPlan {
   };
 }
 
-interface Scene {
+interface KillSetup {
   readonly service: FakeService;
   readonly testFolders: TestFolders;
   readonly start: () => Promise<ToolClient>;
@@ -55,7 +55,10 @@ const call = (client: ToolClient, text: string, waitSeconds: number) =>
   });
 
 /** Runs one client. For each lifetime, it starts a process, sends the call, and kills the process. */
-async function live({ start, text }: Scene, lifetimesMs: readonly number[]): Promise<void> {
+async function runClientUntilKilled(
+  { start, text }: KillSetup,
+  lifetimesMs: readonly number[],
+): Promise<void> {
   for (const lifeMs of lifetimesMs) {
     const client = await start();
     void call(client, text, 20).catch(() => undefined);
@@ -65,7 +68,7 @@ async function live({ start, text }: Scene, lifetimesMs: readonly number[]): Pro
 }
 
 /** Repeats the last call until the narration is finished. The lease of a killed process may have to expire first. */
-async function finish({ start, text }: Scene): Promise<NarrationOutput> {
+async function finish({ start, text }: KillSetup): Promise<NarrationOutput> {
   const client = await start();
   try {
     for (let tries = 0; ; tries += 1) {
@@ -78,8 +81,8 @@ async function finish({ start, text }: Scene): Promise<NarrationOutput> {
 }
 
 async function failedChecks(
-  { service, testFolders }: Scene,
-  plan: KillPlan,
+  { service, testFolders }: KillSetup,
+  schedule: KillSchedule,
   lastNarration: NarrationOutput,
 ): Promise<string[]> {
   const faults: string[] = [];
@@ -87,18 +90,18 @@ async function failedChecks(
     if (actual !== expected) faults.push(`${label}: ${String(actual)} instead of ${String(expected)}`);
   };
   expectSame("status", `${lastNarration.status} ${JSON.stringify(lastNarration.problems)}`, "finished []");
-  expectSame("tasks", service.tasks.size, plan.parts);
-  expectSame("credits", lastNarration.credits.charged, plan.parts * CREDITS_A_PART);
+  expectSame("tasks", service.tasks.size, schedule.parts);
+  expectSame("credits", lastNarration.credits.charged, schedule.parts * CREDITS_A_PART);
   const names = (await readdir(testFolders.outputDir)).filter((name) => name.endsWith(".pcm"));
   expectSame("files", names.length, 1);
   const bytes = await readFile(join(testFolders.outputDir, names[0] ?? "none")).catch(() => Buffer.alloc(0));
   const tasks = [...service.tasks.values()];
-  const sounds = Array.from({ length: plan.parts }, (_, index) =>
+  const sounds = Array.from({ length: schedule.parts }, (_, index) =>
     tasks.find(({ body }) => body.includes(`Part ${index} begins`)),
   ).map((task) => task?.audio ?? Buffer.alloc(0));
   const silence = Buffer.alloc(PAUSE_BYTES);
   const expected = Buffer.concat(sounds.flatMap((sound, at) => (at === 0 ? [sound] : [silence, sound])));
-  expectSame("bytes", bytes.length, plan.parts * PART_BYTES + (plan.parts - 1) * PAUSE_BYTES);
+  expectSame("bytes", bytes.length, schedule.parts * PART_BYTES + (schedule.parts - 1) * PAUSE_BYTES);
   expectSame("sound", bytes.equals(expected), true);
   return faults;
 }
@@ -109,15 +112,15 @@ async function failedChecks(
  * @param storeUrl of a PostgreSQL database without data of another round; `null` if the ledger is a SQLite file
  * @throws Error naming every failed check: one task and one charge for each part, and one complete file
  */
-export async function runKillRound(plan: KillPlan, storeUrl: string | null = null): Promise<void> {
-  const { processingMs, parts } = plan;
+export async function runKillRound(schedule: KillSchedule, storeUrl: string | null = null): Promise<void> {
+  const { processingMs, parts } = schedule;
   const service = await FakeService.start({ processingMs, audioBytes: PART_BYTES, audioSeconds: 4 });
   const testFolders = await createTestFolders();
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
   const start = (): Promise<ToolClient> => startToolClient(testFolders.env(service, { ...FAST, ...store }));
   const names = Array.from({ length: parts }, (_, index) => `Part ${index}`);
-  const setup: Scene = { service, testFolders, start, text: buildText(...names) };
-  let lost = plan.lostAnswers;
+  const setup: KillSetup = { service, testFolders, start, text: buildText(...names) };
+  let lost = schedule.lostAnswers;
   service.intercept = (exchange, response, self) => {
     if (exchange.kind !== "create" || lost === 0 || exchange.ordinal < 2) return false;
     lost -= 1;
@@ -126,8 +129,8 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
     return true;
   };
   try {
-    await Promise.all(plan.lifetimesMs.map((lifetimesMs) => live(setup, lifetimesMs)));
-    const faults = await failedChecks(setup, plan, await finish(setup));
+    await Promise.all(schedule.lifetimesMs.map((lifetimesMs) => runClientUntilKilled(setup, lifetimesMs)));
+    const faults = await failedChecks(setup, schedule, await finish(setup));
     if (faults.length > 0) throw new Error(faults.join("; "));
   } finally {
     await service.stop();
@@ -136,7 +139,7 @@ export async function runKillRound(plan: KillPlan, storeUrl: string | null = nul
 }
 
 /** Draws all rounds of kills before the first one runs, so that each round depends on the seed alone. */
-export function killPlans(rounds: number, seed: number): KillPlan[] {
+export function killPlans(rounds: number, seed: number): KillSchedule[] {
   const random = randomFrom(seed);
-  return Array.from({ length: rounds }, (_, round) => drawKillPlan(round + 1, random));
+  return Array.from({ length: rounds }, (_, round) => drawKillSchedule(round + 1, random));
 }

@@ -118,7 +118,11 @@ it("replace applies only to the call that states it", async () => {
 });
 
 it("another take gets the name of the earlier one, however many narrations are newer", async () => {
-  const first = await narrator.narrate({ text: buildText("One", "Two"), max_credits: 900, file_name: "tale" });
+  const first = await narrator.narrate({
+    text: buildText("One", "Two"),
+    max_credits: 900,
+    file_name: "tale",
+  });
   for (let newer = 0; newer < 51; newer += 1) await narrator.narrate({ text: buildText(`Newer ${newer}`) });
   const call = { narration_id: first.narration_id, max_credits: 900, replace: true };
   const retaken = await narrator.narrate({ ...call, retakes: [{ quote: "So ends Two" }] });

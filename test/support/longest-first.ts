@@ -17,7 +17,7 @@ const LONGEST = [
   "test/tasks/cancel.test.ts",
   "test/tasks/narration.test.ts",
   "test/faults/defects/audio-not-lost.test.ts",
-  "test/faults/defects/sent-and-unseen.test.ts",
+  "test/faults/defects/unanswered-submissions.test.ts",
   "test/crash/kill-points.test.ts",
   "test/sandbox/speech/prompts.test.ts",
   "test/surface/conversations/waiting.test.ts",

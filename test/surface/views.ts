@@ -78,7 +78,7 @@ export const VIEWS: Readonly<Record<string, RequestView>> = {
   }),
   "waiting for a slot": view({
     ...unaccepted,
-    activity: "Waiting for a free create slot (the service takes 6 a minute); about 31 s to go.",
+    activity: "Waiting for a free submission slot (the service takes 6 a minute); about 31 s to go.",
   }),
   "waiting during a pause, sent once": view({
     ...unaccepted,

@@ -175,7 +175,7 @@ export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
     signal,
   );
   const cues: Cue[] = [];
-  await files.each(async (file, index) => {
+  await files.mapParts(async (file, index) => {
     const part = parts[index];
     if (part !== undefined) cues.push(...cutIntoCues(part, await silencesIn(file, index)));
   });

@@ -34,7 +34,7 @@ export async function findLeadingSilences(
     parts.map(({ path }) => path),
     signal,
   );
-  return await files.each(async (file, index) => {
+  return await files.mapParts(async (file, index) => {
     const part = parts[index];
     return part === undefined
       ? 0

@@ -104,7 +104,7 @@ export interface InfoFrameFields {
   readonly templateHeader: Uint8Array;
   /** True if all frames have the same bitrate. */
   readonly isConstant: boolean;
-  readonly frames: number;
+  readonly frameCount: number;
   /** Bytes of all frames except the information frame itself. */
   readonly audioBytes: number;
   /** Returns how many bytes of audio precede a position. The position is in hundredths of the duration, 0 to 99. */
@@ -116,7 +116,7 @@ export interface InfoFrameFields {
  * frame stated them, players would show different times, because only some players skip the stated samples.
  */
 export function buildInfoFrame(information: InfoFrameFields): Uint8Array {
-  const { templateHeader, isConstant, frames, audioBytes, bytesBefore } = information;
+  const { templateHeader, isConstant, frameCount: frames, audioBytes, bytesBefore } = information;
   let frame = buildSilentFrame(templateHeader);
   let tag = 0;
   // Raise the bitrate until the frame has room for the tag.

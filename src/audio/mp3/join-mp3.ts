@@ -35,33 +35,33 @@ function countSilentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds:
 function countSilentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSeconds: number): number {
   const { samplesPerFrame, sampleRateHz } = part.header;
   const present = part.edges.trailingSamples + (next?.edges.leadingSamples ?? 0);
-  const frames = Math.round((pauseSeconds * sampleRateHz - present) / samplesPerFrame);
-  return Math.max(frames, next === undefined ? 0 : FADING_SAMPLES / samplesPerFrame);
+  const frameCount = Math.round((pauseSeconds * sampleRateHz - present) / samplesPerFrame);
+  return Math.max(frameCount, next === undefined ? 0 : FADING_SAMPLES / samplesPerFrame);
 }
 
 function placeParts(
   parts: readonly Mp3Part[],
   request: JoinRequest,
-): { placedParts: PlacedPart[]; frames: number; bytes: number; framesBefore: number } {
+): { placedParts: PlacedPart[]; frameCount: number; byteCount: number; framesBefore: number } {
   const [first] = parts;
   const framesBefore =
     first === undefined ? 0 : countSilentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
-  let frames = framesBefore;
-  let bytes = first === undefined ? 0 : framesBefore * buildSilentFrame(first.headerBytes).byteLength;
+  let frameCount = framesBefore;
+  let byteCount = first === undefined ? 0 : framesBefore * buildSilentFrame(first.headerBytes).byteLength;
   const placedParts = parts.map((part, index): PlacedPart => {
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const next = parts[index + 1];
-    const paused = countSilentFramesAfter(part, next, pauseSeconds);
-    const framesThroughPause = frames + part.frameCount + paused;
+    const pauseFrameCount = countSilentFramesAfter(part, next, pauseSeconds);
+    const framesThroughPause = frameCount + part.frameCount + pauseFrameCount;
     const start = request.parts[index + 1]?.startSeconds ?? 0;
     const silentFrames =
-      paused + (next === undefined ? 0 : countSilentFramesUntil(next, framesThroughPause, start));
-    const placed = { part, firstFrame: frames, firstByte: bytes, silentFrames };
-    frames += part.frameCount + silentFrames;
-    bytes += part.audioBytes + silentFrames * buildSilentFrame(part.headerBytes).byteLength;
+      pauseFrameCount + (next === undefined ? 0 : countSilentFramesUntil(next, framesThroughPause, start));
+    const placed = { part, firstFrame: frameCount, firstByte: byteCount, silentFrames };
+    frameCount += part.frameCount + silentFrames;
+    byteCount += part.audioBytes + silentFrames * buildSilentFrame(part.headerBytes).byteLength;
     return placed;
   });
-  return { placedParts, frames, bytes, framesBefore };
+  return { placedParts, frameCount, byteCount, framesBefore };
 }
 
 function computeSpan({ part, firstFrame }: PlacedPart): Span {
@@ -86,7 +86,7 @@ function countBytesBefore(first: Mp3Part, placedParts: readonly PlacedPart[], fr
 
 async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter): Promise<void> {
   const reservoir = new Reservoir();
-  let frames = 0;
+  let frameCount = 0;
   let audioBytes = 0;
   for await (const batch of readSoundFrames(file)) {
     for (const frame of batch) {
@@ -94,10 +94,10 @@ async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter):
       if (!output.tryBuffer(frame.bytes)) await output.put(frame.bytes);
       audioBytes += frame.bytes.byteLength;
     }
-    frames += batch.length;
+    frameCount += batch.length;
   }
   // Fail if the file changed after the first pass, because the lengths from that pass are already written.
-  if (frames !== part.frameCount || audioBytes !== part.audioBytes)
+  if (frameCount !== part.frameCount || audioBytes !== part.audioBytes)
     throw file.damagedPartError("it changed while it was read");
 }
 
@@ -107,7 +107,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
     request.parts.map(({ path }) => path),
     request.signal,
   );
-  const parts = await files.each(readMp3);
+  const parts = await files.mapParts(readMp3);
   assertSameProperties(
     parts.map(({ header }) => ({
       "MPEG version": header.version,
@@ -117,25 +117,26 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   );
   const [first] = parts;
   if (first === undefined) throw new RangeError("there is no part to join");
-  const { placedParts, frames, bytes, framesBefore } = placeParts(parts, request);
+  const { placedParts, frameCount, byteCount, framesBefore } = placeParts(parts, request);
   const spans = placedParts.map(computeSpan);
-  const durationSeconds = (frames * first.header.samplesPerFrame) / first.header.sampleRateHz;
+  const durationSeconds = (frameCount * first.header.samplesPerFrame) / first.header.sampleRateHz;
   const chapters = computeChapterSpans(request.chapters, spans, durationSeconds);
   const information = buildInfoFrame({
     templateHeader: first.headerBytes,
     isConstant: parts.every(
       ({ isConstant, header }) => isConstant && header.bitrateIndex === first.header.bitrateIndex,
     ),
-    frames,
-    audioBytes: bytes,
-    bytesBefore: (hundredth) => countBytesBefore(first, placedParts, Math.floor((hundredth * frames) / 100)),
+    frameCount,
+    audioBytes: byteCount,
+    bytesBefore: (hundredth) =>
+      countBytesBefore(first, placedParts, Math.floor((hundredth * frameCount) / 100)),
   });
 
   const output = new BufferedWriter(request.write, request.signal);
   await output.put(buildId3Tag(request, chapters));
   await output.put(information);
   for (let count = 0; count < framesBefore; count += 1) await output.put(buildSilentFrame(first.headerBytes));
-  await files.each(async (file, index) => {
+  await files.mapParts(async (file, index) => {
     const placed = placedParts[index];
     if (placed === undefined) throw file.damagedPartError("it was not measured before");
     await copySound(file, placed.part, output);

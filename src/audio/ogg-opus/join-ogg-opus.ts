@@ -142,7 +142,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
     request.parts.map(({ path }) => path),
     request.signal,
   );
-  const parts = await files.each(readOggOpus);
+  const parts = await files.mapParts(readOggOpus);
   assertJoinable(parts);
   const [first] = parts;
   const last = parts.at(-1);
@@ -161,7 +161,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   await writer.writeHeader(buildHeadPacket(head));
   await writer.writeHeader(buildTagsPacket(request, chapters));
   for (const packet of before) await writer.writePacket(packet, SILENCE_SAMPLES);
-  await files.each(async (file, index) => {
+  await files.mapParts(async (file, index) => {
     const placed = placedParts[index];
     if (placed === undefined) throw file.damagedPartError("it was not measured before");
     await copySound(file, placed, end, writer);

@@ -42,7 +42,7 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
     parts.map(({ path }) => path),
     request.signal,
   );
-  const measured = await files.each(async (file, index) => {
+  const measured = await files.mapParts(async (file, index) => {
     const part = parts[index];
     if (part === undefined) throw file.damagedPartError("nothing is known of it");
     return { ...measure(file, part), sampleRateHz: part.sampleRateHz };

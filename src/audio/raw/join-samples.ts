@@ -61,7 +61,7 @@ export async function joinSamples(
   const { header, trailer } = layout.buildHeaderAndTrailer(frames * frameBytes);
   await output.put(header);
   await output.fill(layout.silence, framesBefore * frameBytes);
-  await files.each(async (file, part) => {
+  await files.mapParts(async (file, part) => {
     const [sampleSpan, position] = [sampleSpans[part], positioned[part]];
     if (sampleSpan === undefined || position === undefined)
       throw file.damagedPartError("it was not measured before");

@@ -24,7 +24,7 @@ export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
     request.parts.map(({ path }) => path),
     request.signal,
   );
-  const runs = await files.each(async (file) => {
+  const runs = await files.mapParts(async (file) => {
     const part = await readWav(file);
     return { ...part, format: withoutUsualMask(part.format) };
   });

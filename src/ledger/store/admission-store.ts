@@ -134,13 +134,14 @@ export class AdmissionStore {
           limits: request,
         };
         const result = decideAdmission(requested, facts, nowSteadyMs);
-        const clamped = otherConcurrencySlots
+        // A time in the future comes from a clock that has started again. Set it to the present, so that the slot expires.
+        const clampStatements = otherConcurrencySlots
           .filter(({ concurrencySlot }) => (concurrencySlot.sinceSteadyMs ?? 0) > nowSteadyMs)
           .map((other) => buildClampConcurrencySlotStatement(apiKeyId, other.recordId, nowSteadyMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(requested, facts)) {
-          return { result, saveStatements: clamped };
+          return { result, saveStatements: clampStatements };
         }
-        const lapsed = otherConcurrencySlots.filter(({ concurrencySlot }) =>
+        const expiredSlots = otherConcurrencySlots.filter(({ concurrencySlot }) =>
           hasLongExpired(concurrencySlot, state, request, nowSteadyMs),
         );
         return {
@@ -159,9 +160,9 @@ export class AdmissionStore {
             ...(narrationId === null
               ? []
               : [buildAddToBillStatement(scope, narrationId, toRequestLookupKey(requestFingerprint))]),
-            ...clamped,
+            ...clampStatements,
             ...buildDeleteRefusedStatements(apiKeyId, wallMs - REFUSAL_RETENTION_MS),
-            ...lapsed.map((other) => buildFreeConcurrencySlotStatement(apiKeyId, other.recordId)),
+            ...expiredSlots.map((other) => buildFreeConcurrencySlotStatement(apiKeyId, other.recordId)),
             buildDeleteSpendStatement(scope.baseUrl, computeLastBucketBefore(wallMs, SPEND_RETENTION_MS)),
           ],
         };

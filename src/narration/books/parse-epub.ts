@@ -7,7 +7,7 @@ import { assertSpeakable } from "../text/plan-text.ts";
 import { BookArchive } from "./book-archive.ts";
 import { type BookPackage, parsePackage, readArchiveText } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
-import { withoutFrame, withoutPageMarks } from "./parse-html.ts";
+import { withoutBoilerplate, withoutInlineMarks } from "./parse-html.ts";
 
 /** A page counts as a table of contents if at least this share of its text is inside links. */
 const CONTENTS_LINK_SHARE = 0.8;
@@ -83,7 +83,7 @@ export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText
       for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
     }
   }
-  const spokenBlocks = withoutPageMarks(withoutFrame(blocks, unspoken), unspoken);
+  const spokenBlocks = withoutInlineMarks(withoutBoilerplate(blocks, unspoken), unspoken);
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
 }

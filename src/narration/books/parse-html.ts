@@ -3,7 +3,7 @@ import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } fr
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
-import { isFrameEnd, isFrameStart } from "../text/plain/ebook-boilerplate.ts";
+import { isBookEnd, isBookStart } from "../text/plain/ebook-boilerplate.ts";
 import { assertSpeakable } from "../text/plan-text.ts";
 import { type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
 
@@ -27,9 +27,9 @@ function selectMainBlocks(blocks: readonly PageBlock[], unspoken: UnspokenList):
  * Removes a publisher's header and licence around the book, recognised by the lines that mark the beginning and end of
  * the book.
  */
-export function withoutFrame(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
-  const start = blocks.findIndex((block) => isFrameStart(getBlockText(block)));
-  const end = blocks.findIndex((block, index) => index > start && isFrameEnd(getBlockText(block)));
+export function withoutBoilerplate(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
+  const start = blocks.findIndex((block) => isBookStart(getBlockText(block)));
+  const end = blocks.findIndex((block, index) => index > start && isBookEnd(getBlockText(block)));
   if (start === -1 && end === -1) return [...blocks];
   const book = blocks.slice(start + 1, end === -1 ? undefined : end);
   const [first] = start === -1 ? blocks.slice(end) : blocks;
@@ -38,7 +38,7 @@ export function withoutFrame(blocks: readonly SourceBlock[], unspoken: UnspokenL
 }
 
 /** Removes marks such as note numbers, page numbers and `[Illustration]` from the paragraphs. */
-export function withoutPageMarks(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
+export function withoutInlineMarks(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
   const texts = withoutMarks(
     blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
     unspoken,
@@ -58,7 +58,10 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], unspoken: Unspo
 export function parseHtml(html: string, unspoken: UnspokenList): ParsedText {
   assertSpeakable(html);
   const { blocks, title, author } = parseHtmlPage(normalizeLines(html), false, unspoken);
-  const spokenBlocks = withoutPageMarks(withoutFrame(selectMainBlocks(blocks, unspoken), unspoken), unspoken);
+  const spokenBlocks = withoutInlineMarks(
+    withoutBoilerplate(selectMainBlocks(blocks, unspoken), unspoken),
+    unspoken,
+  );
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
 }

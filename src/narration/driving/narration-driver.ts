@@ -154,7 +154,7 @@ export class NarrationDriver {
     this.#partTable.setInspected({
       statuses,
       requests,
-      runningParts,
+      workingParts: runningParts,
       shouldSkipFailed: state.shouldSkipFailed,
     });
     this.#joiner.reset(plan);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { ProcessId } from "../../process-id.ts";
-import { withoutEndedProcesses } from "../state/narration-callers.ts";
+import { withLocalLiveCallers } from "../state/narration-callers.ts";
 import type { NarrationRepository } from "../state/narration-repository.ts";
 import type { NarrationState } from "../state/narration-state.ts";
 
@@ -42,7 +42,7 @@ export class NarrationLease {
         // The process that had the lease may have ended. Remove ended processes from `callerProcesses`, because their
         // calls no longer want the narration.
         if (hasWaited)
-          await repository.change(this.#narrationId, (before) => withoutEndedProcesses(before, processId));
+          await repository.change(this.#narrationId, (before) => withLocalLiveCallers(before, processId));
         return true;
       }
       if ((await repository.getWithoutPlan(this.#narrationId)).state.status !== "running") return false;

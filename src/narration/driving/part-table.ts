@@ -18,7 +18,7 @@ interface InspectedParts {
   /** For each part, its request as JSON. Parts with equal requests share one task. */
   readonly requests: readonly string[];
   /** Indexes of the parts on which this process works. */
-  readonly runningParts: ReadonlySet<number>;
+  readonly workingParts: ReadonlySet<number>;
   /** Whether failed parts are skipped. */
   readonly shouldSkipFailed: boolean;
 }
@@ -66,7 +66,7 @@ export class PartTable {
   }
 
   /** Adopts the states that an inspection found. */
-  setInspected({ statuses, requests, runningParts, shouldSkipFailed }: InspectedParts): void {
+  setInspected({ statuses, requests, workingParts, shouldSkipFailed }: InspectedParts): void {
     this.#shouldSkipFailed = shouldSkipFailed;
     const firsts = new Map<string, number>();
     this.#firstEqualPartIndexes = requests.map((request, part) => {
@@ -75,7 +75,7 @@ export class PartTable {
       return first;
     });
     this.#states = statuses.map((status, part) => {
-      if (runningParts.has(part)) return "working";
+      if (workingParts.has(part)) return "working";
       return status === "failed" && shouldSkipFailed ? "skipped" : STATES_BY_STATUS[status];
     });
   }

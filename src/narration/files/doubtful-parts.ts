@@ -31,7 +31,7 @@ function findUpperMedian(values: readonly number[]): number {
 function describeLengthProblem(statedSeconds: number, playedSeconds: number): string | null {
   const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * statedSeconds;
   if (Math.abs(statedSeconds - playedSeconds) <= tolerance) return null;
-  return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${statedSeconds.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
+  return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${statedSeconds.toFixed(1)} s: listen to it. Another take of it (retakes) is made and paid for again.`;
 }
 
 /**

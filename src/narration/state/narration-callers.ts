@@ -44,7 +44,7 @@ export const withCaller = (state: NarrationState, caller: ProcessId): NarrationS
  * Removes ended processes from `callerProcesses`. Called when this process takes over a narration that no process
  * drives. Also removes processes on other machines, because this process cannot see whether they still run.
  */
-export function withoutEndedProcesses(state: NarrationState, self: ProcessId): NarrationState {
+export function withLocalLiveCallers(state: NarrationState, self: ProcessId): NarrationState {
   const callerProcesses = state.callerProcesses.filter(
     (caller) => caller === self || isProcessAliveHere(caller),
   );
@@ -92,7 +92,7 @@ export function withCancelledMcpTask(
  * Cancels the calls without an MCP task that run in one process. The narration stops unless an MCP task or another
  * process still wants it.
  */
-export function withCancelledCall(
+export function withCancelledCallsOf(
   state: NarrationState,
   openMcpTasks: readonly McpTask[],
   caller: ProcessId,

@@ -1,5 +1,5 @@
 /**
- * Reads marks such as `[pause 2s]` as silence. Evidence: form and position. The mark must stand at an edge of a line or
+ * Reads marks such as `[pause 2s]` as silence. Evidence: form. The mark must stand at an edge of a line or
  * between sentences. Inside a sentence, the mark is no pause, because the sentence only mentions it.
  */
 import { AudioError } from "../../errors.ts";

@@ -143,8 +143,8 @@ function describeNumberedNames({ files, mayReplace }: NarrationView): string {
 /** Reports captions and chapter files that were edited, moved or replaced. */
 function describeChangedCompanions({ changedPaths }: NarrationView): string {
   if (changedPaths.length === 0) return "";
-  const [are, they] = changedPaths.length === 1 ? ["is", "it"] : ["are", "they"];
-  return `${changedPaths.join(", ")} ${are} not there (any more) as ${they} ${they === "it" ? "was" : "were"} saved.`;
+  const verb = changedPaths.length === 1 ? "was" : "were";
+  return `${changedPaths.join(", ")} ${verb} changed or removed since the narration saved ${changedPaths.length === 1 ? "it" : "them"}.`;
 }
 
 /** Announces the charges for running tasks. These tasks are charged even if the narration ends. */

@@ -11,7 +11,7 @@ export const NOT_FOUND_RESPONSES_UNTIL_GONE = 2;
 /** Marks the record as gone. A later call may still query the task, because a query is free. */
 export async function recordGoneAndBuildError(job: Job, deps: RequestDeps): Promise<AudioError> {
   const { taskId } = job.record;
-  if (taskId !== null) await applyEventWithRetry(job, deps, { kind: "gone", taskId });
+  if (taskId !== null) await applyEventWithRetry(job, deps, { kind: "task_vanished", taskId });
   deps.limits.submissions.wake();
   return goneError(job.record);
 }

@@ -39,7 +39,7 @@ export type HoldReason = AdmissionWaitReason | "unavailable" | "credits" | `read
  * successive answers differ.
  */
 const SENTENCE_BY_HOLD_REASON: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
-  rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
+  rate: (left) => `Waiting for a free submission slot (the service takes 6 a minute); about ${left} to go.`,
   concurrency: (_left, soFar) => `Waiting for one of the account's two running tasks to end${soFar}.`,
   cooldown: (left) => `The service asked for a pause; about ${left} to go.`,
   unavailable: (left) => `The service is unavailable; trying again in about ${left}.`,

@@ -164,7 +164,7 @@ async function recordTooLargeAndBuildError(
   error: AudioError,
 ): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
-  await applyEventWithRetry(job, deps, { kind: "too_large", taskId });
+  await applyEventWithRetry(job, deps, { kind: "audio_found_too_large", taskId });
   const { baseUrl } = deps.ledger.identity;
   return new AudioError("too_large", error.message, {
     taskId,

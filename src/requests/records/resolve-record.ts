@@ -64,9 +64,9 @@ export function buildNewRecord(
   prepared: PreparedRequest,
 ): RequestRecord {
   const { input, originalPrompt, take, fileName, isListed } = prepared;
-  const id = deriveRequestFingerprint(deps.ledger.identity.baseUrl, input, take);
+  const requestFingerprint = deriveRequestFingerprint(deps.ledger.identity.baseUrl, input, take);
   return buildEmptyRecord(deps, {
-    requestFingerprint: id,
+    requestFingerprint,
     input,
     originalPrompt,
     take,

@@ -22,16 +22,16 @@ const NEWER_KEY = "sk-newer-0123456789abcdef";
 const OLDER_KEY = "sk-older-0123456789abcdef";
 
 /** A task reserves 150 credits while it runs, and costs 10 when it has ended. 165 credits suffice for 10 and 150. */
-const ROOM_FOR_ONE = { AUDIO_CREDIT_BUDGET: "150" };
-const ROOM_FOR_ONE_AFTER_ONE = { AUDIO_CREDIT_BUDGET: "165" };
+const BUDGET_FOR_ONE_TASK = { AUDIO_CREDIT_BUDGET: "150" };
+const BUDGET_FOR_ONE_MORE_TASK = { AUDIO_CREDIT_BUDGET: "165" };
 
-async function expectRoom(server: RawServer, prompt: string): Promise<void> {
+async function expectWithinBudget(server: RawServer, prompt: string): Promise<void> {
   expect(shownTaskOf(await server.call("generate_audio", { prompt, wait_seconds: 5 })).status).toBe(
     "succeeded",
   );
 }
 
-async function expectNoRoom(server: RawServer, prompt: string): Promise<void> {
+async function expectOverBudget(server: RawServer, prompt: string): Promise<void> {
   expect(codeOf(await server.call("generate_audio", { prompt, wait_seconds: 5 }))).toBe("budget_exceeded");
 }
 
@@ -42,7 +42,7 @@ describe("a request of two windows that the service refused to both", () => {
     [403, "purchase_required"],
     [400, "invalid_request"],
   ])("with %i keeps its reason and reserves no credits", async (status, code) => {
-    const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
+    const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
     setup.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       await pause(400);
@@ -60,11 +60,11 @@ describe("a request of two windows that the service refused to both", () => {
     expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining(`Refused (${code})`) });
     expect(row).not.toHaveProperty("credits");
     setup.misbehave(undefined);
-    await expectRoom(other, "There is room for this");
+    await expectWithinBudget(other, "There is room for this");
   });
 
   it("reserves nothing, even if one call was cancelled", async () => {
-    const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
+    const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
     setup.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       await pause(400);
@@ -84,14 +84,14 @@ describe("a request of two windows that the service refused to both", () => {
     expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining("Refused") });
     expect(row).not.toHaveProperty("credits");
     setup.misbehave(undefined);
-    await expectRoom(other, "There is room for this");
+    await expectWithinBudget(other, "There is room for this");
   });
 });
 
 // A gateway may answer 503 although the submission succeeded behind it.
 describe("a submission that got a 503 and may have arrived nevertheless", () => {
   it("stays in the ledger when its call is cancelled: sent, and its 150 credits counted", async () => {
-    const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
+    const setup = await openFaultSetup({ env: BUDGET_FOR_ONE_TASK });
     setup.misbehave(
       misbehaveNext("create", (response, exchange, service) => {
         acceptSubmission(service, exchange);
@@ -113,7 +113,7 @@ describe("a submission that got a 503 and may have arrived nevertheless", () => 
     expect(codeOf(another)).toBe("budget_exceeded");
     expect(setup.service.tasks.size).toBe(1);
     // The same request finds the existing task.
-    await expectRoom(setup.server, "Behind a gateway");
+    await expectWithinBudget(setup.server, "Behind a gateway");
     expect(setup.service.tasks.size).toBe(1);
   });
 });
@@ -181,7 +181,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
         service.json(response, 202, service.view(task));
       }),
     );
-    await expectRoom(setup.server, "The second is the one");
+    await expectWithinBudget(setup.server, "The second is the one");
     expect(setup.service.tasks.size).toBe(2);
   });
 });
@@ -191,7 +191,7 @@ describe("two keys of one account", () => {
   it("count a single charge for one audio, whichever key downloads it", async () => {
     const setup = await openFaultSetup({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
-      env: ROOM_FOR_ONE_AFTER_ONE,
+      env: BUDGET_FOR_ONE_MORE_TASK,
     });
     const first = shownTaskOf(
       await setup.server.call("generate_audio", { prompt: "Paid once", wait_seconds: 5 }),
@@ -203,13 +203,13 @@ describe("two keys of one account", () => {
     });
     const fetched = shownTaskOf(await later.call("download_audio", { task_id: first.task_id }));
     expect(fetched.task_id).toBe(first.task_id);
-    await expectRoom(later, "The next one");
+    await expectWithinBudget(later, "The next one");
   });
 
   it.each(["generate_audio", "get_task", "download_audio"])("count it once after %s, too", async (tool) => {
     const setup = await openFaultSetup({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
-      env: ROOM_FOR_ONE_AFTER_ONE,
+      env: BUDGET_FOR_ONE_MORE_TASK,
     });
     setup.misbehave(
       misbehaveNext(
@@ -227,8 +227,8 @@ describe("two keys of one account", () => {
     const args = tool === "generate_audio" ? call : { task_id: first.task_id };
     await later.call(tool, args);
     await waitForSavedFiles(setup);
-    await expectRoom(later, "The next one");
-    await expectNoRoom(later, "And no more than that");
+    await expectWithinBudget(later, "The next one");
+    await expectOverBudget(later, "And no more than that");
   });
 
   it.each(["is gone", "is not in its format"])(
@@ -278,8 +278,8 @@ describe("two keys of one account", () => {
     expect(setup.service.tasks.size).toBe(1);
     expect(new Set(ids).size).toBe(1);
     const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_CREDIT_BUDGET: "160" });
-    await expectRoom(later, "Another text");
-    await expectNoRoom(later, "And no more than that");
+    await expectWithinBudget(later, "Another text");
+    await expectOverBudget(later, "And no more than that");
   });
 });
 

@@ -398,7 +398,7 @@ class Run {
     this.#names += 1;
     const sendId = `send-${this.#names}`;
     const sent = applyEvent(known, {
-      kind: "sending",
+      kind: "send_started",
       attempt: 1,
       sendId,
       atMs: this.#clock.wallMs(),

@@ -116,7 +116,7 @@ describe("speakers", () => {
 
   it("need names that differ by more than case", () => {
     const error = refusal(() => plan("Text.", { speakers: { Anna: "felix_zh", ANNA: "kian_en_zh" } }));
-    expect(error.message).toMatch(/"ANNA" stands there twice/);
+    expect(error.message).toMatch(/"ANNA" is given twice/);
   });
 });
 

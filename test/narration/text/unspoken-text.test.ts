@@ -167,7 +167,7 @@ const CASES: ReadonlyArray<
   ["transitions of a script", "FADE IN:\n\nA road.\n\nCUT TO:\n\n> THE END <", "A road.", ["script_mark"]],
 ];
 
-describe("page furniture", () => {
+describe("page marks", () => {
   it.each(CASES)("is omitted and reported: %s", (_, text, words, kinds) => {
     expect(spokenTextOf(text)).toBe(words);
     expect(plan(text).unspoken.map(({ kind }) => kind)).toEqual(kinds);
@@ -190,7 +190,7 @@ describe("page furniture", () => {
   });
 });
 
-describe("text that only resembles page furniture", () => {
+describe("text that only resembles page marks", () => {
   it.each([
     [
       "a sentence about the marker",
@@ -263,7 +263,7 @@ describe("headings in capitals whose numbers count from 1", () => {
   });
 });
 
-describe("furniture without end", () => {
+describe("page marks without end", () => {
   it.each([
     "[",
     "[Illustration: ",

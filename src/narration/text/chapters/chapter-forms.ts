@@ -41,14 +41,14 @@ const BARE_TITLE_CODE_UNITS = 80;
 const CHAPTER_FACTOR = 100;
 
 /** Whether a number is the first of its sequence: 1, 1.1, 2.1 and so on. */
-export const isFirst = (value: number): boolean => value % CHAPTER_FACTOR === 1;
+export const isFirstOfSequence = (value: number): boolean => value % CHAPTER_FACTOR === 1;
 
 /**
  * Returns the chapter of a decimal number that is the first in its chapter: 2 for 2.1. Returns `null` for any other
  * number, such as 2.2.
  */
 export const findOpenedChapter = (value: number): number | null =>
-  value > CHAPTER_FACTOR && isFirst(value) ? Math.floor(value / CHAPTER_FACTOR) : null;
+  value > CHAPTER_FACTOR && isFirstOfSequence(value) ? Math.floor(value / CHAPTER_FACTOR) : null;
 
 /** Levels of headings. The level depends on what the number of the heading counts. 1 is the highest level. */
 export const LEVEL = { part: 1, chapter: 2, bare: 3, decimal: 4 } as const;
@@ -161,6 +161,10 @@ function matchDecimalForm(line: string): ChapterForm | null {
   };
 }
 
+/** Returns the key that bare numbers of one form share, such as `1. Morning` and `2. Noon`. */
+export const buildBareKey = (style: NumeralStyle, mark: string, hasTitle: boolean): string =>
+  `${style} ${mark} ${hasTitle ? "title" : "alone"}`;
+
 function matchBareForm(line: string): ChapterForm | null {
   if (line.length > MAX_BARE_CODE_UNITS) return null;
   const { groups } = BARE_FORM.exec(line) ?? {};
@@ -168,7 +172,7 @@ function matchBareForm(line: string): ChapterForm | null {
   if (number === null || (groups === undefined && number.style !== "words")) return null;
   const title = groups?.["title"];
   if ((title?.length ?? 0) > BARE_TITLE_CODE_UNITS) return null;
-  const key = `${number.style} ${groups?.["mark"] ?? ""} ${title === undefined ? "alone" : "title"}`;
+  const key = buildBareKey(number.style, groups?.["mark"] ?? "", title !== undefined);
   return {
     key,
     sortNumber: number.value,

@@ -6,7 +6,14 @@
 import type { SourceBlock } from "../blocks.ts";
 import { isCjk } from "../characters.ts";
 import { collapseSpaces } from "../normalize.ts";
-import { type ChapterForm, findOpenedChapter, isFirst, LEVEL, parseChapterForm } from "./chapter-forms.ts";
+import {
+  buildBareKey,
+  type ChapterForm,
+  findOpenedChapter,
+  isFirstOfSequence,
+  LEVEL,
+  parseChapterForm,
+} from "./chapter-forms.ts";
 
 interface NumberedParagraph extends ChapterForm {
   /** Index of the block. */
@@ -95,7 +102,7 @@ function findNumberedParagraphs(
     else {
       const [, number = "", mark = ""] = LONG_NUMBERED_PARAGRAPH.exec(block.text.slice(0, 20)) ?? [];
       if (number === "") continue;
-      const key = `${/\d/.test(number) ? "digits" : "roman"} ${mark} title`;
+      const key = buildBareKey(/\d/.test(number) ? "digits" : "roman", mark, true);
       longCounts.set(key, (longCounts.get(key) ?? 0) + 1);
     }
   }
@@ -109,18 +116,18 @@ function findNumberedParagraphs(
  */
 function splitIntoSequences(members: readonly NumberedParagraph[]): NumberedParagraph[][] {
   const sequences: NumberedParagraph[][] = [];
-  for (const [index, member] of members.entries()) {
+  for (const [index, position] of members.entries()) {
     const sequence = sequences.at(-1);
     const last = sequence?.at(-1)?.sortNumber ?? 0;
     const next = members[index + 1]?.sortNumber;
-    const isBare = member.kind === "bare";
-    const isNext = member.sortNumber === last + 1;
-    const skipsOne = member.sortNumber === last + 2 && next === last + 3;
-    if (sequence !== undefined && (isBare ? isNext || skipsOne : member.sortNumber > last))
-      sequence.push(member);
-    else if (sequence === undefined || sequence.length === 1 || isFirst(member.sortNumber))
-      sequences.push([member]);
-    else if (!isBare && next !== last + 1) sequences.push([member]);
+    const isBare = position.kind === "bare";
+    const isNext = position.sortNumber === last + 1;
+    const skipsOne = position.sortNumber === last + 2 && next === last + 3;
+    if (sequence !== undefined && (isBare ? isNext || skipsOne : position.sortNumber > last))
+      sequence.push(position);
+    else if (sequence === undefined || sequence.length === 1 || isFirstOfSequence(position.sortNumber))
+      sequences.push([position]);
+    else if (!isBare && next !== last + 1) sequences.push([position]);
   }
   return sequences;
 }
@@ -279,8 +286,8 @@ function areHeadings(sequence: readonly NumberedParagraph[], gaps: readonly numb
   if (first.kind === "other")
     return sequence.length >= MIN_HEADINGS_BESIDE_UNKNOWN_WORD && mean >= MIN_UNKNOWN_WORD_GAP_CODE_UNITS;
   if (first.level === LEVEL.decimal)
-    return isFirst(first.sortNumber) && mean >= MIN_UNKNOWN_WORD_GAP_CODE_UNITS;
-  const min = !isFirst(first.sortNumber)
+    return isFirstOfSequence(first.sortNumber) && mean >= MIN_UNKNOWN_WORD_GAP_CODE_UNITS;
+  const min = !isFirstOfSequence(first.sortNumber)
     ? MIN_HEADINGS_NOT_FROM_ONE
     : first.style === "digits" || first.hasTitle
       ? MIN_NUMBERED_HEADINGS

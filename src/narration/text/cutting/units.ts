@@ -41,7 +41,7 @@ export const measureSpoken = (text: string, start = 0, end = text.length): Spoke
   measureSpokenSize(text.slice(start, end));
 
 /** Ways to divide a range that is too long, with the cost of their cuts. The cheapest ways are tried first. */
-const BREAKERS: ReadonlyArray<readonly [cost: CutCost, starts: (text: string) => number[]]> = [
+const DIVISIONS: ReadonlyArray<readonly [cost: CutCost, starts: (text: string) => number[]]> = [
   [CUT_COST.sentence, findSentenceStarts],
   [CUT_COST.clause, findClauseStarts],
   [CUT_COST.word, findWordStarts],
@@ -77,16 +77,16 @@ class UnitSplitter {
     this.#max = max;
   }
 
-  /** @param level the next way to divide, as an index of {@link BREAKERS} */
+  /** @param level the next way to divide, as an index of {@link DIVISIONS} */
   split(paragraph: number, start: number, end: number, cutCost: CutCost, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = measureSpoken(text, start, end);
-    const breaker = BREAKERS[level];
-    if (breaker === undefined || (speechMs <= this.#max.speechMs && codePoints <= this.#max.codePoints)) {
+    const division = DIVISIONS[level];
+    if (division === undefined || (speechMs <= this.#max.speechMs && codePoints <= this.#max.codePoints)) {
       this.units.push({ paragraph, start, end, cutCost, speechMs, codePoints });
       return;
     }
-    const [innerCost, startsOf] = breaker;
+    const [innerCost, startsOf] = division;
     const starts = startsOf(text.slice(start, end));
     starts.push(end - start);
     let from = start;
@@ -141,10 +141,10 @@ function flagIntroductions(paragraphs: readonly string[]): boolean[] {
  * @param max maximum size of a unit, measured at speed 1
  */
 export function splitUnits(paragraphs: readonly string[], max: SpokenSize): Unit[] {
-  const breaker = new UnitSplitter(paragraphs, max);
+  const splitter = new UnitSplitter(paragraphs, max);
   const flags = flagIntroductions(paragraphs);
   for (const [index, text] of paragraphs.entries()) {
-    breaker.split(
+    splitter.split(
       index,
       0,
       text.length,
@@ -152,5 +152,5 @@ export function splitUnits(paragraphs: readonly string[], max: SpokenSize): Unit
       0,
     );
   }
-  return breaker.units;
+  return splitter.units;
 }

@@ -9,9 +9,9 @@ const BOOK_START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const BOOK_END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 
 /** Whether the book begins after this line. */
-export const isFrameStart = (line: string): boolean => BOOK_START.test(line);
+export const isBookStart = (line: string): boolean => BOOK_START.test(line);
 /** Whether the book ends before this line. */
-export const isFrameEnd = (line: string): boolean => BOOK_END.test(line);
+export const isBookEnd = (line: string): boolean => BOOK_END.test(line);
 
 const PUBLISHER_NAME = /project gutenberg/i;
 const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;

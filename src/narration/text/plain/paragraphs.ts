@@ -1,6 +1,6 @@
 /**
- * Divides plain text into paragraphs. Evidence: blank lines, and the share of lines that end a sentence or are
- * indented.
+ * Divides plain text into paragraphs. Evidence: form (blank lines) and share (of the lines that end a sentence or
+ * are indented).
  */
 import { ENDS_SENTENCE } from "../characters.ts";
 import { MAX_PARAGRAPH_CODE_UNITS, measureAppendedWidth, measureLineWidth } from "./line-shapes.ts";

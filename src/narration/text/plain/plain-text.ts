@@ -14,7 +14,7 @@ import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookBoilerplate } from "./ebook-boilerplate.ts";
 import { keepLines } from "./kept-lines.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
-import { withoutPageFurniture } from "./page-furniture.ts";
+import { withoutPageMarks } from "./page-marks.ts";
 import { splitParagraphs } from "./paragraphs.ts";
 import { withoutCueTimes } from "./subtitles.ts";
 import { shortenAddresses } from "./web-addresses.ts";
@@ -60,7 +60,7 @@ export function parsePlainText(text: string, unspoken: UnspokenList): ParsedText
   const header = parseAozoraHeader(book);
   // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
-  const page = withoutPageFurniture(
+  const page = withoutPageMarks(
     withoutAozora(withoutCueTimes(withoutLongNotes(opened, unspoken), unspoken), unspoken),
     unspoken,
   );

@@ -346,7 +346,7 @@ export class SpeakerLabels {
     if (key === "") return "must not be empty";
     if (key.length > MAX_NAME_CODE_UNITS) return `must be at most ${MAX_NAME_CODE_UNITS} characters long`;
     if (COLON.test(key)) return "must not contain a colon: the one after the name is not part of it";
-    if (this.#speakersByKey.has(key)) return "stands there twice (upper and lower case are alike)";
+    if (this.#speakersByKey.has(key)) return "is given twice (upper and lower case do not differ)";
     return null;
   }
 }

@@ -6,9 +6,12 @@ import type { UnspokenList } from "../blocks.ts";
 import { flowParagraph, HARD_BREAK } from "../normalize.ts";
 import { parseColumns } from "./columns.ts";
 
+/** `[Page 12]` at the end of a line, as in RFCs. */
 const PAGE_FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
+/** A whole line: `- 12 -`, `Page 12 of 300`, `第12页`, `12 | P a g e`. */
 const NAMED_PAGE =
   /^\s*(?:[-–—] ?(\d{1,4}) ?[-–—]|(?:Page|Página|Pág\.|Halaman|Seite) (\d{1,4})(?: (?:of|de|dari|von) \d{1,4})?|第 ?(\d{1,4}) ?[页頁ページ]{1,3}|(\d{1,4}) ?\| ?P ?a ?g ?e)\s*$/i;
+/** A whole line: `12`. */
 const BARE_PAGE = /^\s*(\d{1,4})\s*$/;
 const MIN_NAMED_PAGES = 2;
 const MIN_BARE_PAGES = 3;
@@ -18,12 +21,17 @@ const MAX_HEAD_CODE_UNITS = 80;
 /** Maximum length of a line with a running head and a page number. */
 const MAX_MARK_CODE_UNITS = MAX_HEAD_CODE_UNITS + 20;
 const MAX_HEAD_DISTANCE_LINES = 4;
+/** A running head with its page number: `12 THE WHITE WHALE`, `THE WHITE WHALE 12`. */
 const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;
 
+/** The first line of a manual page: `LS(1)  User Commands  LS(1)`. */
 const MANUAL_HEAD = /^(\S{1,40}\(\d\w{0,5}\))\s{2,}\S.{0,100}?\s{2,}\1\s*$/;
+/** The end of the last line of a manual page: `  LS(1)`. */
 const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 
+/** A line of a table's frame: `+----+----+`, `|---|:--|`, `├───┼───┤`. */
 const TABLE_FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
+/** A row between the sides of a frame: `| cod | 12 |`. */
 const TABLE_ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
 /**
  * Matches dot leaders. An ellipsis is a leader only before a number, because Chinese and Japanese texts also have
@@ -265,7 +273,7 @@ function withoutLeaders(text: string, unspoken: UnspokenList): string {
  * @param text with `\n` for line ends
  * @returns the text, and the name of the manual page if the text is one
  */
-export function withoutPageFurniture(
+export function withoutPageMarks(
   text: string,
   unspoken: UnspokenList,
 ): { readonly text: string; readonly title: string | null } {
