@@ -172,10 +172,13 @@ async function errors(): Promise<string[]> {
     ["generate_audio", { prompt: "x", voice: "bob", speed: 3, sample_rate: 22050 }],
     ["generate_audio", { prompt: "x", tempo: 2 }],
     ["generate_audio", { prompt: "x", image_url: "https://example.com/a.png", voice: "felix_zh" }],
-    ["list_voices", { language: "fr" }],
+    ["list_voices", { language: "xx" }],
   ];
   const faults = await Promise.all(bad.map(async ([name, args]) => call(name, args, createDeps([]))));
-  const reported = faults.map((fault) => (fault instanceof AudioError ? errorText(fault) : "no error"));
+  const reported = faults.map((fault) => {
+    if (!(fault instanceof AudioError)) throw new Error("a bad call was accepted");
+    return errorText(fault);
+  });
   return [
     "### The usual remedy of each code",
     ...usual,
