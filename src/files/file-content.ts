@@ -35,11 +35,26 @@ async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: 
   if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;
   const handle = await retryWhileLocked(() => open(path, flags), IN_USE).catch(() => null);
   if (handle === null) return null;
-  const stats = await handle.stat();
-  if (stats.isFile()) return { handle, sizeBytes: stats.size };
+  const stats = await handle.stat().catch(() => null);
+  if (stats?.isFile() === true) return { handle, sizeBytes: stats.size };
   await handle.close();
   return null;
 }
+
+/** Reads bytes of an open file. Returns fewer bytes than `length` if the file ends before. */
+export async function readBytes(handle: FileHandle, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+/** Computes the SHA-256 of bytes, in hexadecimal. */
+export const computeSha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /** Computes size and SHA-256 of an open file, from its beginning. */
 export async function digestFile(handle: FileHandle): Promise<FileDigest> {

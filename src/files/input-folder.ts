@@ -100,23 +100,27 @@ const outsideError = (name: string, folder: string): AudioError =>
     "Ask the user to copy the file into that folder, or give the text itself.",
   );
 
+/** Whether a path is below a folder, by the text of both. */
+function isBelow(folder: string, path: string): boolean {
+  const relativePath = relative(folder, path);
+  return !(
+    relativePath === "" ||
+    relativePath === ".." ||
+    relativePath.startsWith(`..${sep}`) ||
+    isAbsolute(relativePath)
+  );
+}
+
 /** Resolves a path by its text alone, because on Windows even a check of `\\host\share` contacts that host. */
 function resolveInside(folder: string, file: string, name: string): string {
   if (file.trim() === "" || file.includes("\0") || !file.isWellFormed()) {
     throw refusedInputError(name, "is not a path of a file");
   }
   const path = resolve(folder, file);
-  const relativePath = relative(folder, path);
-  if (
-    relativePath === "" ||
-    relativePath === ".." ||
-    relativePath.startsWith(`..${sep}`) ||
-    isAbsolute(relativePath)
-  ) {
-    throw outsideError(name, folder);
-  }
+  if (!isBelow(folder, path)) throw outsideError(name, folder);
   // On Windows, `notes.txt:hidden.txt` names an alternate data stream.
-  if (sep === "\\" && relativePath.includes(":")) throw refusedInputError(name, "is not a path of a file");
+  if (sep === "\\" && relative(folder, path).includes(":"))
+    throw refusedInputError(name, "is not a path of a file");
   if (findFormatOfName(path) === null) throw refusedInputError(name, `is no ${EXTENSIONS_IN_WORDS} file`);
   return path;
 }
@@ -193,7 +197,7 @@ export async function readInputFile(folder: string | null, file: string): Promis
   const name = `file ${JSON.stringify(takeFirstCodePoints(file, SHOWN_CODE_POINTS))}`;
   const root = await resolveRoot(folder);
   // An absolute path may begin with the given path of the folder or with its real path.
-  const isByRealName = isAbsolute(file) && !relative(root, file).startsWith("..");
+  const isByRealName = isAbsolute(file) && isBelow(root, file);
   const path = resolveInside(isByRealName ? root : folder, file, name);
   try {
     const handle = await openInside(path, root, name);

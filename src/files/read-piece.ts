@@ -4,7 +4,7 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
-import { digestFile, type FileDigest, isInsideFolder, openRegular } from "./file-content.ts";
+import { digestFile, type FileDigest, isInsideFolder, openRegular, readBytes } from "./file-content.ts";
 
 /**
  * Maximum size of a piece. The official clients accept pieces of this size. Hosts that refuse results over 1 MB accept
@@ -37,18 +37,6 @@ async function readStamp(handle: FileHandle): Promise<string> {
   return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
-/** Reads a piece of an open file. Returns fewer bytes if the file ends before the end of the piece. */
-async function readBytes(handle: FileHandle, { offset, length }: Piece): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
-}
-
 export function createPieceReader(): PieceReader {
   /**
    * Maps the hash and path of each verified file to the version of the file that was hashed (see {@link readStamp}).
@@ -71,7 +59,7 @@ export function createPieceReader(): PieceReader {
           const [oldest] = verified.keys();
           if (verified.size > MAX_REMEMBERED && oldest !== undefined) verified.delete(oldest);
         }
-        return await readBytes(handle, piece);
+        return await readBytes(handle, piece.offset, piece.length);
       } catch (error) {
         throw new AudioError("not_found", "The saved file cannot be read.", { cause: error });
       } finally {

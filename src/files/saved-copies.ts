@@ -1,7 +1,14 @@
 /** Operations on saved audio: check it, read it, copy it under another name. */
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
-import { digestFile, type FileDigest, isInsideFolder, matchesDigest, openRegular } from "./file-content.ts";
+import {
+  computeSha256,
+  type FileDigest,
+  isInsideFolder,
+  matchesDigest,
+  openRegular,
+  readBytes,
+} from "./file-content.ts";
 import { fileError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
@@ -49,9 +56,8 @@ export async function readSaved(
   if (handle === null) throw goneOrChangedError();
   try {
     if ((await handle.stat()).size !== file.sizeBytes) throw goneOrChangedError();
-    if ((await digestFile(handle)).sha256 !== file.sha256) throw goneOrChangedError();
-    const bytes = new Uint8Array(file.sizeBytes);
-    await handle.read(bytes, 0, file.sizeBytes, 0);
+    const bytes = await readBytes(handle, 0, file.sizeBytes);
+    if (computeSha256(bytes) !== file.sha256) throw goneOrChangedError();
     return bytes;
   } finally {
     await handle.close();

@@ -69,6 +69,8 @@ describe("a file in the input folder", () => {
     expect(await readInputFile(alias, "note.txt")).toEqual(note);
     expect(await readInputFile(alias, join(alias, "note.txt"))).toEqual(note);
     expect(await readInputFile(alias, join(inside, "note.txt"))).toEqual(note);
+    writeFileSync(join(inside, "..dots.txt"), "A note.");
+    expect(await readInputFile(alias, join(inside, "..dots.txt"))).toEqual(note);
   });
 
   it.each([

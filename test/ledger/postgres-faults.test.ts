@@ -156,17 +156,22 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
     );
     onTestFinished(() => void processId.kill("SIGKILL"));
     const printed = text(processId.stdout);
-    await vi.waitFor(
-      async () => {
-        const [locks] = await server.command(
-          "SELECT count(*)::int AS held FROM pg_stat_activity WHERE state = 'idle in transaction'",
-        );
-        expect(locks).toEqual({ held: 1 });
-      },
-      { timeout: 15_000 },
-    );
-    expect(await store.heartbeat([])).toEqual([]);
+    const waitForIdleTransactions = (count: number): Promise<void> =>
+      vi.waitFor(
+        async () => {
+          const [locks] = await server.command(
+            "SELECT count(*)::int AS held FROM pg_stat_activity WHERE state = 'idle in transaction'",
+          );
+          expect(locks).toEqual({ held: count });
+        },
+        { timeout: 15_000 },
+      );
+    await waitForIdleTransactions(1);
+    const heartbeat = store.heartbeat([]);
+    // Continue the process as soon as the server has ended its transaction, because it retries for 5 s only.
+    await waitForIdleTransactions(0);
     processId.kill("SIGCONT");
+    expect(await heartbeat).toEqual([]);
     expect(await printed).toBe("runs: 2\n");
   });
 });

@@ -47,7 +47,7 @@ describe("a ledger that cannot be written", () => {
     await client.call("get_task", { task_id: "task-of-nobody" });
     const ledgerController = await openLedgerController(testFolders, service);
     ledgerController.failWrites("a task id");
-    const call = { prompt: "Full just now", wait_seconds: 0.5 };
+    const call = { prompt: "Full just now", wait_seconds: 2 };
     const unwritten = taskOf(await client.call("generate_audio", call));
     const [taskId] = service.tasks.keys();
     expect(unwritten.task_id).toBe(taskId);
