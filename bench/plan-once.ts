@@ -18,6 +18,7 @@ import type { TextFormat } from "../src/files/input-format.ts";
 import { parseEpub } from "../src/narration/books/parse-epub.ts";
 import { planBlocks, planText } from "../src/narration/text/plan-text.ts";
 import { planTimeline } from "../src/narration/timeline/plan-timeline.ts";
+import { watchMemory } from "./resident.ts";
 
 const CHAPTER_CHARACTERS = 12_000;
 
@@ -43,8 +44,8 @@ function novel(characters: number): string {
   return text.trim();
 }
 
-/** The memory of the process before it builds the novel. The printed memory includes the novel. */
-const idleMiB = process.memoryUsage().rss / 2 ** 20;
+/** Measures from before the novel is built, so the printed memory includes the novel. */
+const memory = watchMemory("self");
 const [characters = "", work = ""] = process.argv.slice(2);
 const text = novel(Number(characters));
 const plan = (format: TextFormat = "plain"): unknown =>
@@ -121,7 +122,7 @@ function furtherCpuMs(): number {
 function addedMiB(): number {
   if (work === "epub-memory") planEpub(epub());
   else plan();
-  return process.resourceUsage().maxRSS / 2 ** 10 - idleMiB;
+  return memory.grownMiB();
 }
 
 const isMemory = work === "memory" || work === "epub-memory";

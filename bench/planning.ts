@@ -70,7 +70,7 @@ rows.push(
   {
     name: `${CHARACTERS.toLocaleString("en")} characters, plain, processor's time after the first`,
     unit: "ms",
-    comparedWith: "the first plan of a process",
+    comparedWith: "elapsed time of the first plan of a process",
     ...(await compare(
       ROUNDS,
       () => takes("cpu"),

@@ -17,12 +17,13 @@ export const OURS: Program = { name: "audio-generation-mcp", args: [join(ROOT, "
 
 export const BARE_NODE: Program = { name: "bare Node", args: [join(REFERENCES, "bare-node.mjs")] };
 
-/** Builds the minimal server as one minified file for Node 22. Unlike our own build, this file contains Ajv. */
+/** Builds the minimal server as one minified file for Node 22, without Ajv, like our own build. */
 export async function minimalServer(): Promise<Program> {
   const dir = join(ROOT, "node_modules", ".cache", "bench");
   await build({
     input: { main: join(REFERENCES, "minimal-server.ts") },
     platform: "node",
+    resolve: { alias: { "@modelcontextprotocol/server/_shims": join(ROOT, "scripts/sdk-without-ajv.ts") } },
     transform: { target: "node22" },
     output: { dir, format: "esm", minify: true, entryFileNames: "[name].js" },
   });

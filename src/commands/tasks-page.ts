@@ -63,7 +63,7 @@ article{border-top:1px solid var(--line);padding:1rem 0}
 article p{margin:.2rem 0;overflow-wrap:anywhere}.facts{color:var(--dim);font-size:.85rem}audio{width:100%;max-width:30rem;margin-top:.4rem;display:block}
 code{font-size:.8rem}`;
 
-/** Allows the page to load only audio files of this machine. */
+/** Allows the page to load audio files of this machine, and nothing else. */
 const CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; media-src file:";
 
 /** Renders sums as bars with their figures. */

@@ -398,7 +398,7 @@ describe("at random", () => {
           };
           const result = await downloadInto(sink, open, options()).catch((error: unknown) => error);
           if (result instanceof AudioError) {
-            // A download survives five failures in a row, so an error needs more than five scripted answers.
+            // A download survives five failures in a row, so these tests script more than five.
             expect(behaviours.length).toBeGreaterThan(5);
             return;
           }

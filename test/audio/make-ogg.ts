@@ -66,7 +66,7 @@ export interface PageChanges {
   readonly comments?: number;
   /** Changes the identification header. */
   readonly head?: (head: Buffer) => unknown;
-  /** Changes an audio packet, counted from 0. */
+  /** Changes the audio packet with the given index. The first audio packet has the index 0. */
   readonly packet?: (packet: Buffer, index: number) => Buffer;
   /** Changes the granule position of an audio page, counted from 0. */
   readonly granule?: (granule: number, page: number) => number;

@@ -106,7 +106,8 @@ export async function driveClient(
   const sandboxHome = join(folder, "sandbox");
   mkdirSync(sandboxHome);
   const sandbox = await startSandbox(join(root, "dist", "main.js"), sandboxHome);
-  // The client's block does not name this folder. A server saves there only if the client passes on its environment.
+  // Only the client's environment names this folder, its settings do not. So the server saves there only if the client
+  // passes its environment on to the server.
   const ownOutputDir = join(environment.home, "elsewhere");
   environment.setEnv({ AUDIO_OUTPUT_DIR: ownOutputDir });
   const block: ClientSetup["block"] = (language, blockIndex) =>

@@ -1,4 +1,4 @@
-/** The built bin with `--sandbox`, started as a client starts it: its notes about the sandbox, and the settings. */
+/** The built bin with `--sandbox`: what it says about the sandbox, and which settings apply. */
 import { afterEach, expect, it } from "vitest";
 import { BIN, NODE } from "../support/bin-under-test.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";

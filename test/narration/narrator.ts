@@ -29,7 +29,7 @@ export const narrationOutput = z.strictObject({
   chapters: z
     .array(
       z.strictObject({
-        /** Absent if the heading has no number, but other headings have numbers. */
+        /** Absent for a heading without a number in a text whose other headings have numbers. */
         number: z.int().optional(),
         title: z.string().optional(),
         seconds: z.int(),

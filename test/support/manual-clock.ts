@@ -76,7 +76,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets everything run that does not wait for time. */
+/** Runs everything that does not wait for time. */
 export async function drainEventLoop(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

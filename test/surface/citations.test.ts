@@ -131,8 +131,9 @@ function missingFromFile(text: string, sources: ReadonlyMap<string, string>): st
 }
 
 /**
- * Returns the tests that a README of `test` cites and that do not exist: files such as `ledger/processes.test.ts`, and
- * the quoted titles after a file. The path of a file begins at `test`, at the README's folder or at the root.
+ * Returns the tests that a README in `test` cites, but that do not exist. A README cites files, such as
+ * `ledger/processes.test.ts`, and titles, quoted after a file. A path is relative to `test`, to the README's folder or to
+ * the root.
  */
 function missingTests({ path, text }: Text): string[] {
   const cited = text.matchAll(/`([\w./-]+\.(?:test|compat)\.ts)`((?:(?:,| and)? "[^"]+")*)/g);

@@ -4,7 +4,7 @@ import { z } from "zod";
 const saveOptionsSchema = z.object({
   /** The requested name; `null` if the call requests none. */
   fileName: z.string().nullable(),
-  /** Whether to replace a file that this server saved under that name. */
+  /** Whether to replace a file that this server saved under the requested name. */
   mayReplace: z.boolean(),
 });
 

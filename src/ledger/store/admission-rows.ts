@@ -20,7 +20,7 @@ export interface LoadedAdmission {
   readonly loaded: LoadedRecord;
   /** The concurrency slots that the API key's other records have taken. */
   readonly otherConcurrencySlots: readonly OtherConcurrencySlot[];
-  /** The spend of the service within the budget's window, without the spend of this record. */
+  /** The credits spent at the service within the budget's window, without the spend of this record. */
   readonly spentInWindowCredits: number;
   readonly openMcpTasks: readonly McpTask[];
   /** The bill of the narration; empty for a direct request. */

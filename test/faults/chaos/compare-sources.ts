@@ -152,7 +152,7 @@ export function findKeysInOutput(keys: readonly string[], servers: readonly RawS
 }
 
 /**
- * Returns where a file or file name of the state folder contains a key. Do not call this while this process has the
+ * Lists the files and file names of the state folder that contain an API key. Do not call this while this process has the
  * ledger open: when a process closes a file that it has read, it loses all of its locks on this file.
  */
 export async function findKeysOnDisk(keys: readonly string[], testFolders: TestFolders): Promise<string[]> {

@@ -96,7 +96,7 @@ it("a late refusal, a late 429 and a cancellation do not change the task that an
     }),
   ]);
   for (const scene of [refused, limited, failed]) await expectKept(scene);
-  // The call of the suspended process reports the saved audio, and not that nothing was charged.
+  // The call of the suspended process reports the saved audio. It does not say that nothing was charged.
   expect.soft(refused.late === "cancelled" ? "" : shownTextOf(refused.late)).toContain("Saved ");
   expect.soft(taken.row.task_id).toBe([...taken.setup.service.tasks.keys()][0]);
   await waitForSavedFiles(taken.setup);

@@ -13,7 +13,8 @@ export interface Conversation<S extends ConversationSetup> {
 }
 
 /**
- * Runs each conversation in both protocol eras. The text alone and the structured form alone must each be enough.
+ * Runs each conversation in both protocol eras. The assistant must reach its goal from the text of the results
+ * alone, and also from their structured content alone.
  *
  * @param atOnce whether the conversations run in parallel, which suits those that mostly wait
  */

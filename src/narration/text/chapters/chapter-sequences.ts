@@ -42,7 +42,7 @@ const MIN_BARE_GAP_CODE_UNITS = 400;
  * I`. If the median is lower, the bare numbers count the stanzas of a song.
  */
 const MIN_STANZA_GAP_CODE_UNITS = 800;
-/** Minimum mean length of the text below a heading, for decimal numbers and for numbers beside an unknown word. */
+/** Minimum mean length of the text below headings that have decimal numbers, or numbers beside an unknown word. */
 const MIN_UNKNOWN_WORD_GAP_CODE_UNITS = 200;
 /** Weight of one Chinese or Japanese character in the length of a text. A letter has the weight 1. */
 const CJK_WEIGHT = 3;

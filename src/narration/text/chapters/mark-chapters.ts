@@ -59,7 +59,7 @@ function buildHeadingText(text: string): string {
 /**
  * Matches the {@link ChapterForm.key} of an act. In a text that numbers only its books, titles without a number may
  * name chapters. In a text with acts they do not, because acts contain scenes. Therefore, a text with acts counts as a
- * text with numbered chapters.
+ * text with numbered chapters, in which titles without a number name no chapters.
  */
 const ENDS_WITH_ACT = new RegExp(` (?:${[...ACT_WORDS].join("|")})$`);
 

@@ -1,5 +1,5 @@
 /**
- * Divides plain text into paragraphs. Evidence: form (blank lines) and share (of the lines that end a sentence or
+ * Divides plain text into paragraphs. Evidence: form (blank lines) and share (how many lines end a sentence or
  * are indented).
  */
 import { ENDS_SENTENCE } from "../characters.ts";

@@ -44,7 +44,7 @@ export async function readKana(text: string): Promise<SpeechToken[]> {
 
 const DIGIT_WORDS = "zero ichi ni san yon go roku nana hachi kyuu".split(" ");
 
-/** Reads a digit from 0 to 9 in Japanese. */
+/** Returns how a digit from 0 to 9 is spoken in Japanese. */
 export function readJapaneseDigit(digit: number): SpeechToken[] {
   return toPhoneTokens(romaji(DIGIT_WORDS[digit] ?? ""), "penultimate");
 }
