@@ -1,5 +1,6 @@
 /** Runs random rounds on SQLite or PostgreSQL, several at once, and reports the rounds that fail. */
 import { parseArgs } from "node:util";
+import { STORES } from "../test/faults/chaos/ledger-storage.ts";
 import { PostgresServer } from "../test/support/postgres-server.ts";
 
 export interface Rounds<Plan> {
@@ -20,7 +21,11 @@ function exitWithUsage(words: string): never {
   process.exit(2);
 }
 
-function readOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
+/**
+ * Reads the command line (`--rounds N --seed S --store sqlite|postgres --at-once K`). Exits with code 2 if an option is
+ * invalid.
+ */
+export function readRoundOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
   const text = { type: "string" } as const;
   const { values } = parseArgs({ options: { rounds: text, seed: text, store: text, "at-once": text } });
   const numbers = {
@@ -28,21 +33,20 @@ function readOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
     seed: Number(values.seed ?? Math.floor(Math.random() * 2 ** 32)),
     atOnce: Number(values["at-once"] ?? atOnce),
   };
-  const { store = "sqlite" } = values;
+  const store = STORES.find((kind) => kind === (values.store ?? "sqlite"));
   const areWhole = Object.values(numbers).every((value) => Number.isSafeInteger(value) && value >= 0);
   if (!areWhole || numbers.atOnce === 0) exitWithUsage("--rounds, --seed and --at-once take whole numbers.");
-  if (store !== "sqlite" && store !== "postgres") exitWithUsage("--store is sqlite or postgres.");
+  if (store === undefined) exitWithUsage(`--store is one of ${STORES.join(", ")}.`);
   return { ...numbers, store };
 }
 
 /**
- * Reads the command line (`--rounds N --seed S --store sqlite|postgres --at-once K`) and runs the rounds. Sets
- * exit code 1 if a round fails.
+ * Runs the rounds that the command line asks for (see {@link readRoundOptions}). Sets exit code 1 if a round fails.
  */
 export async function runRounds<Plan extends { readonly round: number }>(
   options: Rounds<Plan>,
 ): Promise<void> {
-  const { rounds, seed, atOnce, store } = readOptions(options.defaults);
+  const { rounds, seed, atOnce, store } = readRoundOptions(options.defaults);
   process.stdout.write(`${rounds} rounds on ${store}, seed ${seed}\n`);
   const postgres = store === "postgres" ? await PostgresServer.start() : undefined;
   const waiting = options.draw(rounds, seed).values();

@@ -2,7 +2,6 @@
  * Plans a narration: the text of each task, its voice, and the pauses (docs/reference-narrations.md, Plan of a
  * narration).
  */
-import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { type ParsedText, UnspokenList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
@@ -19,6 +18,7 @@ import {
   type PlannedPart,
   type PlanRequest,
 } from "./plan-types.ts";
+import { buildPlannedPart, chooseSpeed } from "./planned-part.ts";
 import { SpeakerLabels } from "./speakers/speaker-labels.ts";
 import { markBreakTags, withPauses } from "./written-pauses.ts";
 
@@ -160,32 +160,19 @@ function cutRunsIntoParts(
     const next = runs[index + 1];
     const defaultPause = next === undefined ? 0 : choosePauseBeforeRun(next.cutReason, pauseSeconds);
     const pauseAfterRun = next?.pauseSeconds ?? defaultPause;
-    const { voice, speed = narrationSpeed, pitch, volume } = run.speaker ?? {};
-    const settings = {
-      ...(run.speaker?.speed === undefined ? {} : { speed }),
-      ...(pitch === undefined ? {} : { pitch }),
-      ...(volume === undefined ? {} : { volume }),
-    };
+    const speed = chooseSpeed(run.speaker, narrationSpeed);
     const groups = pausesAfterParagraphs ? splitRunByParagraph(run) : [run.paragraphs];
     const partTexts = groups.flatMap((paragraphs) => splitIntoParts(paragraphs, speed));
-    for (const [textIndex, { text, speechMs, endsParagraph }] of partTexts.entries()) {
+    for (const [textIndex, partText] of partTexts.entries()) {
       const isLast = textIndex === partTexts.length - 1;
-      const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
+      const pauseAfterSeconds = isLast ? pauseAfterRun : partText.endsParagraph ? pauseSeconds : 0;
       // Skip text without letters or digits, such as a part of a long row of symbols.
-      if (!hasWords(text)) {
-        unspoken.add("no_words", text);
+      if (!hasWords(partText.text)) {
+        unspoken.add("no_words", partText.text);
         continue;
       }
-      const estimatedSeconds = speechMs / 1000 / speed;
-      parts.push({
-        text,
-        ...(voice === undefined ? {} : { voice }),
-        ...(Object.keys(settings).length === 0 ? {} : { settings }),
-        chapterIndex: run.chapterIndex,
-        pauseAfterSeconds,
-        estimatedSeconds,
-        estimatedCredits: chargeForSeconds(estimatedSeconds),
-      });
+      const position = { chapterIndex: run.chapterIndex, pauseAfterSeconds };
+      parts.push(buildPlannedPart(partText, run.speaker, narrationSpeed, position));
     }
   }
   return parts;

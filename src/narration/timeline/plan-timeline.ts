@@ -2,7 +2,6 @@
  * Plans subtitles. The cues of one sentence become one part, which begins at the time of the first cue
  * (docs/reference-narrations.md, Subtitles).
  */
-import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { UnspokenList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
@@ -18,6 +17,7 @@ import {
   type Speaker,
   type SpeakersByName,
 } from "../text/plan-types.ts";
+import { buildPlannedPart, chooseSpeed } from "../text/planned-part.ts";
 import { SpeakerLabels } from "../text/speakers/speaker-labels.ts";
 import { type CueWords, cleanCueWords } from "./cue-words.ts";
 import { type Cue, parseCues } from "./parse-cues.ts";
@@ -263,25 +263,13 @@ function continuesSentence(last: Sentence, cue: Cue, text: string): boolean {
  * Builds the parts of a sentence: several parts if the text is too long for one task. Only the first part has a time.
  */
 function buildParts({ cue, isFirst, speaker, text }: Sentence, narrationSpeed: number): PlannedPart[] {
-  const { voice, speed = narrationSpeed, pitch, volume } = speaker ?? {};
-  const settings = {
-    ...(speaker?.speed === undefined ? {} : { speed }),
-    ...(pitch === undefined ? {} : { pitch }),
-    ...(volume === undefined ? {} : { volume }),
-  };
-  return splitIntoParts([text], speed)
+  return splitIntoParts([text], chooseSpeed(speaker, narrationSpeed))
     .filter((partText) => hasWords(partText.text))
-    .map((partText, textIndex) => {
-      const estimatedSeconds = partText.speechMs / 1000 / speed;
-      return {
-        text: partText.text,
-        ...(voice === undefined ? {} : { voice }),
-        ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    .map((partText, textIndex) =>
+      buildPlannedPart(partText, speaker, narrationSpeed, {
         chapterIndex: 0,
         pauseAfterSeconds: 0,
         ...(isFirst && textIndex === 0 ? { startSeconds: cue.startSeconds, cue: cue.name } : {}),
-        estimatedSeconds,
-        estimatedCredits: chargeForSeconds(estimatedSeconds),
-      };
-    });
+      }),
+    );
 }
