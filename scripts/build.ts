@@ -52,7 +52,7 @@ const { output } = await build({
     sandbox: join(root, "src/commands/sandbox-entry.ts"),
     // This file is a separate entry, so that it is built into the same folder as the worker that it starts.
     "sandbox-service": join(root, "src/sandbox/sandbox.ts"),
-    "plan-worker": join(root, "src/narration/planning/plan-worker.ts"),
+    "plan-worker": join(root, "src/narration/planning/thread/plan-worker.ts"),
     "speech-worker": join(root, "src/sandbox/speech/worker.ts"),
   },
   platform: "node",

@@ -1,6 +1,6 @@
 /** Texts that are planned in threads wait for each other, because each thread may take a gibibyte. */
 import { expect, it } from "vitest";
-import { planWithoutBlocking } from "../../src/narration/planning/plan-without-blocking.ts";
+import { planWithoutBlocking } from "../../src/narration/planning/thread/plan-without-blocking.ts";
 
 it("more texts than threads are all planned, and a refused one releases its thread", async () => {
   const options = { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" } as const;

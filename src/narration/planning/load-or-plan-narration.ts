@@ -70,7 +70,7 @@ async function planSource(
   source: Exclude<NarrateSource, { kind: "narration" }>,
 ): Promise<StoredPlan> {
   if (source.kind === "text") {
-    const { planWithoutBlocking } = await import("./plan-without-blocking.ts");
+    const { planWithoutBlocking } = await import("./thread/plan-without-blocking.ts");
     const plan = await planWithoutBlocking(source.input, source.options);
     return source.sourceName === undefined ? plan : { ...plan, sourceName: source.sourceName };
   }

@@ -16,7 +16,7 @@ export async function planByKind(input: NarrationInput, options: PlanOptions): P
         remedy: "Leave chapters out, or ask the user for a sheet of the rows that are wanted.",
       });
     }
-    const { planSheet } = await import("./plan-sheet.ts");
+    const { planSheet } = await import("./sheet/plan-sheet.ts");
     return planSheet(input.text, options);
   }
   const { buildStoredPlan } = await import("./build-stored-plan.ts");

@@ -4,35 +4,35 @@
  */
 
 import { z } from "zod";
-import { FILE_EXTENSIONS, type OutputFormat } from "../../contract/audio-format.ts";
-import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
-import { coerceArguments } from "../../contract/coerce-arguments.ts";
-import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
-import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
-import { formatThousands } from "../../contract/thousands.ts";
-import { countCodePoints, INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
-import { AudioError } from "../../errors.ts";
-import { buildRequestedName, findFileNameIssue } from "../../files/file-name.ts";
-import { describeRespelledWords } from "../../pronunciation.ts";
-import { getPlanFormat, type StoredPlan } from "../state/narration-state.ts";
-import { toRemarks } from "../state/remark.ts";
-import { hasWords } from "../text/characters.ts";
-import { shortenExcerpt } from "../text/excerpt.ts";
-import { chooseNarrationTitle } from "../text/narration-title.ts";
-import { normalizeLines } from "../text/normalize.ts";
-import { formatNumberSpans } from "../text/number-spans.ts";
-import { assertSpeakable } from "../text/plan-text.ts";
+import { FILE_EXTENSIONS, type OutputFormat } from "../../../contract/audio-format.ts";
+import { MAXIMUM_CHARGE_SECONDS } from "../../../contract/billing.ts";
+import { coerceArguments } from "../../../contract/coerce-arguments.ts";
+import { REQUEST_FIELDS } from "../../../contract/request-fields.ts";
+import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
+import { formatThousands } from "../../../contract/thousands.ts";
+import { countCodePoints, INVISIBLE_CHARACTERS } from "../../../contract/unicode.ts";
+import { AudioError } from "../../../errors.ts";
+import { buildRequestedName, findFileNameIssue } from "../../../files/file-name.ts";
+import { describeRespelledWords } from "../../../pronunciation.ts";
+import { getPlanFormat, type StoredPlan } from "../../state/narration-state.ts";
+import { toRemarks } from "../../state/remark.ts";
+import { hasWords } from "../../text/characters.ts";
+import { shortenExcerpt } from "../../text/excerpt.ts";
+import { chooseNarrationTitle } from "../../text/narration-title.ts";
+import { normalizeLines } from "../../text/normalize.ts";
+import { formatNumberSpans } from "../../text/number-spans.ts";
+import { assertSpeakable } from "../../text/plan-text.ts";
 import {
   CUTTING_RULES_VERSION,
   type NarrationPlan,
   type PlannedPart,
   type Speaker,
-} from "../text/plan-types.ts";
-import { buildPronunciationsField, buildShortPartsRemarks, type PlanOptions } from "./build-stored-plan.ts";
+} from "../../text/plan-types.ts";
+import { buildPronunciationsField, buildShortPartsRemarks, type PlanOptions } from "../build-stored-plan.ts";
+import { buildEdgesRemark, buildPlanRemarks } from "../plan-remarks.ts";
+import { applyPronunciations, type RespelledPart } from "../respelled-part.ts";
+import { buildUnusedSettingsRemarks } from "../unused-settings.ts";
 import { COLUMNS, parseSheet, refusedSheetError, type Sheet, type SheetRow } from "./parse-sheet.ts";
-import { buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
-import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
-import { buildUnusedSettingsRemarks } from "./unused-settings.ts";
 
 const ISSUES_SHOWN = 10;
 const SPANS_SHOWN = 10;

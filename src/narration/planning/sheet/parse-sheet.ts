@@ -1,8 +1,8 @@
 /** Parses a sheet: its separator, its known columns, and its rows with the numbers that a spreadsheet shows. */
 import { CsvError, parse } from "csv-parse/sync";
-import { formatThousands } from "../../contract/thousands.ts";
-import { AudioError } from "../../errors.ts";
-import { shortenExcerpt } from "../text/excerpt.ts";
+import { formatThousands } from "../../../contract/thousands.ts";
+import { AudioError } from "../../../errors.ts";
+import { shortenExcerpt } from "../../text/excerpt.ts";
 
 const MAX_ROWS = 1000;
 

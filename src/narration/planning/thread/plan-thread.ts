@@ -1,9 +1,9 @@
 /** Plans a long text in a worker thread, because a book or a hostile file would block every other call for seconds. */
 import { Worker } from "node:worker_threads";
-import { AudioError, internalError } from "../../errors.ts";
-import type { NarrationInput } from "../../files/input-format.ts";
-import type { StoredPlan } from "../state/narration-state.ts";
-import type { PlanOptions } from "./build-stored-plan.ts";
+import { AudioError, internalError } from "../../../errors.ts";
+import type { NarrationInput } from "../../../files/input-format.ts";
+import type { StoredPlan } from "../../state/narration-state.ts";
+import type { PlanOptions } from "../build-stored-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
 
 /**
@@ -81,7 +81,7 @@ async function runPlanWorker(source: NarrationInput, options: PlanOptions): Prom
   } catch (error) {
     // Plan in this thread if `node --permission` forbids worker threads.
     if (getErrorCode(error) !== "ERR_ACCESS_DENIED") throw error;
-    const { planByKind } = await import("./plan-by-kind.ts");
+    const { planByKind } = await import("../plan-by-kind.ts");
     return await planByKind(source, options);
   }
   let timer: NodeJS.Timeout | undefined;

@@ -1,7 +1,7 @@
 /** Plans a text without blocking other calls: a short one at once, a long one in a worker thread. */
-import type { NarrationInput } from "../../files/input-format.ts";
-import type { StoredPlan } from "../state/narration-state.ts";
-import type { PlanOptions } from "./build-stored-plan.ts";
+import type { NarrationInput } from "../../../files/input-format.ts";
+import type { StoredPlan } from "../../state/narration-state.ts";
+import type { PlanOptions } from "../build-stored-plan.ts";
 
 /**
  * Maximum length of a text that is planned without a thread. Planning it takes about 40 ms, less than a thread takes to
@@ -22,6 +22,6 @@ export async function planWithoutBlocking(source: NarrationInput, options: PlanO
     const { planInThread } = await import("./plan-thread.ts");
     return await planInThread(source, options);
   }
-  const { planByKind } = await import("./plan-by-kind.ts");
+  const { planByKind } = await import("../plan-by-kind.ts");
   return await planByKind(source, options);
 }
