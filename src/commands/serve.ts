@@ -1,7 +1,7 @@
 /** Serves MCP on stdio. Builds the workflow on first use, and stops within a time limit. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { MAX_TIMER_MS } from "../clock.ts";
-import { readConfig } from "../config/config.ts";
+import { type Config, readConfig } from "../config/config.ts";
 import { findCertainSecrets, findSecrets } from "../config/secrets.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
@@ -9,6 +9,8 @@ import { createDetector, createRedact } from "../redaction.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../server/instructions.ts";
 import { LenientStdioTransport } from "../server/lenient-stdio-transport.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
+import type { ServerDeps } from "../server/run-tool.ts";
+import type { ToolDeps } from "../tools/tool.ts";
 import { buildSandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
@@ -85,67 +87,33 @@ function createStopper(log: Log, stop: () => Promise<void>): (code: number) => v
   };
 }
 
-export function runServer(isSandbox: boolean): void {
-  const config = readConfig(isSandbox ? buildSandboxEnvironment(process.env) : process.env);
-  const provider = new WorkflowProvider(config, isSandbox);
-  const redact = createRedact(findSecrets(process.env));
-  const log = createLog(config.logLevel, (text) => provider.redact(redact(text)));
-  provider.log = log;
-  const claimFirstSuccess = createOnceFlag();
+/** Builds what the tools need from the settings and the workflow. */
+function buildToolDeps(config: Config, provider: WorkflowProvider, log: Log): ToolDeps {
   const claimFirstUse = createOnceFlag();
-  const claimFirstSandboxUse = createOnceFlag();
-  const instructions = renderInstructions({ ...config, isSandbox });
-  const handle = serveStdio(
-    ({ era }) =>
-      createMcpServer(
-        {
-          toolDeps: {
-            assertConfigured: () => {
-              if (claimFirstUse())
-                for (const each of config.unknownVariables) log.warn(describeUnknownVariable(each));
-              provider.assertConfigured();
-            },
-            requests: () => provider.requests(),
-            openExistingRequests: () => provider.openExistingRequests(),
-            narrations: () => provider.narrations(),
-            // Load `input-folder.ts` on demand, because few calls name an input file.
-            readInput: async (file) => {
-              const { readInputFile } = await import("../files/input-folder.ts");
-              return await readInputFile(config.inputDir, file);
-            },
-            claimFirstSuccess,
-            pronunciations: config.pronunciations.rules,
-            voiceNotes: config.voiceNotes.notes,
-            defaultVoice: config.defaultVoice,
-            defaultWaitSeconds: config.waitSeconds,
-          },
-          openLocalRequests: () => provider.openLocalRequests(),
-          instructions,
-          redact: (text) => provider.redact(redact(text)),
-          containsSecret: createDetector(findCertainSecrets(process.env)),
-          resourceLinks: config.resourceLinks,
-          consumeNextResultNote: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
-          log,
-        },
-        era,
-      ),
-    {
-      transport: new LenientStdioTransport(process.stdin, process.stdout, createInvalidMessageLogger(log)),
-      onerror: (error) => {
-        const message = error.message.slice(0, MAX_ERROR_CHARACTERS);
-        if (!isConnectionClosing(message)) return log.debug(`protocol: ${message}`);
-        // Log this protocol error at the level error, because it is the reason why the server stops.
-        log.error(`the client's message was too large, stopping: ${message}`);
-        stop(0);
-      },
+  return {
+    assertConfigured: () => {
+      if (claimFirstUse())
+        for (const each of config.unknownVariables) log.warn(describeUnknownVariable(each));
+      provider.assertConfigured();
     },
-  );
-  // Keep the process alive with a timer. On some hosts, such as Electron's utility processes, an open standard input
-  // does not keep it alive.
-  setInterval(() => undefined, MAX_TIMER_MS);
-  const stop = createStopper(log, async () => {
-    await Promise.all([handle.close(), provider.close()]);
-  });
+    requests: () => provider.requests(),
+    openExistingRequests: () => provider.openExistingRequests(),
+    narrations: () => provider.narrations(),
+    // Load `input-folder.ts` on demand, because few calls name an input file.
+    readInput: async (file) => {
+      const { readInputFile } = await import("../files/input-folder.ts");
+      return await readInputFile(config.inputDir, file);
+    },
+    claimFirstSuccess: createOnceFlag(),
+    pronunciations: config.pronunciations.rules,
+    voiceNotes: config.voiceNotes.notes,
+    defaultVoice: config.defaultVoice,
+    defaultWaitSeconds: config.waitSeconds,
+  };
+}
+
+/** Calls `stop` when the client closes a stream, at a signal, and after an error that nothing has caught. */
+function stopWhenAsked(stop: (code: number) => void, log: Log): void {
   process.stdin.once("end", () => stop(0));
   process.stdin.once("close", () => stop(0));
   process.stdin.once("error", () => stop(0));
@@ -158,11 +126,53 @@ export function runServer(isSandbox: boolean): void {
   process.on("SIGHUP", () => stop(0));
   // A closed stderr is no reason to stop.
   process.stderr.on("error", () => undefined);
-  // Print the message about Ctrl-C only after the signal handlers are set.
-  if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);
   process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
   process.on("uncaughtException", (cause) => {
     log.error("an uncaught error; stopping, the ledger keeps what was accepted", cause);
     stop(1);
   });
+}
+
+/**
+ * Serves MCP on stdin and stdout until the client closes them or a signal arrives. Then exits the process.
+ *
+ * @param isSandbox whether to use a private sandbox instead of the service (`--sandbox`)
+ */
+export function runServer(isSandbox: boolean): void {
+  const config = readConfig(isSandbox ? buildSandboxEnvironment(process.env) : process.env);
+  const provider = new WorkflowProvider(config, isSandbox);
+  const redactSecrets = createRedact(findSecrets(process.env));
+  const redact = (text: string): string => provider.redact(redactSecrets(text));
+  const log = createLog(config.logLevel, redact);
+  provider.log = log;
+  const claimFirstSandboxUse = createOnceFlag();
+  const serverDeps: ServerDeps = {
+    toolDeps: buildToolDeps(config, provider, log),
+    openLocalRequests: () => provider.openLocalRequests(),
+    instructions: renderInstructions({ ...config, isSandbox }),
+    redact,
+    containsSecret: createDetector(findCertainSecrets(process.env)),
+    resourceLinks: config.resourceLinks,
+    consumeNextResultNote: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
+    log,
+  };
+  const handle = serveStdio(({ era }) => createMcpServer(serverDeps, era), {
+    transport: new LenientStdioTransport(process.stdin, process.stdout, createInvalidMessageLogger(log)),
+    onerror: (error) => {
+      const message = error.message.slice(0, MAX_ERROR_CHARACTERS);
+      if (!isConnectionClosing(message)) return log.debug(`protocol: ${message}`);
+      // Log this protocol error at the level error, because it is the reason why the server stops.
+      log.error(`the client's message was too large, stopping: ${message}`);
+      stop(0);
+    },
+  });
+  // Keep the process alive with a timer. On some hosts, such as Electron's utility processes, an open standard input
+  // does not keep it alive.
+  setInterval(() => undefined, MAX_TIMER_MS);
+  const stop = createStopper(log, async () => {
+    await Promise.all([handle.close(), provider.close()]);
+  });
+  stopWhenAsked(stop, log);
+  // Print the message about Ctrl-C only after the signal handlers are set.
+  if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);
 }
