@@ -49,6 +49,10 @@ async function readBytes(handle: FileHandle, { offset, length }: Piece): Promise
   return bytes.subarray(0, filled);
 }
 
+/**
+ * Creates a reader that remembers up to 200 verified files, so that it does not hash a file again for every piece. If
+ * an opened file cannot be read, `read` throws AudioError `not_found`.
+ */
 export function createPieceReader(): PieceReader {
   /**
    * Maps the hash and path of each verified file to the version of the file that was hashed (see {@link readStamp}).
