@@ -20,7 +20,10 @@ export const TIMEOUT_MS = 8_000;
 const PROXY_TIMEOUT_MS = 3_000;
 
 export const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
-/** Builds the result of a check that passed although something needs attention. The exit code of `doctor` stays 0. */
+/**
+ * Builds the result of a check that passed although something needs attention. A warning does not make `doctor` exit
+ * with 1.
+ */
 export const warnedCheck = (name: string, detail: string): Check => ({
   ...passedCheck(name, detail),
   warning: true,

@@ -20,7 +20,7 @@ const LOCK_FILE_STALE_AFTER_MS = 60_000;
 
 /**
  * Returns the name of the lock file that reserves a file name. `nameHash` must have 16 hexadecimal digits, because
- * {@link sweepTemporaryFiles} removes only old lock files with names of this form.
+ * {@link sweepTemporaryFiles} recognizes lock files by this form.
  */
 export const buildLockFileName = (nameHash: string): string => `${TEMPORARY_PREFIX}${nameHash}.name`;
 

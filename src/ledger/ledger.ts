@@ -51,9 +51,10 @@ export type AdmissionResult =
 /**
  * Reads and changes records for one process and one API key. Searches also find the records of other API keys that this
  * machine has used. Applies every change to the newest stored record, so that no concurrent change of another process
- * is lost. Sets damaged records of this API key aside when it reads them, and keeps the original JSON.
+ * is lost.
  *
- * Methods throw AudioError `store_unavailable` if the store cannot be used.
+ * Methods throw AudioError `store_unavailable` if the store cannot be used, or if a record that they need is damaged.
+ * {@link Ledger.list} skips damaged records.
  */
 export class Ledger {
   /**

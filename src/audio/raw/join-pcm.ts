@@ -39,8 +39,8 @@ function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes:
  * Joins pcm parts of 16-bit samples. The file has neither a header nor tags. If a part ends with an incomplete frame
  * (one sample of every channel), leaves out the bytes of that frame.
  *
- * @throws DamagedPartError if the size of a part fits neither mono nor stereo sound of the stated duration and sample
- *   rate
+ * @throws DamagedPartError if a part cannot be read, or if its size fits neither mono nor stereo sound of its stated
+ *   duration and sample rate
  * @throws PartsDifferError if the sample rates or the numbers of channels differ
  * @throws the reason of the signal, and any error of `write`
  */

@@ -82,9 +82,9 @@ function buildTlsOptions({ tls }: PostgresAddress): ConnectionOptions | false {
 }
 
 /**
- * One connection to the database. After a timeout or a break, `isLost` is true, and a new connection must be opened.
- * `untilMs` is always the time at which the caller stops waiting, on the clock of `performance`. Methods throw
- * LostConnectionError, NotCommittedError, or the error that the server reported.
+ * One connection to the database. After a timeout, or after the connection broke, `isLost` is true, and a new
+ * connection must be opened. `untilMs` is always the time at which the caller stops waiting, on the clock of
+ * `performance`. Calls throw LostConnectionError, NotCommittedError, or the error that the server reported.
  */
 export class PostgresConnection {
   readonly #client: Client;

@@ -51,7 +51,7 @@ export const buildSelectAdmissionStatements = (
 
 /**
  * Parses the results of {@link buildSelectAdmissionStatements}. Leaves out the concurrency slot and the spend of the
- * record `recordId`. Its spend is still included if another API key's record names the same task.
+ * record `recordId`. The spend is still included if another record names the same task.
  */
 export function parseLoadedAdmission(
   rows: readonly Rows[],
