@@ -23,6 +23,7 @@ interface InspectedParts {
   readonly shouldSkipFailed: boolean;
 }
 
+/** Keeps the state of each part and the problems of single parts for a driver, in memory only. */
 export class PartTable {
   #states: PartState[] = [];
   #firstEqualPartIndexes: readonly number[] = [];
