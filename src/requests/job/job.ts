@@ -31,6 +31,11 @@ export class NotWantedError extends Error {
  */
 const LIKELY_ABANDONED_AFTER_MS = 2000;
 
+/**
+ * The work of this process on one record. `JobRunner` creates the job, changes its record and phase, and resolves its
+ * outcome. Callers listen to the job, and are counted: when the last of them cancels, a job that has sent nothing
+ * stops.
+ */
 export class Job {
   /** The latest known state; newer than the ledger while the ledger cannot be written. */
   record: RequestRecord;
