@@ -12,8 +12,8 @@ export interface PathSettingResult {
 }
 
 /**
- * Reads a variable as an absolute path, and expands a leading `~`. An unset variable is also an issue, which a caller
- * with a default ignores.
+ * Reads a variable as an absolute path, and expands a leading `~`. Returns an issue for an unset variable, too. A
+ * caller with a default ignores that issue.
  */
 export function readPathSetting({ env, platform, home }: ConfigSource, variable: string): PathSettingResult {
   const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";

@@ -35,8 +35,8 @@ interface Waiter<Request, Outcome> {
 }
 
 /**
- * Lets requests wait for admission. The queue asks only for the request of the lowest rank, and among equal ranks for
- * the oldest request. While that request has to wait, no other request of the queue is admitted.
+ * Lets requests wait for admission. The queue asks for admission only for the request with the lowest rank, and among
+ * equal ranks for the oldest request. While that request has to wait, no other request of the queue is admitted.
  *
  * `Outcome` is what an admitted request gets. `Reason` says why requests wait.
  */

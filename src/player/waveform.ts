@@ -5,7 +5,7 @@ import type { Segment } from "./segment-reader.ts";
 const DRAWING_HERTZ = 8000;
 
 /**
- * Draws the loudness of a sound on a canvas, as bars over time. A bar is low and pale until the sound at its time is
+ * Draws the loudness of a sound on a canvas, as bars over time. A bar is low and pale until its part of the sound is
  * added.
  */
 export class Waveform {

@@ -56,7 +56,8 @@ function deriveEdgeSilence(
 }
 
 /**
- * Reads a whole part, and returns its format, its length and the positions of its frames. Does not decode the sound.
+ * Reads a whole mp3 part, and returns its format, its length and the positions of its frames. Does not decode the
+ * sound.
  *
  * @throws DamagedPartError if the part has no frame with sound, has frames of free format, changes its sample rate or
  *   channels, or consists mostly of bytes outside frames

@@ -38,7 +38,8 @@ export function parseHead(packet: Uint8Array): OpusHead | string {
 }
 
 /**
- * Builds the first packet of a stream. The packet states channel mapping family 0, which allows only mono and stereo.
+ * Builds the first packet of an Opus stream. The packet states channel mapping family 0, which allows only mono and
+ * stereo.
  */
 export function buildHeadPacket(head: OpusHead): Uint8Array {
   const packet = new Uint8Array(HEAD_BYTES);
@@ -70,8 +71,8 @@ function formatClockTime(seconds: number): string {
 const COMMENT_NAMES = { title: "TITLE", author: "ARTIST", album: "ALBUM", track: "TRACKNUMBER" };
 
 /**
- * Builds the second packet of a stream: one comment for each tag, and two comments for each chapter, with its start
- * time and its title. Leaves out all chapters after the first 1,000.
+ * Builds the second packet of an Opus stream: one comment for each tag, and two comments for each chapter, with its
+ * start time and its title. Leaves out all chapters after the first 1,000.
  */
 export function buildTagsPacket(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const comments = [

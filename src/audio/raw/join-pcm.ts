@@ -36,8 +36,8 @@ function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes:
 }
 
 /**
- * Joins pcm parts of 16-bit samples. The file has neither a header nor tags. If a part ends with an incomplete frame
- * (one sample of every channel), leaves out the bytes of that frame.
+ * Joins pcm parts of 16-bit samples. The file has neither a header nor tags. A frame is one sample of every channel. If
+ * a part ends with an incomplete frame, leaves out that frame.
  *
  * @throws DamagedPartError if a part cannot be read, or if its size fits neither mono nor stereo sound of its stated
  *   duration and sample rate

@@ -69,8 +69,8 @@ export const buildSelectNarrationStatement = (
   );
 
 /**
- * Selects the newest visible narrations of the service, newest first. Selects a narration once for each visible API key
- * under which it is stored.
+ * Selects the newest visible narrations of the service, newest first. A narration that is stored under several API keys
+ * is selected several times.
  */
 export const buildSelectNewestNarrationsStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,

@@ -59,8 +59,8 @@ const MAX_ALREADY_FAILED_RESPONSES = 2;
  * Decides what a job does next. The caller decides again after each action, because the action changes the record. A
  * job that may not submit still watches an accepted task and saves its audio.
  *
- * If the task failed while the job ran, or in the response to its submission, a new attempt begins only after a refund.
- * See {@link mayStartNewAttempt} for the other conditions.
+ * If the task failed while the job ran, or if the response to a submission contains a failed task, a new attempt begins
+ * only after a refund. See {@link mayStartNewAttempt} for the other conditions.
  */
 export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAction {
   switch (record.status) {

@@ -53,7 +53,7 @@ const appendLowered = (base: string, inner: string): string =>
 
 /**
  * Replaces each `<sup>` and `<sub>` element by text that can be spoken. In an English text, `10<sup>6</sup>` becomes
- * `10 to the power of 6`. If the language of the text is unknown, it becomes `10^6`.
+ * `10 to the power of 6`. In a text of unknown language, the same power becomes `10^6`.
  */
 export function spellOutSuperscripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
