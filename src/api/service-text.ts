@@ -89,6 +89,10 @@ export interface KeyGuard {
   readonly containsKey: (text: string) => boolean;
 }
 
+/**
+ * Creates the functions that keep one API key out of what this program shows. `containsKey` never finds a key of fewer
+ * than 8 characters, because ordinary text may contain such a short key.
+ */
 export function createKeyGuard(apiKey: string): KeyGuard {
   const redact = createRedact([apiKey]);
   return {

@@ -5,6 +5,10 @@ export type WriteBytes = (bytes: Uint8Array) => Promise<void>;
 
 const BLOCK_BYTES = 256 * 1024;
 
+/**
+ * Collects bytes in a buffer of 256 KiB before it passes them to `write`. Once the signal has aborted, every flush of
+ * the buffer throws the signal's reason.
+ */
 export class BufferedWriter {
   readonly #write: WriteBytes;
   readonly #signal: AbortSignal | undefined;

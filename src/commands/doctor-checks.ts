@@ -20,6 +20,10 @@ export const TIMEOUT_MS = 8_000;
 const PROXY_TIMEOUT_MS = 3_000;
 
 export const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
+/**
+ * Builds the result of a check that passed although something needs attention. A warning does not make `doctor` exit
+ * with 1.
+ */
 export const warnedCheck = (name: string, detail: string): Check => ({
   ...passedCheck(name, detail),
   warning: true,
@@ -31,6 +35,10 @@ export const failedCheck = (name: string, detail: string, fix: string): Check =>
   fix,
 });
 
+/**
+ * Builds the result of a check that failed with an error. For an AudioError, `fix` is the remedy of the error or the
+ * usual fix for its code. For other errors, `fix` only refers to the detail and the README.
+ */
 export function failedCheckFromError(name: string, error: unknown): Check {
   if (!(error instanceof AudioError)) {
     return failedCheck(

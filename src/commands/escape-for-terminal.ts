@@ -1,6 +1,10 @@
 /** Makes untrusted text safe for a terminal: escapes control and bidirectional characters. */
 import { INVISIBLE_CHARACTERS } from "../contract/unicode.ts";
 
+/**
+ * Replaces each control character, and each character that hides text or changes its direction, by an escape such as
+ * `\u{1b}`. Replaces line breaks, too.
+ */
 export function escapeForTerminal(text: string): string {
   return text.replace(
     INVISIBLE_CHARACTERS,

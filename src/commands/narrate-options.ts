@@ -11,7 +11,12 @@ import { UsageError } from "./usage-errors.ts";
  */
 const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_seconds"];
 
+/** Returns whether the option of an argument takes no value, because the argument's schema accepts `true`. */
 export const isFlag = (schema: z.ZodType): boolean => schema.safeParse(true).success;
+/**
+ * Converts the name of an argument to the name of its option, without the leading dashes: `max_credits` becomes
+ * `max-credits`.
+ */
 export const toOptionName = (argument: string): string => argument.replaceAll("_", "-");
 const ARGUMENT_OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodType]> = Object.entries(
   narrateInput.shape,

@@ -18,6 +18,10 @@ function withBar(words: string): string {
   return `[${"#".repeat(filled)}${".".repeat(BAR_COLUMNS - filled)}] ${words}`;
 }
 
+/**
+ * Shows the latest progress of one command. On a terminal, the text overwrites the previous one, and is cut to the
+ * width of the terminal. Elsewhere, each text gets a line of its own.
+ */
 export class ProgressLine {
   readonly #screen: Screen;
   #shown = "";

@@ -87,7 +87,13 @@ function createStopper(log: Log, stop: () => Promise<void>): (code: number) => v
   };
 }
 
-/** Builds what the tools need from the settings and the workflow. */
+/**
+ * Serves MCP on standard input and output. Returns at once, and keeps the process running until the client closes the
+ * connection, a signal such as SIGTERM arrives, or an uncaught error occurs. Then exits the process. Invalid settings
+ * do not stop the server, because its tools report them. Builds the workflow only at the first call that needs it.
+ *
+ * @param isSandbox whether to use a private sandbox in place of the configured service
+ */
 function buildToolDeps(config: Config, provider: WorkflowProvider, log: Log): ToolDeps {
   const claimFirstUse = createOnceFlag();
   return {

@@ -30,6 +30,11 @@ const composeOnDemand: Compose = async (config, service, log) => {
   return await composeWorkflow(config, service, log);
 };
 
+/**
+ * Gives access to the workflow, which is built at the first call that needs it and then shared by all calls. `log` must
+ * be set before that call. If `isSandbox` is true, that call also starts a private sandbox.
+ * {@link WorkflowProvider.close} closes the workflow and stops the sandbox.
+ */
 export class WorkflowProvider {
   readonly #config: Config;
   readonly #isSandbox: boolean;

@@ -25,6 +25,10 @@ export function readStoreUrl(reader: SettingsReader): string | null {
   return null;
 }
 
+/**
+ * Reads the proxy from HTTPS_PROXY or else HTTP_PROXY, and the excluded hosts from NO_PROXY. Accepts the three names in
+ * small letters, too. If the address is invalid, adds an issue and returns no proxy.
+ */
 export function readProxy(reader: SettingsReader): ProxySettings {
   const readEitherCase = (upper: string): string | undefined =>
     reader.readText(upper) ?? reader.readText(upper.toLowerCase());

@@ -11,6 +11,10 @@ export interface PathSettingResult {
   readonly issue: ConfigIssue | null;
 }
 
+/**
+ * Reads a variable as an absolute path, and expands a leading `~`. Returns an issue for an unset variable, too. A
+ * caller with a default ignores that issue.
+ */
 export function readPathSetting({ env, platform, home }: ConfigSource, variable: string): PathSettingResult {
   const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
   const buildIssueResult = (message: string, fix: string): PathSettingResult => ({

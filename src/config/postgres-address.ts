@@ -35,6 +35,11 @@ const notAnAddress: AddressIssue = {
   fix: `Write it as ${EXPECTED_FORM}, with / ? # @ : % in a password written as %2F %3F %23 %40 %3A %25.`,
 };
 
+/**
+ * Parses a `postgres://` address, or explains why the text is not a valid address. If parts are missing, the user is
+ * `postgres`, the database has the name of the user, and the port is 5432. Only a server on this machine may be used
+ * without TLS.
+ */
 export function parsePostgresAddress(text: string): PostgresAddress | AddressIssue {
   if (!URL.canParse(text)) return notAnAddress;
   const { protocol, hostname, port, pathname, username, password, search, hash, searchParams } = new URL(

@@ -33,6 +33,10 @@ export interface ServiceSettings {
   readonly isLoopback: boolean | null;
 }
 
+/**
+ * Reads AUDIO_BASE_URL and AUDIO_API_KEY, and adds an issue for each of them that is missing or invalid. Removes
+ * slashes from the end of the address.
+ */
 export function readServiceSettings(reader: SettingsReader): ServiceSettings {
   const url = readBaseUrl(reader);
   const apiKey = readApiKey(reader);

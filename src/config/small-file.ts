@@ -3,6 +3,10 @@ import { readFileSync, statSync } from "node:fs";
 
 const MAX_BYTES = 64 * 1024;
 
+/**
+ * Reads a file of at most 64 KiB as UTF-8, without its byte order mark. `issue` is a clause that follows the word
+ * "which", such as "is not a file".
+ */
 export function readSmallFile(path: string): { readonly text: string } | { readonly issue: string } {
   try {
     const stats = statSync(path);

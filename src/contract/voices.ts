@@ -46,6 +46,10 @@ export interface Voice {
   readonly canMixLanguages: boolean;
 }
 
+/**
+ * Returns whether a text is the code of a language that voices speak, such as `en`. Returns `false` for a name such as
+ * `English`.
+ */
 export const isLanguage = (text: string): text is Language => (LANGUAGES as readonly string[]).includes(text);
 
 /**

@@ -71,6 +71,10 @@ export function fileError(error: unknown, folder: string): unknown {
   return notWritableError(folder, describeSystemError(error) ?? code, error);
 }
 
+/**
+ * Builds an `output_not_writable` error for the output folder `folder`. `reason` is the clause that follows the colon
+ * in the message.
+ */
 export function notWritableError(folder: string, reason: string, cause?: unknown): AudioError {
   return new AudioError("output_not_writable", `Audio cannot be saved in ${folder}: ${reason}.`, { cause });
 }

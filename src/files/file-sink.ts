@@ -5,6 +5,10 @@ import { MAGIC_BYTES } from "../contract/audio-format.ts";
 import type { FileDigest } from "./file-content.ts";
 import { flushToDisk, type TemporaryFile } from "./temporary-file.ts";
 
+/**
+ * Writes to a temporary file, and tracks the size, the SHA-256 and the first bytes of what was written since the last
+ * restart. Neither closes nor publishes the file.
+ */
 export class FileSink implements ByteSink {
   readonly #file: TemporaryFile;
   #hash: Hash = createHash("sha256");

@@ -37,6 +37,10 @@ async function readStamp(handle: FileHandle): Promise<string> {
   return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
+/**
+ * Creates a reader that remembers up to 200 verified files, so that it does not hash a file again for every piece. If
+ * an opened file cannot be read, `read` throws AudioError `not_found`.
+ */
 export function createPieceReader(): PieceReader {
   /**
    * Maps the hash and path of each verified file to the version of the file that was hashed (see {@link readStamp}).

@@ -28,6 +28,10 @@ export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root:
   return (await isInsideFolder(file.path, root)) && (await matchesDigest(file.path, file));
 }
 
+/**
+ * Builds the `not_found` error for saved audio whose file is missing or was changed. The remedy is to call
+ * `download_audio`, which is free of charge.
+ */
 export function goneOrChangedError(): AudioError {
   return new AudioError("not_found", "The saved file is gone or was changed since it was saved.", {
     remedy: "Call download_audio with the task id: it fetches the audio again, free of charge.",

@@ -18,6 +18,10 @@ const TEMPORARY_NAME = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12
 const LOCK_FILE_NAME = /^\.audio-generation-[0-9a-f]{16}\.name$/;
 const LOCK_FILE_STALE_AFTER_MS = 60_000;
 
+/**
+ * Returns the name of the lock file that reserves a file name. `nameHash` must have 16 hexadecimal digits, because
+ * {@link sweepTemporaryFiles} recognizes lock files by this form.
+ */
 export const buildLockFileName = (nameHash: string): string => `${TEMPORARY_PREFIX}${nameHash}.name`;
 
 /**

@@ -11,6 +11,7 @@ export function refusedInputError(name: string, rule: string, remedy?: string): 
   return new AudioError("invalid_request", `${name} ${rule}. Nothing was sent.`, { remedy });
 }
 
+/** Builds the `invalid_request` error for an input of more than `maxBytes` bytes. The message begins with `name`. */
 export function tooLongError(name: string, maxBytes: number): AudioError {
   return refusedInputError(name, `is larger than ${maxBytes / 1024 / 1024} MiB, the most that is read`);
 }

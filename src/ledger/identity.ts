@@ -62,11 +62,16 @@ export const toRequestLookupKey = (requestFingerprint: string): string =>
 /** The lookup key for the original text of a respelled request. */
 export const toOriginalRequestLookupKey = (requestFingerprint: string): string =>
   `original_request:${hashParts(requestFingerprint)}`;
+/**
+ * Returns the lookup key of a record's current task. For the tasks of earlier attempts, see
+ * {@link toEarlierTaskLookupKey}.
+ */
 export const toTaskLookupKey = (baseUrl: string, taskId: string): string =>
   `task:${hashParts(baseUrl, taskId)}`;
 /** The lookup key of the task of an earlier, failed attempt. */
 export const toEarlierTaskLookupKey = (baseUrl: string, taskId: string): string =>
   `earlier_task:${hashParts(baseUrl, taskId)}`;
+/** Returns the lookup key of a saved file. `path` must be the absolute real path, as records store it. */
 export const toPathLookupKey = (path: string): string => `path:${hashParts(path)}`;
 
 /**

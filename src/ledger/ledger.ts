@@ -48,6 +48,14 @@ export type AdmissionResult =
   | { readonly kind: "conflict"; readonly record: RequestRecord | null; readonly isLeaseLost: boolean }
   | Exclude<AdmissionDecision, { readonly kind: "admitted" | "conflict" }>;
 
+/**
+ * Reads and changes records for one process and one API key. Searches also find the records of other API keys that this
+ * machine has used. Applies every change to the newest stored record, so that no concurrent change of another process
+ * is lost.
+ *
+ * Methods throw AudioError `store_unavailable` if the store cannot be used, or if a record that they need is damaged.
+ * {@link Ledger.list} skips damaged records.
+ */
 export class Ledger {
   /**
    * The store. Use it directly only for data other than records, such as cooldowns, MCP tasks and narrations. To read

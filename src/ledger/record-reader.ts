@@ -6,6 +6,10 @@ import { type RequestRecord, requestRecordSchema } from "./record.ts";
 import type { LedgerStore } from "./store/ledger-store.ts";
 import type { RecordJsonRow } from "./store/record-rows.ts";
 
+/**
+ * Parses the JSON of stored records, and handles damaged records. A record is damaged if its JSON is invalid or
+ * contains another record id than its row.
+ */
 export class RecordReader {
   readonly #store: Pick<LedgerStore, "documents" | "discard">;
   readonly #clock: Pick<Clock, "wallMs">;

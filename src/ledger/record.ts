@@ -130,6 +130,10 @@ export const isResumableStatus = (status: RecordStatus): boolean =>
  */
 export type ConcurrencySlotState = "unresolved" | "accepted";
 
+/**
+ * Returns why a record holds a concurrency slot; `null` if the record holds none. Does not consider whether the slot
+ * has expired.
+ */
 export function deriveConcurrencySlotState(record: RequestRecord): ConcurrencySlotState | null {
   if (record.status === "unresolved") return "unresolved";
   return isRunningStatus(record.status) && !record.isGone ? "accepted" : null;
@@ -175,6 +179,10 @@ function deriveOriginalRequestLookupKeys({ baseUrl, input, originalPrompt, take 
   ];
 }
 
+/**
+ * Converts a record to the row that the store writes. Does not increase the revision, because the caller has already
+ * set it.
+ */
 export function toRow(record: RequestRecord): RecordRow {
   const {
     apiKeyId,

@@ -30,6 +30,10 @@ export function toStoredError(error: AudioError): StoredError {
   return { code, message, httpStatus, retryable, retryAfterSeconds, taskId, idempotencyKey, remedy };
 }
 
+/**
+ * Restores an error from its stored form, without its cause. A code that this version does not know becomes
+ * `unexpected_response`.
+ */
 export function fromStoredError({ code, message, ...facts }: StoredError): AudioError {
   return new AudioError(parseErrorCode(code), message, facts);
 }

@@ -38,6 +38,11 @@ export interface Spending {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/**
+ * Holds the queues, cooldowns, heartbeats and pending writes of this process for one API key. All requests must share
+ * one object, because the limits count the requests of the whole process. {@link Limits.close} must be called before
+ * the store is closed.
+ */
 export class Limits {
   readonly submissions: SubmissionQueue;
   readonly reads: ReadQueue;

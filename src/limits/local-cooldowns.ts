@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 /** Classes of requests with separate limits: submissions, and reads (queries and downloads). */
 export type LimitClass = "submissions" | "reads";
 
+/** Keeps in memory until when this process may send no submissions, and until when it may send no reads. */
 export class LocalCooldowns {
   readonly #clock: Clock;
   readonly #untilMs = new Map<LimitClass, number>();

@@ -9,6 +9,10 @@ export interface PendingWritesOptions {
   readonly retryIntervalMs: number;
 }
 
+/**
+ * Writes facts to the store, and repeats each failed write at an interval until it succeeds. When the process ends, the
+ * facts that are not stored yet are lost.
+ */
 export class PendingWrites {
   readonly #log: Log;
   readonly #failedWrites = new Set<() => Promise<void>>();

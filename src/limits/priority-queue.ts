@@ -34,6 +34,12 @@ interface Waiter<Request, Outcome> {
   readonly reject: (error: unknown) => void;
 }
 
+/**
+ * Lets requests wait for admission. The queue asks for admission only for the request with the lowest rank, and among
+ * equal ranks for the oldest request. While that request has to wait, no other request of the queue is admitted.
+ *
+ * `Outcome` is what an admitted request gets. `Reason` says why requests wait.
+ */
 export class PriorityQueue<Request, Outcome, Reason> {
   readonly #options: PriorityQueueOptions<Request, Outcome, Reason>;
   readonly #wakeup: Wakeup;

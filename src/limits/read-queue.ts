@@ -30,6 +30,10 @@ interface Read {
 }
 type Queue = PriorityQueue<ReadOptions, Read, Reason>;
 
+/**
+ * Limits the queries and downloads of this process to 60 in 60 s, and applies the cooldowns of reads. Polls wait in a
+ * queue of their own, so that they do not delay other reads.
+ */
 export class ReadQueue {
   readonly #options: ReadQueueOptions;
   readonly #queue: Queue;

@@ -58,6 +58,11 @@ const CODES_REFUSING_ONE_SUBMISSION: ReadonlySet<string> = new Set([
   "max_credits_reached",
 ]);
 
+/**
+ * Lets the submissions of this process wait until the ledger admits them. An admission takes a rate slot and a
+ * concurrency slot, and reserves credits. A caller that does not use its admission must therefore call
+ * {@link SubmissionQueue.releaseUnused}.
+ */
 export class SubmissionQueue {
   readonly #options: SubmissionQueueOptions;
   readonly #queue: PriorityQueue<QueuedSubmission, AdmissionWaitResult, AdmissionWaitReason>;

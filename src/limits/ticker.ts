@@ -9,6 +9,10 @@ export interface TickerOptions {
   readonly tick: () => Promise<void>;
 }
 
+/**
+ * Calls `tick` again and again while `isNeeded` returns true, and sleeps for `intervalMs` before each call.
+ * {@link Ticker.start} starts a ticker that has stopped by itself, but not one that was closed.
+ */
 export class Ticker {
   readonly #options: TickerOptions;
   readonly #stop = new AbortController();

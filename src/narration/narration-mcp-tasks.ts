@@ -28,6 +28,10 @@ export interface NarrationMcpTasksDeps {
   readonly drivers: Pick<DriverRegistry, "has" | "start" | "refresh">;
 }
 
+/**
+ * Reports and cancels the MCP tasks of narrations, whichever process opened them. Reporting the status continues the
+ * narration in this process if the process that drove the narration has ended.
+ */
 export class NarrationMcpTasks implements McpTaskOperations<NarrationView> {
   readonly #deps: NarrationMcpTasksDeps;
 

@@ -111,6 +111,10 @@ export interface NarrationsDeps {
   readonly containsSecret: (text: string) => boolean;
 }
 
+/**
+ * Creates the operations on narrations. Starts no narration, not even an unfinished one, before a call asks for it.
+ * `close` ends the drivers of this process, but closes nothing in `deps`.
+ */
 export const createNarrations = (deps: NarrationsDeps): Narrations => new NarrationOperations(deps);
 
 class NarrationOperations implements Narrations {

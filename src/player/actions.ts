@@ -56,6 +56,10 @@ async function save(audioFile: AudioFile): Promise<void> {
   }
 }
 
+/**
+ * Posts a sentence in the chat as a message of the user, and shows whether the chat has accepted the message. Never
+ * rejects.
+ */
 export async function askAssistant(sentence: string): Promise<void> {
   try {
     const content = [{ type: "text", text: sentence }];

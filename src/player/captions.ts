@@ -17,6 +17,10 @@ const parseSeconds = (hours = "0", minutes = "0", seconds = "0"): number =>
 
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 
+/**
+ * Parses captions in WebVTT or SubRip. Skips blocks without a line of times. Cuts a cue's text that has more than 300
+ * characters.
+ */
 export function parseCues(file: string): Cue[] {
   return file
     .split(/\n\s*\n/)
@@ -40,6 +44,10 @@ export function parseCues(file: string): Cue[] {
     });
 }
 
+/**
+ * Parses a file of chapters. Returns an empty list if the file is not JSON. Skips chapters without a start time or a
+ * title.
+ */
 export function parseChapters(file: string): TimedLabel[] {
   let value: unknown;
   try {

@@ -4,6 +4,10 @@ import { getElement, makeElement } from "./elements.ts";
 import { readTextFile } from "./pieces.ts";
 import { formatClock } from "./shown-result.ts";
 
+/**
+ * Shows the sentences and the chapters of one sound in two lists. A click on an entry calls `jump` with the entry's
+ * start time in seconds. {@link CompanionLists.show} marks the entries that are being played.
+ */
 export class CompanionLists {
   readonly #jump: (seconds: number) => void;
   #cues: readonly Cue[] = [];

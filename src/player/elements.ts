@@ -11,10 +11,13 @@ export function getElementOfType<T extends Element>(selector: string, kind: new 
   throw new Error(`no ${selector}`);
 }
 
+/** Finds an HTML element of the page by its CSS selector. Throws an Error if the page has no such element. */
 export const getElement = (selector: string): HTMLElement => getElementOfType(selector, HTMLElement);
+/** Finds a button of the page by its CSS selector. Throws an Error if the page has no such button. */
 export const getButton = (selector: string): HTMLButtonElement =>
   getElementOfType(selector, HTMLButtonElement);
 
+/** Creates an element that contains a text, followed by the given nodes. Does not insert the element into the page. */
 export function makeElement<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   text = "",

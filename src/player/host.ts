@@ -31,6 +31,10 @@ type HostMethod = keyof typeof CAPABILITY_BY_METHOD;
 /** The host's stated capabilities. */
 let hostCapabilities: Fields = {};
 
+/**
+ * Returns whether the host has stated the capability that a method needs. Returns false until {@link connectToHost} has
+ * succeeded.
+ */
 export const isSupported = (method: HostMethod): boolean =>
   hostCapabilities[CAPABILITY_BY_METHOD[method][0]] !== undefined;
 
@@ -44,6 +48,7 @@ let lastId = 0;
 
 const post = (message: Fields): void => window.parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
 
+/** Sends a notification to the host. The host does not answer notifications. */
 export const notify = (method: string, params: Fields = {}): void => post({ method, params });
 
 const send = (method: string, params: Fields, timeoutMs: number): Promise<Fields> =>

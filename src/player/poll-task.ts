@@ -24,6 +24,10 @@ const MAX_FAILURES = 3;
 const waitSeconds = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
+/**
+ * Returns whether a result shows a task or a narration that has not ended, so that the page must poll it. Returns false
+ * for a result that is an error.
+ */
 export const isRunning = ({ status, isError }: ShownResult): boolean =>
   !isError && ["waiting", "queued", "processing", "running"].includes(status);
 

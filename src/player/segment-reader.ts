@@ -50,6 +50,7 @@ export const concatBytes = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => 
   return joined;
 };
 
+/** Returns a view of the same memory, even if the bytes are only a part of a larger buffer. */
 export const toDataView = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 

@@ -64,6 +64,9 @@ export const MIME_TYPES: Readonly<Record<Format, string>> = {
 /** Returns the last component of a path. */
 export const getFileName = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
 
+/**
+ * Formats a time as `m:ss`, or as `h:mm:ss` from one hour on. Drops fractions of a second. A negative time counts as 0.
+ */
 export const formatClock = (seconds: number): string => {
   const wholeSeconds = Math.max(0, Math.floor(seconds));
   const [hours, minutes] = [Math.floor(wholeSeconds / 3600), Math.floor(wholeSeconds / 60) % 60];

@@ -22,6 +22,11 @@ const SEEK_MARGIN_SECONDS = 0.01;
  */
 const MIN_LEFT_SECONDS = 0.5;
 
+/**
+ * Plays one sound at a time, and loads it in segments. All positions are seconds of the whole sound. A new command,
+ * such as `seek` or `pause`, cancels a command that is still loading a segment. Errors go to `onError`, so no method
+ * rejects.
+ */
 export class SoundPlayer {
   readonly #events: SoundPlayerEvents;
   #reader: SegmentReader | null = null;

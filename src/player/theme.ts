@@ -17,6 +17,10 @@ const CSS_VARIABLE = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
 /** Matches allowed values. Excludes functions that load a file (`url()`, `image()`) or read the page (`attr()`). */
 const CSS_VALUE = /^(?!.*(?:url|image|src|attr|element)\s*\()[\w\s#%.,()/+*'"-]{1,200}$/i;
 
+/**
+ * Applies the theme and the style variables of the host's context to the page. Leaves unchanged what the context does
+ * not state.
+ */
 export function applyTheme(context: Fields): void {
   const root = document.documentElement;
   const { theme } = context;

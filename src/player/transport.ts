@@ -13,6 +13,7 @@ const LONG_STEP_SECONDS = 30;
 const PLAY_ICON = "M8 5v14l11-7z";
 const PAUSE_ICON = "M7 5h4v14H7zm6 0h4v14h-4z";
 
+/** Shows the position, the duration and the state of the player on the controls. */
 export function showTransport(player: SoundPlayer, wave: Waveform): void {
   const { positionSeconds, durationSeconds } = player;
   const slider = getElement("#wave");
@@ -37,6 +38,10 @@ const toggle = (player: SoundPlayer): void => {
   else void player.play();
 };
 
+/**
+ * Connects the controls and the keyboard to the player. Must be called only once, because it adds a listener to the
+ * document.
+ */
 export function connectTransport(player: SoundPlayer): void {
   const slider = getElement("#wave");
   getButton("#play").onclick = () => toggle(player);

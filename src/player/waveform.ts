@@ -4,6 +4,10 @@ import type { Segment } from "./segment-reader.ts";
 /** Sample rate to decode to. A low rate suffices for a waveform and takes a fraction of the memory. */
 const DRAWING_HERTZ = 8000;
 
+/**
+ * Draws the loudness of a sound on a canvas, as bars over time. A bar is low and pale until its part of the sound is
+ * added.
+ */
 export class Waveform {
   readonly #canvas: HTMLCanvasElement;
   /** Loudness of each bar; -1 if the sound of that bar has not been read. */

@@ -46,6 +46,10 @@ export interface CallWithDeadline extends Call {
   readonly deadline: Deadline;
 }
 
+/**
+ * Starts the deadline that all waits of a call share. If the `waitMs` of the call is 0, the deadline comes after 10 s,
+ * so that a submission can still get its response.
+ */
 export function startDeadline(call: Call, clock: Clock): CallWithDeadline {
   return {
     ...call,

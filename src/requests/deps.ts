@@ -31,6 +31,10 @@ export interface Timing {
   readonly transferWaitMs: number;
 }
 
+/**
+ * Converts settings in seconds to durations in milliseconds. Multiplies only some of them by the time scale; see
+ * {@link Timing}.
+ */
 export function buildTiming(config: {
   pollIntervalSeconds: number;
   timeScale: number;

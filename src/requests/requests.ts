@@ -76,6 +76,11 @@ export interface Requests {
   close(): Promise<void>;
 }
 
+/**
+ * Creates the use cases of single requests, which share one runner of jobs. Sends nothing and resumes no task before
+ * the first call. `close` stops all jobs, and then closes the limits, the service client and the ledger's store in
+ * `deps`.
+ */
 export function createRequests(deps: RequestDeps): Requests {
   const jobs = new JobRunner(deps);
   const resumer = new Resumer(deps, jobs);

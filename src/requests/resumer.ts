@@ -6,6 +6,10 @@ import type { JobRunner } from "./job/job-runner.ts";
 const MAX_PER_ROUND = 50;
 const MIN_INTERVAL_MS = 2000;
 
+/**
+ * Resumes this API key's accepted tasks whose audio was never saved, at most 50 in a round. Its jobs send no
+ * submissions, and leave a record to another process that has the lease.
+ */
 export class Resumer {
   readonly #deps: RequestDeps;
   readonly #jobs: JobRunner;

@@ -33,8 +33,13 @@ export function buildErrorBody(code: string, message: string): { error: { code: 
 export const invalidRequestError = (message: string): ServiceError =>
   new ServiceError("invalid_request", message);
 
+/**
+ * Builds the 404 response. It is the same for an unknown path, an unknown task and a task of another account, so that
+ * it does not reveal whether a task exists.
+ */
 export const notFoundError = (): ServiceError =>
   new ServiceError("not_found", "There is nothing here for this account.");
 
+/** Builds the 429 response for an account that has used up its submissions or its reads for a minute. */
 export const rateLimitedError = (): ServiceError =>
   new ServiceError("rate_limit", "Too many requests for this account in a minute. Wait before trying again.");

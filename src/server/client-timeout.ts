@@ -10,6 +10,9 @@
  */
 const MAX_WAIT_SHARE = 2 / 3;
 
+/**
+ * Remembers the shortest time after which one client gave up a call, and shortens the default wait of its later calls.
+ */
 export class ClientTimeout {
   #maxWaitSeconds = Number.POSITIVE_INFINITY;
 

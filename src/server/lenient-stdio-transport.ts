@@ -27,6 +27,10 @@ const LINE_FEED = 0x0a;
  */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
+/**
+ * Sends and receives JSON-RPC messages, one on each line. Unlike the SDK's transport, treats members that are `null` as
+ * absent, and answers an invalid request with an error response. A message that is too large closes the transport.
+ */
 export class LenientStdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;

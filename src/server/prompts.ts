@@ -57,6 +57,7 @@ const PROMPTS: readonly Definition[] = [
   },
 ];
 
+/** Lists all prompts with their arguments, but without their texts. */
 export const buildPromptList = (): Prompt[] => PROMPTS.map(({ text: _, ...prompt }) => prompt);
 
 /**

@@ -94,6 +94,10 @@ function explainMissingInlineAudio({ inline }: ToolResult, client: ClientTraits)
     : null;
 }
 
+/**
+ * Converts the result of a tool to a result of the protocol. Adds a link and audio only if the client can handle them.
+ * If the caller requested audio that is left out, the text says why. Throws the errors of reading the audio.
+ */
 export async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<CallToolResult> {
   const notInlineReason = explainMissingInlineAudio(answer, client);
   const resultWithNote = withNote(answer, notInlineReason);
@@ -135,6 +139,7 @@ function getClientName(context: ServerContext, handshakeName: string | undefined
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : handshakeName;
 }
 
+/** Determines what results for a client may contain, from the client's name and the setting AUDIO_RESOURCE_LINKS. */
 export function detectClientTraits(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
   const name = getClientName(context, client.name);
   return {

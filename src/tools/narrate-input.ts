@@ -269,6 +269,10 @@ export async function readPlanArguments(
   };
 }
 
+/**
+ * Converts the arguments that a call may change without making another narration. Omitted arguments become `null`,
+ * `false` or an empty list.
+ */
 export const toNarrateChanges = (args: NarrateArgs): NarrateChanges => ({
   // 0 counts as an omitted limit, because some clients turn null into 0.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),

@@ -2,6 +2,10 @@
 
 const MAX_ENTRIES = 128;
 
+/**
+ * Keeps the byte positions of at most 128 evenly spaced frames of a part, and estimates the other positions from them.
+ * The position of a frame is the total size of all earlier frames.
+ */
 export class FramePositions {
   /** Byte position of every `#stride`th frame. */
   #positionsBytes: number[] = [];

@@ -101,6 +101,15 @@ async function copySound(file: PartFile, part: Mp3Part, output: BufferedWriter):
     throw file.damagedPartError("it changed while it was read");
 }
 
+/**
+ * Joins mp3 parts into one mp3 file without re-encoding them. An ID3 tag and an information frame come first. Checks
+ * all parts before it writes the first byte. Rounds pauses to whole frames, and inserts at least 1,152 silent samples
+ * between two parts.
+ *
+ * @throws DamagedPartError if a part cannot be read as mp3, or changes during the join
+ * @throws PartsDifferError if the MPEG versions, sample rates or numbers of channels differ
+ * @throws the reason of the signal, and any error of `write`
+ */
 export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   const files = new PartFiles(
     "mp3",

@@ -55,6 +55,13 @@ function deriveEdgeSilence(
   return edges.leadingSamples + edges.trailingSamples < samples ? edges : none;
 }
 
+/**
+ * Reads a whole mp3 part, and returns its format, its length and the positions of its frames. Does not decode the
+ * sound.
+ *
+ * @throws DamagedPartError if the part has no frame with sound, has frames of free format, changes its sample rate or
+ *   channels, or consists mostly of bytes outside frames
+ */
 export async function readMp3(file: PartFile): Promise<Mp3Part> {
   let information: InfoFrame | undefined;
   let first: { header: FrameHeader; headerBytes: Uint8Array } | undefined;

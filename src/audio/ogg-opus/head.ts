@@ -37,6 +37,10 @@ export function parseHead(packet: Uint8Array): OpusHead | string {
   };
 }
 
+/**
+ * Builds the first packet of an Opus stream. The packet states channel mapping family 0, which allows only mono and
+ * stereo.
+ */
 export function buildHeadPacket(head: OpusHead): Uint8Array {
   const packet = new Uint8Array(HEAD_BYTES);
   const view = new DataView(packet.buffer);
@@ -49,6 +53,7 @@ export function buildHeadPacket(head: OpusHead): Uint8Array {
   return packet;
 }
 
+/** Returns whether a packet is the comment header, which begins with `OpusTags`. Does not check the comments. */
 export const isTags = (packet: Uint8Array): boolean =>
   String.fromCharCode(...packet.subarray(0, 8)) === "OpusTags";
 
@@ -65,6 +70,10 @@ function formatClockTime(seconds: number): string {
 
 const COMMENT_NAMES = { title: "TITLE", author: "ARTIST", album: "ALBUM", track: "TRACKNUMBER" };
 
+/**
+ * Builds the second packet of an Opus stream: one comment for each tag, and two comments for each chapter, with its
+ * start time and its title. Leaves out all chapters after the first 1,000.
+ */
 export function buildTagsPacket(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const comments = [
     ...buildTextTags(tags, COMMENT_NAMES).map(([name, value]) => `${name}=${value}`),

@@ -136,6 +136,16 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
   }
 }
 
+/**
+ * Joins Opus parts into one Ogg file without re-encoding them. The file is stereo if any part is stereo. Checks all
+ * parts before it writes the first byte. Rounds the pauses between parts to packets of 20 ms, and inserts at least two
+ * silent packets between two parts.
+ *
+ * @throws DamagedPartError if a part cannot be read as Opus in Ogg, or changes during the join
+ * @throws PartsDifferError if the output gains differ, or if a mono part with stereo packets has to go into a stereo
+ *   file
+ * @throws the reason of the signal, and any error of `write`
+ */
 export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const files = new PartFiles(
     "ogg_opus",

@@ -23,6 +23,10 @@ interface PageToWrite {
   readonly payload: Uint8Array;
 }
 
+/**
+ * Packs the packets of one stream into Ogg pages. A page of audio ends when it lasts at least one second or has no room
+ * for the next packet. {@link PageWriter.end} must be called last, because it writes the last page.
+ */
 export class PageWriter {
   readonly #output: BufferedWriter;
   readonly #serial: number;

@@ -100,6 +100,13 @@ class Positions {
   }
 }
 
+/**
+ * Reads a whole Opus part, and returns its format, its length and the number of samples at its end that are not played.
+ * Does not decode the sound.
+ *
+ * @throws DamagedPartError if a page or a header is damaged or missing, if there is another stream, or if the part has
+ *   no sound
+ */
 export async function readOggOpus(file: PartFile): Promise<OpusPart> {
   let opened: { head: OpusHead; serial: number } | undefined;
   let first: AudioPacket | undefined;

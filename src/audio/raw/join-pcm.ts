@@ -35,6 +35,15 @@ function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes:
   return { channels, sizeBytes: file.sizeBytes };
 }
 
+/**
+ * Joins pcm parts of 16-bit samples. The file has neither a header nor tags. A frame is one sample of every channel. If
+ * a part ends with an incomplete frame, leaves out that frame.
+ *
+ * @throws DamagedPartError if a part cannot be read, or if its size fits neither mono nor stereo sound of its stated
+ *   duration and sample rate
+ * @throws PartsDifferError if the sample rates or the numbers of channels differ
+ * @throws the reason of the signal, and any error of `write`
+ */
 export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
   const { parts } = request;
   const files = new PartFiles(

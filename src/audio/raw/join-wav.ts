@@ -18,6 +18,14 @@ function withoutUsualMask(format: WavFormat): WavFormat {
   return isUsual ? { ...format, channelMask: 0 } : format;
 }
 
+/**
+ * Joins wav parts into one wav file, or into an RF64 file if its length exceeds 32 bits. The file has tags, but no
+ * chapters. A part with the usual loudspeaker mask counts as a part without a mask.
+ *
+ * @throws DamagedPartError if a part is not a wav file with uncompressed samples
+ * @throws PartsDifferError if the encodings, sample rates, channels, bits or loudspeaker masks differ
+ * @throws the reason of the signal, and any error of `write`
+ */
 export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
   const files = new PartFiles(
     "wav",

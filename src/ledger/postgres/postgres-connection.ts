@@ -81,6 +81,11 @@ function buildTlsOptions({ tls }: PostgresAddress): ConnectionOptions | false {
   }
 }
 
+/**
+ * One connection to the database. After a timeout, or after the connection broke, `isLost` is true, and a new
+ * connection must be opened. `untilMs` is always the time at which the caller stops waiting, on the clock of
+ * `performance`. Calls throw LostConnectionError, NotCommittedError, or the error that the server reported.
+ */
 export class PostgresConnection {
   readonly #client: Client;
   readonly #socket: Socket;

@@ -66,6 +66,13 @@ export interface PostgresEngineOptions {
 
 type Work<T> = (connection: PostgresConnection, untilMs: number) => Promise<T>;
 
+/**
+ * Runs the ledger's transactions in a PostgreSQL database. The first call opens the connection, and creates the tables
+ * if the database has none. Calls use the connection one after the other.
+ *
+ * After a transient error, a call is repeated for up to 5 s. Then the call throws AudioError `store_unavailable`.
+ * During the next 10 s, each call is tried only once, unless the server has answered in the meantime.
+ */
 export class PostgresEngine implements SqlEngine {
   readonly forUpdate = " FOR UPDATE";
   readonly description: string;

@@ -10,6 +10,7 @@ export class LostConnectionError extends Error {
   }
 }
 
+/** The cause of a {@link LostConnectionError} if the server gave no answer in time. */
 export class NoAnswerError extends Error {
   constructor() {
     super("no answer came in time");
@@ -176,6 +177,10 @@ export const isTransient = (error: unknown): boolean => describeServerError(erro
  */
 export const isReadOnly = (error: unknown): boolean => serverError.safeParse(error).data?.code === READ_ONLY;
 
+/**
+ * Builds the `store_unavailable` error for tables of another version of this program. `description` names the database,
+ * without credentials.
+ */
 export function otherPostgresSchemaError(description: string): AudioError {
   return new AudioError(
     "store_unavailable",
@@ -187,6 +192,7 @@ export function otherPostgresSchemaError(description: string): AudioError {
   );
 }
 
+/** Builds the `store_unavailable` error for tables that have the prefix `agm_` but belong to another program. */
 export const foreignTablesError = (description: string): AudioError =>
   unavailableLedgerError(description, FOREIGN_TABLES, undefined);
 

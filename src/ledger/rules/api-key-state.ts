@@ -115,9 +115,14 @@ export function computeRateWaitMs(
   return blocking === undefined ? 0 : blocking + limitWindowMs - nowSteadyMs;
 }
 
+/** Returns whether the send has a rate slot and its outcome is not stored yet. */
 export const isRateSlotPending = ({ rateSlots }: ApiKeyState, sendId: string): boolean =>
   rateSlots.some((rateSlot) => rateSlot.sendId === sendId && rateSlot.isPending);
 
+/**
+ * Adds a pending rate slot for a send. Returns the same object if the send already has a rate slot. Does not check the
+ * rate limit.
+ */
 export function withRateSlot(
   state: ApiKeyState,
   { sendId, owner }: { readonly sendId: string; readonly owner: ProcessId },

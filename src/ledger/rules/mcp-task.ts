@@ -59,6 +59,7 @@ export function parseMcpTaskTarget(recordJson: string | undefined): McpTaskTarge
   }
 }
 
+/** Returns whether an MCP task has neither ended nor been cancelled. */
 export const isMcpTaskWanted = ({ endedAtMs, cancelRequestedAtMs }: McpTask): boolean =>
   endedAtMs === null && cancelRequestedAtMs === null;
 

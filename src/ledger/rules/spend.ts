@@ -16,6 +16,10 @@ export interface BucketedSpend {
   readonly credits: number;
 }
 
+/**
+ * Assigns a record's spend to the quarter of an hour that contains `atMs`, by wall-clock time. Returns `null` for a
+ * record without spend.
+ */
 export function toBucketedSpend(
   spend: { readonly credits: number; readonly atMs: number } | null,
 ): BucketedSpend | null {

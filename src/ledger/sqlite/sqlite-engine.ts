@@ -122,6 +122,13 @@ class Connection {
   }
 }
 
+/**
+ * Runs the ledger's transactions in a SQLite file, which the first call opens or creates. Each transaction blocks the
+ * process until it ends. While another process locks the file, a call is repeated for up to 5 s. Then the call throws
+ * AudioError `store_unavailable`.
+ *
+ * If the open file was deleted or replaced, the next call opens the file that now has its path, or creates a new one.
+ */
 export class SqliteEngine implements SqlEngine {
   readonly forUpdate = "";
   /** Always `null`, because SQLite answers or fails synchronously. */

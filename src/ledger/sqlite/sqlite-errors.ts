@@ -26,6 +26,10 @@ export function isBusy(error: unknown): boolean {
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
 
+/**
+ * Builds the `store_unavailable` error for a damaged ledger file. The remedy asks a person to restore or move the file,
+ * because this program leaves it unchanged.
+ */
 export function damagedFileError(file: string, cause?: unknown): AudioError {
   return new AudioError("store_unavailable", `The ledger file ${file} is damaged and was left as it is.`, {
     remedy: `Restore it from a backup, or move it (with ${file}-wal and ${file}-shm) out of the way. ${NOT_TWICE}`,
@@ -45,12 +49,14 @@ export function unusableFolderError(folder: string, why: string, cause?: unknown
   });
 }
 
+/** Builds the `store_unavailable` error for a file that is another program's database. */
 export function foreignFileError(file: string): AudioError {
   return new AudioError("store_unavailable", `${file} is another program's database, not a ledger.`, {
     remedy: "Set AUDIO_STATE_DIR to a folder of its own.",
   });
 }
 
+/** Builds the `store_unavailable` error for a ledger file with the tables of another version of this program. */
 export function otherSqliteSchemaError(file: string): AudioError {
   return new AudioError(
     "store_unavailable",

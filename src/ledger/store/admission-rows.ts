@@ -49,6 +49,10 @@ export const buildSelectAdmissionStatements = (
   ...(narrationId === null ? [] : [buildSelectBillStatement(scope, narrationId)]),
 ];
 
+/**
+ * Parses the results of {@link buildSelectAdmissionStatements}. Leaves out the concurrency slot and the spend of the
+ * record `recordId`. The spend is still included if another record names the same task.
+ */
 export function parseLoadedAdmission(
   rows: readonly Rows[],
   recordId: string,
@@ -67,11 +71,13 @@ export function parseLoadedAdmission(
   };
 }
 
+/** Selects the spend at a service, summed over all API keys and all quarters of an hour after `lastBucket`. */
 export const buildSelectSpentCreditsStatement = (baseUrl: string, lastBucket: number): Statement =>
   sql("SELECT sum(credits) AS credits FROM agm_spend WHERE base_url = ? AND bucket > ?", baseUrl, lastBucket);
 
 const sumRowSchema = z.object({ credits: z.number().nullable() });
 
+/** Parses the result of {@link buildSelectSpentCreditsStatement}. Returns 0 if no spend is stored. */
 export const parseSpentCredits = ([row]: Rows): number =>
   row === undefined ? 0 : (sumRowSchema.parse(row).credits ?? 0);
 

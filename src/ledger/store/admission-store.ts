@@ -71,6 +71,11 @@ export interface AdmissionStoreOptions {
  */
 const REFUSAL_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 
+/**
+ * Admits submissions, and stores their outcomes and the cooldowns. All processes with the same API key and ledger share
+ * this data, so that together they keep within the limits of the service. The budget counts the spend under all API
+ * keys of the service.
+ */
 export class AdmissionStore {
   readonly #options: AdmissionStoreOptions;
 

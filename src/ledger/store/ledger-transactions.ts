@@ -30,6 +30,11 @@ const stateRow = z.object({ state: z.string() });
 /** The result if the row of the API key or the service is missing, because somebody emptied a table. */
 const NOT_REGISTERED = Symbol("not registered");
 
+/**
+ * Runs transactions that lock the row of this API key, so that only one of them runs at a time, even in several
+ * processes. Adds the rows of the service and the API key before the first transaction, and again if they are missing
+ * later.
+ */
 export class LedgerTransactions {
   readonly #engine: SqlEngine;
   readonly #scope: LedgerScope;

@@ -42,6 +42,7 @@ const mcpTaskRowSchema = z
     }),
   );
 
+/** Parses rows of MCP tasks. Skips unreadable rows. */
 export const parseMcpTaskRows = (rows: Rows = []): McpTask[] => parseReadableRows(mcpTaskRowSchema, rows);
 
 /** Selects an MCP task of this API key. */

@@ -27,6 +27,10 @@ export interface McpTaskStoreOptions {
   readonly scope: LedgerScope;
 }
 
+/**
+ * Finds the MCP tasks of requests and narrations. Opens, cancels and ends only those of requests, because the MCP tasks
+ * of narrations change together with the narration's state (see `NarrationStore.write`).
+ */
 export class McpTaskStore {
   readonly #options: McpTaskStoreOptions;
 

@@ -22,6 +22,7 @@ const narrationRowSchema = z
 
 export type NarrationRow = z.infer<typeof narrationRowSchema> & { readonly lease: Lease | null };
 
+/** Parses a row of a narration. A damaged lease counts as no lease. Throws a ZodError if another column is damaged. */
 export const toNarrationRow = (row: unknown): NarrationRow => ({
   ...narrationRowSchema.parse(row),
   lease: leaseRowSchema.parse(row),
@@ -67,6 +68,10 @@ export const buildSelectNarrationStatement = (
     apiKeyId,
   );
 
+/**
+ * Selects the newest visible narrations of the service, newest first. A narration that is stored under several API keys
+ * is selected several times.
+ */
 export const buildSelectNewestNarrationsStatement = (
   { baseUrl, apiKeyId, machineId }: LedgerScope,
   limit: number,
@@ -116,6 +121,9 @@ const billRowSchema = z
     }),
   );
 
+/**
+ * Parses the rows of a bill. Skips unreadable rows. A request has one line for each API key that has a record of it.
+ */
 export const parseBillLines = (rows: Rows): BillLine[] => parseReadableRows(billRowSchema, rows);
 
 /** Statement that adds a request to the bill of a narration. */
@@ -133,6 +141,10 @@ export const buildAddToBillStatement = (
     requestLookupKey,
   );
 
+/**
+ * Builds the statement that stores a narration's lease; `null` removes the lease. The revision of the narration stays
+ * the same.
+ */
 export const buildSaveNarrationLeaseStatement = (
   { apiKeyId, narrationId }: Pick<NarrationRow, "apiKeyId" | "narrationId">,
   lease: Lease | null,

@@ -27,6 +27,10 @@ export const leaseRowSchema = z
       owner === null || renewedSteadyMs === null || ttlMs === null ? null : { owner, renewedSteadyMs, ttlMs },
   );
 
+/**
+ * Returns the values for `lease_owner`, `lease_renewed_steady_ms` and `lease_ttl_ms`, in this order. Without a lease,
+ * all three are `null`.
+ */
 export const toLeaseValues = (lease: Lease | null): [string | null, number | null, number | null] => [
   lease?.owner ?? null,
   lease?.renewedSteadyMs ?? null,
@@ -96,8 +100,13 @@ export function parseReadableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
   });
 }
 
+/** Parses rows that contain the JSON of a record, but does not parse this JSON. Skips unreadable rows. */
 export const parseRecordJsonRows = (rows: Rows): RecordJsonRow[] =>
   parseReadableRows(recordJsonRowSchema, rows);
+/**
+ * Parses the rows of an API key's concurrency slots. Skips unreadable rows. The caller must leave out the record that
+ * asks for admission.
+ */
 export const parseOtherConcurrencySlots = (rows: Rows): OtherConcurrencySlot[] =>
   parseReadableRows(otherConcurrencySlotRowSchema, rows);
 
@@ -143,6 +152,7 @@ export function buildSelectRecordStatements(
   ];
 }
 
+/** Parses the results of {@link buildSelectRecordStatements}, which must come first. Ignores further results. */
 export function parseLoadedRecord([
   rows = [],
   lookupKeys = [],
@@ -248,6 +258,10 @@ export function buildDeleteRefusedStatements(apiKeyId: string, beforeMs: number)
   ];
 }
 
+/**
+ * Builds the statement that stores a record's lease; `null` removes the lease. The revision of the record stays the
+ * same.
+ */
 export const buildSaveLeaseStatement = ({ apiKeyId, recordId }: RecordKey, lease: Lease | null): Statement =>
   sql(
     "UPDATE agm_records SET lease_owner = ?, lease_renewed_steady_ms = ?, lease_ttl_ms = ? WHERE api_key_id = ? AND record_id = ?",

@@ -28,6 +28,10 @@ const baseUrlRowSchema = z.object({ base_url: z.string() });
 
 const MAX_OTHER_BASE_URLS = 5;
 
+/**
+ * Searches the records of this API key, and those of other API keys that this machine has used. Returns the JSON of
+ * records without parsing it.
+ */
 export class RecordSearch {
   readonly #engine: SqlEngine;
   readonly #scope: LedgerScope;

@@ -59,4 +59,5 @@ export interface SqlEngine {
   close(): Promise<void>;
 }
 
+/** Builds a statement. Each `?` in `text` stands for one of the values, in the same order. */
 export const sql = (text: string, ...values: SqlValue[]): Statement => ({ sql: text, values });

@@ -31,6 +31,7 @@ export function refusedBookError(rule: string, cause?: unknown): AudioError {
 }
 
 const SHOWN_CODE_UNITS = 120;
+/** Returns the first 120 code units of a file's name as a JSON string, to be quoted in an error message. */
 export const shortenName = (name: string): string =>
   JSON.stringify(name.slice(0, SHOWN_CODE_UNITS).toWellFormed());
 
@@ -55,6 +56,10 @@ function assertArchivePath(name: string): void {
   if (isOutside) throw refusedBookError(`holds a file whose name leads out of it (${shortenName(name)})`);
 }
 
+/**
+ * Reads files from the ZIP archive of an EPUB. Keeps the whole archive in memory, and unpacks a file each time it is
+ * read. All reads together may unpack at most 200 MiB.
+ */
 export class BookArchive {
   readonly #bytes: Buffer;
   readonly #entries = new Map<string, Entry>();

@@ -9,6 +9,10 @@ interface DrivenStateDeps {
   readonly clock: Clock;
 }
 
+/**
+ * Keeps two states of a narration: the newest one that is known, and the one at the last inspection of the parts.
+ * Stores the driver's progress only if no call has changed the narration since the last inspection.
+ */
 export class DrivenState {
   readonly #deps: DrivenStateDeps;
   readonly #narrationId: string;

@@ -9,6 +9,11 @@ import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts
 /** Interval at which a call reads a narration that another process drives. */
 const FOLLOW_INTERVAL_MS = 1000;
 
+/**
+ * Starts and keeps the drivers of this process, at most one for each narration. Forgets a driver when it ends, and
+ * starts a new one if the narration still has to be driven. Lets calls wait for a narration, even if another process
+ * drives it.
+ */
 export class DriverRegistry {
   readonly #deps: NarrationDriverDeps;
   readonly #drivers = new Map<string, NarrationDriver>();

@@ -14,6 +14,11 @@ import { type RunningPart, RunningParts } from "./running-parts.ts";
 
 export type NarrationDriverDeps = NarrationLeaseDeps & NarrationJoinerDeps;
 
+/**
+ * Drives one narration in this process. The constructor starts the driver. The driver acquires the lease, makes the
+ * missing parts, joins the parts into files, and stores how the narration ended. While another process has the lease,
+ * the driver waits, but only until the narration no longer runs.
+ */
 export class NarrationDriver {
   readonly narrationId: string;
   /** Resolves when the narration has ended or another process drives it. Never rejects. */

@@ -44,6 +44,11 @@ export type JoinOutcome =
    */
   | { readonly kind: "unchanged" };
 
+/**
+ * Joins the saved parts of one narration into files. Remembers for each file how the join went, until
+ * {@link NarrationJoiner.reset} is called. Downloads damaged audio of a part again, free of charge. Also downloads
+ * missing audio, but only to join a complete file.
+ */
 export class NarrationJoiner {
   readonly #deps: NarrationJoinerDeps;
   readonly #narrationId: string;

@@ -19,6 +19,10 @@ export interface NarrationLeaseDeps {
   readonly leaseTtlMs: number;
 }
 
+/**
+ * Acquires, renews and releases the lease of one narration for this process. A lease that is not renewed expires by
+ * itself.
+ */
 export class NarrationLease {
   readonly #deps: NarrationLeaseDeps;
   readonly #narrationId: string;

@@ -16,6 +16,7 @@ const PART_ERROR_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "not_found",
 ]);
 
+/** Returns whether an error concerns only one part, so that the narration continues with its other parts. */
 export const concernsOnePart = (error: AudioError): boolean => PART_ERROR_CODES.has(error.code);
 
 /**
@@ -30,6 +31,10 @@ const ADVICE_BY_CODE: Partial<Readonly<Record<ErrorCode, string>>> = {
   invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
 };
 
+/**
+ * Builds the problem that a narration reports for an error. If the error has a remedy, the remedy ends the message.
+ * `partIndex` is `null` if the error concerns the whole narration.
+ */
 export function buildProblem(error: AudioError, partIndex: number | null): NarrationProblem {
   const remedy = error.remedy ?? ADVICE_BY_CODE[error.code];
   return {

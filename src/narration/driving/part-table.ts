@@ -23,6 +23,10 @@ interface InspectedParts {
   readonly shouldSkipFailed: boolean;
 }
 
+/**
+ * Keeps the state of each part, and the problems of single parts, for the driver of a narration. The table is only in
+ * memory.
+ */
 export class PartTable {
   #states: PartState[] = [];
   #firstEqualPartIndexes: readonly number[] = [];

@@ -13,6 +13,7 @@ export interface RunningPart {
   readonly controller: AbortController;
 }
 
+/** Keeps an entry for each part on which a driver works now, so that the driver can abort the work. */
 export class RunningParts {
   readonly #byPart = new Map<number, RunningPart>();
   /** Parts whose submission was not sent yet. Includes parts that `dropChanged` has removed, until their work ends. */

@@ -62,6 +62,10 @@ interface JoinDeps {
   readonly captionFiles: CaptionFiles;
 }
 
+/**
+ * Creates the joiner that saves the files of narrations, with their captions and chapters, in the output folder. The
+ * joiner removes or replaces an older file only if this server has saved that file and nobody has changed it since.
+ */
 export function createFileJoiner(deps: JoinDeps): FileJoiner {
   const { folder, captionFiles } = deps;
   return {

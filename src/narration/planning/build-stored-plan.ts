@@ -183,6 +183,10 @@ function cutWholeText(source: PlanSource, options: PlanOptions): WholePlan {
   return { plan, planWithoutPauses, remarks: [] };
 }
 
+/**
+ * Builds the field `pronunciations` of a stored plan. Returns an object without the field if there are no
+ * pronunciations.
+ */
 export const buildPronunciationsField = ({
   pronunciations = [],
 }: PlanOptions): Pick<StoredPlan, "pronunciations"> =>

@@ -9,6 +9,10 @@ const ID_PREFIX = "nar_";
 const ID_DIGITS = 32;
 const NARRATION_ID = /^nar_[0-9a-f]{32}$/;
 
+/**
+ * Returns whether a text has the form of a narration id: `nar_` and 32 hexadecimal digits. The narration need not
+ * exist.
+ */
 export const isNarrationId = (text: string): boolean => NARRATION_ID.test(text);
 
 /**

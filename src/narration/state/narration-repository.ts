@@ -44,6 +44,11 @@ export type ComputeTotals = (known: NarrationWithPlan) => Promise<NarrationTotal
 
 const refuseToCompute: ComputeTotals = () => Promise.reject(new Error("this repository is read-only"));
 
+/**
+ * Reads and changes the stored narrations of the service. Computes every change from the newest stored state, so that
+ * no concurrent change of another process is lost. Methods throw AudioError `not_found` for an unknown narration, and
+ * `store_unavailable` for a damaged one or if the store cannot be used.
+ */
 export class NarrationRepository {
   readonly #store: NarrationStore;
   readonly #wallMs: () => number;

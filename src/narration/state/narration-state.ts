@@ -245,6 +245,7 @@ export const narrationStateSchema = z.object({
 });
 export type NarrationState = z.infer<typeof narrationStateSchema>;
 
+/** Builds the state of a narration that is planned and was never started. `createdAtMs` is wall-clock time. */
 export const buildNewState = (
   { title, parts, remarks, unspoken }: StoredPlan,
   createdAtMs: number,

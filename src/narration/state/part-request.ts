@@ -9,6 +9,7 @@ export interface IndexedPart extends SavedPart {
   readonly partIndex: number;
 }
 
+/** Returns the take that was chosen for a part; 1 if no take was chosen. */
 export function findChosenTake({ retakes }: Pick<NarrationState, "retakes">, partIndex: number): number {
   return retakes.find((retake) => retake.partIndex === partIndex)?.take ?? 1;
 }

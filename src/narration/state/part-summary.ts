@@ -62,6 +62,10 @@ function computeOwnCalibration(plan: StoredPlan, records: readonly (RequestRecor
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
 
+/**
+ * Derives the status of a part from its record; `null` means that the part was never requested. A task that has
+ * succeeded counts as `running` until its audio is saved. The file of a `saved` part may be missing by now.
+ */
 export function derivePartStatus(record: RequestRecord | null): PartRecordStatus {
   if (record === null) return "not_started";
   if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat))

@@ -15,5 +15,6 @@ const aboutSchema = z.enum(["text", "language", "whole_text", "edges", "edit"]);
 export const remarkSchema = z.object({ about: aboutSchema, sentence: z.string() });
 export type Remark = z.infer<typeof remarkSchema>;
 
+/** Converts sentences to remarks that all have the subject `about`. */
 export const toRemarks = (about: Remark["about"], sentences: readonly string[]): Remark[] =>
   sentences.map((sentence) => ({ about, sentence }));

@@ -111,6 +111,12 @@ export function deriveNarrationStatus({ state, leaseOwner }: NarrationEntry): Na
   return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }
 
+/**
+ * Builds the `NarrationView` of a narration from its current totals. Adds an estimate for each chapter if the narration
+ * is only planned and is not a sheet. Does not check whether the files still exist; see {@link withoutMissingFiles}.
+ *
+ * @param nowMs wall-clock time, from which the remaining seconds are estimated
+ */
 export function buildNarrationView(
   narration: NarrationWithPlan,
   partSummary: PartSummary,
@@ -122,6 +128,12 @@ export function buildNarrationView(
   return { ...view, chapters: estimateChapters(plan.chapters, plan.parts, partSummary.estimates) };
 }
 
+/**
+ * Derives the totals of a narration from its state and the summary of its parts. Rounds charged credits and durations
+ * to whole numbers. The suggested limit of a stopped narration is never below its earlier limit.
+ *
+ * @param nowMs wall-clock time, from which the remaining seconds are estimated
+ */
 export function deriveTotals(
   narration: NarrationWithPlan,
   partSummary: PartSummary,

@@ -44,6 +44,11 @@ interface RunningJob {
  */
 export const MAX_JOB_STARTS = 3;
 
+/**
+ * Runs the jobs of this process, at most one for each record. All callers that want a record share its job. The
+ * `outcome` of a job reports its errors, and never rejects. {@link JobRunner.close} must be called before the ledger is
+ * closed.
+ */
 export class JobRunner {
   readonly #deps: RequestDeps;
   readonly #running = new Map<string, RunningJob>();

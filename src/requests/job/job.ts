@@ -31,6 +31,10 @@ export class NotWantedError extends Error {
  */
 const LIKELY_ABANDONED_AFTER_MS = 2000;
 
+/**
+ * The work of this process on one record. `JobRunner` creates the job, changes its record and phase, and resolves its
+ * outcome. The job counts its callers. When the last caller cancels, a job that has sent nothing stops.
+ */
 export class Job {
   /** The latest known state; newer than the ledger while the ledger cannot be written. */
   record: RequestRecord;

@@ -16,6 +16,10 @@ export async function recordGoneAndBuildError(job: Job, deps: RequestDeps): Prom
   return goneError(job.record);
 }
 
+/**
+ * Builds the `not_found` error for a task that the service no longer knows. Stores nothing, unlike
+ * {@link recordGoneAndBuildError}.
+ */
 export function goneError(record: RequestRecord): AudioError {
   return new AudioError("not_found", `The service does not know task ${record.taskId ?? "?"} (any more).`, {
     httpStatus: 404,

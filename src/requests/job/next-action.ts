@@ -55,6 +55,13 @@ const MAX_NEW_TASKS = 2;
  */
 const MAX_ALREADY_FAILED_RESPONSES = 2;
 
+/**
+ * Decides what a job does next. The caller decides again after each action, because the action changes the record. A
+ * job that may not submit still watches an accepted task and saves its audio.
+ *
+ * If the task failed while the job ran, or if the response to a submission contains a failed task, a new attempt begins
+ * only after a refund. See {@link mayStartNewAttempt} for the other conditions.
+ */
 export function decideNextAction(record: RequestRecord, facts: JobFacts): JobAction {
   switch (record.status) {
     case "waiting":

@@ -42,6 +42,10 @@ const MAX_STAGES = 6;
 export const hasFailedAttempt = ({ record, mcpTask }: McpTaskWithRecord): boolean =>
   record.status === "failed" && record.attempt >= mcpTask.firstAttempt;
 
+/**
+ * One request that is made for an MCP task while no caller waits for it. The request runs with the call that
+ * {@link BackgroundRequest.call} builds. {@link BackgroundRequest.abort} cancels that call.
+ */
 export class BackgroundRequest implements McpTaskPreparation {
   readonly isResumed: boolean;
   readonly #deps: RequestDeps;

@@ -47,6 +47,10 @@ interface RunningMcpTask {
   readonly opened: McpTaskWithRecord;
 }
 
+/**
+ * Runs requests in the background for MCP tasks. Reports and cancels the MCP tasks of requests, even those that other
+ * processes opened. If no process works for an open MCP task, reporting its status resumes the work in this process.
+ */
 export class McpTasks implements McpTaskOperations<RequestView> {
   readonly #deps: RequestDeps;
   readonly #jobs: JobRunner;

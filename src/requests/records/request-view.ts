@@ -39,6 +39,10 @@ export interface RequestView {
   readonly notes: readonly string[];
 }
 
+/**
+ * Describes a saved file of a record. `durationSeconds` is the duration that the service states; `null` if it states
+ * none.
+ */
 export function buildSavedAudio(record: RequestRecord, file: SavedFile): SavedAudio {
   const { format, sampleRateHz } = parseStoredFormat(record);
   return {

@@ -15,6 +15,10 @@ function describeFailureReason({ taskError }: RequestRecord): string {
     : `. The service says: ${quoteServiceText(words)}`;
 }
 
+/**
+ * Builds the `task_failed` error of a record whose task has failed. If the task was not refunded, the remedy states
+ * what it may have cost, and says that the user must be asked before a new attempt.
+ */
 export function taskFailedError(record: RequestRecord): AudioError {
   const cost =
     record.billing === null

@@ -49,6 +49,10 @@ export async function listNewestSaved({ ledger, folder }: NewestDeps, limit: num
   return existingFiles.filter((file) => file !== null);
 }
 
+/**
+ * Lists the task ids of the newest `limit` records, under all API keys that this machine has used. Leaves out records
+ * without a task id.
+ */
 export async function listNewestTaskIds({ ledger }: NewestDeps, limit: number): Promise<string[]> {
   const records = await ledger.list({ apiKeys: "all", limit });
   return records.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));

@@ -23,6 +23,7 @@ export interface AudioBytes {
 
 const TASK_URI = /^audio:\/\/tasks\/([^/]+)\/content$/;
 
+/** Builds the `not_found` error for an address at which this ledger has no audio. */
 export function unknownResourceError(): AudioError {
   return new AudioError("not_found", "No audio of this ledger has that address.", {
     remedy: "Use the uri of a resource_link, or audio://tasks/{task_id}/content of a finished, saved task.",

@@ -8,6 +8,7 @@ export interface Account {
   readonly grants: readonly Grant[];
 }
 
+/** Keeps the accounts of a sandbox, and finds an account by one of its active API keys. */
 export class AccountRegistry {
   readonly accounts: readonly Account[];
   /** The active key to show to the person who started the sandbox. */

@@ -118,6 +118,7 @@ export function buildDefaultAccounts(apiKey: string): ParsedAccounts {
   };
 }
 
+/** Returns a new random API key: `sk-sandbox-` and 32 hexadecimal digits. */
 export function generateApiKey(): string {
   return `sk-sandbox-${randomBytes(16).toString("hex")}`;
 }

@@ -63,6 +63,10 @@ export function planReservation(
   return missingCredits === 0 ? grantReservations : undefined;
 }
 
+/**
+ * Adds a planned reservation to the reserved credits of its grants. Does not check the available credits, because
+ * {@link planReservation} has checked them.
+ */
 export function reserve(grantReservations: readonly GrantReservation[]): void {
   for (const { grant, credits } of grantReservations) grant.reserved += credits;
 }

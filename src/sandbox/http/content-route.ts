@@ -46,6 +46,10 @@ async function serveContent(
   return reply.send(request.method === "HEAD" ? undefined : state.audio.subarray(start, end + 1));
 }
 
+/**
+ * Adds the route for a task's audio. Call `registerAuthentication` for the app first, because the route needs the
+ * account of each request.
+ */
 export function registerContentRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.route({
     method: ["GET", "HEAD"],

@@ -23,6 +23,10 @@ export function admitAndFindTask(deps: RouteDeps, request: FastifyRequest): Task
   return task;
 }
 
+/**
+ * Adds the route for the query of a task. Call `registerAuthentication` for the app first, because the route needs the
+ * account of each request.
+ */
 export function registerQueryRoute(app: FastifyInstance, deps: RouteDeps): void {
   app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>
     reply.send(buildTaskBody(admitAndFindTask(deps, request), deps.baseUrl())),

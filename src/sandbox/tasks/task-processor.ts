@@ -47,6 +47,10 @@ export interface TaskProcessorOptions {
   readonly onInternalError: (error: unknown) => void;
 }
 
+/**
+ * Processes tasks: renders their speech, and ends each task with its audio or with an error. Several tasks may be in
+ * progress at a time.
+ */
 export class TaskProcessor {
   readonly #options: TaskProcessorOptions;
   readonly #stopping = new AbortController();

@@ -28,6 +28,10 @@ export interface TaskRegistryOptions {
   readonly enforcesConcurrencyLimit: boolean;
 }
 
+/**
+ * Keeps all tasks in memory until the sandbox stops, and finds them by task id or idempotency key. Enforces the limits
+ * of tasks in progress.
+ */
 export class TaskRegistry {
   readonly #options: TaskRegistryOptions;
   readonly #byId = new Map<string, Task>();

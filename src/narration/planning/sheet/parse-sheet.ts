@@ -41,6 +41,10 @@ export interface Sheet {
 
 const ROW_NUMBERS_REMEDY = "Ask the user to correct the sheet, in which the header is row 1, and call again.";
 
+/**
+ * Builds the `invalid_request` error for a sheet that is refused. `issue` is the end of a sentence that begins with
+ * "The sheet".
+ */
 export function refusedSheetError(issue: string, remedy = ROW_NUMBERS_REMEDY): AudioError {
   return new AudioError("invalid_request", `The sheet ${issue}. Nothing was sent.`, { remedy });
 }

@@ -228,6 +228,14 @@ function judgeSequences(
   return { accepted, countedMemberCount };
 }
 
+/**
+ * Finds the numbered paragraphs that are headings, and the paragraphs that belong to a table of contents or a list.
+ * Groups numbered paragraphs by their form, such as "Chapter 1" or "I.", and divides each group into sequences of
+ * rising numbers. A sequence consists of headings if it has enough members with enough prose between them. Both
+ * minimums depend on the form.
+ *
+ * All indexes in the result are indexes of `blocks`.
+ */
 export function findSequences(blocks: readonly SourceBlock[]): Sequences {
   const contents = new Set<number>();
   for (const [blockIndex, block] of blocks.entries()) {

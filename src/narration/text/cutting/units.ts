@@ -37,6 +37,10 @@ export interface Unit extends SpokenSize {
 /** Paragraphs of one part are sent with a blank line between them. */
 export const PARAGRAPH_JOINT = "\n\n";
 
+/**
+ * Estimates the speaking time of a range of a text at speed 1, and counts its code points. `start` and `end` are
+ * indexes of code units.
+ */
 export const measureSpoken = (text: string, start = 0, end = text.length): SpokenSize =>
   measureSpokenSize(text.slice(start, end));
 

@@ -51,6 +51,10 @@ function appendRaised(base: string, inner: string): string {
 const appendLowered = (base: string, inner: string): string =>
   /\p{N}$/u.test(base) && /^\p{N}/u.test(inner) ? `${base}_${inner}` : appendRaised(base, inner);
 
+/**
+ * Replaces each `<sup>` and `<sub>` element by text that can be spoken. In an English text, `10<sup>6</sup>` becomes
+ * `10 to the power of 6`. In a text of unknown language, the same power becomes `10^6`.
+ */
 export function spellOutSuperscripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
   const language = guessServiceLanguage(text);

@@ -8,6 +8,7 @@ export const splitLines = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
+/** Returns the number of code units before the first white space of a line. */
 export const measureFirstWordLength = (line: string): number => /^\S*/.exec(line)?.[0].length ?? 0;
 
 const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
@@ -37,6 +38,7 @@ export function countFreeBreaks(lines: readonly string[], ends?: RegExp): number
   return free;
 }
 
+/** Returns the share of the lines that match `form`, from 0 to 1. Returns 0 if there are no lines. */
 export const computeShareOfLines = (lines: readonly string[], form: RegExp): number =>
   lines.length === 0 ? 0 : lines.filter((line) => form.test(line)).length / lines.length;
 

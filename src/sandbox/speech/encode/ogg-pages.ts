@@ -46,6 +46,7 @@ export interface OggPage {
   readonly packets: readonly Uint8Array[];
 }
 
+/** Builds the bytes of a page, with its checksum. Throws a RangeError if the packets need more than 255 segments. */
 export function buildOggPage(page: OggPage): Uint8Array {
   const segments = page.packets.flatMap(buildLacing);
   if (segments.length > MAX_SEGMENTS) throw new RangeError("too many segments for one Ogg page");

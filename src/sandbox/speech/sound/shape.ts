@@ -8,6 +8,7 @@ const FADE_SECONDS = 0.004;
 const TREBLE_FROM_HZ = 1500;
 
 // Loops in this file use an index: an iterator takes ten times as long, and there can be tens of millions of samples.
+/** Returns the largest absolute value of the samples; 0 if there are no samples. */
 export function findPeak(samples: Float32Array): number {
   let peak = 0;
   for (let index = 0; index < samples.length; index++) peak = Math.max(peak, Math.abs(samples[index] ?? 0));

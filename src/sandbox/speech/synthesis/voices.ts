@@ -55,6 +55,7 @@ const VOICES: Readonly<Record<VoiceId, VoiceTraits>> = {
 
 const DEFAULT_VOICE = buildTraits("slt", 178, 0.98, 1, 0.1);
 
+/** Returns the traits of a voice preset. Returns those of the default voice if `voice` is `undefined`. */
 export function deriveTraits(voice: VoiceId | undefined): VoiceTraits {
   return voice === undefined ? DEFAULT_VOICE : VOICES[voice];
 }

@@ -24,6 +24,10 @@ function endsPhrase(pause: "short" | "long", syllables: number): boolean {
   return syllables >= (pause === "long" ? MIN_SYLLABLES_AT_SENTENCE_END : MIN_SYLLABLES_AT_COMMA);
 }
 
+/**
+ * Divides tokens into phrases: at a pause if the phrase is long enough, and before the next token once the phrase has
+ * 64 syllables. Drops pauses at the beginning and the end of a phrase.
+ */
 export function splitPhrases(tokens: readonly SpeechToken[]): Phrase[] {
   const phrases: Phrase[] = [];
   let current: SpeechToken[] = [];
