@@ -32,7 +32,7 @@ export async function isIntact(file: FileDigest & Pick<SavedFile, "path">, root:
  * Builds the `not_found` error for saved audio whose file is missing or was changed. The remedy is to call
  * `download_audio`, which is free of charge.
  */
-export function goneOrChangedError(): AudioError {
+function goneOrChangedError(): AudioError {
   return new AudioError("not_found", "The saved file is gone or was changed since it was saved.", {
     remedy: "Call download_audio with the task id: it fetches the audio again, free of charge.",
   });
@@ -42,12 +42,14 @@ export function goneOrChangedError(): AudioError {
  * Reads saved audio, and verifies its hash.
  *
  * @param maxBytes maximum size; larger audio is `too_large`
+ * @param createGoneError creates the error for a file that is missing or has changed
  * @throws AudioError `too_large`; `not_found` if the file is missing or has changed
  */
 export async function readSaved(
   file: Pick<SavedFile, "path" | "sizeBytes" | "sha256">,
   root: string,
   maxBytes: number,
+  createGoneError: () => AudioError = goneOrChangedError,
 ): Promise<Uint8Array> {
   if (file.sizeBytes > maxBytes) {
     throw new AudioError(
@@ -57,11 +59,11 @@ export async function readSaved(
     );
   }
   const handle = (await isInsideFolder(file.path, root)) ? await openRegular(file.path) : null;
-  if (handle === null) throw goneOrChangedError();
+  if (handle === null) throw createGoneError();
   try {
-    if ((await handle.stat()).size !== file.sizeBytes) throw goneOrChangedError();
+    if ((await handle.stat()).size !== file.sizeBytes) throw createGoneError();
     const bytes = await readBytes(handle, 0, file.sizeBytes);
-    if (computeSha256(bytes) !== file.sha256) throw goneOrChangedError();
+    if (computeSha256(bytes) !== file.sha256) throw createGoneError();
     return bytes;
   } finally {
     await handle.close();

@@ -1,5 +1,5 @@
 /** The entry point of single requests: builds one object with a method for each use case. */
-import { AudioError } from "../errors.ts";
+import type { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
 import { readSaved } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
@@ -32,7 +32,13 @@ import {
 } from "./use-cases/list-recorded-requests.ts";
 import { type ListedFile, listNewestSaved, listNewestTaskIds } from "./use-cases/newest-saved.ts";
 import { queryTask } from "./use-cases/query-task.ts";
-import { type AudioBytes, readAudio, readFile, readNarrationPiece } from "./use-cases/read-audio.ts";
+import {
+  type AudioBytes,
+  narrationFileGoneError,
+  readAudio,
+  readFile,
+  readNarrationPiece,
+} from "./use-cases/read-audio.ts";
 import { readTaskPiece } from "./use-cases/read-task-piece.ts";
 
 /**
@@ -141,9 +147,7 @@ export function createRequests(deps: RequestDeps): Requests {
     readCompanionPiece: async (saved, piece) => {
       const bytes = await pieces.read(saved, deps.folder.root, piece);
       if (bytes !== null) return bytes;
-      throw new AudioError("not_found", `${saved.path} was changed or removed since it was saved.`, {
-        remedy: "Tell the user. narrate with its narration_id and max_credits makes it anew, free.",
-      });
+      throw narrationFileGoneError(saved.path);
     },
     readVerifiedBytes: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {

@@ -4,6 +4,12 @@
  */
 
 /**
+ * Minimum of the shortened default wait. A person may stop a call within a second, which does not mean that the client
+ * waits no longer than that.
+ */
+const MIN_WAIT_SECONDS = 1;
+
+/**
  * Maximum default wait of later calls, as a share of the time after which the client gave up a call. For example, if
  * the client gave up after 60 s, later calls wait at most 40 s by default. The rest of the time is for transmitting the
  * response.
@@ -26,6 +32,7 @@ export class ClientTimeout {
   }
 
   recordGiveUp(ms: number): void {
-    this.#maxWaitSeconds = Math.min(this.#maxWaitSeconds, Math.floor((MAX_WAIT_SHARE * ms) / 1000));
+    const waitSeconds = Math.max(MIN_WAIT_SECONDS, Math.floor((MAX_WAIT_SHARE * ms) / 1000));
+    this.#maxWaitSeconds = Math.min(this.#maxWaitSeconds, waitSeconds);
   }
 }

@@ -28,16 +28,17 @@ export function openEngine(storeUrl: string, logged: string[] = []): PostgresEng
 /** Opens a store for one API key and one process. */
 export function openShared(
   storeUrl: string,
-  { logged = [], apiKeyId = "account" }: SharedOptions = {},
+  { logged = [], apiKeyId = "account", machineId = "machine" }: SharedOptions = {},
 ): LedgerStore {
   const engine = openEngine(storeUrl, logged);
   const identity = { baseUrl: BASE_URL, apiKeyId, processId: "holder" };
-  return new LedgerStore({ engine, identity, machineId: "machine", wallMs: () => systemClock.wallMs() });
+  return new LedgerStore({ engine, identity, machineId, wallMs: () => systemClock.wallMs() });
 }
 
 interface SharedOptions {
   readonly logged?: string[];
   readonly apiKeyId?: string;
+  readonly machineId?: string;
 }
 
 export const claim = (store: LedgerStore, changes: Parameters<typeof sampleRecord>[0] = {}) =>

@@ -54,7 +54,9 @@ it("companions from another program stay, are not served, and are named as forei
   expect(reportedFiles[0]).not.toHaveProperty("captions_path");
   expect(reportedFiles[0]).not.toHaveProperty("chapters_path");
   for (const form of [message, resultTextOf(reported)]) {
-    expect(form).toContain(`${captions_path}, ${chapters_path} were changed or removed since the narration saved them`);
+    expect(form).toContain(
+      `${captions_path}, ${chapters_path} were changed or removed since the narration saved them`,
+    );
   }
   const again = await narrator.narrate({ narration_id, max_credits: 1000 });
   expect(again.credits.charged).toBe(20);

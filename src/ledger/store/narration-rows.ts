@@ -29,6 +29,21 @@ export const toNarrationRow = (row: unknown): NarrationRow => ({
 });
 
 /**
+ * Parses the rows of a list of narrations, and leaves out rows with damaged columns. A narration that is stored under
+ * several API keys appears once, as it is stored under `apiKeyId` if it is.
+ */
+export function parseNarrationRows(rows: Rows, apiKeyId: string): NarrationRow[] {
+  const rowsById = new Map<string, NarrationRow>();
+  for (const row of rows) {
+    if (!narrationRowSchema.safeParse(row).success) continue;
+    const narration = toNarrationRow(row);
+    if (!rowsById.has(narration.narrationId) || narration.apiKeyId === apiKeyId)
+      rowsById.set(narration.narrationId, narration);
+  }
+  return [...rowsById.values()];
+}
+
+/**
  * The fields of a narration's state that the admission of a submission needs. The narrations' own schema has the rest.
  */
 const admissionFieldsSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });

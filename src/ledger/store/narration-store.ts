@@ -21,6 +21,7 @@ import {
   buildSelectNewestNarrationsStatement,
   type NarrationRow,
   parseBillLines,
+  parseNarrationRows,
   toNarrationRow,
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
@@ -187,7 +188,7 @@ export class NarrationStore {
       locks: [],
       loadStatements: [buildSelectNewestNarrationsStatement(scope, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
-        result: rows.map((row) => toStoredNarration(toNarrationRow(row), steadyMs)),
+        result: parseNarrationRows(rows, scope.apiKeyId).map((row) => toStoredNarration(row, steadyMs)),
         saveStatements: [],
       }),
     });

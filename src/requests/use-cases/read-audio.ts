@@ -6,7 +6,7 @@ import { AudioError } from "../../errors.ts";
 import { matchesDigest } from "../../files/file-content.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import { findOtherSpellings } from "../../files/real-path.ts";
-import { goneOrChangedError, isIntact, readSaved } from "../../files/saved-copies.ts";
+import { isIntact, readSaved } from "../../files/saved-copies.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { RequestDeps } from "../deps.ts";
@@ -101,11 +101,18 @@ export async function readAudio(deps: RequestDeps, uri: string): Promise<AudioBy
   };
 }
 
-/** Reads and verifies a file that the caller has already found. For the errors, see {@link readAudio}. */
+/** Reads and verifies a file of a narration. For the errors, see {@link readAudio}. */
 export async function readFile(deps: RequestDeps, file: SavedFile): Promise<AudioBytes> {
-  const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
+  const { root } = deps.folder;
+  const bytes = await readSaved(file, root, MAX_RESOURCE_BYTES, () => narrationFileGoneError(file.path));
   return { bytes, mimeType: mimeTypeForPath(file.path) };
 }
+
+/** The error for a file of a narration that is gone or was changed. Its parts are saved, so joining it again is free. */
+export const narrationFileGoneError = (path: string): AudioError =>
+  new AudioError("not_found", `${path} was changed or removed since it was saved.`, {
+    remedy: "Tell the user. narrate with its narration_id and max_credits makes it again, free of charge.",
+  });
 
 /** Reads one piece of a narration's file. Throws if the file is gone or was changed. */
 export async function readNarrationPiece(
@@ -115,6 +122,6 @@ export async function readNarrationPiece(
   piece: Piece,
 ): Promise<AudioBytes> {
   const bytes = await reader.read(file, deps.folder.root, piece);
-  if (bytes === null) throw goneOrChangedError();
+  if (bytes === null) throw narrationFileGoneError(file.path);
   return { bytes, mimeType: mimeTypeForPath(file.path) };
 }

@@ -125,6 +125,19 @@ describe("one damaged cell of the ledger", () => {
     expect(setup.service.count("create")).toBe(1);
   });
 
+  it("of a narration hides no other narration", async () => {
+    const setup = await openFaultSetup();
+    for (const text of ["A damaged narration.", "A sound narration."])
+      await setup.server.call("narrate", { text });
+    damage(
+      setup.testFolders.stateDir,
+      "UPDATE agm_narrations SET revision = 'odd' WHERE created_at_ms = (SELECT min(created_at_ms) FROM agm_narrations)",
+    );
+    const list = resultTextOf(await setup.server.call("list_tasks", {}));
+    expect(list).toContain("A sound narration.");
+    expect(list).not.toContain("A damaged narration.");
+  });
+
   it("neither hides other requests nor prevents new ones", async () => {
     const setup = await openFaultSetup();
     await setup.server.call("generate_audio", { prompt: "Damaged" });
