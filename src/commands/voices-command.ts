@@ -71,7 +71,8 @@ const buildPageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
  * Lists the voices, makes samples and writes the page, as requested.
  *
  * @returns the exit code: 1 if a requested sample could not be made
- * @throws CommandError for issues of the settings or the store, or if another file is at `htmlFile`
+ * @throws CommandError for issues of the settings or the store, or if `htmlFile` names a file that this
+ *   command did not write
  */
 export async function runVoicesCommand({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
   const config = readConfig(process.env);

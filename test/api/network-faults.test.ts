@@ -104,7 +104,8 @@ describe("a bug in this program", () => {
       },
     };
     const service = clientOf(url, { clock });
-    // The client reads the clock only for error responses. A query that is answered with 200 therefore succeeds.
+    // The clock of this test fails. The client reads it only for error responses, so a query that is answered with 200
+    // succeeds.
     expect((await service.query("task-1", never())).taskId).toBe("task-1");
     const refusing = await httpServer((_request, response) => answer(response, 503, {}));
     const failing = clientOf(refusing.url, { clock }).query("task-1", never());

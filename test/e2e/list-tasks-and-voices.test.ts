@@ -1,4 +1,4 @@
-/** Lists: complete rows in both forms, search by words, and the user's notes about voices. */
+/** Lists: complete rows as text and as structured content, search by words, and the user's notes about voices. */
 import { spawn } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

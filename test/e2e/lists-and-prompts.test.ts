@@ -1,6 +1,6 @@
 /**
- * Requests that clients make on their own, in both eras: lists of resources and prompts, completions, cache hints. They
- * have no side effects.
+ * Requests that clients make on their own, in both eras: lists of resources and prompts, and completions. They have no
+ * side effects. Their answers have cache hints.
  */
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";

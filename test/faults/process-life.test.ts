@@ -43,7 +43,7 @@ const ENDS: Array<[string, (server: RawServer) => unknown]> = [
   ],
 ];
 
-/** Phases in which a client leaves. Each function brings a call to its phase. */
+/** Phases in which a client leaves. The function of a phase brings a call to that phase. */
 const PHASES: Array<[string, (setup: FaultSetup) => Promise<unknown>]> = [
   ["before anything was asked", async () => undefined],
   [

@@ -4,7 +4,7 @@ import { createConnection, createServer, type Socket } from "node:net";
 
 export interface LossyProxy {
   readonly port: number;
-  /** Drops the next `count` answers that contain the text `holding`, and closes the connection of each. */
+  /** Drops the next `count` answers that contain the value of `holding`, and closes the connection of each. */
   loseAnswers(count: number, holding?: string): void;
   /** Changes the server's responses from now on. */
   alterAnswers(change: (bytes: Buffer) => Buffer): void;

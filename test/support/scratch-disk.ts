@@ -30,7 +30,7 @@ function removeLeftovers(): void {
     try {
       remove(join(MEMORY, name));
     } catch (error) {
-      // A disk that the killed run mounted in the folder may still be mounted.
+      // If a killed run mounted a disk in this folder, the disk may still be mounted.
       process.stderr.write(`${name} of a killed run could not be removed: ${String(error)}\n`);
     }
   }

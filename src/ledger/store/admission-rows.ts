@@ -101,8 +101,8 @@ export const buildDeleteSpendStatement = (baseUrl: string, lastBucket: number): 
   sql("DELETE FROM agm_spend WHERE base_url = ? AND bucket <= ?", baseUrl, lastBucket);
 
 /**
- * Frees a concurrency slot that has expired, and keeps the time when the slot was taken. The kept time shows later
- * writes that the slot has expired. A write that does not change the record's status then leaves the slot free.
+ * Frees a concurrency slot that has expired, and keeps the time when the slot was taken. From this time, a later write
+ * can see that the slot has expired. The slot then stays free, unless the write changes the record's status.
  */
 export const buildFreeConcurrencySlotStatement = (apiKeyId: string, recordId: string): Statement =>
   sql(

@@ -6,8 +6,8 @@ import { deriveConcurrencySlotState, RECORD_STATUSES, type RequestRecord } from 
 import type { RequestDeps } from "../deps.ts";
 
 /**
- * Maximum number of records to read for each status, newest first. A task that ended during the submission is among
- * them, unless more tasks than this were created after it.
+ * Maximum number of records to read for each status, newest first. If fewer tasks than this were created after a task
+ * that ended during the submission, that task is read.
  */
 const MAX_PER_STATUS = 100;
 

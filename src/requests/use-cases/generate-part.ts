@@ -92,7 +92,7 @@ export async function awaitSentPart(
   await waitForJob(job, startPartDeadline(deps, signal));
 }
 
-/** Builds a call that waits for up to two recovery timeouts. */
+/** Builds a call that waits at most twice the recovery timeout. */
 function startPartDeadline({ clock, timing }: RequestDeps, signal: AbortSignal): CallWithDeadline {
   const deadline = new Deadline(clock, 2 * timing.recoveryTimeoutMs);
   return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };

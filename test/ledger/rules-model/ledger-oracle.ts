@@ -396,8 +396,8 @@ export class LedgerOracle {
   }
 
   /**
-   * Notes that the process of a send is alive now. If the process was silent for a whole window, it no longer sends
-   * the submission, so `lastMs` stays.
+   * Notes a heartbeat of the process of a send: until now, the submission may have reached the service. Changes nothing
+   * if the last heartbeat is older than a rate window, because the process has then given up the submission.
    */
   #seen(send: Send): void {
     if (send.lastMs > this.nowMs - WINDOW_MS) send.lastMs = this.nowMs;
@@ -443,8 +443,9 @@ export class LedgerOracle {
   }
 
   /**
-   * Returns the latest time that the ledger may assume for a date. After a restart of the steady clock, an earlier date
-   * is in the future. The ledger replaces such a date by the time at which it first reads the date.
+   * Returns the latest time that the ledger may assume for a stored time. The steady clock restarts at a lower value, so
+   * a time that was stored before the restart can be ahead of the clock. The ledger replaces such a time by the time at
+   * which it first reads it.
    */
   #latest(fact: string, atMs: number): number {
     if (atMs >= this.#restartedAtMs) return atMs;

@@ -112,7 +112,7 @@ function checkEnd(progress: NarrationProgress, isWhole: boolean): void {
   demand(isWhole === isAll, "it is finished when all its files are whole");
 }
 
-/** @throws Violation named after the promise that the step breaks */
+/** @throws Violation with the name of the rule that the step breaks */
 export function checkStep(progress: NarrationProgress, step: DriverStep): void {
   if (step.kind === "run_part") checkMakePart(progress, step.partIndex);
   else if (step.kind === "join") checkJoin(progress, step);

@@ -1,4 +1,4 @@
-/** Conversations before the setup is complete: no key yet, and a folder that no call can choose. */
+/** Conversations about the setup: no API key is set yet, or the user asks for a folder that only the settings can name. */
 import { expect } from "vitest";
 import { setupWithoutSettings, setupWithSandbox } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
