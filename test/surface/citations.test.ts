@@ -136,7 +136,7 @@ function missingFromFile(text: string, sources: ReadonlyMap<string, string>): st
  * the root.
  */
 function missingTests({ path, text }: Text): string[] {
-  const cited = text.matchAll(/`([\w./-]+\.(?:test|compat)\.ts)`((?:(?:,| and)? "[^"]+")*)/g);
+  const cited = text.matchAll(/`([\w./-]+\.ts)`((?:(?:,| and)? "[^"]+")*)/g);
   return [...cited].flatMap(([, file = "", titles = ""]) => {
     const found = ["test", dirname(path), ""].map((folder) => join(folder, file)).find(isFile);
     if (found === undefined) return [file];
