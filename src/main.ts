@@ -1,6 +1,6 @@
 /**
- * The entry point of the bin: checks the Node version, enables the compile cache, runs the command. Loads everything
- * else after the version check, so that the check also runs on an old Node.
+ * The entry point of the bin: checks the Node version, enables the compile cache, runs the command. Loads everything but
+ * `environment.ts` after the version check, so that the check also runs on an old Node.
  */
 import { mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";

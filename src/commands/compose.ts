@@ -6,7 +6,7 @@ import { createServiceClient } from "../api/service.ts";
 import type { RequestTimeouts } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { findCertainSecrets } from "../config/secrets.ts";
+import { listCertainSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
@@ -52,7 +52,7 @@ export async function composeWorkflow(
     timing: buildTiming(config),
     random: Math.random,
   });
-  const containsSecret = createDetector([serviceAccess.apiKey, ...findCertainSecrets(process.env)]);
+  const containsSecret = createDetector([serviceAccess.apiKey, ...listCertainSecrets(process.env)]);
   let narrationsPromise: Promise<Narrations> | undefined;
   return {
     requests,

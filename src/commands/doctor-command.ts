@@ -5,7 +5,7 @@
 import { createServiceClient } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig } from "../config/config.ts";
-import { findSecrets } from "../config/secrets.ts";
+import { listSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
@@ -237,7 +237,7 @@ function describeChecks({ name, ok, detail, fix, warning = false }: Check): stri
 /** Runs all checks, prints the results, and exits with 0 if everything works, otherwise with 1. */
 export async function runDoctorCommand(asJson: boolean): Promise<0 | 1> {
   const config = readConfig(process.env);
-  const redact = createRedact(findSecrets(process.env));
+  const redact = createRedact(listSecrets(process.env));
   const checks = (await runChecks(config, process.env)).map((check) => ({
     ...check,
     detail: redact(check.detail),

@@ -1,7 +1,7 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
 import { MAX_TIMER_MS } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
-import { findSecrets } from "../config/secrets.ts";
+import { listSecrets } from "../config/secrets.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
@@ -144,7 +144,7 @@ export async function runNarrateCommand({ file, args, asJson }: NarrateCommand):
   const checkedArgs = parseArguments(args);
   const config = readConfig(process.env);
   const provider = new WorkflowProvider(config, false);
-  const redact = createRedact(findSecrets(process.env));
+  const redact = createRedact(listSecrets(process.env));
   provider.log = createLog(config.logLevel, redact);
   // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);

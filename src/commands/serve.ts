@@ -2,7 +2,7 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { MAX_TIMER_MS } from "../clock.ts";
 import { type Config, readConfig } from "../config/config.ts";
-import { findCertainSecrets, findSecrets } from "../config/secrets.ts";
+import { listCertainSecrets, listSecrets } from "../config/secrets.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
@@ -110,7 +110,7 @@ function buildToolDeps(config: Config, provider: WorkflowProvider, log: Log): To
       const { readInputFile } = await import("../files/input-folder.ts");
       return await readInputFile(config.inputDir, file);
     },
-    claimFirstSuccess: createOnceFlag(),
+    takeFirstSuccess: createOnceFlag(),
     pronunciations: config.pronunciations.rules,
     voiceNotes: config.voiceNotes.notes,
     defaultVoice: config.defaultVoice,
@@ -147,7 +147,7 @@ function stopWhenAsked(stop: (code: number) => void, log: Log): void {
 export function runServer(isSandbox: boolean): void {
   const config = readConfig(isSandbox ? buildSandboxEnvironment(process.env) : process.env);
   const provider = new WorkflowProvider(config, isSandbox);
-  const redactSecrets = createRedact(findSecrets(process.env));
+  const redactSecrets = createRedact(listSecrets(process.env));
   const redact = (text: string): string => provider.redact(redactSecrets(text));
   const log = createLog(config.logLevel, redact);
   provider.log = log;
@@ -157,9 +157,9 @@ export function runServer(isSandbox: boolean): void {
     openLocalRequests: () => provider.openLocalRequests(),
     instructions: renderInstructions({ ...config, isSandbox }),
     redact,
-    containsSecret: createDetector(findCertainSecrets(process.env)),
+    containsSecret: createDetector(listCertainSecrets(process.env)),
     resourceLinks: config.resourceLinks,
-    consumeNextResultNote: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
+    takeNextResultNote: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
     log,
   };
   const handle = serveStdio(({ era }) => createMcpServer(serverDeps, era), {

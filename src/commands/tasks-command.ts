@@ -1,7 +1,7 @@
 /** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
-import { findSecrets } from "../config/secrets.ts";
+import { listSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
@@ -117,7 +117,7 @@ function describeNoRequests({ baseUrl }: ServiceAccess, otherBaseUrls: readonly 
 async function readListing(limit: number): Promise<Listing> {
   const config = readConfig(process.env);
   if (config.serviceAccess === null || config.issues.length > 0) throw configurationError(config);
-  const redact = createRedact(findSecrets(process.env));
+  const redact = createRedact(listSecrets(process.env));
   const log = createLog(config.logLevel, redact);
   await initMachineId(config.stateDir);
   const folder = await openOutputFolder(requireOutputDir(config), systemClock);
@@ -186,7 +186,7 @@ export async function runTasksCommand(asJson: boolean, htmlFile?: string): Promi
     const human = rows.length === 0 ? emptyMessage : entries.map(({ words }) => words).join("\n");
     process.stdout.write(`${asJson ? renderTerminalJson({ tasks: rows, count: rows.length }) : human}\n`);
   } catch (error) {
-    if (error instanceof AudioError) throw commandError(error, createRedact(findSecrets(process.env)));
+    if (error instanceof AudioError) throw commandError(error, createRedact(listSecrets(process.env)));
     throw error;
   }
 }

@@ -88,7 +88,7 @@ function mergeRest(
   return new Map([...sums.slice(0, max), [`${remaining.length} ${rest}`, credits]]);
 }
 
-/** Maximum number of rows in a chart. */
+// Maximum number of rows in each chart.
 const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 

@@ -1,7 +1,7 @@
 /** The `voices` command: lists voices and their samples, makes samples, and writes a page that plays them. */
 import { MAX_TIMER_MS, systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
-import { findSecrets } from "../config/secrets.ts";
+import { listSecrets } from "../config/secrets.ts";
 import { buildSampleInput, chooseSampleLanguage } from "../contract/voice-samples.ts";
 import { VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
@@ -77,7 +77,7 @@ const buildPageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
 export async function runVoicesCommand({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
   const config = readConfig(process.env);
   const provider = new WorkflowProvider(config, false);
-  const redact = createRedact(findSecrets(process.env));
+  const redact = createRedact(listSecrets(process.env));
   provider.log = createLog(config.logLevel, redact);
   // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);

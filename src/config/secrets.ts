@@ -42,7 +42,7 @@ const cannotBeText = (password: string): boolean =>
   /^\S{12,}$/.test(password) && /\p{L}/u.test(password) && /\p{N}/u.test(password);
 
 /** Lists all secrets in the environment. No output may contain any of them. Works even if some settings are invalid. */
-export function findSecrets(env: Environment): string[] {
+export function listSecrets(env: Environment): string[] {
   return [
     ...findApiKeys(env),
     ...findPasswords(env).flatMap(({ plain, withUser }) => [...plain, ...withUser]),
@@ -54,7 +54,7 @@ export function findSecrets(env: Environment): string[] {
  * passwords that cannot be ordinary text. A call that contains one of these strings is refused. Other passwords, such
  * as "narrator", are not listed, because they may be words of a text to speak.
  */
-export function findCertainSecrets(env: Environment): string[] {
+export function listCertainSecrets(env: Environment): string[] {
   const passwords = findPasswords(env).flatMap(({ plain, withUser }) => [
     ...plain.filter(cannotBeText),
     ...withUser,

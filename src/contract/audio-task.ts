@@ -17,18 +17,18 @@ export type TaskStatus = (typeof TASK_STATUSES)[number];
 export const isRunningStatus = (status: string): status is RunningStatus =>
   RUNNING_STATUSES.some((each) => each === status);
 
-const credits = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
+const contractCreditsSchema = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 
-const stated = z.number().nonnegative();
+const statedCreditsSchema = z.number().nonnegative();
 
 /**
  * The billing of a task as the service states it. Keeps numbers that break the contract, because the service charged
  * these numbers.
  */
 export const billingSchema = z.object({
-  reserved_credits: stated.catch(RESERVED_CREDITS),
-  charged_credits: stated.nullable(),
-  refunded_credits: stated.nullable().catch(null),
+  reserved_credits: statedCreditsSchema.catch(RESERVED_CREDITS),
+  charged_credits: statedCreditsSchema.nullable(),
+  refunded_credits: statedCreditsSchema.nullable().catch(null),
 });
 export type Billing = z.infer<typeof billingSchema>;
 
@@ -39,8 +39,8 @@ const taskFields = z.object({
   status: z.enum(TASK_STATUSES),
   billing: z.object({
     reserved_credits: z.literal(RESERVED_CREDITS),
-    charged_credits: credits.nullable(),
-    refunded_credits: credits.nullable(),
+    charged_credits: contractCreditsSchema.nullable(),
+    refunded_credits: contractCreditsSchema.nullable(),
   }),
   output: z
     .object({

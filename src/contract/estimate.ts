@@ -1,10 +1,8 @@
 /** Estimates the speaking time and the charge of a text before it is sent, from fixed times per kind of character. */
 import { chargeForSeconds } from "./billing.ts";
 
-/**
- * The time that it takes to speak a digit, in milliseconds. The speaking times of all characters are whole numbers,
- * because rounding errors in their sums could change how a text is divided.
- */
+// The time that it takes to speak a character of each kind. The times are whole milliseconds, because rounding errors in
+// their sums could change how a text is divided.
 const DIGIT_MS = 220;
 const KANA_MS = 140;
 const HAN_OR_HANGUL_MS = 230;

@@ -10,7 +10,7 @@ import { createTemporaryFile, removeIfPresent, sweepTemporaryFiles } from "./tem
 export interface OutputFolder {
   /**
    * Absolute real path. A symbolic link in the setting is resolved once, when the folder is opened. A disk may change
-   * the spelling of a new folder's name (case, accents, dots). {@link ensureExists} then adopts the disk's spelling.
+   * the spelling of a new folder's name (case, accents, dots). {@link ensureExists} then uses the disk's spelling.
    */
   readonly root: string;
   /**

@@ -94,7 +94,7 @@ const STATUS_RANK = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as con
 export function applyEvent(record: RequestRecord, event: RequestEvent): RequestRecord {
   switch (event.kind) {
     case "send_started":
-      return applySending(record, event);
+      return applySendStarted(record, event);
     case "not_accepted":
       return applyNotAccepted(record, event);
     case "refused":
@@ -138,7 +138,10 @@ function deriveReservation(record: RequestRecord, atMs: number): RequestRecord["
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
 }
 
-function applySending(record: RequestRecord, event: RequestEvent & { kind: "send_started" }): RequestRecord {
+function applySendStarted(
+  record: RequestRecord,
+  event: RequestEvent & { kind: "send_started" },
+): RequestRecord {
   const mayBeSent = record.status === "waiting" || record.status === "unresolved";
   if (!mayBeSent || record.attempt !== event.attempt || record.sendId === event.sendId) return record;
   return {

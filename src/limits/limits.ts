@@ -88,11 +88,11 @@ export class Limits {
   async startCooldown(limitClass: LimitClass, retryAfterSeconds: number): Promise<void> {
     const { clock, ledger, timeScale } = this.#options;
     const ms = retryAfterSeconds * 1000 * timeScale;
-    const endsAtMs = clock.steadyMs() + ms;
+    const endsSteadyMs = clock.steadyMs() + ms;
     this.#cooldowns.set(limitClass, ms);
     if (limitClass === "reads") return;
     await this.pendingWrites.writeNowOrLater("a cooldown", async () => {
-      const leftMs = endsAtMs - clock.steadyMs();
+      const leftMs = endsSteadyMs - clock.steadyMs();
       if (leftMs > 0) await ledger.store.admissions.startCooldown(leftMs);
     });
   }

@@ -90,7 +90,7 @@ export interface Requests {
 export function createRequests(deps: RequestDeps): Requests {
   const jobs = new JobRunner(deps);
   const resumer = new Resumer(deps, jobs);
-  const pieces = createPieceReader();
+  const pieceReader = createPieceReader();
   jobs.setConcurrencySlotsFullListener(() => resumer.schedule());
   let loadedMcpTasks: Promise<McpTasks> | undefined;
   return {
@@ -142,10 +142,10 @@ export function createRequests(deps: RequestDeps): Requests {
     listNewestTaskIds: (limit) => listNewestTaskIds(deps, limit),
     readResource: (uri) => readAudio(deps, uri),
     readNarrationFile: (file) => readFile(deps, file),
-    readTaskPiece: (taskId, piece) => readTaskPiece(deps, pieces, taskId, piece),
-    readNarrationPiece: (file, piece) => readNarrationPiece(deps, pieces, file, piece),
+    readTaskPiece: (taskId, piece) => readTaskPiece(deps, pieceReader, taskId, piece),
+    readNarrationPiece: (file, piece) => readNarrationPiece(deps, pieceReader, file, piece),
     readCompanionPiece: async (saved, piece) => {
-      const bytes = await pieces.read(saved, deps.folder.root, piece);
+      const bytes = await pieceReader.read(saved, deps.folder.root, piece);
       if (bytes !== null) return bytes;
       throw narrationFileGoneError(saved.path);
     },

@@ -51,7 +51,7 @@ export interface ServerDeps {
   readonly containsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
   /** Returns an additional sentence for the next result, or `null`. */
-  readonly consumeNextResultNote: () => string | null;
+  readonly takeNextResultNote: () => string | null;
   readonly log: Log;
 }
 
@@ -193,7 +193,7 @@ export async function runTool(
     if (tool.annotations.openWorldHint) deps.toolDeps.assertConfigured();
     const parsedArgs = coerceArguments(args, tool.input);
     const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
-    const endsAtMs = systemClock.steadyMs() + waitMs;
+    const endsSteadyMs = systemClock.steadyMs() + waitMs;
     const maxSeconds = computeMaxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
     const mayAnswerAsMcpTask = client.isModern === true && declaresMcpTasks(context);
     const run =
@@ -206,13 +206,13 @@ export async function runTool(
       );
     let outcome = await runWithArguments(args);
     const question = "view" in outcome ? outcome.view.question : undefined;
-    const leftMs = endsAtMs - systemClock.steadyMs();
+    const leftMs = endsSteadyMs - systemClock.steadyMs();
     const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
     if (elicitation?.kind === "ask") return elicitation.result;
     if (elicitation?.kind === "answered" && question !== undefined) {
       outcome = await runWithArguments({ ...args, [question.argument]: elicitation.value });
     }
-    const note = tool.annotations.openWorldHint ? deps.consumeNextResultNote : () => null;
+    const note = tool.annotations.openWorldHint ? deps.takeNextResultNote : () => null;
     return "view" in outcome
       ? await toCallResult(withNote(outcome.view, note()), detectClientTraits(deps, context, client))
       : buildMcpTaskResult(outcome.working, deps.redact);

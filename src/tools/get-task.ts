@@ -22,7 +22,7 @@ export const getTaskTool = defineTool({
     const waitMs = (args.wait_seconds ?? 0) * 1000;
     return renderTask(await requests.getTask(args.task_id, { ...call, waitMs }), {
       isFull: true,
-      claimFirstSuccess: deps.claimFirstSuccess,
+      takeFirstSuccess: deps.takeFirstSuccess,
     });
   },
 });

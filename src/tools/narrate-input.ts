@@ -160,7 +160,7 @@ export const narrateInput = z.strictObject({
     .boolean("must be true or false")
     .meta({ description: "Join without parts that failed" })
     .optional(),
-  file_name: fileNameSchema.meta({ description: "A taken one gets a number" }).optional(),
+  file_name: fileNameSchema.meta({ description: "If it is taken, a number is added" }).optional(),
   replace: z
     .boolean("must be true or false")
     .meta({ description: "Replaces a file saved by this server" })

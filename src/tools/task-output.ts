@@ -85,16 +85,16 @@ export interface RenderOptions {
    * Returns true only for the first result of the process that contains a saved file. The text of this result asks the
    * assistant to tell the user the path.
    */
-  readonly claimFirstSuccess: () => boolean;
+  readonly takeFirstSuccess: () => boolean;
 }
 
 /** Renders a task as a tool result: fields, a short text, and a link if the audio is saved. */
 export function renderTask(
   view: RequestView,
-  { isFull = false, claimFirstSuccess }: RenderOptions,
+  { isFull = false, takeFirstSuccess }: RenderOptions,
 ): ToolResult {
   const next = describeTaskNextStep(view);
-  const saysNext = next !== TELL_THE_PATH || claimFirstSuccess();
+  const saysNext = next !== TELL_THE_PATH || takeFirstSuccess();
   const link = buildAudioLink(view);
   return {
     structured: omitNullish({

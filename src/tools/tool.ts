@@ -40,7 +40,7 @@ export interface ToolDeps {
    */
   readInput(file: string): Promise<NarrationInput>;
   /** Returns true only for the first result of this process that contains a saved file. */
-  readonly claimFirstSuccess: () => boolean;
+  readonly takeFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;
   /** The pronunciation rules of the settings. The rules of a call take precedence. */
   readonly pronunciations: readonly Pronunciation[];

@@ -57,7 +57,7 @@ const audioBytes = (setup: CrashSetup): number => [...setup.service.tasks.values
 
 export const KILL_POINTS: readonly KillPoint[] = [
   {
-    when: "after the claim, before anything was sent",
+    when: "after the lease was acquired, before anything was sent",
     reach: async (setup) => {
       const ledgerController = await setup.ledgerController();
       ledgerController.slowDown("an admission");

@@ -22,7 +22,7 @@ function durability(before: Partial<RequestRecord> | null, after: Partial<Reques
 const FILE = { path: "/out/a.mp3", sizeBytes: 1, sha256: "00", savedAtMs: AT_MS, matchesFormat: true };
 
 it.each<[string, Partial<RequestRecord> | null, Partial<RequestRecord> | null]>([
-  ["a claim", null, WAITING],
+  ["the first write of a record", null, WAITING],
   ["that a submission is about to leave", WAITING, SENT],
   ["the task id", SENT, QUEUED],
   ["another task id", QUEUED, { ...QUEUED, taskId: "task-2" }],
@@ -36,7 +36,7 @@ it.each<[string, Partial<RequestRecord> | null, Partial<RequestRecord> | null]>(
     { status: "failed", spend: null },
   ],
   ["that the task is gone", RUNNING, { ...RUNNING, isGone: true, spend: null }],
-  ["a claim taken back", WAITING, null],
+  ["the removal of a record that was never sent", WAITING, null],
 ])("%s survives a power cut", (_what, before, after) => {
   expect(durability(before, after)).toBe("survives_power_cut");
 });

@@ -51,7 +51,7 @@ const ledger = await openLedger({
 const limits = new Limits({ ...job, ledger, clock: systemClock, log });
 const signal = new AbortController().signal;
 
-async function claim(at: number): Promise<RequestRecord> {
+async function acquireLease(at: number): Promise<RequestRecord> {
   const { baseUrl, apiKeyId } = ledger.identity;
   const recordId = `${job.name}-${at}`;
   const names = { recordId, requestFingerprint: `work of ${recordId}`, baseUrl, apiKeyId };
@@ -61,7 +61,7 @@ async function claim(at: number): Promise<RequestRecord> {
 
 async function admit(at: number): Promise<Extract<AdmissionWaitResult, { kind: "admitted" }>> {
   const grant = await limits.submissions.waitForAdmission(
-    { record: await claim(at), onWaiting: () => {} },
+    { record: await acquireLease(at), onWaiting: () => {} },
     signal,
   );
   if (grant.kind !== "admitted") throw new Error(`the submission is ${grant.kind}`);
@@ -100,7 +100,7 @@ const NO_LIMITS = {
 async function load(): Promise<void> {
   for (let at = 0; at < job.count; at += 1) {
     try {
-      const record = await claim(at);
+      const record = await acquireLease(at);
       tell({ written: record.recordId });
       const admission = await ledger.requestAdmission(record, randomUUID(), NO_LIMITS);
       // A crash of the database server may lose the claimed record. The admission is then refused.
@@ -143,7 +143,7 @@ function dieAfter(statement: number): { count: number } {
 }
 
 async function dieInAdmission(): Promise<void> {
-  const record = await claim(0);
+  const record = await acquireLease(0);
   const steps = dieAfter(job.diesAfter);
   const admission = await ledger.requestAdmission(record, randomUUID(), {
     ...NO_LIMITS,

@@ -176,7 +176,7 @@ describe("what the contract accepts", () => {
       openExistingRequests: async () => null,
       narrations: () => Promise.reject(reached),
       readInput: () => Promise.reject(reached),
-      claimFirstSuccess: () => false,
+      takeFirstSuccess: () => false,
       defaultVoice: null,
       pronunciations: [],
       voiceNotes: new Map(),

@@ -146,3 +146,25 @@ describe("a setting", () => {
     },
   );
 });
+
+describe("docs/reference-requests.md", () => {
+  /** The rows of the first table below a heading, by the name in their first cell. */
+  const namesBelow = (heading: string): string[] => {
+    const section = read("docs/reference-requests.md").split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+    return [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = ""]) => name);
+  };
+
+  /** The values of `kind` in a union type of a source file. */
+  const kindsOf = (path: string, type: string): string[] => {
+    const union = read(path).split(`export type ${type} =`)[1]?.split(";\n\n")[0] ?? "";
+    return [...union.matchAll(/readonly kind: "(\w+)"/g)].map(([, kind = ""]) => kind);
+  };
+
+  it.each([
+    ["Lifecycle", "src/ledger/lifecycle.ts", "RequestEvent"],
+    ["Phases", "src/requests/job/phase.ts", "Phase"],
+  ])("names in %s every kind of the type, and no others", (heading, path, type) => {
+    expect(kindsOf(path, type).length).toBeGreaterThan(6);
+    expect(namesBelow(heading).sort()).toEqual(kindsOf(path, type).sort());
+  });
+});

@@ -9,7 +9,7 @@ import { PATH, VIEWS } from "./views.ts";
 const MAX_BYTES = 650;
 
 const never = (): boolean => false;
-const render = (view: RequestView) => renderTask(view, { claimFirstSuccess: never });
+const render = (view: RequestView) => renderTask(view, { takeFirstSuccess: never });
 
 /** Returns the facts that each form of a result must contain on its own, for a task in any state. */
 function wanted({
@@ -99,7 +99,7 @@ describe("rarely needed fields", () => {
   it("are returned only by get_task: the key and the hash", () => {
     const view = VIEWS["saved, new"];
     if (view === undefined) throw new Error("no such view");
-    const { structured } = renderTask(view, { isFull: true, claimFirstSuccess: never });
+    const { structured } = renderTask(view, { isFull: true, takeFirstSuccess: never });
     expect(structured).toMatchObject({
       idempotency_key: view.idempotencyKey,
       audio: { sha256: view.audio?.sha256 },
@@ -109,7 +109,7 @@ describe("rarely needed fields", () => {
   it("the request to tell the path appears once in the text, and always in the structured form", () => {
     const view = VIEWS["saved, new"];
     if (view === undefined) throw new Error("no such view");
-    const first = renderTask(view, { claimFirstSuccess: () => true });
+    const first = renderTask(view, { takeFirstSuccess: () => true });
     expect(first.text).toMatch(/\nNext: Tell the user the path\.$/);
     expect(render(view).text).not.toContain("Next:");
     expect(render(view).structured["next_step"]).toBe("Tell the user the path.");

@@ -85,7 +85,7 @@ function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}
       close: async () => undefined,
     }),
     readInput: failIfCalled,
-    claimFirstSuccess: () => false,
+    takeFirstSuccess: () => false,
     defaultVoice: null,
     pronunciations: [],
     voiceNotes: new Map(),
@@ -118,7 +118,7 @@ function errorText(error: AudioError): string {
 
 function results(): string[] {
   return Object.entries(VIEWS).flatMap(([name, view]) => {
-    const { structured, text } = renderTask(view, { claimFirstSuccess: () => name === "saved, new" });
+    const { structured, text } = renderTask(view, { takeFirstSuccess: () => name === "saved, new" });
     return [`### ${name}`, fence(text), json(structured)];
   });
 }

@@ -45,15 +45,15 @@ export function computeSpendChanges(
   addedSpends: ReadonlyArray<BucketedSpend | null>,
 ): BucketedSpend[] {
   const creditsByBucket = new Map<number, number>();
-  const add = (share: BucketedSpend | null, sign: 1 | -1): void => {
-    if (share === null) return;
+  const add = (spend: BucketedSpend | null, sign: 1 | -1): void => {
+    if (spend === null) return;
     creditsByBucket.set(
-      share.bucketIndex,
-      (creditsByBucket.get(share.bucketIndex) ?? 0) + sign * share.credits,
+      spend.bucketIndex,
+      (creditsByBucket.get(spend.bucketIndex) ?? 0) + sign * spend.credits,
     );
   };
-  for (const share of removedSpends) add(share, -1);
-  for (const share of addedSpends) add(share, 1);
+  for (const spend of removedSpends) add(spend, -1);
+  for (const spend of addedSpends) add(spend, 1);
   return [...creditsByBucket]
     .map(([bucketIndex, credits]) => ({ bucketIndex, credits }))
     .filter(({ credits }) => credits !== 0)

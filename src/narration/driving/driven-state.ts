@@ -35,7 +35,7 @@ export class DrivenState {
   }
 
   /**
-   * Adopts a state as the newest one.
+   * Takes over a state as the newest one.
    *
    * @returns `false` if the state was ignored, because it is older than the last start of the narration
    */

@@ -71,7 +71,7 @@ export class NarrationDriver {
     this.#wake();
   }
 
-  /** Adopts a changed state. Ignores a state that is older than the known one. */
+  /** Takes over a changed state. Ignores a state that is older than the known one. */
   updateState(state: NarrationState): void {
     const previousState = this.#state.newest;
     if (!this.#state.update(state)) return;
@@ -224,7 +224,7 @@ export class NarrationDriver {
     }
   }
 
-  /** Renews the lease and adopts the stored state. If another process has the lease, stops driving the narration. */
+  /** Renews the lease and takes over the stored state. If another process has the lease, stops driving the narration. */
   async #renewLeaseOrStop(): Promise<void> {
     const state = await this.#lease.renewAndReadState();
     if (state !== null) {

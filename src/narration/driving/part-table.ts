@@ -69,7 +69,7 @@ export class PartTable {
     this.#unknownStatuses.clear();
   }
 
-  /** Adopts the states that an inspection found. */
+  /** Takes over the states that an inspection found. */
   setInspected({ statuses, requests, workingParts, shouldSkipFailed }: InspectedParts): void {
     this.#shouldSkipFailed = shouldSkipFailed;
     const firsts = new Map<string, number>();

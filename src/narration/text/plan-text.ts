@@ -70,7 +70,7 @@ export function planBlocks(
     const unspokenRows = unspoken.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
     throw new AudioError(
       "invalid_request",
-      `The text holds nothing to speak: no letter and no digit${unspokenRows.length === 0 ? "" : ` outside of what is not spoken (${unspokenRows.join(", ")})`}.`,
+      `The text holds nothing to speak: no letter or digit${unspokenRows.length === 0 ? "" : ` that would be spoken. Not spoken: ${unspokenRows.join(", ")}`}.`,
     );
   }
   const voicelessNames = speakers.listVoicelessNames();

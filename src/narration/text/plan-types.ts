@@ -65,6 +65,7 @@ export interface PlannedPart {
   readonly pauseAfterSeconds: number;
   /** Start time in a timeline; absent if the part follows the previous one directly. */
   readonly startSeconds?: number | undefined;
+  /** The number or the position of the cue with which the part begins, as text. Present only with `startSeconds`. */
   readonly cue?: string | undefined;
   /** Length at the requested speed, estimated by the fixed table (`src/contract/estimate.ts`). */
   readonly estimatedSeconds: number;

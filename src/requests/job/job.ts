@@ -124,7 +124,7 @@ export class Job {
    * open for at least {@link LIKELY_ABANDONED_AFTER_MS}. Forgets the cancellation, so the next call of this method
    * returns `false` unless another caller has cancelled.
    */
-  consumeLikelyRetry(): boolean {
+  takeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
     return wasCancelled || this.#clock.steadyMs() - this.#longestWaitSinceMs >= LIKELY_ABANDONED_AFTER_MS;

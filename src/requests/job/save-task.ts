@@ -101,11 +101,11 @@ async function downloadAndPublish(
   deps: RequestDeps,
   taskId: string,
   mayKeepWrongFormat: boolean,
-  whenPublished: (file: SavedFile) => Promise<void>,
+  onPublished: (file: SavedFile) => Promise<void>,
 ): Promise<SavedFile> {
   const { record } = job;
   return saveAudio({
-    onPublished: whenPublished,
+    onPublished,
     folder: record.isListed ? deps.folder : deps.partsFolder,
     fileName: chooseFileName(record, record.fileName),
     mayBeNamed: (name) => isNameFreeOfOtherRecords(deps, record, name),

@@ -25,10 +25,10 @@ export async function watchTask(job: Job, deps: RequestDeps): Promise<void> {
   // If the record is already marked as gone, one more 404 is enough.
   let notFoundCount = job.record.isGone ? NOT_FOUND_RESPONSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
-  let nextPollMs = computeNextPollSteadyMs(job, deps);
+  let nextPollSteadyMs = computeNextPollSteadyMs(job, deps);
   if (isRunning(job)) job.setPhase({ kind: "watching", sinceMs });
   while (isRunning(job)) {
-    await clock.sleep(Math.max(0, nextPollMs - clock.steadyMs()), job.signal);
+    await clock.sleep(Math.max(0, nextPollSteadyMs - clock.steadyMs()), job.signal);
     let extraMs = 0;
     try {
       const { unknownStatus } = await poll(job, deps);
@@ -45,14 +45,14 @@ export async function watchTask(job: Job, deps: RequestDeps): Promise<void> {
       // `fetchTask` has already started a cooldown of the reads of this process.
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
-      const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
+      const untilMs = Math.max(nextPollSteadyMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
       job.setPhase({ kind: "retrying", error, untilMs });
     }
     if (recovery.isOver && isRunning(job)) throw waitExpiredError(job);
     if (extraMs > 0) await clock.sleep(extraMs, job.signal);
     // Count the interval from the planned time of the last poll, so that the duration of a query causes no drift.
     // Missed polls are skipped.
-    nextPollMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs());
+    nextPollSteadyMs = Math.max(nextPollSteadyMs + timing.pollIntervalMs, clock.steadyMs());
   }
 }
 

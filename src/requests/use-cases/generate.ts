@@ -50,11 +50,14 @@ export function prepareRequest({
   fileName,
 }: GenerateRequest): PreparedRequest {
   if (fileName !== null) assertFileName(fileName);
-  const { input: spoken, originalPrompt, words } = respellInput(input, pronunciations);
+  const { input: spoken, originalPrompt, words: replacedWords } = respellInput(input, pronunciations);
   return {
     input: canonicalizeInput(spoken),
     originalPrompt,
-    notes: [...describeRespelledWords(words), ...describeLanguageMismatch(input.prompt, input.voice ?? "")],
+    notes: [
+      ...describeRespelledWords(replacedWords),
+      ...describeLanguageMismatch(input.prompt, input.voice ?? ""),
+    ],
     take,
     fileName,
     isListed: true,
@@ -211,7 +214,7 @@ async function waitForOutcome(
   const mayReturnEarly = call.waitMs > 0 ? () => false : () => canReturnWithoutAudio(job, deps.clock);
   // Return a handle soon if this call repeats a call that the client probably gave up, because the client may give up
   // again after the same time.
-  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.consumeLikelyRetry();
+  const isLikelyClientRetry = call.mcpTaskPreparation === undefined && !isNew && job.takeLikelyRetry();
   const waitingCall = isLikelyClientRetry ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
   return (await waitForJob(job, waitingCall, mayReturnEarly)) ?? (await waitUntilStored(job, call, deps));
 }

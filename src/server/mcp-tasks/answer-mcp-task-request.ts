@@ -46,7 +46,7 @@ export async function answerMcpTaskRequest(
     // A client may request the result of an MCP task twice. So that both texts are the same, every result asks the
     // assistant to tell the user the file's path, and not only the first result of the process.
     return await answer(taskRequest, mcpTaskOperations, (view) =>
-      renderTask(view, { claimFirstSuccess: () => true }),
+      renderTask(view, { takeFirstSuccess: () => true }),
     );
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;

@@ -268,7 +268,7 @@ class Run {
 
   async #ask(at: number): Promise<AdmissionDecision> {
     const process = this.#process(at);
-    const known = await this.#claim(process, this.#newRecordId(at), undefined);
+    const known = await this.#acquireLease(process, this.#newRecordId(at), undefined);
     if (known === null) throw new Violation("wait", "a new record was not to be had");
     const { answer, sendId } = await this.#admit(process, known);
     if (answer.kind === "admitted") await this.#recordSendOutcome(process, { sendId, outcome: "unsent" });
@@ -302,7 +302,7 @@ class Run {
         if (recordId === undefined || process.busy.has(recordId)) return;
         const processId = this.#truth.records.get(recordId)?.lease?.owner;
         const isDead = processId !== undefined && !this.#processes.some(({ name }) => name === processId);
-        await this.#claim(process, recordId, command.isReplacing && isDead ? processId : undefined);
+        await this.#acquireLease(process, recordId, command.isReplacing && isDead ? processId : undefined);
         return;
       }
       case "release": {
@@ -369,7 +369,7 @@ class Run {
     process.busy.add(recordId);
     try {
       const stale = usesStaleState ? process.known.get(recordId) : undefined;
-      const known = stale ?? (await this.#claim(process, recordId, undefined, ignoresLease));
+      const known = stale ?? (await this.#acquireLease(process, recordId, undefined, ignoresLease));
       if (known === null) return;
       let { answer, sendId } = await this.#admit(process, known);
       if (answer.kind === "wait" && isPatient) {
@@ -431,7 +431,7 @@ class Run {
   }
 
   /** Claims a record. Returns `null` if another process has the lease. */
-  async #claim(
+  async #acquireLease(
     process: Process,
     recordId: string,
     deadOwner: string | undefined,

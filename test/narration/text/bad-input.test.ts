@@ -21,7 +21,7 @@ function refusal(act: () => unknown): AudioError {
 
 describe("a text", () => {
   it.each([
-    ["nothing", "", "plain", /nothing to speak: no letter and no digit\.$/],
+    ["nothing", "", "plain", /nothing to speak: no letter or digit\.$/],
     ["white space", " \n\t\u3000\u00a0\n", "plain", /nothing to speak/],
     ["emoji alone", "🎉 👩‍👩‍👧 ❤️", "plain", /nothing to speak.*no_words: "🎉/],
     ["marks alone", "…\n\n* * *\n\n?!", "plain", /nothing to speak.*no_words: "…"/],

@@ -7,9 +7,8 @@ import type { NarrationPlan } from "../../../src/narration/text/plan-types.ts";
 const plan = (text: string): NarrationPlan =>
   planText({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
 const PROSE = "Call me Ishmael, he said, and went on for a long while about the sea. ".repeat(8);
-const 文 = "私はその人を常に先生と呼んでいた。だからここでもただ先生と書くだけで本名は打ち明けない。".repeat(
-  4,
-);
+const JAPANESE_PROSE =
+  "私はその人を常に先生と呼んでいた。だからここでもただ先生と書くだけで本名は打ち明けない。".repeat(4);
 const book = (headings: readonly string[], prose = PROSE): string =>
   headings.map((heading) => `${heading}\n\n${prose}\n\n${prose}`).join("\n\n");
 const titles = (text: string): Array<string | null> => plan(text).chapters.map(({ title }) => title);
@@ -70,7 +69,7 @@ describe("a sequence of headings", () => {
     ["一", "二", "三"],
     ["第1章定義と概要", "第2章 取得", "第3章。"],
   ])("is found in Chinese and Japanese: %s, %s, %s", (...headings) => {
-    expect(titles(book(headings, 文))).toHaveLength(3);
+    expect(titles(book(headings, JAPANESE_PROSE))).toHaveLength(3);
   });
 
   it("may have titles of several lines", () => {
@@ -156,7 +155,7 @@ describe("a sequence of headings", () => {
   });
 
   it("is not interrupted by a sentence that mentions a chapter", () => {
-    const text = book(["第一回 甲", "第二回 乙", "第三回 丙", "第四回 丁"], 文).replace(
+    const text = book(["第一回 甲", "第二回 乙", "第三回 丙", "第四回 丁"], JAPANESE_PROSE).replace(
       "第四回 丁",
       "第二回中既已表明，此回暂不能写矣。\n\n第四回 丁",
     );

@@ -47,10 +47,8 @@ const MIN_UNKNOWN_WORD_GAP_CODE_UNITS = 200;
 /** Weight of one Chinese or Japanese character in the length of a text. A letter has the weight 1. */
 const CJK_WEIGHT = 3;
 
-/**
- * Minimum number of headings in a sequence, for each form of heading. The number is higher for forms that often mean
- * something else.
- */
+// Minimum number of headings in a sequence, for each form of heading. The number is higher for forms that often mean
+// something else.
 const MIN_HEADINGS_BESIDE_UNKNOWN_WORD = 3;
 const MIN_ROMAN_OR_WORD_HEADINGS = 2;
 const MIN_NUMBERED_HEADINGS = 3;

@@ -91,8 +91,8 @@ function findFirst(from: number, to: number, holds: (index: number) => boolean):
 }
 
 /**
- * Chooses the cut of lowest cost with at least `minMs` of speech on both sides. Of cuts with equal cost, chooses the
- * one with the lowest hash. Of cuts with equal hashes, chooses the most central one.
+ * Chooses a cut with at least `minMs` of speech on both sides: the one of lowest cost, then of lowest hash, then the most
+ * central one.
  */
 function chooseCut(
   sequence: UnitSequence,

@@ -1,4 +1,7 @@
-/** Processes rendered speech: trims silent ends, changes treble and volume, fades both ends. */
+/**
+ * Processes rendered speech: trims silent ends, changes treble and volume, fades both ends. The loops use an index, because
+ * an iterator takes ten times as long, and there can be tens of millions of samples.
+ */
 
 /** Samples at the ends count as silence if they are below this share of the loudest sample. The share is -44 dB. */
 const SILENCE_SHARE = 0.006;
@@ -7,7 +10,6 @@ const MARGIN_SECONDS = 0.01;
 const FADE_SECONDS = 0.004;
 const TREBLE_FROM_HZ = 1500;
 
-// Loops in this file use an index: an iterator takes ten times as long, and there can be tens of millions of samples.
 /** Returns the largest absolute value of the samples; 0 if there are no samples. */
 export function findPeak(samples: Float32Array): number {
   let peak = 0;
