@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { ELSEWHERE, whyNotElsewhere } from "../mcp-tasks/task-processes.ts";
 import { buildText, narrationOf, PART_BYTES } from "../narration/narrator.ts";
 import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
@@ -10,7 +11,6 @@ import { skipBecause } from "../support/skip-because.ts";
 import type { TestFolders } from "../support/test-folders.ts";
 import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf } from "../support/tool-result.ts";
-import { ELSEWHERE, whyNotElsewhere } from "../tasks/task-processes.ts";
 import { startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 const CALL = { text: buildText("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };

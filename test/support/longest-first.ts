@@ -11,11 +11,11 @@ const LONGEST = [
   "test/ledger/postgres-faults.test.ts",
   "test/ledger/processes.test.ts",
   "test/narration/several-clients.test.ts",
-  "test/tasks/narration-cancel.test.ts",
-  "test/tasks/processes.test.ts",
-  "test/tasks/races.test.ts",
-  "test/tasks/cancel.test.ts",
-  "test/tasks/narration.test.ts",
+  "test/mcp-tasks/narration-cancel.test.ts",
+  "test/mcp-tasks/processes.test.ts",
+  "test/mcp-tasks/races.test.ts",
+  "test/mcp-tasks/cancel.test.ts",
+  "test/mcp-tasks/narration.test.ts",
   "test/faults/defects/audio-not-lost.test.ts",
   "test/faults/defects/unanswered-submissions.test.ts",
   "test/crash/kill-points.test.ts",
@@ -35,7 +35,7 @@ const LONGEST = [
   "test/player/hostile.test.ts",
   "test/player/quick-commands.test.ts",
   "test/player/looks.test.ts",
-  "test/tasks/store-faults.test.ts",
+  "test/mcp-tasks/store-faults.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {

@@ -1,4 +1,4 @@
-/** The name of the tasks extension, and the methods that it adds (docs/reference-tasks.md). */
+/** The name of the tasks extension, and the methods that it adds (docs/reference-mcp-tasks.md). */
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
