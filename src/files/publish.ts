@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type FileDigest, matchesDigest } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
-import { buildLockFileName, NO_FOLLOW, removeIfPresent } from "./temporary-file.ts";
+import { buildLockFileName, NO_FOLLOW, removeIfPresent, toRemovalLockPath } from "./temporary-file.ts";
 
 /**
  * `published`: the file got the name. `already_present`: a file with identical bytes already had the name. `taken`: a
@@ -24,6 +24,8 @@ export type LinkMaker = (existing: string, added: string) => Promise<void>;
  */
 const LOCK_TIMEOUT_MS = 5000;
 const LOCK_POLL_MS = 20;
+/** How long to wait for a name in all. A lock file that cannot be removed, such as a folder, must not block a save forever. */
+const LOCK_GIVE_UP_MS = 30_000;
 
 /**
  * Publishes a finished temporary file as `name` in its folder. Both names are in one folder, so a link or a rename is
@@ -100,27 +102,57 @@ async function isTaken(path: string): Promise<boolean> {
 }
 
 /**
- * Creates a lock file. Waits while another process has it. After {@link LOCK_TIMEOUT_MS}, removes the other process's
- * lock file, because that process is dead.
+ * Creates a lock file. Waits while another process has it. A lock file that stays unchanged for {@link LOCK_TIMEOUT_MS}
+ * belongs to a dead process, and is removed.
+ *
+ * @throws the system's error if the lock file cannot be created or removed
  */
 async function createLockFile(lockPath: string): Promise<void> {
-  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;
+  const startedAtMs = performance.now();
   let seenModifiedMs: number | null = null;
-  for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
+  let seenSinceMs = startedAtMs;
+  for (;;) {
     try {
-      await (await open(lockPath, flags, 0o600)).close();
+      await createExclusively(lockPath);
       return;
     } catch (error) {
-      if (getSystemCode(error) !== "EEXIST") throw error;
+      const nowMs = performance.now();
+      if (getSystemCode(error) !== "EEXIST" || nowMs - startedAtMs > LOCK_GIVE_UP_MS) throw error;
+      // A lock file with another time is another process's lock file, so the wait begins again.
+      const modifiedMs = await readModifiedMs(lockPath);
+      if (modifiedMs !== seenModifiedMs) seenSinceMs = nowMs;
+      seenModifiedMs = modifiedMs;
+      if (nowMs - seenSinceMs >= LOCK_TIMEOUT_MS) await removeDeadLockFile(lockPath, modifiedMs);
     }
-    // A lock file with another time is another process's lock file, so the wait begins again.
-    const modifiedMs = (await lstat(lockPath).catch(() => null))?.mtimeMs ?? null;
-    if (modifiedMs !== seenModifiedMs) waitedMs = 0;
-    seenModifiedMs = modifiedMs;
-    if (waitedMs >= LOCK_TIMEOUT_MS) await removeIfPresent(lockPath);
-    else await sleep(LOCK_POLL_MS);
+    await sleep(LOCK_POLL_MS);
   }
 }
+
+/**
+ * Removes the lock file of a dead process. A second lock file lets only one process at a time check and remove it.
+ * Otherwise, a process could remove the lock file that another process has just created in its place.
+ */
+async function removeDeadLockFile(lockPath: string, seenModifiedMs: number | null): Promise<void> {
+  const removalLockPath = toRemovalLockPath(lockPath);
+  try {
+    await createExclusively(removalLockPath);
+  } catch {
+    return;
+  }
+  try {
+    if ((await readModifiedMs(lockPath)) === seenModifiedMs) await removeIfPresent(lockPath);
+  } finally {
+    await removeIfPresent(removalLockPath);
+  }
+}
+
+async function createExclusively(path: string): Promise<void> {
+  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;
+  await (await open(path, flags, 0o600)).close();
+}
+
+const readModifiedMs = async (path: string): Promise<number | null> =>
+  (await lstat(path).catch(() => null))?.mtimeMs ?? null;
 
 /**
  * Flushes the folder to the disk, so that a new name survives a power cut. Does nothing on Windows and some network

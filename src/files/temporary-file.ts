@@ -15,7 +15,7 @@ const TEMPORARY_NAME = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12
  * Matches the name of a lock file. On file systems without hard links, a lock file reserves a name while a file is
  * renamed to it.
  */
-const LOCK_FILE_NAME = /^\.audio-generation-[0-9a-f]{16}\.name$/;
+const LOCK_FILE_NAME = /^\.audio-generation-[0-9a-f]{16}\.name(?:\.removal)?$/;
 const LOCK_FILE_STALE_AFTER_MS = 60_000;
 
 /**
@@ -23,6 +23,9 @@ const LOCK_FILE_STALE_AFTER_MS = 60_000;
  * {@link sweepTemporaryFiles} recognizes lock files by this form.
  */
 export const buildLockFileName = (nameHash: string): string => `${TEMPORARY_PREFIX}${nameHash}.name`;
+
+/** Returns the path of the lock file under which the lock file of a dead process is removed. */
+export const toRemovalLockPath = (lockPath: string): string => `${lockPath}.removal`;
 
 /**
  * A temporary file that was not written to for this long is removed, even if its process may be alive, for example on

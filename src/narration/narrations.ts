@@ -6,6 +6,7 @@ import { isCancelledByCaller } from "../call-cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
+import { isIntact } from "../files/saved-copies.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { McpTaskDraft } from "../ledger/rules/mcp-task.ts";
 import { MAX_NARRATIONS_SEARCHED, MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT } from "../ledger/search-limits.ts";
@@ -266,7 +267,9 @@ class NarrationOperations implements Narrations {
       MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT,
     )) {
       const file = state.files.find((saved) => saved.path === path);
-      if (file !== undefined) return { narrationId, file, companions: file };
+      // Several narrations may have saved a file under this name. Only the newest of these files is still there.
+      if (file !== undefined && (await isIntact(file, folder.root)))
+        return { narrationId, file, companions: file };
     }
     const owner = await findNameOwner({ ledger, folder }, name);
     return owner === null ? null : { narrationId: null, file: owner.file, companions: null };

@@ -251,6 +251,16 @@ describe("without hard links", () => {
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 
+  it("a lock file that cannot be removed ends the save with an error", async () => {
+    const folder = await newOutputFolder();
+    const nameHash = createHash("sha256").update("story.mp3").digest("hex").slice(0, 16);
+    mkdirSync(join(folder.root, `.audio-generation-${nameHash}.name`));
+    const before = process.cpuUsage();
+    const error = await failureOf(saveAudio(request(folder, { makeLink: refusing("EPERM") })));
+    expect(error).toMatchObject({ code: "output_not_writable" });
+    expect(process.cpuUsage(before).user / 1e6).toBeLessThan(20);
+  });
+
   it("a kill at any moment leaves only whole files under visible names", async () => {
     const path = newFolder();
     for (let round = 0; round < 6; round += 1) {

@@ -46,8 +46,23 @@ describe("an account whose credits suffice for one task at a time", () => {
   });
 
   it("makes one part after the other", async () => {
-    const done = await narrator.narrate({ text: TWO, max_credits: 1000 });
-    expect(done).toMatchObject({ status: "finished", parts: { total: 2, saved: 2 }, problems: [] });
+    const names = ["One", "Two", "Three", "Four"];
+    const done = await narrator.narrate({ text: buildText(...names), max_credits: 1000 });
+    expect(done).toMatchObject({ status: "finished", parts: { total: 4, saved: 4 }, problems: [] });
+    const made = [...narrator.service.tasks.values()].map(({ body }) => /(\w+) begins/.exec(body)?.[1]);
+    expect(made).toEqual(names);
+  });
+
+  it("goes on when a task has ended whose process was killed meanwhile", async () => {
+    narrator.service.processingMs = 1500;
+    const call = { text: buildText("Other"), output_format: "pcm", max_credits: 1000, wait_seconds: 0 };
+    const other = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+    await other.call("narrate", call);
+    await expect.poll(() => narrator.service.tasks.size).toBe(1);
+    const running = narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 60 });
+    await expect.poll(() => narrator.service.count("create")).toBeGreaterThan(1);
+    process.kill(other.pid, "SIGKILL");
+    expect(await running).toMatchObject({ status: "finished", parts: { saved: 2 } });
   });
 
   it("lets a direct request wait for the part that runs", async () => {

@@ -54,6 +54,16 @@ it("without it the changed row gets a number, and the same call with it then tak
   expect(narrator.service.count("create")).toBe(3);
 });
 
+it("a row that goes back to its earlier text takes its name again", async () => {
+  await sheet(["Alpha one,a", "Bravo two,b"]);
+  const earlier = readFileSync(out("b.pcm"));
+  await sheet(["Alpha one,a", "Bravo three,b"], { replace: true });
+  const back = await sheet(["Alpha one,a", "Bravo two,b"], { replace: true });
+  expect(names(back)).toEqual(["a.pcm", "b.pcm"]);
+  expect(await saved()).toEqual(["a.pcm", "b.pcm"]);
+  expect(readFileSync(out("b.pcm")).equals(earlier)).toBe(true);
+});
+
 it("a file that somebody edited or added stays", async () => {
   await sheet(["Alpha one,a", "Bravo two,b"]);
   writeFileSync(out("b.pcm"), "edited");

@@ -1,5 +1,6 @@
 /** Parses rows of narrations and of their bills, and builds the statements that read and write them. */
 import { z } from "zod";
+import { AudioError } from "../../errors.ts";
 import type { BillLine } from "../rules/bill.ts";
 import type { Lease } from "../rules/lease.ts";
 import { buildVisibleCondition, type LedgerScope } from "./ledger-scope.ts";
@@ -22,11 +23,19 @@ const narrationRowSchema = z
 
 export type NarrationRow = z.infer<typeof narrationRowSchema> & { readonly lease: Lease | null };
 
-/** Parses a row of a narration. A damaged lease counts as no lease. Throws a ZodError if another column is damaged. */
-export const toNarrationRow = (row: unknown): NarrationRow => ({
-  ...narrationRowSchema.parse(row),
-  lease: leaseRowSchema.parse(row),
-});
+/**
+ * Parses a row of a narration. A damaged lease counts as no lease.
+ *
+ * @throws AudioError `store_unavailable` if another column is damaged
+ */
+export function toNarrationRow(row: unknown): NarrationRow {
+  const parsed = narrationRowSchema.safeParse(row);
+  if (parsed.success) return { ...parsed.data, lease: leaseRowSchema.parse(row) };
+  throw new AudioError("store_unavailable", "The ledger's entry of this narration is damaged.", {
+    remedy:
+      "Tell the user. The audio of its parts is saved: a call with the text and another pause_seconds plans it anew, and pays for no part twice.",
+  });
+}
 
 /**
  * Parses the rows of a list of narrations, and leaves out rows with damaged columns. A narration that is stored under

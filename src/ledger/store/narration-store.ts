@@ -26,6 +26,9 @@ import {
 } from "./narration-rows.ts";
 import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
+/** Minimum number of rows that a list loads in addition to those that are requested. */
+const EXTRA_ROWS = 20;
+
 export interface StoredNarration {
   readonly narrationId: string;
   /** Grows with every write of the state. */
@@ -186,9 +189,12 @@ export class NarrationStore {
     return engine.transact({
       durability: "survives_process_kill",
       locks: [],
-      loadStatements: [buildSelectNewestNarrationsStatement(scope, limit)],
+      // Load more rows than requested, because some may be damaged or stored under several API keys.
+      loadStatements: [buildSelectNewestNarrationsStatement(scope, 2 * limit + EXTRA_ROWS)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
-        result: parseNarrationRows(rows, scope.apiKeyId).map((row) => toStoredNarration(row, steadyMs)),
+        result: parseNarrationRows(rows, scope.apiKeyId)
+          .slice(0, limit)
+          .map((row) => toStoredNarration(row, steadyMs)),
         saveStatements: [],
       }),
     });

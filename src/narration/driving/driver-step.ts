@@ -32,10 +32,10 @@ export interface NarrationProgress {
   /** Whether no submission may be sent, because the narration was stopped or an error prevents it. */
   readonly hasStoppedSubmitting: boolean;
   /**
-   * Whether the submission of a started part is not sent yet. Until it is sent, no other part starts, because
-   * submissions could otherwise be sent out of order.
+   * Whether the service has not accepted the submission of a started part yet. Until it has, no other part starts.
+   * Otherwise, a later part could get the credits that an earlier part waits for.
    */
-  readonly hasUnsentPart: boolean;
+  readonly hasUnacceptedPart: boolean;
   /** Whether `max_credits` or the budget leaves no credits for another submission until a running part ends. */
   readonly isOutOfCredits: boolean;
 }
@@ -91,7 +91,7 @@ function findNextPartIndex({
   partStates,
   firstEqualPartIndexes,
   hasStoppedSubmitting,
-  hasUnsentPart,
+  hasUnacceptedPart,
   isOutOfCredits,
 }: NarrationProgress): number {
   const workingPartIndexes = new Set(
@@ -102,7 +102,7 @@ function findNextPartIndex({
       (state, index) => state === wanted && !workingPartIndexes.has(firstEqualPartIndexes[index]),
     );
   const sentPartIndex = findFirstIndex("sent");
-  const mayBeginNew = !hasStoppedSubmitting && !hasUnsentPart && !isOutOfCredits;
+  const mayBeginNew = !hasStoppedSubmitting && !hasUnacceptedPart && !isOutOfCredits;
   return sentPartIndex !== -1 || !mayBeginNew ? sentPartIndex : findFirstIndex("to_do");
 }
 

@@ -131,7 +131,7 @@ export class NarrationDriver {
       firstEqualPartIndexes: this.#partTable.firstEqualPartIndexes,
       files: this.#joiner.progress,
       hasStoppedSubmitting: this.#hasStoppedSubmitting,
-      hasUnsentPart: this.#runningParts.hasUnsent,
+      hasUnacceptedPart: this.#runningParts.hasUnaccepted,
       isOutOfCredits: this.#isOutOfCredits,
     });
   }
@@ -189,8 +189,8 @@ export class NarrationDriver {
     const outcome = await makePart(partOperations, partIndex, request, {
       signal: controller.signal,
       narrationId: this.narrationId,
-      onSent: () => {
-        if (this.#runningParts.markSent(runningPart)) this.#wake();
+      onAccepted: () => {
+        if (this.#runningParts.markAccepted(runningPart)) this.#wake();
       },
       onUnknownStatus: (message) => void this.#reportUnknownStatus(partIndex, message),
     });

@@ -16,8 +16,11 @@ export interface RunningPart {
 /** Keeps an entry for each part on which a driver works now, so that the driver can abort the work. */
 export class RunningParts {
   readonly #byPart = new Map<number, RunningPart>();
-  /** Parts whose submission was not sent yet. Includes parts that `dropChanged` has removed, until their work ends. */
-  readonly #unsent = new Set<RunningPart>();
+  /**
+   * Parts whose submission the service has not accepted yet. Includes parts that `dropChanged` has removed, until their
+   * work ends.
+   */
+  readonly #unaccepted = new Set<RunningPart>();
 
   get count(): number {
     return this.#byPart.size;
@@ -27,24 +30,24 @@ export class RunningParts {
     return new Set(this.#byPart.keys());
   }
 
-  get hasUnsent(): boolean {
-    return this.#unsent.size > 0;
+  get hasUnaccepted(): boolean {
+    return this.#unaccepted.size > 0;
   }
 
   begin(partIndex: number, request: PartRequest, isSent: boolean): RunningPart {
     const runningPart = { partIndex, request, controller: new AbortController() };
     this.#byPart.set(partIndex, runningPart);
-    if (!isSent) this.#unsent.add(runningPart);
+    if (!isSent) this.#unaccepted.add(runningPart);
     return runningPart;
   }
 
   /**
-   * Notes that the submission of a part was sent.
+   * Notes that the service has accepted the submission of a part.
    *
    * @returns `false` if this was known before
    */
-  markSent(runningPart: RunningPart): boolean {
-    return this.#unsent.delete(runningPart);
+  markAccepted(runningPart: RunningPart): boolean {
+    return this.#unaccepted.delete(runningPart);
   }
 
   /**
@@ -53,7 +56,7 @@ export class RunningParts {
    * @returns `false` if `dropChanged` has already removed the part
    */
   end(runningPart: RunningPart): boolean {
-    this.#unsent.delete(runningPart);
+    this.#unaccepted.delete(runningPart);
     return (
       this.#byPart.get(runningPart.partIndex) === runningPart && this.#byPart.delete(runningPart.partIndex)
     );

@@ -54,8 +54,8 @@ export interface ServerSavedFile {
 interface JoinDeps {
   readonly folder: OutputFolder;
   /**
-   * Finds a file in the output folder by its name; `null` if this server has not saved it. Searches the narrations
-   * first, newest first, then the direct requests.
+   * Finds an unchanged file in the output folder by its name; `null` if this server has not saved the file as it is now.
+   * Searches the narrations first, newest first, then the direct requests.
    */
   readonly findServerSavedFile: (name: string) => Promise<ServerSavedFile | null>;
   readonly clock: Pick<Clock, "wallMs">;
@@ -154,10 +154,10 @@ async function findReplacedFile(
   // Look at this narration's own files first, because the search finds only files of the newest narrations.
   const ownFile = state.files.find((saved) => saved.path === path);
   const owner =
-    ownFile === undefined
-      ? await findServerSavedFile(name)
-      : { narrationId, file: ownFile, companions: ownFile };
-  if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
+    ownFile !== undefined && (await isIntact(ownFile, folder.root))
+      ? { narrationId, file: ownFile, companions: ownFile }
+      : await findServerSavedFile(name);
+  if (owner === null) return null;
   return owner.narrationId === narrationId && owner.file.chapterIndex !== file.chapterIndex ? null : owner;
 }
 

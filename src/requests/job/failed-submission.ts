@@ -1,5 +1,6 @@
 /** Handles a submission that was not accepted: throws, or waits until it may be sent again. */
 import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../../api/retry.ts";
+import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { RequestRecord } from "../../ledger/record.ts";
 import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
@@ -7,7 +8,15 @@ import type { AdmissionWaitResult } from "../../limits/submission-queue.ts";
 import type { RequestDeps } from "../deps.ts";
 import { toRequestHandle } from "../records/request-handle.ts";
 import type { Job } from "./job.ts";
-import { findReservedCredits, waitForReturnedCredits } from "./reserved-credits.ts";
+import { findReservedCredits, type ReservedCredits, waitForReturnedCredits } from "./reserved-credits.ts";
+
+/** What bounds and helps a job's wait for its next send. */
+export interface ResendWait {
+  /** When the job gives up sending. */
+  readonly recovery: Deadline;
+  /** Resumes tasks that no process works on, because the wait may depend on the end of such a task. */
+  readonly resumeOthers: () => void;
+}
 
 export type AdmittedSubmission = Extract<AdmissionWaitResult, { kind: "admitted" }>;
 
@@ -49,15 +58,11 @@ export async function recordFailureAndAwaitResend(
   error: AudioError,
   failureCount: number,
   mayHaveEarlierTask: boolean,
+  { recovery, resumeOthers }: ResendWait,
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const errorWithKey = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
-  const reservedCredits =
-    error.code === "insufficient_credits" ? await findReservedCredits(record, deps) : NO_RESERVED_CREDITS;
-  const decision =
-    reservedCredits.kind === "none"
-      ? decideAfterFailure(errorWithKey, failureCount, random)
-      : ({ kind: "wait_for_credits" } as const);
+  const decision = decideAfterFailure(errorWithKey, failureCount, random);
   const isUnresolved = mayHaveCreatedTask(error);
   const sendOutcome: SendOutcome = { sendId, outcome: wasNeverSent(error) ? "unsent" : "sent" };
   if (isUnresolved) {
@@ -74,6 +79,22 @@ export async function recordFailureAndAwaitResend(
     limits.submissions.wake();
     if (!mayHaveEarlierTask) job.markAsUnsent();
   }
+  const reservedCredits =
+    error.code === "insufficient_credits"
+      ? await findReservedCreditsOrNone(record, deps)
+      : NO_RESERVED_CREDITS;
+  if (reservedCredits.kind !== "none") {
+    job.signal.throwIfAborted();
+    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + recovery.leftMs });
+    if (reservedCredits.kind === "reserved") {
+      await waitForReturnedCredits(record, deps, reservedCredits.recordIds, {
+        deadline: recovery,
+        signal: job.signal,
+        resumeOthers,
+      });
+    }
+    return errorWithKey;
+  }
   if (decision.kind === "stop") {
     log.info(`the service refused a submission: ${error.code}`);
     if (job.record.hasUnresolvedEarlierSend) throw withEarlierSendAdvice(errorWithKey, job.record);
@@ -86,13 +107,6 @@ export async function recordFailureAndAwaitResend(
     await limits.startCooldown("submissions", decision.retryAfterSeconds);
     return null;
   }
-  if (decision.kind === "wait_for_credits") {
-    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryTimeoutMs });
-    if (reservedCredits.kind === "reserved") {
-      await waitForReturnedCredits(record, deps, reservedCredits.recordIds, job.signal);
-    }
-    return errorWithKey;
-  }
   const delayMs = decision.delayMs * timing.timeScale;
   const untilMs = clock.steadyMs() + delayMs;
   if (decision.kind === "unavailable") job.setPhase({ kind: "held", reason: "unavailable", untilMs });
@@ -100,6 +114,12 @@ export async function recordFailureAndAwaitResend(
   await clock.sleep(delayMs, job.signal);
   return decision.kind === "unavailable" ? null : errorWithKey;
 }
+
+/** Like {@link findReservedCredits}, but returns `none` if the ledger cannot be read, so that the refusal is reported. */
+const findReservedCreditsOrNone = async (
+  record: RequestRecord,
+  deps: RequestDeps,
+): Promise<ReservedCredits> => await findReservedCredits(record, deps).catch(() => NO_RESERVED_CREDITS);
 
 /**
  * Records that the service did not accept the submission. If the store is unavailable, the event is written later.

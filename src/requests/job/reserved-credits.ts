@@ -1,7 +1,7 @@
 /**
  * Finds requests whose reserved credits may have caused a 402. Most of these credits return when the requests end.
  */
-import { Deadline } from "../../deadline.ts";
+import type { Deadline } from "../../deadline.ts";
 import { deriveConcurrencySlotState, RECORD_STATUSES, type RequestRecord } from "../../ledger/record.ts";
 import type { RequestDeps } from "../deps.ts";
 
@@ -32,24 +32,33 @@ export async function findReservedCredits(
 ): Promise<ReservedCredits> {
   const otherRecords = await listOtherRequests(refused, deps);
   const sentAtMs = refused.sentAtMs ?? Number.POSITIVE_INFINITY;
-  const hasEnded = otherRecords.some(({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs);
+  // An end in the future was recorded by a clock that was ahead. It does not count, because it would count forever.
+  const nowMs = deps.clock.wallMs();
+  const hasEnded = otherRecords.some(
+    ({ finishedAtMs }) => finishedAtMs !== null && finishedAtMs >= sentAtMs && finishedAtMs <= nowMs,
+  );
   if (hasEnded) return { kind: "returned" };
   const recordIds = listReservingIds(otherRecords, deps);
   return recordIds.length > 0 ? { kind: "reserved", recordIds } : { kind: "none" };
 }
 
-/** Waits until one of the records has returned its reservation, or the recovery timeout passes. */
+/** Waits until one of the records has returned its reservation, or the deadline passes. */
 export async function waitForReturnedCredits(
   refused: RequestRecord,
   deps: RequestDeps,
   recordIds: readonly string[],
-  signal: AbortSignal,
+  {
+    deadline,
+    signal,
+    resumeOthers,
+  }: { readonly deadline: Deadline; readonly signal: AbortSignal; readonly resumeOthers: () => void },
 ): Promise<void> {
   const { clock, timing } = deps;
-  const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   for (let reservingIds = new Set(recordIds); recordIds.every((id) => reservingIds.has(id)); ) {
-    if (recovery.isOver) return;
-    await clock.sleep(timing.pollIntervalMs, signal);
+    if (deadline.isOver) return;
+    // The process that watched a task may have been killed. Without this, nobody would see the end of the task.
+    resumeOthers();
+    await clock.sleep(Math.min(timing.pollIntervalMs, deadline.leftMs), signal);
     reservingIds = new Set(listReservingIds(await listOtherRequests(refused, deps), deps));
   }
 }

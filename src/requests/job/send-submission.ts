@@ -10,7 +10,11 @@ import type { SendOutcome } from "../../ledger/rules/api-key-state.ts";
 import type { AdmissionWaitResult, QueuedSubmission } from "../../limits/submission-queue.ts";
 import type { RequestDeps } from "../deps.ts";
 import { applyEventWithRetry } from "./apply-event-with-retry.ts";
-import { type AdmittedSubmission, recordFailureAndAwaitResend } from "./failed-submission.ts";
+import {
+  type AdmittedSubmission,
+  type ResendWait,
+  recordFailureAndAwaitResend,
+} from "./failed-submission.ts";
 import { type Job, NotWantedError } from "./job.ts";
 
 /**
@@ -39,7 +43,10 @@ export async function sendUntilAnswered(
       if (job.record.taskId !== null) return "task_of_other_process";
       continue;
     }
-    const error = await send(job, deps, outcome, failureCount);
+    const error = await send(job, deps, outcome, failureCount, {
+      recovery,
+      resumeOthers: onConcurrencySlotsFull,
+    });
     if (job.record.taskId !== null) return "answered";
     lastError = error;
     failureCount += 1;
@@ -123,6 +130,7 @@ async function send(
   deps: RequestDeps,
   admitted: AdmittedSubmission,
   earlierFailureCount: number,
+  resend: ResendWait,
 ): Promise<AudioError | null> {
   const { service, limits, clock } = deps;
   job.record = admitted.record;
@@ -155,6 +163,7 @@ async function send(
       error,
       earlierFailureCount + 1,
       mayHaveEarlierTask,
+      resend,
     );
   }
   limits.heartbeats.clearPending(admitted.sendId);

@@ -30,7 +30,6 @@ export async function findOtherPronunciation(
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<ResolvedRecord | null> {
-  const { notes } = exactMatch;
   if (exactMatch.file !== null || mayBeCharged(exactMatch.record)) return null;
   const { baseUrl, apiKeyId } = deps.ledger.identity;
   const fingerprint = deriveRequestFingerprint(baseUrl, restoreOriginalInput(input, originalPrompt), take);
@@ -42,8 +41,8 @@ export async function findOtherPronunciation(
       file !== null || other.apiKeyId === apiKeyId
         ? other
         : await adoptTaskIfVisible(deps, other, signal, deadline);
-    if (usableRecord === null) continue;
-    return { record: usableRecord, file, notes: [...notes, buildOtherPronunciationNote(take)] };
+    if (usableRecord === null || !mayBeCharged(usableRecord)) continue;
+    return { record: usableRecord, file, notes: [buildOtherPronunciationNote(take)] };
   }
   return null;
 }

@@ -53,8 +53,8 @@ export interface PartCall {
   readonly signal: AbortSignal;
   /** The narration that pays for the part. */
   readonly narrationId: string;
-  /** Called after the submission was sent. May be called more than once. */
-  readonly onSent?: () => void;
+  /** Called, perhaps several times, after the service has accepted the submission. */
+  readonly onAccepted?: () => void;
   /** Called, perhaps several times, if the service reports an unknown status. The sentence describes the status. */
   readonly onUnknownStatus?: (sentence: string) => void;
   /** Whether to download the audio although this machine has a copy. This is set if the copy is damaged. */
@@ -151,7 +151,7 @@ export async function generatePart(
   deps: RequestDeps,
   jobs: JobRunner,
   { input, originalPrompt = null, take }: PartRequest,
-  { signal, narrationId, onSent, onUnknownStatus, mustDownload = false }: PartCall,
+  { signal, narrationId, onAccepted, onUnknownStatus, mustDownload = false }: PartCall,
 ): Promise<SavedPart> {
   const prepared = {
     input: canonicalizeInput(input),
@@ -167,7 +167,7 @@ export async function generatePart(
     signal.throwIfAborted();
     const { job } = jobs.start(record, "submit", { narrationId, mustDownload });
     const onProgress = (): void => {
-      if (job.record.status !== "waiting") onSent?.();
+      if (job.record.taskId !== null) onAccepted?.();
       const { phase, record: current } = job;
       if (phase.kind === "watching" && phase.unknownStatus !== undefined) {
         onUnknownStatus?.(describePhase(phase, current, deps.clock));

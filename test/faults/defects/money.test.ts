@@ -257,6 +257,24 @@ describe("two keys of one account", () => {
     },
   );
 
+  it("make a text with the newer key's pronunciations if the older key's task has failed", async () => {
+    const setup = await openFaultSetup({
+      service: { apiKeys: [OLDER_KEY, NEWER_KEY], processingMs: 60_000 },
+    });
+    const call = { prompt: "Mr. Nguyen writes.", wait_seconds: 0 };
+    await setup.server.call("generate_audio", call);
+    await setup.server.end();
+    for (const task of setup.service.tasks.values()) task.status = "failed";
+    setup.service.processingMs = 0;
+    const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
+    const args = { ...call, pronounce: ["Nguyen=Win"], wait_seconds: 10 };
+    expect(shownTaskOf(await later.call("generate_audio", args)).status).toBe("succeeded");
+    expect([...setup.service.tasks.values()].map(({ body }) => body.includes("Mr. Win"))).toEqual([
+      false,
+      true,
+    ]);
+  });
+
   it("that request one text at the same moment count its charge once", async () => {
     const setup = await openFaultSetup({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY], processingMs: 300 },

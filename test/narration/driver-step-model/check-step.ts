@@ -42,7 +42,7 @@ const beginnable = (progress: NarrationProgress, state: PartState): number[] => 
 function canWork(progress: NarrationProgress): boolean {
   if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
   if (beginnable(progress, "sent").length > 0) return true;
-  const isHeld = progress.hasStoppedSubmitting || progress.hasUnsentPart || progress.isOutOfCredits;
+  const isHeld = progress.hasStoppedSubmitting || progress.hasUnacceptedPart || progress.isOutOfCredits;
   return !isHeld && beginnable(progress, "to_do").length > 0;
 }
 
@@ -64,7 +64,7 @@ function checkMakePart(progress: NarrationProgress, part: number): void {
   if (state === "sent") return;
   demand(!progress.hasStoppedSubmitting, "nothing is begun that was halted");
   demand(!progress.isOutOfCredits, "nothing is begun that has no room");
-  demand(!progress.hasUnsentPart, "nothing overtakes a part that is not sent yet");
+  demand(!progress.hasUnacceptedPart, "nothing overtakes a part that is not sent yet");
   demand(beginnable(progress, "sent").length === 0, "what was sent comes first");
   demand(beginnable(progress, "to_do")[0] === part, "parts begin in reading order");
 }

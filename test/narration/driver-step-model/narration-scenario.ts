@@ -101,7 +101,7 @@ class Narration {
       firstEqualPartIndexes: this.#texts.map((text) => this.#texts.indexOf(text)),
       files: this.#files,
       hasStoppedSubmitting: this.#hasStoppedSubmitting,
-      hasUnsentPart: this.#isUnsent,
+      hasUnacceptedPart: this.#isUnsent,
       isOutOfCredits: this.#isFull,
     };
   }

@@ -38,7 +38,7 @@ export const plantedFaults: readonly PlantedFault[] = [
           state === "to_do" &&
           progress.partStates[progress.firstEqualPartIndexes[index] ?? index] === "to_do",
       );
-      const isHeld = progress.hasStoppedSubmitting || progress.hasUnsentPart || progress.isOutOfCredits;
+      const isHeld = progress.hasStoppedSubmitting || progress.hasUnacceptedPart || progress.isOutOfCredits;
       const hasRoom = !isHeld && working === 3 && open !== -1;
       return hasRoom ? { kind: "run_part", partIndex: open } : decideDriverStep(progress);
     },
@@ -56,7 +56,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a part may overtake the one before it",
-    next: (progress) => decideDriverStep({ ...progress, hasUnsentPart: false }),
+    next: (progress) => decideDriverStep({ ...progress, hasUnacceptedPart: false }),
     promises: ["nothing overtakes a part that is not sent yet"],
   },
   {
@@ -83,7 +83,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       return isSent &&
         open !== -1 &&
         !progress.hasStoppedSubmitting &&
-        !progress.hasUnsentPart &&
+        !progress.hasUnacceptedPart &&
         !progress.isOutOfCredits
         ? { kind: "run_part", partIndex: open }
         : step;
