@@ -25,7 +25,7 @@ export type LinkMaker = (existing: string, added: string) => Promise<void>;
 const LOCK_TIMEOUT_MS = 5000;
 const LOCK_POLL_MS = 20;
 /** How long to wait for a name in all. A lock file that cannot be removed, such as a folder, must not block a save forever. */
-const LOCK_GIVE_UP_MS = 30_000;
+const LOCK_GIVE_UP_MS = 12_000;
 
 /**
  * Publishes a finished temporary file as `name` in its folder. Both names are in one folder, so a link or a rename is

@@ -68,12 +68,15 @@ const listReservingIds = (records: readonly RequestRecord[], deps: RequestDeps):
 
 /**
  * Whether a record has reserved credits. An unresolved submission counts only for one lease period after its send,
- * because it may never become known whether the service accepted it.
+ * because it may never become known whether the service accepted it. An accepted task counts only as long as its job
+ * watches it.
  */
-function hasReservedCredits(record: RequestRecord, { clock, ledger }: RequestDeps): boolean {
+function hasReservedCredits(record: RequestRecord, { clock, ledger, timing }: RequestDeps): boolean {
   const state = deriveConcurrencySlotState(record);
-  if (state !== "unresolved") return state === "accepted";
-  return clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
+  if (state === null) return false;
+  return state === "accepted"
+    ? clock.wallMs() - (record.acceptedAtMs ?? 0) < timing.recoveryTimeoutMs
+    : clock.wallMs() - (record.sentAtMs ?? 0) < ledger.leaseTtlMs;
 }
 
 async function listOtherRequests(refused: RequestRecord, { ledger }: RequestDeps): Promise<RequestRecord[]> {
