@@ -23,14 +23,19 @@ const narrationRowSchema = z
 
 export type NarrationRow = z.infer<typeof narrationRowSchema> & { readonly lease: Lease | null };
 
+function parseNarrationRow(row: unknown): NarrationRow | null {
+  const { data } = narrationRowSchema.safeParse(row);
+  return data === undefined ? null : { ...data, lease: leaseRowSchema.parse(row) };
+}
+
 /**
  * Parses a row of a narration. A damaged lease counts as no lease.
  *
  * @throws AudioError `store_unavailable` if another column is damaged
  */
 export function toNarrationRow(row: unknown): NarrationRow {
-  const parsed = narrationRowSchema.safeParse(row);
-  if (parsed.success) return { ...parsed.data, lease: leaseRowSchema.parse(row) };
+  const parsed = parseNarrationRow(row);
+  if (parsed !== null) return parsed;
   throw new AudioError("store_unavailable", "The ledger's entry of this narration is damaged.", {
     remedy:
       "Tell the user. The audio of its parts is saved: a call with the text and another pause_seconds plans it anew, and pays for no part twice.",
@@ -44,8 +49,8 @@ export function toNarrationRow(row: unknown): NarrationRow {
 export function parseNarrationRows(rows: Rows, apiKeyId: string): NarrationRow[] {
   const rowsById = new Map<string, NarrationRow>();
   for (const row of rows) {
-    if (!narrationRowSchema.safeParse(row).success) continue;
-    const narration = toNarrationRow(row);
+    const narration = parseNarrationRow(row);
+    if (narration === null) continue;
     if (!rowsById.has(narration.narrationId) || narration.apiKeyId === apiKeyId)
       rowsById.set(narration.narrationId, narration);
   }

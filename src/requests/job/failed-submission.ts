@@ -119,7 +119,11 @@ export async function recordFailureAndAwaitResend(
 const findReservedCreditsOrNone = async (
   record: RequestRecord,
   deps: RequestDeps,
-): Promise<ReservedCredits> => await findReservedCredits(record, deps).catch(() => NO_RESERVED_CREDITS);
+): Promise<ReservedCredits> =>
+  await findReservedCredits(record, deps).catch((error: unknown) => {
+    if (!(error instanceof AudioError)) throw error;
+    return NO_RESERVED_CREDITS;
+  });
 
 /**
  * Records that the service did not accept the submission. If the store is unavailable, the event is written later.
