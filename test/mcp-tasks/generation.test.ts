@@ -4,10 +4,11 @@ import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
+import { holdSubmissions } from "../support/held-submissions.ts";
 import { resultOf, TASKS, TaskClient } from "../support/task-client.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { taskOutput } from "../support/tool-result.ts";
-import { holdSubmissions, pause } from "./task-processes.ts";
+import { pause } from "./task-processes.ts";
 
 let service: FakeService;
 let testFolders: TestFolders;

@@ -7,9 +7,10 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { buildText, narrationOutput, PART_BYTES } from "../narration/narrator.ts";
 import { startService, useTestFolders } from "../processes/server-processes.ts";
+import { holdSubmissions } from "../support/held-submissions.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
-import { holdSubmissions, machinesOn, pause, type Store, startClient } from "./task-processes.ts";
+import { machinesOn, pause, type Store, startClient } from "./task-processes.ts";
 
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const newDatabase = databasesOfFile();

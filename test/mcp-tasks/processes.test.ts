@@ -3,18 +3,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startService, useTestFolders } from "../processes/server-processes.ts";
+import { holdSubmissions } from "../support/held-submissions.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/tool-result.ts";
-import {
-  ELSEWHERE,
-  holdSubmissions,
-  machinesOn,
-  type Store,
-  startClient,
-  whyNotElsewhere,
-} from "./task-processes.ts";
+import { ELSEWHERE, machinesOn, type Store, startClient, whyNotElsewhere } from "./task-processes.ts";
 
 const CALL = { prompt: "A task that outlives its process", file_name: "outlives" };
 

@@ -4,9 +4,10 @@
  */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/server-processes.ts";
+import { holdSubmissions } from "../support/held-submissions.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
-import { holdSubmissions, machinesOn, pause, type Store } from "./task-processes.ts";
+import { machinesOn, pause, type Store } from "./task-processes.ts";
 
 const CALL = { prompt: "All at once" };
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];

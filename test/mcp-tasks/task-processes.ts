@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { onTestFinished } from "vitest";
 import { useTestFolders } from "../processes/server-processes.ts";
 import { FAST } from "../support/bin-under-test.ts";
-import type { FakeService } from "../support/fake-service.ts";
 import { TaskClient } from "../support/task-client.ts";
 import type { TestFolders } from "../support/test-folders.ts";
 
@@ -36,18 +35,6 @@ export async function machinesOn(
     const testFolders = await useTestFolders();
     const client = startClient(testFolders, service, { AUDIO_STORE_URL: url, ...settings });
     return { client, testFolders };
-  };
-}
-
-/** Makes the service refuse all submissions with 429 until the returned function is called. */
-export function holdSubmissions(service: FakeService): () => void {
-  service.intercept = ({ kind }, response) => {
-    if (kind !== "create") return false;
-    service.refuse(response, 429, "rate_limit");
-    return true;
-  };
-  return () => {
-    service.intercept = undefined;
   };
 }
 

@@ -25,22 +25,6 @@ const narrate = (args: Record<string, unknown>, signal?: AbortSignal): Promise<T
     signal === undefined ? {} : { signal },
   );
 
-const refuse = (from: number, status: number, code: string): void => {
-  narrator.service.intercept = ({ kind, ordinal }, response, self) => {
-    if (kind !== "create" || ordinal < from) return false;
-    self.refuse(response, status, code);
-    return true;
-  };
-};
-
-const failTwo = (): void => {
-  narrator.service.intercept = ({ kind, taskId }, _response, self) => {
-    const task = self.tasks.get(taskId ?? "");
-    if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
-    return false;
-  };
-};
-
 const damageTwo = (): void => {
   narrator.service.intercept = ({ kind, taskId }, response, self) => {
     if (kind !== "content" || self.tasks.get(taskId ?? "")?.body.includes("Two begins") !== true)
@@ -95,18 +79,23 @@ const ENDS: ReadonlyArray<readonly [string, () => Promise<ToolOutcome>, lacks: R
     ["finished", () => made(), null, /Cost 30 credits/],
     [
       "skip_failed with a part missing",
-      () => after(failTwo, { skip_failed: true }),
+      () => after(() => narrator.failPart("Two"), { skip_failed: true }),
       /without part 2 of 3/,
       /Part 2 .*failed/,
     ],
     ["its limit", () => made(160), /without part 3 of 3/, /max_credits of 160/],
     [
       "402",
-      () => after(() => refuse(2, 402, "insufficient_credits")),
+      () => after(() => narrator.refuseSubmissionsFrom(2, 402, "insufficient_credits")),
       /without parts 2 to 3 of 3/,
       /150 credits must be available/,
     ],
-    ["403", () => after(() => refuse(2, 403, "purchase_required")), /without parts 2 to 3 of 3/, /HTTP 403/],
+    [
+      "403",
+      () => after(() => narrator.refuseSubmissionsFrom(2, 403, "purchase_required")),
+      /without parts 2 to 3 of 3/,
+      /HTTP 403/,
+    ],
     [
       "the budget",
       async () => {
@@ -137,7 +126,12 @@ const ENDS: ReadonlyArray<readonly [string, () => Promise<ToolOutcome>, lacks: R
       /without (?:part 4|parts 3 to 4|parts 2 to 4) of 4/,
       /cancelled/i,
     ],
-    ["a part that fails", () => after(failTwo), /without part 2 of 3/, /Part 2 .*failed/],
+    [
+      "a part that fails",
+      () => after(() => narrator.failPart("Two")),
+      /without part 2 of 3/,
+      /Part 2 .*failed/,
+    ],
     ["a damaged part", () => after(damageTwo), /without part 2 of 3/, /Part 2 .*damaged/],
   ];
 

@@ -44,25 +44,15 @@ it("a limit as high as the suggested one is not called too low, even if parts ar
 });
 
 describe("what is paid for is joined as NAME (incomplete)", () => {
-  const refuseFrom = (from: number, code: string, status: number): void => {
-    narrator.service.intercept = ({ kind, ordinal }, response, self) => {
-      if (kind !== "create" || ordinal < from) return false;
-      self.refuse(response, status, code);
-      return true;
-    };
-  };
-  const failTwo = (): void => {
-    narrator.service.intercept = ({ kind, taskId }, _response, self) => {
-      const task = self.tasks.get(taskId ?? "");
-      if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
-      return false;
-    };
-  };
-
   it.each([
     ["its limit", 165, () => undefined, /without parts 3 and 4 of 4|without parts 3 to 4 of 4/],
-    ["a 402", 1000, () => refuseFrom(3, "insufficient_credits", 402), /without parts 3 to 4 of 4/],
-    ["a part that fails", 1000, failTwo, /without part 2 of 4/],
+    [
+      "a 402",
+      1000,
+      () => narrator.refuseSubmissionsFrom(3, 402, "insufficient_credits"),
+      /without parts 3 to 4 of 4/,
+    ],
+    ["a part that fails", 1000, () => narrator.failPart("Two"), /without part 2 of 4/],
   ])(
     "if %s ended it, and is removed with its captions when the whole is complete",
     async (_what, limit, arrange, lacks) => {

@@ -109,6 +109,24 @@ export class Narrator {
     return narrationOf(await this.client.call("narrate", { ...pcm, ...args }));
   }
 
+  /** Makes the service refuse every submission from the given one on; the first has the number 1. */
+  refuseSubmissionsFrom(ordinal: number, status: number, code: string): void {
+    this.service.intercept = (exchange, response, self) => {
+      if (exchange.kind !== "create" || exchange.ordinal < ordinal) return false;
+      self.refuse(response, status, code);
+      return true;
+    };
+  }
+
+  /** Makes the task of one paragraph of {@link buildText} fail. */
+  failPart(name: string): void {
+    this.service.intercept = ({ kind, taskId }, _response, self) => {
+      const task = self.tasks.get(taskId ?? "");
+      if (kind === "query" && task?.body.includes(`${name} begins`) === true) task.status = "failed";
+      return false;
+    };
+  }
+
   async restart(more: Record<string, string> = {}): Promise<void> {
     await this.client.close();
     this.client = await startToolClient(this.testFolders.env(this.service, { ...FAST, ...more }));

@@ -1,11 +1,12 @@
 /** The ledger's sums are true: no reservation without a task, nothing counted twice, nothing lost. */
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { closeAfterEach, openFaultSetup } from "../fault-setup.ts";
+import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
 import { acceptSubmission, misbehaveNext, sayAndHangUp } from "../wire.ts";
 import {
   codeOf,
+  ledgerFile,
   listSavedNames,
   pause,
   readOnlyTaskRow,
@@ -183,6 +184,59 @@ describe("a call whose tasks fail as soon as they are made", () => {
     );
     await expectWithinBudget(setup.server, "The second is the one");
     expect(setup.service.tasks.size).toBe(2);
+  });
+});
+
+// Credits that other requests have reserved come back. Only then does a 402 wait.
+describe("a 402", () => {
+  const refuseSubmissions = (setup: FaultSetup): void =>
+    setup.misbehave(
+      misbehaveNext(
+        "create",
+        (response, _, service) => service.refuse(response, 402, "insufficient_credits"),
+        Number.POSITIVE_INFINITY,
+      ),
+    );
+
+  it("is reported although a clock that was ahead has recorded an end in the future", async () => {
+    const setup = await openFaultSetup();
+    await setup.server.call("generate_audio", { prompt: "Was paid", wait_seconds: 10 });
+    ledgerFile(setup).exec(
+      `UPDATE agm_records SET record_json = json_set(record_json, '$.finishedAtMs', ${Date.now() + 3_600_000})`,
+    );
+    refuseSubmissions(setup);
+    const call = { prompt: "No credits left", wait_seconds: 10 };
+    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("insufficient_credits");
+    expect(setup.service.count("create")).toBeLessThan(4);
+  });
+
+  it("ends its wait for a task that does not end with the recovery timeout", async () => {
+    const setup = await openFaultSetup({ service: { processingMs: 600_000 } });
+    await setup.server.call("generate_audio", { prompt: "Runs for ever", wait_seconds: 0 });
+    refuseSubmissions(setup);
+    const beganAtMs = performance.now();
+    const call = { prompt: "Waits for its credits", wait_seconds: 30 };
+    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("insufficient_credits");
+    expect(performance.now() - beganAtMs).toBeLessThan(15_000);
+  });
+
+  it("is recorded although the ledger cannot be read at that moment", async () => {
+    const setup = await openFaultSetup();
+    await setup.server.call("generate_audio", { prompt: "Makes the ledger", wait_seconds: 10 });
+    const db = ledgerFile(setup);
+    const restored = Promise.withResolvers<void>();
+    setup.misbehave(async ({ kind }, response, service) => {
+      if (kind !== "create") return false;
+      db.exec("ALTER TABLE agm_records RENAME TO agm_records_away");
+      service.refuse(response, 402, "insufficient_credits");
+      await pause(2500);
+      db.exec("ALTER TABLE agm_records_away RENAME TO agm_records");
+      restored.resolve();
+      return true;
+    });
+    await setup.server.call("generate_audio", { prompt: "Refused in a bad moment", wait_seconds: 8 });
+    await restored.promise;
+    await waitUntil("the refusal", async () => (await readTaskRows(setup.server))[0]?.status === "waiting");
   });
 });
 

@@ -1,6 +1,6 @@
 /** Conversations in which the service makes users wait: a pause, a restart before acceptance, many texts at once. */
 import { expect } from "vitest";
-import type { FakeService } from "../../support/fake-service.ts";
+import { holdSubmissions } from "../../support/held-submissions.ts";
 import { type CountedConversation, type Era, setupWithFaults } from "./conversation-setup.ts";
 import { describeConversations } from "./conversations.ts";
 
@@ -13,18 +13,6 @@ const patient = (era: Era): Promise<CountedConversation> =>
   setupWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
 const SHORT = { wait_seconds: 1 };
 const PATIENT = { wait_seconds: 15 };
-
-/** Makes the service refuse submissions with 429 until the returned function is called. */
-function putOff(service: FakeService): () => void {
-  service.intercept = ({ kind }, response) => {
-    if (kind !== "create") return false;
-    service.refuse(response, 429, "rate_limit");
-    return true;
-  };
-  return () => {
-    service.intercept = undefined;
-  };
-}
 
 /** Loads the code of the first call in advance, so that loading does not use up short windows. */
 async function warm(assistant: { call(name: string): Promise<unknown> }): Promise<void> {
@@ -39,7 +27,7 @@ describeConversations(
       fewestCalls: 2,
       setup: patient,
       play: async (setup) => {
-        const release = putOff(setup.service);
+        const release = holdSubmissions(setup.service);
         const assistant = await setup.startAssistant();
         await warm(assistant);
         setup.forget();
