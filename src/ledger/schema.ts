@@ -102,6 +102,8 @@ export interface WishTable {
   id: string;
   /** The id of a request or of a narration. */
   target: string;
+  /** The API key under which it is wanted. */
+  api_key_id: string;
   /** `call` waits, `handle` is a call answered as an MCP task, `self` has returned and let the work go on. */
   kind: "call" | "handle" | "self";
   process: string;
@@ -201,6 +203,8 @@ export interface HandleTable {
   args: string;
   /** The process whose call waits. */
   process: string;
+  /** The request or narration that the call waits for, once it is found. A call that is resumed names it. */
+  target: string | null;
   message: string;
   status: "working" | "cancelled" | "completed";
   /** The result of the call as JSON, once it has ended. */
@@ -276,8 +280,8 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     payer_run INTEGER NOT NULL, spent_at_ms DOUBLE PRECISION NOT NULL, accepted_at_ms DOUBLE PRECISION,
     finished_at_ms DOUBLE PRECISION, polled_steady_ms DOUBLE PRECISION NOT NULL, PRIMARY KEY (request, n))`,
   `CREATE TABLE agm_wish (
-    id TEXT NOT NULL PRIMARY KEY, target TEXT NOT NULL, kind TEXT NOT NULL, process TEXT NOT NULL,
-    lease_until_steady_ms DOUBLE PRECISION NOT NULL, replaces INTEGER NOT NULL,
+    id TEXT NOT NULL PRIMARY KEY, target TEXT NOT NULL, api_key_id TEXT NOT NULL, kind TEXT NOT NULL,
+    process TEXT NOT NULL, lease_until_steady_ms DOUBLE PRECISION NOT NULL, replaces INTEGER NOT NULL,
     wished_at_ms DOUBLE PRECISION NOT NULL)`,
   `CREATE TABLE agm_narration (
     id TEXT NOT NULL PRIMARY KEY, base_url TEXT NOT NULL, api_key_id TEXT NOT NULL, plan_hash TEXT NOT NULL,
@@ -297,9 +301,9 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     id TEXT NOT NULL PRIMARY KEY, cooldown_until_steady_ms DOUBLE PRECISION NOT NULL,
     read_cooldown_until_steady_ms DOUBLE PRECISION NOT NULL, sends TEXT NOT NULL, reads TEXT NOT NULL)`,
   `CREATE TABLE agm_handle (
-    id TEXT NOT NULL PRIMARY KEY, api_key_id TEXT NOT NULL, tool TEXT NOT NULL, args TEXT NOT NULL,
-    process TEXT NOT NULL, message TEXT NOT NULL, status TEXT NOT NULL, result TEXT,
-    created_at_ms DOUBLE PRECISION NOT NULL, updated_at_ms DOUBLE PRECISION NOT NULL)`,
+    id TEXT NOT NULL PRIMARY KEY, api_key_id TEXT NOT NULL, tool TEXT NOT NULL, process TEXT NOT NULL,
+    status TEXT NOT NULL, created_at_ms DOUBLE PRECISION NOT NULL, updated_at_ms DOUBLE PRECISION NOT NULL,
+    target TEXT, message TEXT NOT NULL, args TEXT NOT NULL, result TEXT)`,
   `CREATE TABLE agm_machine_key (
     machine_id TEXT NOT NULL, api_key_id TEXT NOT NULL, PRIMARY KEY (machine_id, api_key_id))`,
   "CREATE TABLE agm_document (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
@@ -308,6 +312,7 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
   "CREATE INDEX agm_request_newest ON agm_request (api_key_id, is_listed, created_at_ms DESC, id)",
   "CREATE INDEX agm_request_fingerprint ON agm_request (fingerprint)",
   "CREATE INDEX agm_request_loose ON agm_request (loose)",
+  "CREATE INDEX agm_request_owner ON agm_request (owner) WHERE owner IS NOT NULL",
   `CREATE INDEX agm_attempt_open ON agm_attempt (request) WHERE status IN ${OPEN_STATUSES}`,
   "CREATE INDEX agm_attempt_status ON agm_attempt (status)",
   "CREATE INDEX agm_attempt_task ON agm_attempt (task_id)",
@@ -317,12 +322,25 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
   "CREATE INDEX agm_wish_process ON agm_wish (process)",
   "CREATE INDEX agm_narration_newest ON agm_narration (api_key_id, created_at_ms DESC)",
   "CREATE INDEX agm_narration_plan ON agm_narration (plan_hash)",
+  "CREATE INDEX agm_narration_owner ON agm_narration (owner) WHERE owner IS NOT NULL",
   "CREATE INDEX agm_part_fingerprint ON agm_part (fingerprint)",
   "CREATE INDEX agm_part_input ON agm_part (input)",
   "CREATE INDEX agm_part_loose ON agm_part (loose)",
   "CREATE INDEX agm_file_owner ON agm_file (owner)",
   "CREATE INDEX agm_file_path ON agm_file (path)",
+  "CREATE INDEX agm_handle_status ON agm_handle (status, updated_at_ms)",
 ];
+
+/** One send or read in the last minute. */
+export interface GateStamp {
+  /** The send; absent for a read. */
+  readonly id?: string | undefined;
+  readonly atSteadyMs: number;
+  /** Whether the send has no answer yet. */
+  readonly isOpen?: boolean | undefined;
+  /** Whether the read was a poll. */
+  readonly isPoll?: boolean | undefined;
+}
 
 /** The names of the tables, without the views. */
 export const TABLE_NAMES: readonly string[] = SCHEMA_STATEMENTS.flatMap(

@@ -1,11 +1,17 @@
 /** Declares what a use case receives from its call: wait time, progress and cancellation. */
 import type { Clock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
-import type { RequestRecord } from "../ledger/record.ts";
 
 export interface ProgressCount {
   readonly done: number;
   readonly total: number;
+}
+
+/** The MCP task as which a call was answered. Its id is the id of the call's wish, too. */
+export interface CallHandle {
+  readonly id: string;
+  /** When the call began, in wall-clock milliseconds. A failure after it is the call's result. */
+  readonly openedAtMs: number;
 }
 
 export interface Call {
@@ -19,23 +25,7 @@ export interface Call {
   /** @param count finished and total parts of a narration; absent for a single request */
   readonly onProgress: (message: string, count?: ProgressCount) => void;
   /** Present only if the call is answered as an MCP task. */
-  readonly mcpTaskPreparation?: McpTaskPreparation;
-}
-
-/** The first step of a call that has an MCP task. It runs before the job of the call starts. */
-export interface McpTaskPreparation {
-  /**
-   * Whether this call resumes an MCP task that was opened earlier. If so, no new attempt is started if the response to
-   * the submission shows that the attempt has already failed. This failure is then the result of the MCP task.
-   */
-  readonly isResumed: boolean;
-  /**
-   * Opens the MCP task unless it is already open.
-   *
-   * @returns the record with which the job starts
-   * @throws if the MCP task has ended, if its attempt has failed, or if the audio is already saved
-   */
-  prepare(record: RequestRecord): Promise<RequestRecord>;
+  readonly handle?: CallHandle | undefined;
 }
 
 /** Maximum wait for the response to a submission, for a call that does not wait for audio. */

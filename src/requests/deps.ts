@@ -6,12 +6,11 @@ import type { Clock } from "../clock.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { RECOVERY_TIMEOUT_MS } from "../ledger/durations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 
 /**
  * Durations for single requests, and the time scale. `pollIntervalMs` and `recoveryTimeoutMs` are already multiplied by
- * the time scale; `followIntervalMs` and `transferWaitMs` are real time.
+ * the time scale; `transferWaitMs` is real time.
  */
 export interface Timing {
   readonly pollIntervalMs: number;
@@ -22,8 +21,6 @@ export interface Timing {
   readonly recoveryTimeoutMs: number;
   /** The time scale. Backoff delays are multiplied by it. */
   readonly timeScale: number;
-  /** Interval at which a job reads the ledger while another process drives its record. */
-  readonly followIntervalMs: number;
   /**
    * How long a download call waits for the transfer (`AUDIO_WAIT_SECONDS`). The call then throws `timeout`, but the
    * transfer continues.
@@ -44,14 +41,12 @@ export function buildTiming(config: {
     pollIntervalMs: config.pollIntervalSeconds * 1000 * config.timeScale,
     recoveryTimeoutMs: RECOVERY_TIMEOUT_MS * config.timeScale,
     timeScale: config.timeScale,
-    followIntervalMs: 150,
     transferWaitMs: config.waitSeconds * 1000,
   };
 }
 
 export interface RequestDeps {
   readonly service: ServiceClient;
-  readonly limits: Limits;
   readonly ledger: Ledger;
   readonly folder: OutputFolder;
   /** Subfolder of `folder` for the parts of narrations. */

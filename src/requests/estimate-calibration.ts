@@ -1,8 +1,9 @@
 /** Calibrates length estimates by the actual length of earlier tasks. */
 import { estimateSeconds } from "../contract/estimate.ts";
-import type { RequestRecord } from "../ledger/record.ts";
+import { listRequests } from "../ledger/request-rows.ts";
+import type { RequestRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "./deps.ts";
-import { parseStoredInput, type StoredInput } from "./records/stored-input.ts";
+import { parseStoredInput, type StoredInput } from "./stored-input.ts";
 
 /** How many of the newest tasks are compared, at most. */
 const MAX_TASKS = 60;
@@ -25,12 +26,12 @@ interface MeasuredRatio {
   readonly ratio: number;
 }
 
-function measureRatio(record: RequestRecord): MeasuredRatio[] {
-  const input = parseStoredInput(record);
-  if (input === null || record.audioSeconds === null) return [];
+function measureRatio(row: RequestRow): MeasuredRatio[] {
+  const input = parseStoredInput(row);
+  if (input === null || row.audio_seconds === null) return [];
   const estimated = estimateSeconds(input.sentPrompt) / input.speed;
   if (estimated < MIN_ESTIMATE_SECONDS) return [];
-  return [{ voice: input.voice, ratio: record.audioSeconds / estimated }];
+  return [{ voice: input.voice, ratio: row.audio_seconds / estimated }];
 }
 
 function computeMedian(numbers: readonly number[]): number {
@@ -45,11 +46,11 @@ function computeMedian(numbers: readonly number[]): number {
  * length in earlier tasks. Uses only tasks of the same voice if there are enough. Idempotency keys, limits and the
  * division into parts do not use this factor, because they must not change with the history.
  *
- * @param records the records of finished tasks, in any order
+ * @param rows the requests of finished tasks, in any order
  * @returns 0.5 to 2; 1 if there are too few tasks
  */
-export function computeCalibration(records: readonly RequestRecord[], voice: string | null): number {
-  const allRatios = records.flatMap(measureRatio);
+export function computeCalibration(rows: readonly RequestRow[], voice: string | null): number {
+  const allRatios = rows.flatMap(measureRatio);
   const ofVoice = allRatios.filter((one) => one.voice === voice);
   const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : allRatios).map(({ ratio }) => ratio);
   if (ratios.length < MIN_TASKS) return 1;
@@ -65,8 +66,13 @@ export async function readCalibration(
   voice: string | null,
 ): Promise<number> {
   try {
-    const records = await ledger.list({ apiKeys: "own", status: "succeeded", limit: MAX_TASKS });
-    return computeCalibration(records, voice);
+    const rows = await listRequests(ledger, {
+      apiKeys: "own",
+      statuses: ["succeeded", "saved"],
+      includesParts: true,
+      limit: MAX_TASKS,
+    });
+    return computeCalibration(rows, voice);
   } catch (error) {
     log.debug(`an estimate was not calibrated: ${String(error)}`);
     return 1;

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { audioInputFields, reportFieldIssues } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import { containsCues } from "../narration/text/plain/time-codes.ts";
-import type { GenerateRequest } from "../requests/use-cases/generate.ts";
+import type { GenerateRequest } from "../requests/begin.ts";
+import type { RequestView } from "../requests/request-view.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
   fileNameSchema,
@@ -14,7 +15,7 @@ import {
   waitSecondsSchema,
 } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
-import { defineTool, type ToolDeps } from "./tool.ts";
+import { type CallWork, computeWaitMs, defineTool, type ToolDeps } from "./tool.ts";
 
 const input = z.strictObject({
   ...audioInputFields,
@@ -51,36 +52,37 @@ const rules = input.superRefine((args, context) => {
   reportFieldIssues(args, context);
 });
 
-function buildRequest(
-  args: z.output<typeof input>,
-  deps: ToolDeps,
-): { readonly request: GenerateRequest; readonly waitMs: number } {
+type Args = z.output<typeof input>;
+
+/** Adds the voice of the settings to a call that names no source of its voice. */
+function withDefaultVoice(args: Args, { defaultVoice }: Pick<ToolDeps, "defaultVoice">): Args {
+  const { voice, image_url: imageUrl, audio_references: references = [] } = args;
+  const hasOwnVoice = voice !== undefined || imageUrl !== undefined || references.length > 0;
+  return hasOwnVoice || defaultVoice === null ? args : { ...args, voice: defaultVoice };
+}
+
+function buildRequest(args: Args, deps: ToolDeps): GenerateRequest {
   const {
     take = 1,
     pronounce: lines,
     file_name: fileName = null,
-    replace = false,
-    wait_seconds: wait = deps.defaultWaitSeconds,
-    ...audioFields
-  } = args;
-  const takesDefaultVoice =
-    audioFields.voice === undefined &&
-    audioFields.image_url === undefined &&
-    (audioFields.audio_references ?? []).length === 0 &&
-    deps.defaultVoice !== null;
-  const audioInput = takesDefaultVoice
-    ? { ...audioFields, voice: deps.defaultVoice ?? undefined }
-    : audioFields;
+    replace: mayReplace = false,
+    wait_seconds: _,
+    ...audioInput
+  } = withDefaultVoice(args, deps);
   return {
-    request: {
-      input: audioInput,
-      pronunciations: parsePronunciations(lines, deps),
-      take,
-      fileName,
-      mayReplace: replace,
-    },
-    waitMs: wait * 1000,
+    input: audioInput,
+    callPronunciations: parsePronunciations(lines, { pronunciations: [] }),
+    pronunciations: parsePronunciations(lines, deps),
+    take,
+    fileName,
+    mayReplace,
   };
+}
+
+function deriveWork({ status, replayed }: RequestView): CallWork {
+  if (status !== "succeeded" && status !== "failed") return "goes_on";
+  return replayed ? "none" : "ended";
 }
 
 export const generateAudioTool = defineTool({
@@ -98,14 +100,10 @@ export const generateAudioTool = defineTool({
   },
   output: taskOutput,
   async run(args, deps, call) {
-    const { request, waitMs } = buildRequest(args, deps);
     const requests = await deps.requests();
-    return renderTask(await requests.generate(request, { ...call, waitMs }), deps);
+    const waitMs = computeWaitMs(args.wait_seconds, deps, call);
+    const view = await requests.generate(buildRequest(args, deps), { ...call, waitMs });
+    return { ...renderTask(view, deps), work: deriveWork(view) };
   },
-  async runAsMcpTask(args, deps, call) {
-    const { request, waitMs } = buildRequest(args, deps);
-    const { start } = await (await deps.requests()).loadMcpTaskOperations();
-    const started = await start(request, { ...call, waitMs });
-    return "view" in started ? { view: renderTask(started.view, deps) } : started;
-  },
+  pinArguments: ({ wait_seconds: _, ...args }, deps) => withDefaultVoice(args, deps),
 });

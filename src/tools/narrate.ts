@@ -14,7 +14,6 @@ import {
   formatChapterList,
 } from "../narration/views/narration-messages.ts";
 import type { NarrationView } from "../narration/views/narration-view.ts";
-import type { Call } from "../requests/call.ts";
 import {
   MAX_CREDITS,
   type NarrateArgs,
@@ -26,7 +25,14 @@ import {
 import { PLAYER_META } from "./player-uri.ts";
 import { parsePronunciations } from "./shared-fields.ts";
 import { omitNullish } from "./task-output.ts";
-import { defineTool, type ToolCall, type ToolDeps, type ToolResult } from "./tool.ts";
+import {
+  type CallWork,
+  computeWaitMs,
+  defineTool,
+  type ToolCall,
+  type ToolDeps,
+  type ToolResult,
+} from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
 
@@ -154,16 +160,13 @@ function buildQuestion(view: NarrationView): Pick<ToolResult, "question"> {
   };
 }
 
-const buildCall = (args: NarrateArgs, deps: ToolDeps, call: ToolCall): Call => ({
-  ...call,
-  waitMs: (args.wait_seconds ?? deps.defaultWaitSeconds) * 1000,
-});
-
-function buildResult(args: NarrateArgs, view: NarrationView): ToolResult {
-  const rendered = renderNarration(view);
-  const isQuestion = args.max_credits === undefined && args.stop !== true;
-  return isQuestion ? { ...rendered, ...buildQuestion(view) } : rendered;
+function deriveWork({ status, isRepeat }: NarrationView): CallWork {
+  if (status === "running") return "goes_on";
+  return status === "planned" || isRepeat ? "none" : "ended";
 }
+
+/** Returns what a resumed call asks for: that its narration goes on within the limit that was agreed before. */
+const resumeNarration = (narrationId: string): Parameters<Narrations["narrate"]> => ({});
 
 export const narrateTool = defineTool({
   name: "narrate",

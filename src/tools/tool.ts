@@ -5,8 +5,8 @@ import type { VoiceId } from "../contract/voices.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
+import { MAX_TIMER_MS } from "../clock.ts";
 import type { Call } from "../requests/call.ts";
-import type { StatusOrView } from "../requests/mcp-tasks/mcp-task-status.ts";
 import type { Requests } from "../requests/requests.ts";
 
 /** Hints that clients read before a call. Every tool sets all four hints. They are published with the title. */
@@ -49,7 +49,22 @@ export interface ToolDeps {
   readonly defaultWaitSeconds: number;
 }
 
-export type ToolCall = Pick<Call, "signal" | "onProgress">;
+export interface ToolCall extends Pick<Call, "signal" | "onProgress" | "handle"> {
+  /** What a call that is resumed as an MCP task has found to wait for: the id of a request or of a narration. */
+  readonly target?: string | undefined;
+}
+
+/**
+ * Returns how long a call waits for its result, in milliseconds. A call that is answered as an MCP task waits for the
+ * end, because its client does not wait.
+ *
+ * @param waitSeconds the argument of the call
+ */
+export const computeWaitMs = (
+  waitSeconds: number | undefined,
+  { defaultWaitSeconds }: Pick<ToolDeps, "defaultWaitSeconds">,
+  { handle }: Pick<ToolCall, "handle">,
+): number => (handle === undefined ? (waitSeconds ?? defaultWaitSeconds) * 1000 : MAX_TIMER_MS);
 
 /** A file that a result links to. */
 export interface AudioLink {
@@ -86,6 +101,12 @@ export interface Question {
   readonly suggested: number;
 }
 
+/**
+ * What a call has done. `none`: it made nothing, and nothing goes on. `ended`: something was sent for it or made, and
+ * this is its end. `goes_on`: the work continues, so this is not its end.
+ */
+export type CallWork = "none" | "ended" | "goes_on";
+
 export interface ToolResult {
   readonly structured: Record<string, unknown>;
   /** The text form: one short block for people and models. */
@@ -94,6 +115,8 @@ export interface ToolResult {
   /** Data for pages that hosts show. Models do not see it. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly inline?: InlineAudio;
+  /** `none` if absent. */
+  readonly work?: CallWork;
   /** If the person answers, the call runs again with the answer; otherwise this result is final. */
   readonly question?: Question;
 }
@@ -122,14 +145,10 @@ export interface Tool {
    */
   run(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
   /**
-   * Does the same as `run`, but may return an MCP task. Used only for clients that accept an MCP task as the answer.
-   * Absent in tools that never return an MCP task.
+   * Returns the arguments with which any process can run a call that may last: those of the call, and what the settings
+   * add to them. `null` if the call returns soon, or if it breaks the schema. Absent in tools whose calls return soon.
    */
-  readonly runAsMcpTask?: (
-    args: unknown,
-    deps: ToolDeps,
-    call: ToolCall,
-  ) => Promise<StatusOrView<ToolResult>>;
+  readonly pinArguments?: (args: unknown, deps: ToolDeps) => Readonly<Record<string, unknown>> | null;
 }
 
 /** The names of the published arguments, in order. */
@@ -154,7 +173,7 @@ export class BadArgumentsError extends Error {
   }
 }
 
-interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "runAsMcpTask"> {
+interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "run" | "pinArguments"> {
   readonly input: Input;
   /**
    * The schema `input` with rules that concern several fields. JSON Schema cannot express such rules. If `rules` is
@@ -162,22 +181,26 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
    */
   readonly rules?: z.ZodType<z.output<Input>>;
   run(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  runAsMcpTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<StatusOrView<ToolResult>>;
+  pinArguments?(args: z.output<Input>, deps: ToolDeps): Readonly<Record<string, unknown>> | null;
 }
 
 /** Defines a tool. The handler gets arguments that were parsed and have the type that the schema states. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
-  const { runAsMcpTask, run, ...metadata } = definition;
-  const parse = (args: unknown): z.output<Input> => {
-    const parsed = (definition.rules ?? definition.input).safeParse(coerceArguments(args, definition.input));
-    if (!parsed.success) throw new BadArgumentsError(parsed.error);
-    return parsed.data;
-  };
+  const { pinArguments, run, ...metadata } = definition;
+  const parse = (args: unknown) =>
+    (definition.rules ?? definition.input).safeParse(coerceArguments(args, definition.input));
   return {
     ...metadata,
-    run: async (args, deps, call) => await run(parse(args), deps, call),
-    ...(runAsMcpTask === undefined
-      ? {}
-      : { runAsMcpTask: async (args, deps, call) => await runAsMcpTask(parse(args), deps, call) }),
+    run: async (args, deps, call) => {
+      const parsed = parse(args);
+      if (!parsed.success) throw new BadArgumentsError(parsed.error);
+      return await run(parsed.data, deps, call);
+    },
+    ...(pinArguments !== undefined && {
+      pinArguments: (args, deps) => {
+        const parsed = parse(args);
+        return parsed.success ? pinArguments(parsed.data, deps) : null;
+      },
+    }),
   };
 }

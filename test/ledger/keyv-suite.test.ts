@@ -5,35 +5,37 @@ import { join } from "node:path";
 import keyvTestSuite from "@keyv/test-suite";
 import Keyv from "keyv";
 import * as vitest from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
-import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
-import { KeyvDocuments } from "../../src/ledger/store/keyv-documents.ts";
-import { createLog } from "../../src/log.ts";
+import type { Database } from "../../src/ledger/database.ts";
+import { KeyvDocuments } from "../../src/ledger/documents.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { skipBecause } from "../support/skip-because.ts";
+import { openUnclosed } from "./shared-database.ts";
 
 const { describe, beforeAll, afterAll } = vitest;
 
 describe("Keyv over SQLite", () => {
   const stateDir = mkdtempSync(join(tmpdir(), "agm-keyv-"));
-  const engine = new SqliteEngine({ stateDir, clock: systemClock });
+  let database: Database;
+  beforeAll(async () => {
+    database = await openUnclosed({ stateDir });
+  });
   afterAll(async () => {
-    await engine.close();
+    await database.close();
     rmSync(stateDir, { recursive: true });
   });
-  keyvTestSuite(vitest, Keyv, () => new KeyvDocuments(engine));
+  keyvTestSuite(vitest, Keyv, () => new KeyvDocuments(database));
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("Keyv over PostgreSQL", () => {
+describe("Keyv over PostgreSQL", skipBecause(whyNoPostgres() ?? null), () => {
   let server: PostgresServer;
-  let engine: PostgresEngine;
+  let database: Database;
   beforeAll(async () => {
     server = await PostgresServer.start();
-    engine = new PostgresEngine({ storeUrl: server.url, log: createLog("silent", (text) => text) });
+    database = await openUnclosed({ storeUrl: server.url });
   });
   afterAll(async () => {
-    await engine.close();
+    await database.close();
     await server.remove();
   });
-  keyvTestSuite(vitest, Keyv, () => new KeyvDocuments(engine));
+  keyvTestSuite(vitest, Keyv, () => new KeyvDocuments(database));
 });

@@ -11,11 +11,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { toPathLookupKey } from "../../src/ledger/identity.ts";
-import { toRow } from "../../src/ledger/record.ts";
-import { KeyvDocuments } from "../../src/ledger/store/keyv-documents.ts";
-import { sql } from "../../src/ledger/store/sql-engine.ts";
 import { failureOf } from "../api/failure.ts";
 import { selfSigned } from "../support/certificates.ts";
 import { freePort } from "../support/free-port.ts";
@@ -29,10 +26,10 @@ import {
 } from "../support/postgres-server.ts";
 import { startRedirector } from "../support/redirector.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { sampleRecord } from "./sample-record.ts";
-import { admit, BASE_URL, claim, expectAway, openEngine, openShared } from "./shared-store.ts";
+import { skipBecause } from "../support/skip-because.ts";
+import { addSend, expectAway, listSends, openShared, read, write } from "./shared-database.ts";
 
-const DAY_MS = 24 * 60 * 60_000;
+const NO_POSTGRES = skipBecause(whyNoPostgres() ?? null);
 
 /** Starts a server that only one test uses, and removes it after the test. */
 async function ownServer(settings: PostgresSettings = {}): Promise<PostgresServer> {
@@ -40,6 +37,9 @@ async function ownServer(settings: PostgresSettings = {}): Promise<PostgresServe
   onTestFinished(() => server.remove());
   return server;
 }
+
+const checkOnce = async (url: string, logged: string[] = []): Promise<string[]> =>
+  (await openShared(url, logged)).check();
 
 async function proxyTo(server: PostgresServer) {
   const proxy = await startLossyProxy(server.port);
@@ -66,89 +66,95 @@ async function foreignPort(onConnection: (socket: Socket) => void): Promise<numb
 describe("a missing server", () => {
   it("is reported in time, without the credentials", async () => {
     const logged: string[] = [];
-    const store = openShared(`postgres://somebody:hunter2@127.0.0.1:${await freePort()}/audio`, { logged });
-    const failures = await Promise.all([store.get("x"), store.check(), store.heartbeat([])].map(failureOf));
+    const database = await openShared(
+      `postgres://somebody:hunter2@127.0.0.1:${await freePort()}/audio`,
+      logged,
+    );
+    const calls = [read(database, "x"), database.check(), addSend(database, "account")];
+    const failures = await Promise.all(calls.map(failureOf));
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: "store_unavailable", retryable: true });
       expect(failure.message).toContain("nothing listens there");
       expect(`${failure.message} ${failure.remedy}`).not.toMatch(/hunter2|somebody/);
     }
-    expect(`${logged.join()} ${store.description}`).not.toMatch(/hunter2|somebody/);
-    expect(store.description).toContain("127.0.0.1");
+    expect(`${logged.join()} ${database.description}`).not.toMatch(/hunter2|somebody/);
+    expect(database.description).toContain("127.0.0.1");
   });
 
   it("is reported in time if a program listens there that never answers", async () => {
-    const store = openShared(`postgres://127.0.0.1:${await foreignPort(() => undefined)}`);
-    await expectAway(store.check(), /does not answer/);
+    const database = await openShared(`postgres://127.0.0.1:${await foreignPort(() => undefined)}`);
+    await expectAway(database.check(), /does not answer/);
   });
 
   it("is reported in time if another program answers there", async () => {
     const port = await foreignPort((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
-    await expect(openShared(`postgres://127.0.0.1:${port}`).check()).rejects.toMatchObject({
+    await expect(checkOnce(`postgres://127.0.0.1:${port}`)).rejects.toMatchObject({
       code: "store_unavailable",
     });
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
+describe("an outage", NO_POSTGRES, () => {
   it.each([700, 1300, 2500])("of %d ms is not noticed by callers", async (ms) => {
     const server = await ownServer();
-    const store = openShared(server.url);
-    await claim(store);
+    const database = await openShared(server.url);
+    await write(database, "name");
     await server.kill();
-    const call = admit(store);
+    const call = addSend(database, "account");
     await sleep(ms);
     await server.start();
-    expect(await call).toEqual({ kind: "admitted" });
+    await call;
+    expect(await listSends(database, "account")).toHaveLength(1);
   });
 
   it("that lasts is reported by all calls together, and acknowledged writes exist afterwards", async () => {
     const server = await ownServer();
-    const store = openShared(server.url);
-    await claim(store);
+    const database = await openShared(server.url);
+    await write(database, "name");
     await server.kill();
     await Promise.all([
-      expectAway(store.get("record-1"), /nothing listens there/),
-      expectAway(claim(store), /nothing listens there/),
-      expectAway(store.recordSearch.findByLookupKey("x"), /nothing listens there/),
+      expectAway(read(database, "name"), /nothing listens there/),
+      expectAway(write(database, "name"), /nothing listens there/),
+      expectAway(addSend(database, "account"), /nothing listens there/),
     ]);
-    // A tool call that continues after the failure reads and claims again. Both calls of the store report the outage.
-    await expectAway(store.get("record-1"), /nothing listens there/);
-    await expectAway(claim(store), /nothing listens there/);
+    // A tool call that continues after the failure reads and writes again. Both calls report the outage.
+    await expectAway(read(database, "name"), /nothing listens there/);
+    await expectAway(write(database, "name"), /nothing listens there/);
     await server.start();
-    expect(await store.get("record-1")).toBe(toRow(sampleRecord()).recordJson);
-    expect(await store.heartbeat(["record-1"])).toEqual([]);
-    expect(await store.check()).toEqual([]);
+    expect(await read(database, "name")).toBe("name");
+    await addSend(database, "account");
+    expect(await database.check()).toEqual([]);
   });
 
   it("after a crash ends no process that has an idle connection", async () => {
     const server = await ownServer();
-    const stores = Array.from({ length: 9 }, () => openShared(server.url));
-    await Promise.all(stores.map((store) => store.check()));
+    const databases = await Promise.all(Array.from({ length: 9 }, () => openShared(server.url)));
+    await Promise.all(databases.map((database) => database.check()));
     await server.kill();
     // Give the idle connections time to detect that the server is gone.
     await sleep(200);
     await server.start();
-    await Promise.all(stores.map((store) => store.check()));
+    await Promise.all(databases.map((database) => database.check()));
   });
 
   it("of a server that hangs is reported as the database's fault, and ends when the server continues", async () => {
     const server = await ownServer();
-    const store = openShared(server.url);
-    await store.check();
+    const database = await openShared(server.url);
+    await database.check();
     server.freeze();
     await Promise.all([
-      expectAway(store.get("x"), /does not answer/),
-      expectAway(store.heartbeat([]), /does not answer/),
+      expectAway(read(database, "x"), /does not answer/),
+      expectAway(addSend(database, "account"), /does not answer/),
+      sleep(1_000).then(() => expect(database.outage?.message).toMatch(/does not answer/)),
     ]);
     server.thaw();
-    await store.check();
+    await database.check();
   });
 
   it("because a suspended process holds a lock makes the next call wait, and the transaction is run again", async () => {
     const server = await ownServer();
-    const store = openShared(server.url);
-    await store.heartbeat([]);
+    const database = await openShared(server.url);
+    await addSend(database, "account");
     const processId = spawn(
       process.execPath,
       [fileURLToPath(new URL("./suspended-lock-owner.ts", import.meta.url)), server.url, "account"],
@@ -167,16 +173,17 @@ describe.skipIf(whyNoPostgres() !== undefined)("an outage", () => {
         { timeout: 15_000 },
       );
     await waitForIdleTransactions(1);
-    const heartbeat = store.heartbeat([]);
+    const change = addSend(database, "account");
     // Continue the process as soon as the server has ended its transaction, because it retries for 5 s only.
     await waitForIdleTransactions(0);
     processId.kill("SIGCONT");
-    expect(await heartbeat).toEqual([]);
+    await change;
+    expect(await listSends(database, "account")).toHaveLength(2);
     expect(await printed).toBe("runs: 2\n");
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
+describe("a lost answer", NO_POSTGRES, () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await PostgresServer.start();
@@ -185,56 +192,51 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
 
   it("after a COMMIT repeats no effect", async () => {
     const { proxy, url } = await proxyTo(server);
-    const store = openShared(url);
-    await store.check();
+    const database = await openShared(url);
+    await database.check();
     const losing = async <T>(call: () => Promise<T>): Promise<T> => {
       proxy.loseAnswers(1, "COMMIT\0");
       return await call();
     };
-    const waiting = sampleRecord({ recordId: "lost", status: "waiting", taskId: null });
-    expect(await losing(() => claim(store, waiting))).toMatchObject({ leaseOwner: "holder" });
-    const spend = { credits: 150, atMs: Date.now() };
-    const after = toRow({ ...waiting, status: "unresolved", revision: 2, spend });
-    const limits = {
-      maxSubmissions: 1,
-      limitWindowMs: 60_000,
-      maxConcurrentTasks: 1,
-      unresolvedSlotTtlMs: 30_000,
-      narrationId: null,
-    };
-    const budget = { credits: 150, windowMs: DAY_MS };
-    const sendId = randomUUID();
-    const ask = { ...limits, admittedRow: after, budget, expectedRevision: 1, sendId };
-    expect(await losing(() => store.admissions.admit(ask))).toEqual({ kind: "admitted" });
-    const accepted = toRow({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
-    const write = { apiKeyId: "account", recordId: "lost", expectedRevision: 2, newRow: accepted };
-    const sendOutcome = { sendId, outcome: "sent" } as const;
-    expect(
-      await losing(() => store.write({ ...write, durability: "survives_power_cut", sendOutcome })),
-    ).toEqual({
-      isWritten: true,
-    });
-    expect(await losing(() => store.heartbeat(["lost"]))).toEqual([]);
-    await losing(() => store.documents.set("plan", "text"));
-    expect(await store.documents.get("plan")).toBe("text");
-    expect(await store.admissions.sumSpentCredits(DAY_MS)).toBe(150);
-    const [state] = await server.command("SELECT state FROM agm_api_keys");
-    expect(JSON.parse((state as { state: string }).state).rateSlots).toHaveLength(1); // the query selects one column
+    await losing(() => addSend(database, "account"));
+    expect(await listSends(database, "account")).toHaveLength(1);
+    await losing(() => write(database, "plan", "text"));
+    expect(await read(database, "plan")).toBe("text");
   });
 
   it("of another statement is requested again", async () => {
     const { proxy, url } = await proxyTo(server);
-    const apiKeyId = randomUUID();
     for (let lost = 1; lost <= 4; lost += 1) {
+      const database = await openShared(url);
       proxy.loseAnswers(lost);
-      expect(await admit(openShared(url, { apiKeyId }), apiKeyId)).toEqual({ kind: "admitted" });
+      await addSend(database, "other account");
+      expect(await listSends(database, "other account")).toHaveLength(lost);
     }
+  });
+
+  it("in the middle of a transaction makes the work run again, from its beginning", async () => {
+    const database = await openShared(server.url);
+    let runs = 0;
+    await database.tx(async (tx) => {
+      runs += 1;
+      await tx
+        .insertInto("agm_document")
+        .values({ name: `run ${runs}`, value: "" })
+        .execute();
+      if (runs === 1) {
+        const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(tx);
+        await server.command(`SELECT pg_terminate_backend(${rows[0]?.pid})`);
+      }
+      await tx.selectFrom("agm_document").select("name").execute();
+    });
+    expect(runs).toBe(2);
+    expect([await read(database, "run 1"), await read(database, "run 2")]).toEqual([undefined, ""]);
   });
 
   it("is not read as a commit if it says ROLLBACK", async () => {
     const { proxy, url } = await proxyTo(server);
-    const engine = openEngine(url);
-    await engine.check();
+    const database = await openShared(url);
+    await database.check();
     let changes = 0;
     const tag = (word: string): Buffer =>
       Buffer.from(`C\0\0\0${String.fromCharCode(word.length + 5)}${word}\0`, "latin1");
@@ -249,28 +251,29 @@ describe.skipIf(whyNoPostgres() !== undefined)("a lost answer", () => {
       ]);
     });
     let runs = 0;
-    const decide = () => {
+    await database.tx(async (tx) => {
       runs += 1;
-      return { result: runs, saveStatements: [] };
-    };
-    expect(
-      await engine.transact({ durability: "survives_power_cut", locks: [], loadStatements: [], decide }),
-    ).toBe(2);
+      await tx.selectFrom("agm_gate").selectAll().execute();
+    });
+    expect(runs).toBe(2);
   });
 
-  it("does not cost an admission more than its two round trips", async () => {
+  it("does not cost a transaction more round trips than its statements, BEGIN and COMMIT", async () => {
     const { proxy, url } = await proxyTo(server);
-    const store = openShared(url);
-    await store.check();
-    await admit(store);
-    const before = proxy.roundTrips();
-    await admit(store);
-    // `admit` claims the record first, which takes two of these four round trips.
-    expect(proxy.roundTrips() - before).toBeLessThanOrEqual(4);
+    const database = await openShared(url);
+    await addSend(database, "account");
+    const countRoundTrips = async (call: () => Promise<unknown>): Promise<number> => {
+      const before = proxy.roundTrips();
+      await call();
+      return proxy.roundTrips() - before;
+    };
+    expect(await countRoundTrips(() => addSend(database, "account"))).toBe(4);
+    expect(await countRoundTrips(() => write(database, "name"))).toBe(1);
+    expect(await countRoundTrips(() => read(database, "name"))).toBe(1);
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
+describe("a database", NO_POSTGRES, () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await PostgresServer.start();
@@ -280,14 +283,14 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
   /** Creates an empty database. `command` runs a statement in the database directly, not through the ledger. */
   async function empty() {
     const url = await server.newDatabase();
-    const database = new URL(url).pathname.slice(1);
-    return { url, database, command: (statement: string) => server.command(statement, database) };
+    const name = new URL(url).pathname.slice(1);
+    return { url, name, command: (statement: string) => server.command(statement, name) };
   }
 
   it("gets its tables once from processes that start together", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { url, command } = await empty();
-      await Promise.all(Array.from({ length: 8 }, () => openShared(url).check()));
+      await Promise.all(Array.from({ length: 8 }, () => checkOnce(url)));
       expect(await command("SELECT count(*)::int AS layouts FROM agm_layout")).toEqual([{ layouts: 1 }]);
     }
   });
@@ -295,48 +298,41 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
   it("is checked under load without a deadlock", async () => {
     const { url } = await empty();
     const logged: string[] = [];
-    const keys = Array.from({ length: 6 }, (_, at) => `key ${at}`);
     await Promise.all(
-      keys.map(async (apiKeyId) => {
-        const store = openShared(url, { apiKeyId, logged });
-        const doctor = openShared(url, { apiKeyId, logged });
+      ["a", "b", "c", "d", "e", "f"].map(async (account) => {
+        const [database, doctor] = [await openShared(url, logged), await openShared(url, logged)];
         for (let round = 0; round < 10; round += 1)
-          await Promise.all([admit(store, apiKeyId), doctor.check()]);
+          await Promise.all([addSend(database, account), doctor.check()]);
+        expect(await listSends(database, account)).toHaveLength(10);
       }),
     );
-    expect(await openShared(url).admissions.sumSpentCredits(DAY_MS)).toBe(60 * 150);
     expect(logged.filter((line) => line.includes("deadlock"))).toEqual([]);
   });
 
   it("serves many calls of one process, even if they wait for each other", async () => {
-    const engine = openEngine((await empty()).url);
-    const slow = {
-      durability: "survives_process_kill",
-      locks: [sql("SELECT pg_sleep(0.06)")],
-      loadStatements: [],
-    } as const;
-    const calls = Array.from({ length: 95 }, (_, at) =>
-      engine.transact({ ...slow, decide: () => ({ result: at, saveStatements: [] }) }),
+    const database = await openShared((await empty()).url);
+    const calls = Array.from({ length: 95 }, () =>
+      database.tx((tx) => sql`SELECT pg_sleep(0.06)`.execute(tx)),
     );
     expect(await Promise.all(calls)).toHaveLength(95);
   });
 
   it("with another schema version is refused and not changed", async () => {
     const { url, command } = await empty();
-    await openShared(url).check();
+    await checkOnce(url);
     await command("UPDATE agm_layout SET version = 99");
-    const failure = await failureOf(openShared(url).check());
+    const failure = await failureOf(checkOnce(url));
     expect(failure).toMatchObject({ code: "store_unavailable", retryable: false });
     expect(failure.message).toMatch(/holds a ledger of another version/);
     expect(failure.remedy).toMatch(/another database/);
   });
 
-  it.each(["CREATE TABLE agm_records (x int)", "CREATE TABLE agm_layout (x int)"])(
+  it.each(["CREATE TABLE agm_request (x int)", "CREATE TABLE agm_layout (x int)"])(
     "of another program (%s) is refused and not changed",
     async (statement) => {
       const { url, command } = await empty();
       await command(statement);
-      const failure = await failureOf(openShared(url).check());
+      const failure = await failureOf(checkOnce(url));
       expect(failure.message).toMatch(/has tables named agm_… that are not this program's/);
       expect(
         await command("SELECT count(*)::int AS tables FROM pg_tables WHERE tablename LIKE 'agm%'"),
@@ -345,73 +341,74 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
   );
 
   it("that does not exist is named", async () => {
-    const failure = await failureOf(openShared(server.urlOf("nowhere")).check());
+    const failure = await failureOf(checkOnce(server.urlOf("nowhere")));
     expect(failure).toMatchObject({ code: "store_unavailable", retryable: false });
     expect(failure.message).toContain("PostgreSQL database nowhere on 127.0.0.1");
     expect(failure.message).toContain("does not exist");
   });
 
   it("whose user may not create tables is reported, and works once the tables exist", async () => {
-    const { url, database, command } = await empty();
+    const { url, name, command } = await empty();
     await command("CREATE ROLE guest LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
-    const guest = server.urlOf(database, "guest");
-    const failure = await failureOf(openShared(guest).check());
+    const guest = server.urlOf(name, "guest");
+    const failure = await failureOf(checkOnce(guest));
     expect(failure).toMatchObject({ code: "store_unavailable", retryable: false });
     expect(failure.message).toContain("denied this user a right");
     expect(failure.remedy).toContain("CREATE");
-    await openShared(url).check();
+    await checkOnce(url);
     await command("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO guest");
-    expect(await openShared(guest).check()).toEqual([]);
-    expect(await admit(openShared(guest))).toEqual({ kind: "admitted" });
-    await command("REVOKE UPDATE ON agm_records FROM guest");
-    expect(await openShared(guest).check()).toEqual([
-      "This user may not read and write every table: grant SELECT, INSERT, UPDATE and DELETE on agm_records.",
+    expect(await checkOnce(guest)).toEqual([]);
+    await addSend(await openShared(guest), "account");
+    await command("REVOKE UPDATE ON agm_request FROM guest");
+    expect(await checkOnce(guest)).toEqual([
+      "This user may not read and write every table: grant SELECT, INSERT, UPDATE and DELETE on agm_request.",
     ]);
   });
 
   it("that is read-only is reported as such, and works once it is writable", async () => {
-    const { url, database, command } = await empty();
-    const store = openShared(url);
-    await store.check();
-    await command(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+    const { url, name, command } = await empty();
+    const database = await openShared(url);
+    await database.check();
+    await command(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     await command(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'audio-%'",
     );
-    await expectAway(claim(store), /is read-only/);
-    await command(`ALTER DATABASE ${database} RESET default_transaction_read_only`).catch(async () => {
+    await expectAway(write(database, "name"), /is read-only/);
+    await command(`ALTER DATABASE ${name} RESET default_transaction_read_only`).catch(async () => {
       await server.command(
-        `SET default_transaction_read_only = off; ALTER DATABASE ${database} RESET default_transaction_read_only`,
+        `SET default_transaction_read_only = off; ALTER DATABASE ${name} RESET default_transaction_read_only`,
       );
     });
-    await claim(store);
+    await write(database, "name");
   });
 
   it("that is read-only is reported as such if it does not answer the last, short try", async () => {
-    const { url, database, command } = await empty();
-    await openShared(url).check();
-    await command(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+    const { url, name, command } = await empty();
+    await checkOnce(url);
+    await command(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     const { proxy, url: proxyUrl } = await proxyTo(server);
     const proxiedUrl = new URL(url);
     proxiedUrl.port = new URL(proxyUrl).port;
-    const claiming = claim(openShared(proxiedUrl.href));
+    const writing = write(await openShared(proxiedUrl.href), "name");
     const silence = setTimeout(() => proxy.alterAnswers(() => Buffer.alloc(0)), 3_500);
     onTestFinished(() => clearTimeout(silence));
-    await expectAway(claiming, /is read-only/);
+    await expectAway(writing, /is read-only/);
   });
 
   it("that is full is reported as such, and stores nothing partially", async () => {
     const { url, command } = await empty();
-    const store = openShared(url);
-    await store.check();
+    const database = await openShared(url);
+    await database.check();
     await command(
       `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
          $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
-       CREATE TRIGGER full_disk BEFORE INSERT ON agm_lookup_keys FOR EACH ROW EXECUTE FUNCTION full_disk()`,
+       CREATE TRIGGER full_disk BEFORE UPDATE ON agm_gate FOR EACH ROW EXECUTE FUNCTION full_disk()`,
     );
-    await expectAway(claim(store), /has no space left on its disk/);
-    expect(await store.get("record-1")).toBeUndefined();
-    await command("DROP TRIGGER full_disk ON agm_lookup_keys");
-    expect(await claim(store)).toMatchObject({ leaseOwner: "holder" });
+    await expectAway(addSend(database, "account"), /has no space left on its disk/);
+    expect(await listSends(database, "account")).toEqual([]);
+    await command("DROP TRIGGER full_disk ON agm_gate");
+    await addSend(database, "account");
+    expect(await listSends(database, "account")).toHaveLength(1);
   });
 
   it("sorts by bytes and finds any text, whatever its language", async () => {
@@ -419,33 +416,20 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     await server.command(
       `CREATE DATABASE ${name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'`,
     );
-    const store = openShared(server.urlOf(name));
-    for (const one of ["é", "b", "Z", "a", "_"]) await store.documents.set(one, one);
-    const found: unknown[] = [];
-    const documents = new KeyvDocuments(openEngine(server.urlOf(name)));
-    for await (const [key] of documents.iterator("document")) found.push(key);
-    expect(found).toEqual(["Z", "_", "a", "b", "é"].map((one) => `document:${one}`));
-    const path = `/${"a long folder/".repeat(5000)}file.mp3`;
-    const files = [{ path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true }];
-    await claim(store, { status: "succeeded", files });
-    expect(await store.recordSearch.findByLookupKey(toPathLookupKey(path))).toHaveLength(1);
-    expect(await store.get("nobody's \0 id")).toBeUndefined();
-  });
-
-  it("is not used after the store was closed", async () => {
-    const store = openShared(server.url);
-    await store.check();
-    await store.close();
-    await store.close();
-    await expect(store.check()).rejects.toMatchObject({ code: "store_unavailable" });
+    const database = await openShared(server.urlOf(name));
+    for (const name of ["é", "b", "Z", "a", "_"]) await write(database, name);
+    const rows = await database.run((db) =>
+      db.selectFrom("agm_document").select("name").orderBy("name").execute(),
+    );
+    expect(rows.map(({ name: found }) => found)).toEqual(["Z", "_", "a", "b", "é"]);
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
+describe("a server", NO_POSTGRES, () => {
   it("with settings that may lose acknowledged writes causes a warning", async () => {
     const unsafe = { fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
     const server = await ownServer({ more: unsafe });
-    const warnings = await openShared(server.url).check();
+    const warnings = await checkOnce(server.url);
     expect(warnings).toEqual(
       Object.keys(unsafe).map(
         (name) => `A crash of the server can lose what was paid for (${name} is off): set ${name} to on.`,
@@ -458,11 +442,11 @@ describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
     await server.command("CREATE ROLE team LOGIN");
     await server.command("CREATE DATABASE team OWNER team");
     const url = server.urlOf("team", "team");
-    const first = openShared(url);
-    const second = openShared(url);
+    const first = await openShared(url);
+    const second = await openShared(url);
     await first.check();
     await second.check();
-    const third = openShared(url);
+    const third = await openShared(url);
     await expectAway(third.check(), /has too many connections/);
     expect((await failureOf(third.check())).remedy).toMatch(/PgBouncer/);
     await second.close();
@@ -474,12 +458,12 @@ describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
     const logged: string[] = [];
     for (const credentials of ["postgres:hunter2", "postgres", "nobody:hunter2"]) {
       const url = `postgres://${credentials}@127.0.0.1:${server.port}/postgres`;
-      const failure = await failureOf(openShared(url, { logged }).check());
+      const failure = await failureOf(checkOnce(url, logged));
       expect(failure).toMatchObject({ code: "store_unavailable", retryable: false });
       expect(failure.message).toContain("refused the login");
       expect(JSON.stringify([failure.message, failure.remedy, logged])).not.toContain("hunter2");
     }
-    const right = openShared(server.url);
+    const right = await openShared(server.url);
     await right.check();
     expect(right.description).not.toContain(PASSWORD);
   });
@@ -508,20 +492,20 @@ describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
     };
     for (const [name, value] of Object.entries(elsewhere)) vi.stubEnv(name, value);
     onTestFinished(() => void vi.unstubAllEnvs());
-    expect(await openShared(server.url).check()).toEqual([]);
+    expect(await checkOnce(server.url)).toEqual([]);
     const withoutPassword = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
-    expect((await failureOf(openShared(withoutPassword).check())).message).toContain("refused the login");
+    expect((await failureOf(checkOnce(withoutPassword))).message).toContain("refused the login");
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("a failover", () => {
+describe("a failover", NO_POSTGRES, () => {
   it("leads the same call to the new primary behind the same address", async () => {
     const old = await ownServer();
     const next = await ownServer();
     const address = await startRedirector(old.port);
     onTestFinished(() => address.close());
-    const store = openShared(`postgres://127.0.0.1:${address.port}`);
-    await claim(store);
+    const database = await openShared(`postgres://127.0.0.1:${address.port}`);
+    await write(database, "name");
     // Make the old server like a primary that became a standby: reachable, but read-only.
     await old.command("ALTER SYSTEM SET default_transaction_read_only = on");
     await old.command("SELECT pg_reload_conf()");
@@ -529,12 +513,12 @@ describe.skipIf(whyNoPostgres() !== undefined)("a failover", () => {
     await vi.waitFor(async () =>
       expect(await old.command("SHOW transaction_read_only")).toEqual([{ transaction_read_only: "on" }]),
     );
-    expect(await claim(store)).toMatchObject({ leaseOwner: "holder" });
-    expect(await next.command("SELECT record_id FROM agm_records")).toEqual([{ record_id: "record-1" }]);
+    await write(database, "name");
+    expect(await next.command("SELECT name FROM agm_document")).toEqual([{ name: "name" }]);
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
+describe("TLS", NO_POSTGRES, () => {
   it("accepts only a certificate that sslrootcert confirms, whatever the environment contains", async () => {
     const certificate = selfSigned();
     const other = selfSigned();
@@ -545,7 +529,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
     });
     const server = await ownServer({ tls: certificate });
     const plain = `postgres://postgres:hunter2@127.0.0.1:${server.port}/postgres`;
-    expect(await openShared(`${plain}?sslrootcert=${certificate.certificate}`).check()).toEqual([]);
+    expect(await checkOnce(`${plain}?sslrootcert=${certificate.certificate}`)).toEqual([]);
     for (const [name, value] of [
       ["NODE_TLS_REJECT_UNAUTHORIZED", "0"],
       ["PGSSLMODE", "no-verify"],
@@ -564,7 +548,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
       // The right authority signed this certificate, but for another host.
       `${away}?sslrootcert=${certificate.certificate}`,
     ]) {
-      const failure = await failureOf(openShared(url, { logged }).check());
+      const failure = await failureOf(checkOnce(url, logged));
       expect(failure).toMatchObject({ code: "store_unavailable", retryable: false });
       expect(failure.message).toContain("has a certificate that is not trusted");
       expect(JSON.stringify([failure.message, failure.remedy, logged])).not.toContain("hunter2");
@@ -573,34 +557,28 @@ describe.skipIf(whyNoPostgres() !== undefined)("TLS", () => {
 
   it("is always used for another machine", async () => {
     const server = await ownServer();
-    const failure = await failureOf(openShared(server.url.replace("127.0.0.1", "0.0.0.0")).check());
+    const failure = await failureOf(checkOnce(server.url.replace("127.0.0.1", "0.0.0.0")));
     expect(failure).toMatchObject({ code: "store_unavailable", retryable: false });
     expect(failure.message).toContain("does not offer TLS");
     expect(await server.command("SELECT 1 FROM pg_tables WHERE tablename = 'agm_layout'")).toEqual([]);
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined || whyNoPgBouncer() !== undefined)(
-  "PgBouncer in transaction mode",
-  () => {
-    it("serves more processes than it has connections, and bridges a crash of the server", async () => {
-      const server = await ownServer();
-      const bouncer = await PgBouncer.start(server, 2);
-      onTestFinished(() => bouncer.remove());
-      const keys = Array.from({ length: 6 }, (_, at) => `key ${at}`);
-      const stores = keys.map((apiKeyId) => ({ apiKeyId, store: openShared(bouncer.url, { apiKeyId }) }));
-      const round = () => Promise.all(stores.map(({ apiKeyId, store }) => admit(store, apiKeyId)));
-      for (let at = 0; at < 5; at += 1) await round();
-      expect(await openShared(server.url).admissions.sumSpentCredits(DAY_MS)).toBe(30 * 150);
-      expect(await stores[0]?.store.check()).toEqual([]);
-      await server.kill();
-      const bridged = round();
-      await server.start();
-      expect(await bridged).toEqual(keys.map(() => ({ kind: "admitted" })));
-      const baseUrls = await server.command(
-        `SELECT count(*)::int AS found FROM agm_records WHERE base_url = '${BASE_URL}'`,
-      );
-      expect(baseUrls).toEqual([{ found: 36 }]);
-    });
-  },
-);
+describe("PgBouncer in transaction mode", skipBecause(whyNoPostgres() ?? whyNoPgBouncer() ?? null), () => {
+  it("serves more processes than it has connections, and bridges a crash of the server", async () => {
+    const server = await ownServer();
+    const bouncer = await PgBouncer.start(server, 2);
+    onTestFinished(() => bouncer.remove());
+    const databases = await Promise.all(Array.from({ length: 6 }, () => openShared(bouncer.url)));
+    const round = () => Promise.all(databases.map((database, at) => addSend(database, `account ${at % 2}`)));
+    for (let at = 0; at < 5; at += 1) await round();
+    expect(await databases[0]?.check()).toEqual([]);
+    await server.kill();
+    const bridged = round();
+    await server.start();
+    await bridged;
+    const direct = await openShared(server.url);
+    const sends = await Promise.all(["account 0", "account 1"].map((account) => listSends(direct, account)));
+    expect(sends.map((list) => list.length)).toEqual([18, 18]);
+  });
+});

@@ -1,5 +1,5 @@
 /** The ledger file itself: permissions, versions, damage, locks, size. */
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -14,83 +14,34 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { toPathLookupKey, toRequestLookupKey, toTaskLookupKey } from "../../src/ledger/identity.ts";
-import { type RequestRecord, requestRecordSchema, toRow } from "../../src/ledger/record.ts";
-import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
-import { LedgerStore } from "../../src/ledger/store/ledger-store.ts";
-import type { Rows, Statement } from "../../src/ledger/store/sql-engine.ts";
+import type { Database } from "../../src/ledger/database.ts";
 import { failureOf } from "../api/failure.ts";
-import { asOrdinaryUser } from "../files/folders.ts";
+import { asOrdinaryUser, mountedFolder, NO_MOUNT, removeFolders } from "../files/folders.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { NOT_LINUX, ON_WINDOWS, skipBecause } from "../support/skip-because.ts";
-import { openSqliteStore } from "../support/sqlite-ledger.ts";
-import { sampleRecord } from "./sample-record.ts";
+import { addSend, listSends, openTestDatabase, read, write } from "./shared-database.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-const identity = { baseUrl: sampleRecord().baseUrl, apiKeyId: sampleRecord().apiKeyId, processId: "holder" };
+const open = (stateDir: string): Promise<Database> => openTestDatabase({ stateDir });
 
-function open(stateDir: string): LedgerStore {
-  const store = openSqliteStore({ stateDir, clock: systemClock, identity });
-  onTestFinished(() => store.close());
-  return store;
-}
+const checkOnce = async (stateDir: string): Promise<string[]> => (await open(stateDir)).check();
 
-async function put(store: LedgerStore, record: RequestRecord = sampleRecord()): Promise<void> {
-  const { apiKeyId, recordId } = record;
-  await store.write({
-    apiKeyId,
-    recordId,
-    expectedRevision: null,
-    newRow: toRow(record),
-    durability: "survives_power_cut",
-  });
-}
-
-async function read(store: LedgerStore, recordId = "record-1"): Promise<unknown> {
-  const value = await store.get(recordId);
-  return value === undefined ? undefined : requestRecordSchema.parse(JSON.parse(value));
-}
-
-/** Creates a ledger with one record, and closes it. */
+/** Creates a ledger with one document, and closes it. */
 async function written(): Promise<{ stateDir: string; file: string }> {
   const stateDir = scratchFolder();
-  const store = open(stateDir);
-  await put(store);
-  await store.close();
+  const database = await open(stateDir);
+  await write(database, "name");
+  await database.close();
   return { stateDir, file: join(stateDir, "ledger.sqlite") };
-}
-
-/** An engine that collects the statements of every `read`. */
-class RecordingEngine extends SqliteEngine {
-  readonly statements: Statement[] = [];
-
-  override async read(statements: readonly Statement[]): Promise<Rows[]> {
-    this.statements.push(...statements);
-    return await super.read(statements);
-  }
-}
-
-/** Calls every method of the store that looks for records. */
-async function lookUp(store: LedgerStore): Promise<void> {
-  for (const accounts of ["own", "all"] as const) {
-    await store.recordSearch.list({ apiKeys: accounts, limit: 20 });
-    await store.recordSearch.list({ apiKeys: accounts, limit: 20, mustBeResumable: true });
-    await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "failed" });
-    await store.recordSearch.list({ apiKeys: accounts, limit: 20, status: "unresolved" });
-  }
-  await store.recordSearch.findByLookupKey(toRequestLookupKey("work 500"));
-  await store.recordSearch.findByLookupKey(toTaskLookupKey(identity.baseUrl, "task 500"));
-  await store.recordSearch.findByLookupKey(toPathLookupKey("/nowhere"));
 }
 
 describe("the ledger's folder", () => {
   it("is not accessed before the first use", async () => {
     const stateDir = join(scratchFolder(), "state");
-    const store = open(stateDir);
-    expect(store.description).toContain(stateDir);
-    await store.close();
+    const database = await open(stateDir);
+    expect(database.description).toContain(stateDir);
+    await database.close();
     expect(statSync(stateDir, { throwIfNoEntry: false })).toBeUndefined();
   });
 
@@ -98,7 +49,7 @@ describe("the ledger's folder", () => {
     const stateDir = join(scratchFolder(), "deep", "state");
     const before = process.umask(0o000);
     onTestFinished(() => void process.umask(before));
-    await put(open(stateDir));
+    await write(await open(stateDir), "name");
     expect(modeOf(stateDir)).toBe(0o700);
     expect(modeOf(join(stateDir, ".."))).toBe(0o700);
     const names = readdirSync(stateDir).sort();
@@ -110,7 +61,7 @@ describe("the ledger's folder", () => {
     const { stateDir, file } = await written();
     chmodSync(stateDir, 0o755);
     chmodSync(file, 0o644);
-    await open(stateDir).check();
+    await checkOnce(stateDir);
     expect(modeOf(stateDir)).toBe(0o700);
     expect(modeOf(file)).toBe(0o600);
   });
@@ -119,7 +70,7 @@ describe("the ledger's folder", () => {
     const stateDir = scratchFolder();
     writeFileSync(join(stateDir, "something"), "");
     chmodSync(stateDir, 0o755);
-    await open(stateDir).check();
+    await checkOnce(stateDir);
     expect(modeOf(stateDir)).toBe(0o755);
     expect(modeOf(join(stateDir, "ledger.sqlite"))).toBe(0o600);
   });
@@ -128,53 +79,52 @@ describe("the ledger's folder", () => {
     const folder = scratchFolder();
     writeFileSync(join(folder, "file"), "");
     const stateDir = join(folder, "file", "state");
-    const failure = await failureOf(open(stateDir).check());
+    const failure = await failureOf(checkOnce(stateDir));
     expect(failure.code).toBe("store_unavailable");
     expect(failure.message).toContain(stateDir);
     expect(failure.remedy).toContain("AUDIO_STATE_DIR");
   });
 
   it("on a file system without folders fails at once", skipBecause(NOT_LINUX), async () => {
-    const failure = await failureOf(open("/proc/audio-generation/state").check());
+    const failure = await failureOf(checkOnce("/proc/audio-generation/state"));
     expect(failure.code).toBe("store_unavailable");
   });
 
   it("that is read-only is reported", skipBecause(ON_WINDOWS), async () => {
     const stateDir = scratchFolder();
     chmodSync(stateDir, 0o555);
-    const failure = await asOrdinaryUser(() => failureOf(open(stateDir).check()));
+    const failure = await asOrdinaryUser(() => failureOf(checkOnce(stateDir)));
     expect(failure.code).toBe("store_unavailable");
   });
 
   it("that is synchronised causes a warning, and works", async () => {
     const stateDir = join(scratchFolder(), "Dropbox", "state");
-    const [warning, ...more] = await open(stateDir).check();
+    const [warning, ...more] = await checkOnce(stateDir);
     expect(warning).toContain("Dropbox");
     expect(warning).toContain("AUDIO_STATE_DIR");
     expect(more).toEqual([]);
-    expect(await open(scratchFolder()).check()).toEqual([]);
+    expect(await checkOnce(scratchFolder())).toEqual([]);
   });
 
   it("works in the same process once its fault is corrected", async () => {
     const folder = scratchFolder();
     const blocker = join(folder, "state");
     writeFileSync(blocker, "");
-    const store = open(blocker);
-    await failureOf(store.check());
+    const database = await open(blocker);
+    await failureOf(database.check());
     rmSync(blocker);
-    await put(store);
-    expect(await read(store)).toEqual(sampleRecord());
+    await write(database, "name");
+    expect(await read(database, "name")).toBe("name");
   });
 
   it("that was deleted during a process is created again, and writes are not lost", async () => {
     const { stateDir, file } = await written();
-    const store = open(stateDir);
-    expect(await read(store)).toEqual(sampleRecord());
+    const database = await open(stateDir);
+    expect(await read(database, "name")).toBe("name");
     renameSync(file, `${file}.old`);
-    expect(await read(store)).toBeUndefined();
-    await put(store, sampleRecord({ recordId: "record-2" }));
-    const other = open(stateDir);
-    expect(await read(other, "record-2")).toBeDefined();
+    expect(await read(database, "name")).toBeUndefined();
+    await write(database, "name 2");
+    expect(await read(await open(stateDir), "name 2")).toBeDefined();
   });
 });
 
@@ -184,7 +134,7 @@ describe("a ledger file", () => {
     const db = new DatabaseSync(file);
     db.exec("PRAGMA user_version = 2");
     db.close();
-    const failure = await failureOf(read(open(stateDir)));
+    const failure = await failureOf(read(await open(stateDir), "name"));
     expect(failure.code).toBe("store_unavailable");
     expect(failure.message).toContain("another version of this program");
     expect(failure.message).toContain(file);
@@ -194,9 +144,9 @@ describe("a ledger file", () => {
   it("that lacks a table is reported as damaged, and not changed", async () => {
     const { stateDir, file } = await written();
     const db = new DatabaseSync(file);
-    db.exec("DROP TABLE agm_lookup_keys");
+    db.exec("DROP TABLE agm_gate");
     db.close();
-    const failure = await failureOf(put(open(stateDir), sampleRecord({ recordId: "record-2" })));
+    const failure = await failureOf(addSend(await open(stateDir), "account"));
     expect(failure.message).toContain("is damaged and was left as it is");
     expect(failure.remedy).toContain("Restore it from a backup");
   });
@@ -206,7 +156,7 @@ describe("a ledger file", () => {
     const db = new DatabaseSync(join(stateDir, "ledger.sqlite"));
     db.exec("CREATE TABLE theirs (id)");
     db.close();
-    const failure = await failureOf(put(open(stateDir)));
+    const failure = await failureOf(write(await open(stateDir), "name"));
     expect(failure.message).toContain("another program");
   });
 
@@ -227,8 +177,8 @@ describe("a ledger file", () => {
     const { stateDir, file } = await written();
     damage(file);
     const before = readFileSync(file);
-    for (const store of [open(stateDir), open(stateDir)]) {
-      const failure = await failureOf(read(store));
+    for (const database of [await open(stateDir), await open(stateDir)]) {
+      const failure = await failureOf(read(database, "name"));
       expect(failure.code).toBe("store_unavailable");
       expect(failure.message).toContain("damaged");
       expect(failure.message).toContain(file);
@@ -239,8 +189,8 @@ describe("a ledger file", () => {
 
   it("locked by another process is waited for, without blocking this process", async () => {
     const { stateDir, file } = await written();
-    const store = open(stateDir);
-    await store.check();
+    const database = await open(stateDir);
+    await database.check();
     const db = new DatabaseSync(file);
     db.exec("BEGIN IMMEDIATE");
     let turns = 0;
@@ -248,7 +198,7 @@ describe("a ledger file", () => {
       turns += 1;
     }, 20);
     setTimeout(() => db.exec("COMMIT"), 700);
-    await put(store, sampleRecord({ recordId: "record-2" }));
+    await write(database, "name 2");
     clearInterval(ticking);
     db.close();
     expect(turns).toBeGreaterThan(2);
@@ -259,31 +209,48 @@ describe("a ledger file", () => {
     const db = new DatabaseSync(file);
     db.exec("BEGIN IMMEDIATE");
     onTestFinished(() => db.close());
-    const failure = await failureOf(open(stateDir).check());
+    const failure = await failureOf(checkOnce(stateDir));
     expect(failure.code).toBe("store_unavailable");
     expect(failure.retryable).toBe(true);
     expect(failure.message).toContain("locked");
   });
 
-  it("finds records by an index, and never reads all of them", async () => {
-    const { stateDir, file } = await written();
-    const engine = new RecordingEngine({ stateDir, clock: systemClock });
-    const store = new LedgerStore({ engine, identity, machineId: "this", wallMs: systemClock.wallMs });
-    onTestFinished(() => store.close());
-    await lookUp(store);
-    const db = new DatabaseSync(file);
-    onTestFinished(() => db.close());
-    const steps = engine.statements.flatMap(({ sql, values }) =>
-      db
-        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-        .all(...values)
-        .map(({ detail }) => `${detail}: ${sql}`),
-    );
-    expect(steps.length).toBeGreaterThan(10);
-    expect(steps.filter((step) => step.startsWith("SCAN"))).toEqual([]);
-    // A query may sort the records of one lookup key, because there are only a few of them.
-    const sorts = steps.filter((step) => step.includes("TEMP B-TREE"));
-    expect(sorts.filter((step) => !step.includes("WHERE k.lookup_key = ?"))).toEqual([]);
+  it(
+    "on a full disk is reported as such, stores nothing partially, and works once there is space",
+    skipBecause(NO_MOUNT),
+    async () => {
+      onTestFinished(removeFolders);
+      const folder = mountedFolder("size=1m");
+      const database = await open(join(folder, "state"));
+      await addSend(database, "account");
+      const filler = join(folder, "filler");
+      expect(() => writeFileSync(filler, Buffer.alloc(2 ** 20))).toThrow(/ENOSPC/);
+      const big = "x".repeat(100_000);
+      const failing = database.tx(async (tx) => {
+        await tx.updateTable("agm_gate").set({ sends: "[]" }).execute();
+        await tx.insertInto("agm_document").values({ name: "big", value: big }).execute();
+      });
+      const failure = await failureOf(failing);
+      expect(failure.code).toBe("store_unavailable");
+      expect(failure.message).toMatch(/^The disk of the ledger file .* is full\.$/);
+      rmSync(filler);
+      expect(await read(database, "big")).toBeUndefined();
+      expect(await listSends(database, "account")).toHaveLength(1);
+      await write(database, "big", big);
+      await database.close();
+    },
+  );
+
+  it("that is no longer writable is reported", skipBecause(NO_MOUNT), async () => {
+    onTestFinished(removeFolders);
+    const folder = mountedFolder("size=1m");
+    const database = await open(join(folder, "state"));
+    await write(database, "name");
+    await database.close();
+    execFileSync("mount", ["-o", "remount,ro", folder]);
+    const failure = await failureOf(write(await open(join(folder, "state")), "name 2"));
+    expect(failure.code).toBe("store_unavailable");
+    expect(failure.remedy).toContain("AUDIO_STATE_DIR");
   });
 });
 
@@ -305,9 +272,8 @@ describe("loading SQLite", () => {
 it("two processes that start together create one whole file", async () => {
   const stateDir = join(scratchFolder(), "state");
   mkdirSync(stateDir);
-  const stores = Array.from({ length: 8 }, () => open(stateDir));
-  await Promise.all(stores.map((store, at) => put(store, sampleRecord({ recordId: `record-${at}` }))));
-  for (const [at, store] of stores.entries()) {
-    expect(await read(store, `record-${stores.length - 1 - at}`)).toBeDefined();
-  }
+  const databases = await Promise.all(Array.from({ length: 8 }, () => open(stateDir)));
+  await Promise.all(databases.map((database, at) => write(database, `name ${at}`)));
+  for (const [at, database] of databases.entries())
+    expect(await read(database, `name ${databases.length - 1 - at}`)).toBeDefined();
 });

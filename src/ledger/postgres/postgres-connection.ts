@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL. Sends statements in batches, and limits the time of each answer. */
+/** One connection to PostgreSQL. Sends statements together where it can, and limits the time of each answer. */
 import { readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
@@ -7,8 +7,8 @@ import { z } from "zod";
 import type { PostgresAddress } from "../../config/postgres-address.ts";
 import { AudioError } from "../../errors.ts";
 import { describeSystemError } from "../../files/file-error.ts";
-import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
-import { LostConnectionError, NoAnswerError, NotCommittedError } from "./postgres-errors.ts";
+import type { Connection, SqlValue, Statement, StatementResult, TransactionKind } from "../engine.ts";
+import { isReadOnly, LostConnectionError, NoAnswerError, NotCommittedError } from "./postgres-errors.ts";
 
 /**
  * How long the server waits for a lock, or for the next statement of a transaction. A process that hangs for longer
@@ -18,22 +18,33 @@ const SERVER_WAIT_MS = 2_000;
 const STATEMENT_MS = 2_200;
 /**
  * Maximum wait for an answer of the server. It is longer than the server's own time limits, so that the server can
- * report a timeout itself. It is half of the engine's retry time, so that the engine can try twice.
+ * report a timeout itself. It is half of the retry time of a call, so that a call can be tried twice.
  */
 const ANSWER_MS = 2_500;
 const CONNECT_MS = 2_000;
 const CLOSE_MS = 500;
 
 /** Sets the time limits within each transaction, because PgBouncer refuses them at the start of a connection. */
-const BEGIN_STATEMENTS = `BEGIN ISOLATION LEVEL READ COMMITTED;
-  SET LOCAL lock_timeout = ${SERVER_WAIT_MS}; SET LOCAL statement_timeout = ${STATEMENT_MS};
+const SET_TIME_LIMITS = `SET LOCAL lock_timeout = ${SERVER_WAIT_MS}; SET LOCAL statement_timeout = ${STATEMENT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${SERVER_WAIT_MS}`;
+const BEGIN_STATEMENTS: Readonly<Record<TransactionKind, string>> = {
+  write: `BEGIN ISOLATION LEVEL READ COMMITTED; ${SET_TIME_LIMITS}`,
+  snapshot: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${SET_TIME_LIMITS}`,
+};
 
 const clockRow = z.tuple([z.object({ now: z.number() })]);
 
+/** The numbers of PostgreSQL's types whose values pg would return as text or as booleans. */
+const BIGINT_TYPE = 20;
+const NUMERIC_TYPE = 1700;
+const BOOLEAN_TYPE = 16;
+
+type Query = Pick<Statement, "sql" | "values"> | string;
+
 interface Answer {
   readonly command: string;
-  readonly rows: Rows;
+  readonly rowCount: number | null;
+  readonly rows: readonly unknown[];
 }
 
 class PlainClient extends Client {
@@ -53,6 +64,10 @@ class PlainClient extends Client {
       pipeline: true,
     });
     this.#address = address;
+    // Return the same values as SQLite. No number of the ledger is too large for a JavaScript number.
+    this.setTypeParser(BIGINT_TYPE, Number);
+    this.setTypeParser(NUMERIC_TYPE, Number);
+    this.setTypeParser(BOOLEAN_TYPE, (text) => Number(text === "t"));
   }
 
   /** Ignores the environment variables PGOPTIONS, PGREPLICATION and PGAPPNAME. */
@@ -81,39 +96,47 @@ function buildTlsOptions({ tls }: PostgresAddress): ConnectionOptions | false {
   }
 }
 
+interface PostgresConnectionOptions {
+  readonly address: PostgresAddress;
+  /** An SQL expression for the steady time in milliseconds. */
+  readonly clockSql: () => string;
+  /** When the caller stops waiting, on the clock of `performance`. */
+  readonly untilMs: number;
+}
+
 /**
  * One connection to the database. After a timeout, or after the connection broke, `isLost` is true, and a new
- * connection must be opened. `untilMs` is always the time at which the caller stops waiting, on the clock of
- * `performance`. Calls throw LostConnectionError, NotCommittedError, or the error that the server reported.
+ * connection must be opened. Calls throw LostConnectionError, NotCommittedError, or the error that the server reported.
  */
-export class PostgresConnection {
+export class PostgresConnection implements Connection {
+  isLost = false;
+  nowSteadyMs = 0;
+  /** When the present caller stops waiting, on the clock of `performance`. */
+  untilMs: number;
   readonly #client: Client;
   readonly #socket: Socket;
-  #isLost = false;
+  readonly #clockSql: () => string;
 
-  private constructor(client: Client, socket: Socket) {
+  private constructor({ address, clockSql, untilMs }: PostgresConnectionOptions) {
+    this.#socket = new Socket();
+    const client = new PlainClient(address, this.#socket);
     this.#client = client;
-    this.#socket = socket;
+    this.#clockSql = clockSql;
+    this.untilMs = untilMs;
     // Listen to errors. Without a listener, a server that ends a connection would end this process.
     client.on("error", () => {
-      this.#isLost = true;
+      this.isLost = true;
     });
     client.on("end", () => {
-      this.#isLost = true;
+      this.isLost = true;
     });
   }
 
-  /**
-   * Opens a connection.
-   *
-   * @param untilMs the time at which the caller stops waiting, on the clock of `performance`
-   */
-  static async open(address: PostgresAddress, untilMs: number): Promise<PostgresConnection> {
-    const socket = new Socket();
-    const client = new PlainClient(address, socket);
-    const connection = new PostgresConnection(client, socket);
+  /** Opens a connection. */
+  static async open(options: PostgresConnectionOptions): Promise<PostgresConnection> {
+    const connection = new PostgresConnection(options);
     try {
-      await connection.#runWithTimeout(CONNECT_MS, untilMs, () => client.connect());
+      await connection.#runWithTimeout(CONNECT_MS, () => connection.#client.connect());
     } catch (error) {
       connection.drop();
       throw error;
@@ -121,76 +144,61 @@ export class PostgresConnection {
     return connection;
   }
 
-  get isLost(): boolean {
-    return this.#isLost;
+  async execute(statement: Statement): Promise<StatementResult> {
+    const isAlone = !this.#isInTransaction && !statement.isRead;
+    // Let a single write have the time limits of a transaction, because it may wait for a lock, too.
+    const answers = isAlone
+      ? await this.run(BEGIN_STATEMENTS.write, statement, "COMMIT")
+      : await this.run(statement);
+    if (isAlone) requireCommit(answers.at(-1));
+    const { rows = [], rowCount = null } = answers[isAlone ? 1 : 0] ?? {};
+    return { rows, changedRows: statement.isRead ? null : rowCount };
   }
 
-  async transact<T>(
-    { durability, locks, loadStatements, decide }: Transaction<T>,
-    clockSql: string,
-    untilMs: number,
-  ): Promise<T> {
-    const begin =
-      durability === "survives_power_cut"
-        ? BEGIN_STATEMENTS
-        : `${BEGIN_STATEMENTS}; SET LOCAL synchronous_commit = off`;
-    // Read the clock in a separate statement after the locks, so that the clock shows the time at which the locks were
-    // granted.
-    const clock = sql(`SELECT (${clockSql})::float8 AS now`);
-    const [, ...answers] = await this.run([sql(begin), ...locks, clock, ...loadStatements], untilMs);
-    const rows = answers.map((answer) => answer.rows);
-    const [{ now }] = clockRow.parse(rows[locks.length]);
-    const { result, saveStatements } = decide({
-      locked: rows.slice(0, locks.length),
-      loaded: rows.slice(locks.length + 1),
-      steadyMs: now,
-    });
-    const ends = await this.run([...saveStatements, sql("COMMIT")], untilMs);
-    if (ends.at(-1)?.command !== "COMMIT") throw new NotCommittedError();
-    return result;
+  async begin(kind: TransactionKind): Promise<void> {
+    const [, clock] = await this.run(BEGIN_STATEMENTS[kind], `SELECT (${this.#clockSql()})::float8 AS now`);
+    this.nowSteadyMs = clockRow.parse(clock?.rows)[0].now;
   }
 
-  async read(statements: readonly Statement[], untilMs: number): Promise<Rows[]> {
-    if (statements.length < 2) return (await this.run(statements, untilMs)).map(({ rows }) => rows);
-    const begin = sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    const answers = await this.run([begin, ...statements, sql("COMMIT")], untilMs);
-    return answers.slice(1, -1).map(({ rows }) => rows);
+  async commit(): Promise<void> {
+    const [answer] = await this.run("COMMIT");
+    requireCommit(answer);
   }
 
   /**
    * Sends the statements together. Throws the error of the first statement that fails, because inside a transaction all
-   * later ones fail, too.
+   * later ones fail, too. After an error of a read-only server, drops the connection, because after a failover only a
+   * new connection leads to the new primary at the same address.
    */
-  run(statements: readonly Statement[], untilMs: number): Promise<Answer[]> {
-    return this.#runWithTimeout(ANSWER_MS, untilMs, async () => {
+  run(...queries: readonly Query[]): Promise<Answer[]> {
+    return this.#runWithTimeout(ANSWER_MS, async () => {
       this.#client.ref();
       // Send all statements together, so that the server sends its answers together, too.
       this.#socket.cork();
-      const queries = statements.map(({ sql: text, values }) =>
-        this.#client.query(numberPlaceholders(text), values.map(withoutNul)),
+      const sent = queries.map((query) =>
+        typeof query === "string"
+          ? this.#client.query(query)
+          : this.#client.query(query.sql, query.values.map(withoutNul)),
       );
       this.#socket.uncork();
-      const answers = await Promise.allSettled(queries);
+      const answers = await Promise.allSettled(sent);
       // Let the process end while the connection is idle.
-      if (!this.#isLost) this.#client.unref();
+      if (!this.isLost) this.#client.unref();
       return answers.map((answer) => {
-        if (answer.status === "rejected") throw answer.reason;
-        return answer.value;
+        if (answer.status === "fulfilled") return answer.value;
+        if (isReadOnly(answer.reason)) this.drop();
+        throw answer.reason;
       });
     });
   }
 
-  /**
-   * Rolls back a transaction that failed, so that the connection can be used again. Drops the connection if the
-   * rollback fails.
-   */
-  async rollBack(untilMs: number): Promise<void> {
-    if (this.#isLost || this.#client.getTransactionStatus() === "I") return;
-    await this.run([sql("ROLLBACK")], untilMs).catch(() => this.drop());
+  async rollBack(): Promise<void> {
+    if (this.isLost || !this.#isInTransaction) return;
+    await this.run("ROLLBACK").catch(() => this.drop());
   }
 
   drop(): void {
-    this.#isLost = true;
+    this.isLost = true;
     this.#socket.destroy();
   }
 
@@ -201,8 +209,12 @@ export class PostgresConnection {
     clearTimeout(timer);
   }
 
-  async #runWithTimeout<T>(maxMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
-    const waitMs = Math.max(1, Math.min(maxMs, untilMs - performance.now()));
+  get #isInTransaction(): boolean {
+    return this.#client.getTransactionStatus() !== "I";
+  }
+
+  async #runWithTimeout<T>(maxMs: number, work: () => Promise<T>): Promise<T> {
+    const waitMs = Math.max(1, Math.min(maxMs, this.untilMs - performance.now()));
     // Close the connection on a timeout. Otherwise, a late answer would be taken for the answer to a later request.
     const timer = setTimeout(() => this.#socket.destroy(new NoAnswerError()), waitMs);
     try {
@@ -218,27 +230,14 @@ export class PostgresConnection {
   }
 }
 
+/** Requires that the server has committed. If a statement has failed, the server answers COMMIT with ROLLBACK. */
+function requireCommit(answer: Answer | undefined): void {
+  if (answer?.command !== "COMMIT") throw new NotCommittedError();
+}
+
 /**
  * Replaces NUL, because PostgreSQL's text cannot contain NUL. Values that the ledger stores contain NUL only in escaped
  * form, but a search value may contain NUL itself.
  */
 const withoutNul = (value: SqlValue): SqlValue =>
   typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : value;
-
-const NUMBERED_STATEMENTS = new Map<string, string>();
-
-/**
- * Returns the statement with its `?` marks as `$1`, `$2`, and so on. No statement of the ledger has a `?` in a
- * literal.
- */
-function numberPlaceholders(text: string): string {
-  const cachedStatement = NUMBERED_STATEMENTS.get(text);
-  if (cachedStatement !== undefined) return cachedStatement;
-  let count = 0;
-  const changed = text.replaceAll("?", () => {
-    count += 1;
-    return `$${count}`;
-  });
-  NUMBERED_STATEMENTS.set(text, changed);
-  return changed;
-}

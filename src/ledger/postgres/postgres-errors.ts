@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import { getSystemCode } from "../../files/file-error.ts";
+import type { DatabaseFailure } from "../engine.ts";
 
 /** The connection broke or timed out. The statements that were sent may have taken effect. */
 export class LostConnectionError extends Error {
@@ -146,11 +147,6 @@ function describeServerError(error: unknown): ErrorDescription | undefined {
   return error instanceof LostConnectionError ? describeConnectionLoss(error.cause) : undefined;
 }
 
-/** Whether the server gave no answer in time. */
-export function isSilence(error: unknown): boolean {
-  return error instanceof LostConnectionError && error.cause instanceof NoAnswerError;
-}
-
 function describeConnectionLoss(cause: unknown): ErrorDescription {
   if (cause instanceof NoAnswerError) return SILENT_SERVER;
   const code = getSystemCode(cause) ?? "";
@@ -165,11 +161,6 @@ function describeConnectionLoss(cause: unknown): ErrorDescription {
     isTransient: true,
   };
 }
-
-/**
- * Whether the work may succeed if it is repeated at once or within seconds. Every transaction may be repeated safely.
- */
-export const isTransient = (error: unknown): boolean => describeServerError(error)?.isTransient ?? false;
 
 /**
  * Whether the server is read-only. The connection must then be closed, because after a failover only a new connection
@@ -197,24 +188,30 @@ export const foreignTablesError = (description: string): AudioError =>
   unavailableLedgerError(description, FOREIGN_TABLES, undefined);
 
 /**
- * Converts any failure of the server to an `AudioError`.
+ * Describes an error that the server reported or a loss of the connection. Returns `null` for other errors.
  *
  * @param description the name of the database, without credentials
  */
-export function postgresError(description: string, error: unknown): AudioError {
-  if (error instanceof AudioError) return error;
-  const message = error instanceof Error ? error.message : "the reason is unknown";
-  const unknown = {
-    messageAfterName: `cannot be used: ${message}`,
+export function describePostgresFailure(description: string, error: unknown): DatabaseFailure | null {
+  const isLoss = error instanceof LostConnectionError;
+  const reported = serverError.safeParse(error).data;
+  if (!isLoss && !(error instanceof NotCommittedError) && reported === undefined) return null;
+  const unknown: ErrorDescription = {
+    messageAfterName: `cannot be used: ${reported?.message ?? "the reason is unknown"}`,
     remedy: "Check the server and its log.",
     isRetryable: false,
   };
-  return unavailableLedgerError(
-    description,
-    describeServerError(error) ?? unknown,
-    error instanceof LostConnectionError ? error.cause : error,
-  );
+  const known = describeServerError(error) ?? unknown;
+  return {
+    error: unavailableLedgerError(description, known, isLoss ? error.cause : error),
+    isTransient: known.isTransient ?? false,
+    isSilence: isLoss && error.cause instanceof NoAnswerError,
+  };
 }
+
+/** Builds the error of a server that does not answer. */
+export const silentServerError = (description: string): AudioError =>
+  unavailableLedgerError(description, SILENT_SERVER, undefined);
 
 function unavailableLedgerError(
   description: string,

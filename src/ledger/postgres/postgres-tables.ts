@@ -2,8 +2,7 @@
  * Creates the ledger's tables in a database that has none. Refuses tables of another schema version or another program.
  */
 import { z } from "zod";
-import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../store/schema.ts";
-import { sql } from "../store/sql-engine.ts";
+import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../schema.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { foreignTablesError, otherPostgresSchemaError } from "./postgres-errors.ts";
 
@@ -20,44 +19,33 @@ const CREATE_STATEMENTS: readonly string[] = [
   `INSERT INTO agm_layout (version) VALUES (${SCHEMA_VERSION})`,
 ].map((text) => text.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"'));
 
-export const TABLE_NAMES: readonly string[] = SCHEMA_STATEMENTS.flatMap(
-  (text) => /^CREATE TABLE (\w+)/.exec(text)?.slice(1) ?? [],
-);
-
 const nameRows = z.array(z.object({ tablename: z.string() }));
 const versionRows = z.array(z.object({ version: z.int() }));
 
-const FIND_TABLES_STATEMENT = sql(
-  "SELECT tablename FROM pg_tables WHERE schemaname = ANY (current_schemas(false)) AND left(tablename, 4) = 'agm_'",
-);
+const FIND_TABLES =
+  "SELECT tablename FROM pg_tables WHERE schemaname = ANY (current_schemas(false)) AND left(tablename, 4) = 'agm_'";
 
 /**
  * Creates the tables if they are missing, and checks their schema version.
  *
  * @param description the name of the database, without credentials
- * @param untilMs the time at which the caller stops waiting, on the clock of `performance`
+ * @throws AudioError `store_unavailable` for tables of another version or another program. Errors of the server are
+ *   thrown unchanged
  */
-export async function prepareTables(
-  connection: PostgresConnection,
-  description: string,
-  untilMs: number,
-): Promise<void> {
-  const [found] = await connection.run([FIND_TABLES_STATEMENT], untilMs);
+export async function prepareTables(connection: PostgresConnection, description: string): Promise<void> {
+  const [found] = await connection.run(FIND_TABLES);
   const tableNames = nameRows.parse(found?.rows);
   if (tableNames.length === 0) {
     // Look for tables again after the lock is granted. Unlike to_regclass, this query sees tables that another process
     // has created meanwhile.
-    const lock = sql(`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
-    const [, , foundNow] = await connection.run([sql("BEGIN"), lock, FIND_TABLES_STATEMENT], untilMs);
+    const lock = `SELECT pg_advisory_xact_lock(${CREATION_LOCK})`;
+    const [, , foundNow] = await connection.run("BEGIN", lock, FIND_TABLES);
     const isMade = nameRows.parse(foundNow?.rows).length > 0;
-    await connection.run(
-      [...(isMade ? [] : CREATE_STATEMENTS), "COMMIT"].map((text) => sql(text)),
-      untilMs,
-    );
+    await connection.run(...(isMade ? [] : CREATE_STATEMENTS), "COMMIT");
   } else if (!tableNames.some(({ tablename }) => tablename === "agm_layout")) {
     throw foreignTablesError(description);
   }
-  const [versionResult] = await connection.run([sql("SELECT version FROM agm_layout")], untilMs);
+  const [versionResult] = await connection.run("SELECT version FROM agm_layout");
   if (versionRows.parse(versionResult?.rows)[0]?.version !== SCHEMA_VERSION)
     throw otherPostgresSchemaError(description);
 }

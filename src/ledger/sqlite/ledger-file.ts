@@ -16,7 +16,7 @@ import {
 import { dirname } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
 import { describeSystemError } from "../../files/file-error.ts";
-import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../store/schema.ts";
+import { SCHEMA_STATEMENTS, SCHEMA_VERSION } from "../schema.ts";
 import { buildLedgerPath, LEDGER_FILE_NAME } from "./ledger-path.ts";
 import { damagedFileError, unusableFolderError } from "./sqlite-errors.ts";
 

@@ -1,6 +1,7 @@
 /** Describes errors of the ledger file. */
 import { AudioError } from "../../errors.ts";
 import { describeSystemError } from "../../files/file-error.ts";
+import type { DatabaseFailure } from "../engine.ts";
 
 /** SQLite's primary result codes that get their own message or handling. */
 const SQLITE_BUSY = 5;
@@ -25,6 +26,12 @@ export function isBusy(error: unknown): boolean {
   const code = getResultCode(error);
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
+
+/** Describes an error that SQLite reported; returns `null` for other errors. */
+export const describeSqliteFailure = (file: string, error: unknown): DatabaseFailure | null =>
+  getResultCode(error) === undefined
+    ? null
+    : { error: sqliteError(file, error), isTransient: isBusy(error), isSilence: false };
 
 /**
  * Builds the `store_unavailable` error for a damaged ledger file. The remedy asks a person to restore or move the file,

@@ -1,0 +1,308 @@
+/**
+ * Says yes or no to a submission: the only place that lets credits be spent. One transaction reads who wants it, picks
+ * who pays, judges the limits, and writes `unresolved` just before the submission leaves.
+ */
+import type { Selectable } from "kysely";
+import { z } from "zod";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { MAX_CONCURRENT_TASKS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
+import { BUDGET_WINDOW_MS, readBill, sumSpentCredits } from "./bills.ts";
+import type { Tx } from "./database.ts";
+import { doesWishStand, type Ledger } from "./ledger.ts";
+import { buildLimitTiming, type LimitTiming } from "./limit-timing.ts";
+import { patchRequest, type RequestPatch, readRequest, writeAsDriver } from "./request-rows.ts";
+import type { GateStamp, GateTable, RequestRow } from "./schema.ts";
+import { listPayers } from "./wishes.ts";
+
+export type HoldReason = "cooldown" | "rate" | "concurrency";
+
+/** `retryMs`: when to ask again. For `concurrency` it is a maximum, because a task may end earlier. */
+export interface Hold {
+  readonly reason: HoldReason;
+  readonly retryMs: number;
+}
+
+export type Admission =
+  | { readonly kind: "admitted"; readonly row: RequestRow }
+  /** Nobody wants it any more. */
+  | { readonly kind: "unwanted" }
+  /** No narration that wants it has room for it. */
+  | { readonly kind: "over_max_credits" }
+  | { readonly kind: "over_budget"; readonly spentCredits: number }
+  | ({ readonly kind: "hold" } & Hold);
+
+/** The facts that the account's limits are judged by. All times are on the steady clock. */
+export interface LimitFacts {
+  readonly cooldownUntilMs: number;
+  readonly sends: readonly GateStamp[];
+  /** When each taken concurrency slot becomes free at the latest. */
+  readonly slotEndsMs: readonly number[];
+  /** Whether a request that a person waits for comes first. */
+  readonly mustLetPass: boolean;
+}
+
+/** The longest cooldown that a service can demand; a later end was written before the steady clock restarted. */
+const MAX_COOLDOWN_MS = 601_000;
+
+/** Judges the account's limits: cooldown, six a minute, two at once. Returns `null` if a submission may leave. */
+export function decideHold(facts: LimitFacts, timing: LimitTiming, nowMs: number): Hold | null {
+  const { cooldownUntilMs, sends, slotEndsMs, mustLetPass } = facts;
+  if (cooldownUntilMs > nowMs && cooldownUntilMs < nowMs + MAX_COOLDOWN_MS)
+    return { reason: "cooldown", retryMs: cooldownUntilMs - nowMs };
+  if (sends.length >= SUBMISSIONS_PER_WINDOW) {
+    const oldestFirst = sends.map(({ atSteadyMs }) => Math.min(atSteadyMs, nowMs)).sort((a, b) => a - b);
+    const blockingMs = oldestFirst[sends.length - SUBMISSIONS_PER_WINDOW] ?? nowMs;
+    return { reason: "rate", retryMs: Math.max(1, Math.ceil(blockingMs + timing.windowMs - nowMs)) };
+  }
+  const taken = slotEndsMs.filter((endMs) => endMs > nowMs).sort((a, b) => a - b);
+  const freeAtMs = taken[taken.length - MAX_CONCURRENT_TASKS];
+  if (freeAtMs !== undefined)
+    return { reason: "concurrency", retryMs: Math.min(timing.maxRetryMs, freeAtMs - nowMs) };
+  return mustLetPass ? { reason: "concurrency", retryMs: timing.maxRetryMs } : null;
+}
+
+const stampsSchema = z.array(
+  z.object({
+    id: z.string().optional(),
+    atSteadyMs: z.number(),
+    isOpen: z.boolean().optional(),
+    isPoll: z.boolean().optional(),
+  }),
+);
+
+/** Parses stamps that still count. Damaged text counts as none, because the service enforces its limits itself. */
+export function parseStamps(text: string, nowMs: number, windowMs: number, openMs: number): GateStamp[] {
+  let stamps: GateStamp[];
+  try {
+    stamps = stampsSchema.parse(JSON.parse(text));
+  } catch {
+    return [];
+  }
+  // A time of the future was written before the steady clock restarted, and counts as now.
+  return stamps
+    .map((stamp) => ({ ...stamp, atSteadyMs: Math.min(stamp.atSteadyMs, nowMs) }))
+    .filter(({ atSteadyMs, isOpen }) => atSteadyMs > nowMs - windowMs - (isOpen === true ? openMs : 0));
+}
+
+/** When the concurrency slot of another request becomes free at the latest, unless its task ends before. */
+function computeSlotEndMs(
+  row: Pick<RequestRow, "status" | "sent_steady_ms" | "lease_until_steady_ms">,
+  timing: LimitTiming,
+  nowMs: number,
+): number {
+  const sentMs = Math.min(row.sent_steady_ms, nowMs);
+  if (row.status !== "unresolved") return sentMs + timing.acceptedSlotMs;
+  const seenMs = Math.max(sentMs, Math.min(row.lease_until_steady_ms, nowMs));
+  // A living process may have given the submission up.
+  return Math.min(seenMs, sentMs + timing.windowMs) + timing.unansweredSlotMs;
+}
+
+async function readLimitFacts(
+  tx: Tx,
+  ledger: Ledger,
+  gate: Selectable<GateTable>,
+  row: Pick<RequestRow, "id">,
+  isOfNarration: boolean,
+  nowSteadyMs: number,
+): Promise<LimitFacts> {
+  const timing = buildLimitTiming(ledger.timeScale);
+  const open = await tx
+    .selectFrom("agm_task")
+    .select(["status", "sent_steady_ms", "lease_until_steady_ms"])
+    .where("id", "in", (eb) =>
+      eb
+        .selectFrom("agm_attempt")
+        .select("request")
+        .where("status", "in", ["unresolved", "queued", "processing"]),
+    )
+    .where("status", "in", ["unresolved", "queued", "processing"])
+    .where("api_key_id", "=", ledger.identity.apiKeyId)
+    .where("id", "!=", row.id)
+    .where("is_open", "=", 1)
+    .execute();
+  const isCalledFor = isOfNarration && (await isCallWaiting(tx, ledger, row, nowSteadyMs));
+  return {
+    cooldownUntilMs: gate.cooldown_until_steady_ms,
+    sends: parseStamps(gate.sends, nowSteadyMs, timing.windowMs, timing.unansweredSlotMs),
+    slotEndsMs: open.map((other) => computeSlotEndMs(other, timing, nowSteadyMs)),
+    mustLetPass: isCalledFor,
+  };
+}
+
+/** Whether the request of a single call waits for nothing but its turn. Parts of narrations let it pass. */
+async function isCallWaiting(
+  tx: Tx,
+  ledger: Ledger,
+  row: Pick<RequestRow, "id">,
+  nowSteadyMs: number,
+): Promise<boolean> {
+  const wishes = await tx
+    .selectFrom("agm_wish")
+    .innerJoin("agm_task", "agm_task.id", "agm_wish.target")
+    .select(["agm_wish.process", "agm_wish.lease_until_steady_ms"])
+    .where("agm_task.api_key_id", "=", ledger.identity.apiKeyId)
+    .where("agm_task.id", "!=", row.id)
+    .where("agm_task.status", "=", "waiting")
+    .where("agm_task.error_code", "is", null)
+    .where("agm_task.note", "is", null)
+    .where("agm_task.lease_until_steady_ms", ">", nowSteadyMs)
+    .execute();
+  return wishes.some((wish) => doesWishStand(ledger, wish, nowSteadyMs));
+}
+
+/**
+ * Picks the first payer with room for one more reservation. Locks the narrations that it looks at, so that no other
+ * admission and no lowered limit comes between.
+ *
+ * @returns `undefined` if none has room
+ */
+async function choosePayer(
+  tx: Tx,
+  ledger: Ledger,
+  payers: ReadonlyArray<string | null>,
+): Promise<{ readonly payer: string | null; readonly run: number } | undefined> {
+  for (const payer of payers) {
+    if (payer === null) return { payer, run: 0 };
+    await ledger.database.lockRow(tx, "agm_narration", payer);
+    const narration = await tx
+      .selectFrom("agm_narration")
+      .select(["max_credits", "status", "run"])
+      .where("id", "=", payer)
+      .executeTakeFirst();
+    if (narration?.status !== "running") continue;
+    const { spent } = await readBill(tx, payer);
+    if (spent + RESERVED_CREDITS <= (narration.max_credits ?? 0)) return { payer, run: narration.run };
+  }
+  return undefined;
+}
+
+/**
+ * Asks for leave to send the submission of a request that this process drives. A yes is written before it is returned:
+ * the attempt is `unresolved`, has its payer, and counts as a send that may arrive.
+ *
+ * @param sendId names the send. Asking twice with one id is one admission
+ * @param mayResend whether the driver goes on with a send of its own that may have arrived, even if nobody wants it
+ *   any more, because its credits may be reserved
+ * @throws LeaseLostError
+ */
+export const requestAdmission = (
+  ledger: Ledger,
+  { id }: Pick<RequestRow, "id">,
+  sendId: string,
+  mayResend: boolean,
+): Promise<Admission> =>
+  ledger.database.tx(async (tx): Promise<Admission> => {
+    const { baseUrl, apiKeyId } = ledger.identity;
+    if (ledger.creditBudget !== null) await ledger.database.lockGate(tx, baseUrl);
+    const gate = await ledger.database.lockGate(tx, apiKeyId);
+    const { nowSteadyMs } = gate;
+    const row = await readRequest(tx, id);
+    if (row === undefined) return { kind: "unwanted" };
+    if (row.send_id === sendId) return { kind: "admitted", row };
+    // Another process may have had the request made meanwhile.
+    if (row.status !== "waiting" && row.status !== "unresolved") return { kind: "unwanted" };
+    const isResend = row.maybe > 0;
+    const payers = await listPayers(tx, ledger, nowSteadyMs, id);
+    if (payers.length === 0 && !(isResend && mayResend)) return { kind: "unwanted" };
+    const chosen = await choosePayer(tx, ledger, payers);
+    // A send that may have arrived is sent again in any case; who wants it now pays, if there is room.
+    if (chosen === undefined && !isResend) return { kind: "over_max_credits" };
+    const { payer, run } = chosen ?? { payer: row.payer, run: row.payer_run };
+    if (ledger.creditBudget !== null && !isResend) {
+      const sinceMs = ledger.clock.wallMs() - BUDGET_WINDOW_MS;
+      const spentCredits = await sumSpentCredits(tx, ledger, sinceMs, id);
+      if (spentCredits + RESERVED_CREDITS > ledger.creditBudget) return { kind: "over_budget", spentCredits };
+    }
+    const facts = await readLimitFacts(tx, ledger, gate, row, payer !== null && !isResend, nowSteadyMs);
+    const hold = decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);
+    if (hold !== null) return { kind: "hold", ...hold };
+    const sends: GateStamp[] = [...facts.sends, { id: sendId, atSteadyMs: nowSteadyMs, isOpen: true }];
+    await tx
+      .updateTable("agm_gate")
+      .set({ sends: JSON.stringify(sends) })
+      .where("id", "=", gate.id)
+      .execute();
+    const patch: RequestPatch = {
+      status: "unresolved",
+      maybe: row.maybe + 1,
+      send_id: sendId,
+      sent_steady_ms: nowSteadyMs,
+      payer,
+      payer_run: run,
+      note: null,
+      error: null,
+      error_code: null,
+      ...(isResend ? {} : { spent_at_ms: ledger.clock.wallMs() }),
+    };
+    return { kind: "admitted", row: await writeAsDriver(tx, ledger, nowSteadyMs, row, patch) };
+  });
+
+/** Says why a submission of this account would have to wait now, without asking for anything; `null` if it would not. */
+export const explainHold = (ledger: Ledger, row: Pick<RequestRow, "id">): Promise<Hold | null> =>
+  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+    const gate = await tx
+      .selectFrom("agm_gate")
+      .selectAll()
+      .where("id", "=", ledger.identity.apiKeyId)
+      .executeTakeFirst();
+    if (gate === undefined) return null;
+    const facts = await readLimitFacts(tx, ledger, gate, row, false, nowSteadyMs);
+    return decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);
+  });
+
+/** What came of a send. */
+export interface SendResult {
+  readonly sendId: string;
+  /** False if no connection was made: the send does not count in the minute. */
+  readonly wasSent: boolean;
+  /** A pause of all submissions of the account, which the service asked for. */
+  readonly cooldownMs?: number;
+}
+
+/** Writes what came of a send, in one transaction with its minute, which begins now. */
+export const recordSendResult = (
+  ledger: Ledger,
+  row: RequestRow,
+  { sendId, wasSent, cooldownMs }: SendResult,
+  patch: RequestPatch,
+): Promise<RequestRow> =>
+  ledger.database.tx(async (tx) => {
+    const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
+    const { nowSteadyMs } = gate;
+    const { windowMs, unansweredSlotMs } = buildLimitTiming(ledger.timeScale);
+    const sends = parseStamps(gate.sends, nowSteadyMs, windowMs, unansweredSlotMs).flatMap((stamp) => {
+      if (stamp.id !== sendId) return [stamp];
+      return wasSent ? [{ id: sendId, atSteadyMs: nowSteadyMs }] : [];
+    });
+    const cooldown =
+      cooldownMs === undefined
+        ? {}
+        : { cooldown_until_steady_ms: Math.max(gate.cooldown_until_steady_ms, nowSteadyMs + cooldownMs) };
+    await tx
+      .updateTable("agm_gate")
+      .set({ sends: JSON.stringify(sends), ...cooldown })
+      .where("id", "=", gate.id)
+      .execute();
+    return await writeAsDriver(tx, ledger, nowSteadyMs, row, patch);
+  });
+
+/** Takes an admission back whose submission was not sent. Does nothing if a newer send was admitted. */
+export const releaseAdmission = (ledger: Ledger, id: string, sendId: string): Promise<void> =>
+  ledger.database.tx(async (tx) => {
+    const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
+    const { nowSteadyMs } = gate;
+    const { windowMs, unansweredSlotMs } = buildLimitTiming(ledger.timeScale);
+    const sends = parseStamps(gate.sends, nowSteadyMs, windowMs, unansweredSlotMs);
+    const left = sends.filter((stamp) => stamp.id !== sendId);
+    await tx
+      .updateTable("agm_gate")
+      .set({ sends: JSON.stringify(left) })
+      .where("id", "=", gate.id)
+      .execute();
+    const row = await readRequest(tx, id);
+    if (row === undefined || row.send_id !== sendId || row.task_id !== null) return;
+    const maybe = Math.max(0, row.maybe - 1);
+    await patchRequest(tx, row, { maybe, send_id: null, ...(maybe === 0 ? UNSENT : {}) });
+  });
+
+const UNSENT = { status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 } as const;

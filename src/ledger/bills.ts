@@ -1,0 +1,122 @@
+/** Sums what attempts have cost: of a narration, of a day, of a month. Each task counts once, whatever API keys know it. */
+import { sql } from "kysely";
+import type { Db } from "./database.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** Credits of a narration. */
+export interface Bill {
+  /** Charged and reserved. */
+  readonly spent: number;
+  /** Charged for tasks that have ended. */
+  readonly charged: number;
+  /** Reserved for sends whose answer was never seen. */
+  readonly unknown: number;
+}
+
+const ENDED = sql`status IN ('succeeded', 'saved', 'failed')`;
+
+/** Two API keys of one account may have sent the same attempt: then its end is what it costs, else the reservation. */
+const columns = [
+  sql<number>`MAX(spent)`.as("most"),
+  sql<number | null>`MAX(CASE WHEN ${ENDED} THEN spent END)`.as("known"),
+  sql<number>`MAX(CASE WHEN task_id IS NULL THEN spent ELSE 0 END)`.as("unknown"),
+] as const;
+
+/** An attempt without a task id is told from others by its request's text and its number. */
+const taskKey = sql`COALESCE(task_id, fingerprint || '#' || n)`;
+
+/** Returns what a narration has cost: the attempts that were admitted for it and not refused. */
+export async function readBill(db: Db, narrationId: string): Promise<Bill> {
+  const tasks = await db
+    .selectFrom("agm_payment")
+    .select([...columns])
+    .where("payer", "=", narrationId)
+    .groupBy(taskKey)
+    .execute();
+  let [spent, charged, unknown] = [0, 0, 0];
+  for (const task of tasks) {
+    spent += task.known ?? task.most;
+    charged += task.known ?? 0;
+    unknown += task.known === null ? task.unknown : 0;
+  }
+  return { spent, charged, unknown };
+}
+
+/**
+ * Sums the credits that every API key has spent at the service since a time.
+ *
+ * @param sinceMs wall-clock milliseconds. Times in the future count, so that setting the clock back frees no credits
+ * @param exceptRequest a request whose current attempt does not count
+ */
+export async function sumSpentCredits(
+  db: Db,
+  { identity }: Pick<Ledger, "identity">,
+  sinceMs: number,
+  exceptRequest: string | null = null,
+): Promise<number> {
+  let select = db
+    .selectFrom("agm_payment")
+    .select([...columns])
+    .where("base_url", "=", identity.baseUrl)
+    .where("spent_at_ms", ">", sinceMs);
+  if (exceptRequest !== null) {
+    select = select.where((eb) => eb.or([eb("id", "!=", exceptRequest), eb("is_current", "=", 0)]));
+  }
+  const tasks = await select.groupBy(taskKey).execute();
+  return tasks.reduce((sum, task) => sum + (task.known ?? task.most), 0);
+}
+
+/** Credits of a span, told apart. */
+export interface Spent {
+  /** Charged for tasks that have ended. */
+  readonly charged: number;
+  /** Held by tasks that run, and by sends without an answer. */
+  readonly held: number;
+}
+
+export interface Spending {
+  /** Since midnight of this machine's time zone. */
+  readonly today: Spent;
+  readonly last7Days: Spent;
+  readonly last30Days: Spent;
+  /** The budget for any 24 hours, and how much of it is left; `null` without a budget. */
+  readonly budget: { readonly credits: number; readonly leftCredits: number } | null;
+}
+
+const DAY_MS = 86_400_000;
+export const BUDGET_WINDOW_MS = DAY_MS;
+
+/** Reads what all API keys have spent at this service, and the rest of the budget. */
+export function readSpending(ledger: Ledger): Promise<Spending> {
+  const nowMs = ledger.clock.wallMs();
+  const midnightMs = new Date(nowMs).setHours(0, 0, 0, 0);
+  return ledger.database.run(async (db) => {
+    const tasks = await db
+      .selectFrom("agm_payment")
+      .select([...columns, sql<number>`MIN(spent_at_ms)`.as("atMs")])
+      .where("base_url", "=", ledger.identity.baseUrl)
+      .where("spent_at_ms", ">", nowMs - 30 * DAY_MS)
+      .groupBy(taskKey)
+      .execute();
+    const sumSince = (sinceMs: number): Spent => {
+      let [charged, held] = [0, 0];
+      for (const task of tasks) {
+        if (task.atMs <= sinceMs) continue;
+        if (task.known === null) held += task.most;
+        else charged += task.known;
+      }
+      return { charged, held };
+    };
+    const day = sumSince(nowMs - BUDGET_WINDOW_MS);
+    const { creditBudget } = ledger;
+    return {
+      today: sumSince(midnightMs),
+      last7Days: sumSince(nowMs - 7 * DAY_MS),
+      last30Days: sumSince(nowMs - 30 * DAY_MS),
+      budget:
+        creditBudget === null
+          ? null
+          : { credits: creditBudget, leftCredits: Math.max(0, creditBudget - day.charged - day.held) },
+    };
+  });
+}

@@ -1,0 +1,174 @@
+/** Reads and writes calls that are answered as MCP tasks. The writes of a call's process state that it still has the call. */
+import { randomUUID } from "node:crypto";
+import type { UpdateQueryBuilder, UpdateResult } from "kysely";
+import { isProcessDead } from "../process-id.ts";
+import type { Db } from "./database.ts";
+import type { Ledger } from "./ledger.ts";
+import type { HandleRow, Tables } from "./schema.ts";
+
+/** How long the result of a call is kept after its end. */
+const KEEP_FINISHED_MS = 30 * 24 * 60 * 60 * 1000;
+/** After this many leases without a sign of life, a call that has no wish yet counts as abandoned. */
+const SILENT_LEASES = 4;
+
+const FIRST_MESSAGE = "The request is about to be taken up.";
+
+/**
+ * Opens a call of this process. If the same call of the same API key is open, returns that one, so that both callers
+ * share an MCP task. Deletes calls that ended long ago.
+ *
+ * @param args the arguments as JSON. Equal calls must have equal texts
+ */
+export function openHandle(
+  { database, identity, clock }: Ledger,
+  tool: string,
+  args: string,
+): Promise<{ readonly row: HandleRow; readonly isNew: boolean }> {
+  const { apiKeyId, processId } = identity;
+  const id = randomUUID();
+  return database.tx(async (tx) => {
+    // The lock makes two processes open one call in turn.
+    await database.lockGate(tx, apiKeyId);
+    const nowMs = clock.wallMs();
+    const open = await tx
+      .selectFrom("agm_handle")
+      .selectAll()
+      .where("status", "=", "working")
+      .where("api_key_id", "=", apiKeyId)
+      .where("tool", "=", tool)
+      .where("args", "=", args)
+      .orderBy("created_at_ms")
+      .executeTakeFirst();
+    // This transaction may run twice, and then finds its own row.
+    if (open?.id === id) return { row: open, isNew: true };
+    if (open !== undefined) {
+      const updated_at_ms = Math.max(nowMs, open.created_at_ms + 1);
+      await tx.updateTable("agm_handle").set({ updated_at_ms }).where("id", "=", open.id).execute();
+      return { row: { ...open, updated_at_ms }, isNew: false };
+    }
+    await tx
+      .deleteFrom("agm_handle")
+      .where("status", "in", ["cancelled", "completed"])
+      .where("updated_at_ms", "<", nowMs - KEEP_FINISHED_MS)
+      .execute();
+    const row: HandleRow = {
+      id,
+      api_key_id: apiKeyId,
+      tool,
+      process: processId,
+      status: "working",
+      created_at_ms: nowMs,
+      updated_at_ms: nowMs,
+      target: null,
+      message: FIRST_MESSAGE,
+      result: null,
+      args,
+    };
+    await tx.insertInto("agm_handle").values(row).execute();
+    return { row, isNew: true };
+  });
+}
+
+/** Finds a call of this API key. */
+export const findHandle = ({ database, identity }: Ledger, id: string): Promise<HandleRow | undefined> =>
+  database.run((db) =>
+    db
+      .selectFrom("agm_handle")
+      .selectAll()
+      .where("id", "=", id)
+      .where("api_key_id", "=", identity.apiKeyId)
+      .executeTakeFirst(),
+  );
+
+/** Whether the process that waits for an open call has ended, as far as this process can know. */
+export function isHandleAbandoned(
+  { database, clock }: Ledger,
+  { id, process, updated_at_ms }: Pick<HandleRow, "id" | "process" | "updated_at_ms">,
+): Promise<boolean> {
+  return database.snapshot(async (tx, nowSteadyMs) => {
+    if (isProcessDead(process)) return true;
+    const wish = await tx
+      .selectFrom("agm_wish")
+      .select("lease_until_steady_ms")
+      .where("id", "=", id)
+      .where("process", "=", process)
+      .executeTakeFirst();
+    if (wish !== undefined) return wish.lease_until_steady_ms <= nowSteadyMs;
+    // If the call is alive after all, two processes wait for one request, which is made once.
+    return clock.wallMs() - updated_at_ms > SILENT_LEASES * database.leaseMs;
+  });
+}
+
+type Update = UpdateQueryBuilder<Tables, "agm_handle", "agm_handle", UpdateResult>;
+
+/** Changes a call unless it has ended. Returns whether it was changed. */
+const updateOpenHandle = (
+  { database }: Ledger,
+  id: string,
+  change: (update: Update, db: Db) => Update,
+): Promise<boolean> =>
+  database.run(async (db) => {
+    const update = db.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
+    const { numUpdatedRows } = await change(update, db).executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  });
+
+/**
+ * Lets this process wait for a call in place of the process in `row`.
+ *
+ * @returns false if the call has ended, or if another process was faster
+ */
+export const takeOverHandle = (ledger: Ledger, row: HandleRow): Promise<boolean> =>
+  updateOpenHandle(ledger, row.id, (update) =>
+    update
+      .set({ process: ledger.identity.processId, updated_at_ms: ledger.clock.wallMs() })
+      .where("process", "=", row.process),
+  );
+
+/**
+ * Stores how an open call of this process stands, and what it has found to wait for.
+ *
+ * @returns false if the call has ended, or if another process waits for it now
+ */
+export const writeHandleMessage = (ledger: Ledger, id: string, message: string): Promise<boolean> =>
+  updateOpenHandle(ledger, id, (update, db) =>
+    update
+      .set((eb) => ({
+        message,
+        updated_at_ms: ledger.clock.wallMs(),
+        target: eb.fn.coalesce(
+          "agm_handle.target",
+          db.selectFrom("agm_wish").select("agm_wish.target").where("agm_wish.id", "=", id),
+        ),
+      }))
+      .where("process", "=", ledger.identity.processId),
+  );
+
+/**
+ * Stores the result of a call of this process, as JSON. A stored result never changes.
+ *
+ * @returns false if the call has ended, or if another process waits for it now
+ */
+export const completeHandle = (ledger: Ledger, id: string, result: string): Promise<boolean> =>
+  updateOpenHandle(ledger, id, (update) =>
+    update
+      .set({ status: "completed", result, updated_at_ms: ledger.clock.wallMs() })
+      .where("process", "=", ledger.identity.processId),
+  );
+
+/** Ends a call of any process as cancelled. Returns false if it has ended already. */
+export const cancelHandle = (ledger: Ledger, id: string, message: string): Promise<boolean> =>
+  updateOpenHandle(ledger, id, (update) =>
+    update.set({ status: "cancelled", message, updated_at_ms: ledger.clock.wallMs() }),
+  );
+
+/** Deletes a call that nothing has happened to since it was opened. Returns false if another call shares it. */
+export const discardHandle = ({ database }: Ledger, { id, updated_at_ms }: HandleRow): Promise<boolean> =>
+  database.run(async (db) => {
+    const { numDeletedRows } = await db
+      .deleteFrom("agm_handle")
+      .where("id", "=", id)
+      .where("updated_at_ms", "=", updated_at_ms)
+      .executeTakeFirstOrThrow();
+    return numDeletedRows > 0n;
+  });

@@ -1,0 +1,95 @@
+/** Lets queries and downloads of an account leave, within 60 a minute and outside the pauses of the service. */
+import { READS_PER_WINDOW } from "../contract/service-limits.ts";
+import { parseStamps } from "./admission.ts";
+import type { Ledger } from "./ledger.ts";
+import { buildLimitTiming, computePollSpacingMs, MAX_POLLS } from "./limit-timing.ts";
+import type { GateStamp, RequestRow } from "./schema.ts";
+
+/** Why a read has to wait. `pace`: polls leave room for other reads. */
+export interface ReadHold {
+  readonly reason: "rate" | "cooldown" | "pace";
+  readonly waitMs: number;
+}
+
+const MAX_COOLDOWN_MS = 601_000;
+
+/** Judges a read by the reads of the last minute and by the pause; `null` if it may leave. */
+export function decideReadHold(
+  reads: readonly GateStamp[],
+  cooldownUntilMs: number,
+  isPoll: boolean,
+  windowMs: number,
+  nowMs: number,
+): ReadHold | null {
+  if (cooldownUntilMs > nowMs && cooldownUntilMs < nowMs + MAX_COOLDOWN_MS)
+    return { reason: "cooldown", waitMs: Math.ceil(cooldownUntilMs - nowMs) };
+  if (isPoll) {
+    const lastPollMs = reads.findLast((read) => read.isPoll === true)?.atSteadyMs;
+    const paceMs = (lastPollMs ?? -windowMs) + computePollSpacingMs(reads.length, windowMs) - nowMs;
+    if (lastPollMs !== undefined && paceMs > 0) return { reason: "pace", waitMs: Math.ceil(paceMs) };
+  }
+  const most = isPoll ? MAX_POLLS : READS_PER_WINDOW;
+  const blocking = reads[reads.length - most];
+  if (blocking === undefined) return null;
+  return { reason: "rate", waitMs: Math.max(1, Math.ceil(blocking.atSteadyMs + windowMs - nowMs)) };
+}
+
+/**
+ * Asks for leave to query a task or to download. A yes is counted at once.
+ *
+ * @param row the request whose task is polled, so that every process knows when; `null` for other reads
+ * @returns `null` if it may leave
+ */
+export const requestRead = (
+  ledger: Ledger,
+  row: Pick<RequestRow, "id" | "attempt"> | null,
+  isPoll: boolean,
+): Promise<ReadHold | null> =>
+  ledger.database.tx(async (tx) => {
+    const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
+    const { nowSteadyMs } = gate;
+    const { windowMs } = buildLimitTiming(ledger.timeScale);
+    const reads = parseStamps(gate.reads, nowSteadyMs, windowMs, 0);
+    const hold = decideReadHold(reads, gate.read_cooldown_until_steady_ms, isPoll, windowMs, nowSteadyMs);
+    if (hold !== null) return hold;
+    const stamp = { atSteadyMs: nowSteadyMs, ...(isPoll ? { isPoll } : {}) };
+    await tx
+      .updateTable("agm_gate")
+      .set({ reads: JSON.stringify([...reads, stamp]) })
+      .where("id", "=", gate.id)
+      .execute();
+    if (row !== null) {
+      await tx
+        .updateTable("agm_attempt")
+        .set({ polled_steady_ms: nowSteadyMs })
+        .where("request", "=", row.id)
+        .where("n", "=", row.attempt)
+        .execute();
+    }
+    return null;
+  });
+
+/** Pauses the reads of every process of this account, because the service asked for it. */
+export const startReadCooldown = (ledger: Ledger, pauseMs: number): Promise<void> =>
+  ledger.database.tx(async (tx) => {
+    const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
+    const { nowSteadyMs } = gate;
+    const untilMs = Math.max(gate.read_cooldown_until_steady_ms, nowSteadyMs + pauseMs);
+    await tx
+      .updateTable("agm_gate")
+      .set({ read_cooldown_until_steady_ms: untilMs })
+      .where("id", "=", gate.id)
+      .execute();
+  });
+
+/** How long ago a request was last polled, by whichever process; infinite if never. */
+export const readSincePollMs = (ledger: Ledger, id: string): Promise<number> =>
+  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+    const row = await tx
+      .selectFrom("agm_task")
+      .select("polled_steady_ms")
+      .where("id", "=", id)
+      .executeTakeFirst();
+    const polledMs = row?.polled_steady_ms ?? 0;
+    return polledMs === 0 ? Number.POSITIVE_INFINITY : Math.max(0, nowSteadyMs - polledMs);
+  });

@@ -1,0 +1,439 @@
+/** Reads and writes the rows of requests, their attempts and their files. Every write states what it has read. */
+import { type Insertable, sql } from "kysely";
+import type { Db, Tx } from "./database.ts";
+import { isVisible, LeaseLostError, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
+import type { AttemptStatus, AttemptTable, FileRow, RequestRow, RequestTable } from "./schema.ts";
+
+const REQUEST_COLUMNS = [
+  "base_url",
+  "api_key_id",
+  "fingerprint",
+  "loose",
+  "body",
+  "written",
+  "asked",
+  "take",
+  "attempt",
+  "is_listed",
+  "error_code",
+  "error",
+  "note",
+  "file_name",
+  "replaces",
+  "owner",
+  "lease_until_steady_ms",
+  "created_at_ms",
+  "updated_at_ms",
+] as const satisfies ReadonlyArray<keyof RequestTable>;
+
+const ATTEMPT_COLUMNS = [
+  "status",
+  "maybe",
+  "send_id",
+  "sent_steady_ms",
+  "task_id",
+  "charged_credits",
+  "refunded_credits",
+  "audio_seconds",
+  "output_format",
+  "output_rate_hz",
+  "output_seconds",
+  "failure_code",
+  "failure_message",
+  "is_paid",
+  "payer",
+  "payer_run",
+  "spent_at_ms",
+  "accepted_at_ms",
+  "finished_at_ms",
+  "polled_steady_ms",
+] as const satisfies ReadonlyArray<keyof AttemptTable>;
+
+/** A request that is to be stored, with its first attempt. */
+export type NewRequest = Omit<RequestRow, "n" | "spent" | "is_open" | "is_current">;
+/** Columns to change of a request and of its current attempt. A new number of `attempt` makes a new row of it. */
+export type RequestPatch = Partial<Omit<NewRequest, "id">>;
+
+/** The columns of an attempt of which nothing was sent. */
+export const UNSENT_ATTEMPT = {
+  status: "waiting",
+  maybe: 0,
+  send_id: null,
+  sent_steady_ms: 0,
+  task_id: null,
+  charged_credits: null,
+  refunded_credits: null,
+  audio_seconds: null,
+  output_format: null,
+  output_rate_hz: null,
+  output_seconds: null,
+  failure_code: null,
+  failure_message: null,
+  is_paid: 1,
+  payer: null,
+  payer_run: 0,
+  spent_at_ms: 0,
+  accepted_at_ms: null,
+  finished_at_ms: null,
+  polled_steady_ms: 0,
+} as const satisfies RequestPatch;
+
+/** Returns the change that begins the next attempt of a request whose task has failed. */
+export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): RequestPatch => ({
+  ...UNSENT_ATTEMPT,
+  attempt: attempt + 1,
+  error_code: null,
+  error: null,
+  note: null,
+});
+
+function pickColumns<Row extends object, Column extends keyof Row>(
+  row: Row,
+  columns: readonly Column[],
+): Partial<Pick<Row, Column>> {
+  const picked: Partial<Pick<Row, Column>> = {};
+  for (const column of columns) if (column in row) picked[column] = row[column];
+  return picked;
+}
+
+// ---- reading ----
+
+export const readRequest = (db: Db, id: string): Promise<RequestRow | undefined> =>
+  db.selectFrom("agm_task").selectAll().where("id", "=", id).executeTakeFirst();
+
+/** Finds the request of a handle, if this process may see it. */
+export const findRequest = (ledger: Ledger, id: string): Promise<RequestRow | undefined> =>
+  ledger.database.run((db) =>
+    db
+      .selectFrom("agm_task")
+      .selectAll()
+      .where("id", "=", id)
+      .where("base_url", "=", ledger.identity.baseUrl)
+      .where(isVisible(ledger, "agm_task.api_key_id"))
+      .executeTakeFirst(),
+  );
+
+/** Finds the attempts, current or earlier, to which the service gave a task id; the own API key's first. */
+export const findAttemptsOfTask = (ledger: Ledger, taskId: string): Promise<RequestRow[]> =>
+  ledger.database.run((db) =>
+    db
+      .selectFrom("agm_payment")
+      .selectAll()
+      .where("task_id", "=", taskId)
+      .where("base_url", "=", ledger.identity.baseUrl)
+      .where(isVisible(ledger, "agm_payment.api_key_id"))
+      .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
+      .orderBy("is_current", "desc")
+      .orderBy("created_at_ms")
+      .execute(),
+  );
+
+/** Finds the requests of a text, settings and take, under each visible API key; the own one first. */
+export const findRequestsByFingerprint = (ledger: Ledger, fingerprint: string): Promise<RequestRow[]> =>
+  ledger.database.run((db) =>
+    db
+      .selectFrom("agm_task")
+      .selectAll()
+      .where("fingerprint", "=", fingerprint)
+      .where(isVisible(ledger, "agm_task.api_key_id"))
+      .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
+      .orderBy("created_at_ms")
+      .execute(),
+  );
+
+/** Finds the requests of this API key whose asked text differs at most in typing. */
+export const findRequestsByLoose = (db: Db, ledger: Ledger, loose: string): Promise<RequestRow[]> =>
+  db
+    .selectFrom("agm_task")
+    .selectAll()
+    .where("loose", "=", loose)
+    .where("api_key_id", "=", ledger.identity.apiKeyId)
+    .orderBy("created_at_ms", "desc")
+    .execute();
+
+export interface ListQuery {
+  readonly statuses: readonly AttemptStatus[] | null;
+  readonly apiKeys: "own" | "visible";
+  readonly includesParts?: boolean;
+  readonly limit: number;
+}
+
+/** Statuses that few requests have, so that the index of statuses finds them. */
+const RARE_STATUSES: ReadonlySet<AttemptStatus> = new Set([
+  "waiting",
+  "unresolved",
+  "queued",
+  "processing",
+  "failed",
+]);
+
+/** Lists requests, the newest first. */
+export async function listRequests(ledger: Ledger, query: ListQuery): Promise<RequestRow[]> {
+  const { statuses, includesParts = false, limit } = query;
+  const isRare = statuses?.every((status) => RARE_STATUSES.has(status)) === true;
+  const lists = await ledger.database.run(async (db) => {
+    const keys = query.apiKeys === "own" ? [ledger.identity.apiKeyId] : await listVisibleApiKeys(db, ledger);
+    const rowsByKey: RequestRow[][] = [];
+    for (const key of keys) {
+      let select = db
+        .selectFrom("agm_task")
+        .selectAll()
+        .where("api_key_id", "=", key)
+        .where("base_url", "=", ledger.identity.baseUrl);
+      if (!includesParts) select = select.where("is_listed", "=", 1);
+      if (statuses !== null) select = select.where("status", "in", [...statuses]);
+      if (statuses !== null && isRare) {
+        select = select.where("id", "in", (eb) =>
+          eb
+            .selectFrom("agm_attempt")
+            .select("request")
+            .where("status", "in", [...statuses]),
+        );
+      }
+      rowsByKey.push(await select.orderBy("created_at_ms", "desc").orderBy("id").limit(limit).execute());
+    }
+    return rowsByKey;
+  });
+  const rows = lists.flat();
+  return lists.length < 2 ? rows : rows.sort((a, b) => b.created_at_ms - a.created_at_ms).slice(0, limit);
+}
+
+/** Errors after which only a call that names the request tries again. */
+const LASTING_ERRORS = ["not_found", "too_large", "unexpected_response"] as const;
+
+/** Lists this API key's accepted tasks whose audio was never saved, and whose trouble may have passed. */
+export const listResumable = (ledger: Ledger, limit: number): Promise<string[]> =>
+  ledger.database.run(async (db) => {
+    const rows = await db
+      .selectFrom("agm_task")
+      .select(["id", "owner", "lease_until_steady_ms"])
+      .where("id", "in", (eb) =>
+        eb
+          .selectFrom("agm_attempt")
+          .select("request")
+          .where("status", "in", ["queued", "processing", "succeeded"]),
+      )
+      .where("status", "in", ["queued", "processing", "succeeded"])
+      .where("api_key_id", "=", ledger.identity.apiKeyId)
+      .where((eb) => eb.or([eb("error_code", "is", null), eb("error_code", "not in", [...LASTING_ERRORS])]))
+      .orderBy("created_at_ms", "desc")
+      .limit(limit)
+      .execute();
+    return rows.map((row) => row.id);
+  });
+
+/** Lists the files of owners, the newest first. */
+export const listFiles = (ledger: Ledger, owners: readonly string[]): Promise<FileRow[]> =>
+  owners.length === 0
+    ? Promise.resolve([])
+    : ledger.database.run((db) =>
+        db
+          .selectFrom("agm_file")
+          .selectAll()
+          .where("owner", "in", [...owners])
+          .orderBy("saved_at_ms", "desc")
+          .execute(),
+      );
+
+/** Finds the files that rows say were saved at a path, the newest first. Only visible owners count. */
+export const findFilesAt = (ledger: Ledger, path: string): Promise<FileRow[]> =>
+  ledger.database.run((db) =>
+    db
+      .selectFrom("agm_file")
+      .selectAll()
+      .where("path", "=", path)
+      .where((eb) =>
+        eb.or([
+          eb.exists(
+            eb
+              .selectFrom("agm_request")
+              .select("agm_request.id")
+              .whereRef("agm_request.id", "=", "agm_file.owner")
+              .where(isVisible(ledger, "agm_request.api_key_id")),
+          ),
+          eb.exists(
+            eb
+              .selectFrom("agm_narration")
+              .select("agm_narration.id")
+              .whereRef("agm_narration.id", "=", "agm_file.owner")
+              .where(isVisible(ledger, "agm_narration.api_key_id")),
+          ),
+        ]),
+      )
+      .orderBy("saved_at_ms", "desc")
+      .execute(),
+  );
+
+// ---- writing ----
+
+/** Stores a request with its first attempt, unless it exists. */
+export async function insertRequest(tx: Tx, ledger: Ledger, request: NewRequest): Promise<void> {
+  await rememberApiKey(tx, ledger);
+  // The casts are sound, because `request` has every column.
+  const row = { id: request.id, ...pickColumns(request, REQUEST_COLUMNS) } as Insertable<RequestTable>;
+  await tx
+    .insertInto("agm_request")
+    .values(row)
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .execute();
+  await insertAttempt(tx, request.id, request.attempt, request);
+}
+
+async function insertAttempt(tx: Tx, request: string, n: number, row: RequestPatch): Promise<void> {
+  const attempt = { ...UNSENT_ATTEMPT, ...pickColumns(row, ATTEMPT_COLUMNS), request, n };
+  await tx
+    .insertInto("agm_attempt")
+    .values(attempt)
+    .onConflict((conflict) => conflict.columns(["request", "n"]).doNothing())
+    .execute();
+}
+
+/**
+ * Changes a request and its current attempt.
+ *
+ * @param owner if given, nothing is written unless this process drives the request
+ * @returns false if the row is gone, or is driven by another process
+ */
+export async function patchRequest(
+  tx: Tx,
+  { id, attempt }: Pick<RequestRow, "id" | "attempt">,
+  patch: RequestPatch,
+  owner: string | null = null,
+): Promise<boolean> {
+  let update = tx
+    .updateTable("agm_request")
+    .set({ ...pickColumns(patch, REQUEST_COLUMNS), id })
+    .where("id", "=", id)
+    .where("attempt", "=", attempt);
+  if (owner !== null) update = update.where("owner", "=", owner);
+  if ((await update.returning("id").executeTakeFirst()) === undefined) return false;
+  const ofAttempt = pickColumns(patch, ATTEMPT_COLUMNS);
+  const n = patch.attempt ?? attempt;
+  if (n !== attempt) await insertAttempt(tx, id, n, ofAttempt);
+  else if (Object.keys(ofAttempt).length > 0)
+    await tx.updateTable("agm_attempt").set(ofAttempt).where("request", "=", id).where("n", "=", n).execute();
+  return true;
+}
+
+/**
+ * Writes what the driver of a request knows, and renews its lease. A row that has vanished is stored again.
+ *
+ * @throws LeaseLostError if another process drives it now, or a newer attempt exists
+ */
+export async function writeAsDriver(
+  tx: Tx,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  row: RequestRow,
+  patch: RequestPatch,
+): Promise<RequestRow> {
+  const { processId } = ledger.identity;
+  const lease = "owner" in patch ? {} : { lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs };
+  const change = { ...patch, ...lease, updated_at_ms: ledger.clock.wallMs() };
+  const isPatched = await patchRequest(tx, row, change, processId);
+  const written = await readRequest(tx, row.id);
+  if (isPatched && written !== undefined) return written;
+  if (written !== undefined) throw new LeaseLostError("another process drives it");
+  // Somebody has emptied the ledger, or a part of it: what is paid for is stored again.
+  const restored = { ...row, owner: processId, ...change };
+  await tx
+    .deleteFrom("agm_attempt")
+    .where("request", "=", row.id)
+    .where("n", "=", restored.attempt)
+    .execute();
+  await insertRequest(tx, ledger, restored);
+  return (await readRequest(tx, row.id)) ?? row;
+}
+
+/** Writes what the driver of a request knows. See {@link writeAsDriver}. */
+export const saveAsDriver = (ledger: Ledger, row: RequestRow, patch: RequestPatch): Promise<RequestRow> =>
+  ledger.database.tx((tx, nowSteadyMs) => writeAsDriver(tx, ledger, nowSteadyMs, row, patch));
+
+/**
+ * Takes the lease of a request unless a living process has it.
+ *
+ * @returns the row as it is now; `isMine`: whether this process may drive it
+ */
+export const acquireRequest = (
+  ledger: Ledger,
+  id: string,
+  change: Pick<RequestPatch, "error" | "error_code"> = {},
+): Promise<{ readonly row: RequestRow | undefined; readonly isMine: boolean }> =>
+  ledger.database.tx(async (tx, nowSteadyMs) => {
+    await ledger.database.lockRow(tx, "agm_request", id);
+    const row = await readRequest(tx, id);
+    const { processId } = ledger.identity;
+    if (row === undefined) return { row, isMine: false };
+    if (row.owner !== processId && ledger.database.isHeld(row, nowSteadyMs)) return { row, isMine: false };
+    const lease_until_steady_ms = nowSteadyMs + ledger.database.leaseMs;
+    await patchRequest(tx, row, { ...change, owner: processId, lease_until_steady_ms });
+    return { row: await readRequest(tx, id), isMine: true };
+  });
+
+/** Gives the lease of a request back, if this process has it. */
+export const releaseRequest = (ledger: Ledger, id: string): Promise<unknown> =>
+  ledger.database.run((db) =>
+    db
+      .updateTable("agm_request")
+      .set({ owner: null, lease_until_steady_ms: 0 })
+      .where("id", "=", id)
+      .where("owner", "=", ledger.identity.processId)
+      .execute(),
+  );
+
+/**
+ * Renews everything that this process holds: the leases of requests and narrations, and its wishes.
+ *
+ * @returns the ids of the requests that it still drives
+ */
+export const renewLeases = (ledger: Ledger): Promise<Set<string>> =>
+  ledger.database.tx(async (tx, nowSteadyMs) => {
+    const lease = { lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs };
+    const { processId } = ledger.identity;
+    const requests = await tx
+      .updateTable("agm_request")
+      .set(lease)
+      .where("owner", "=", processId)
+      .returning("id")
+      .execute();
+    await tx.updateTable("agm_narration").set(lease).where("owner", "=", processId).execute();
+    await tx.updateTable("agm_wish").set(lease).where("process", "=", processId).execute();
+    return new Set(requests.map((row) => row.id));
+  });
+
+const REFUSAL_DAYS = 30;
+
+/** Deletes requests of this API key that were refused long ago and never cost anything. */
+export const deleteOldRefusals = (ledger: Ledger): Promise<void> =>
+  ledger.database.tx(async (tx) => {
+    const before = ledger.clock.wallMs() - REFUSAL_DAYS * 86_400_000;
+    const old = await tx
+      .selectFrom("agm_task")
+      .select("id")
+      .where("id", "in", (eb) =>
+        eb.selectFrom("agm_attempt").select("request").where("status", "=", "waiting"),
+      )
+      .where("status", "=", "waiting")
+      .where("error_code", "is not", null)
+      .where("attempt", "=", 1)
+      .where("api_key_id", "=", ledger.identity.apiKeyId)
+      .where("updated_at_ms", "<", before)
+      .limit(500)
+      .execute();
+    if (old.length === 0) return;
+    const ids = old.map((row) => row.id);
+    await tx.deleteFrom("agm_attempt").where("request", "in", ids).execute();
+    await tx.deleteFrom("agm_request").where("id", "in", ids).execute();
+    await tx.deleteFrom("agm_wish").where("target", "in", ids).execute();
+  });
+
+/** Notes a published file. The same file of the same owner is one row. */
+export async function insertFile(db: Db, file: Insertable<FileRow>): Promise<void> {
+  await db
+    .deleteFrom("agm_file")
+    .where("owner", "=", file.owner)
+    .where("path", "=", file.path)
+    .where(sql<boolean>`kind = ${file.kind}`)
+    .execute();
+  await db.insertInto("agm_file").values(file).execute();
+}

@@ -1,0 +1,158 @@
+/** Says who wants a request or a narration. Admission reads these rows; nothing else decides what is wanted. */
+import { randomUUID } from "node:crypto";
+import type { Db, Tx } from "./database.ts";
+import { doesWishStand, type Ledger } from "./ledger.ts";
+import { readRequest } from "./request-rows.ts";
+import type { WishRow } from "./schema.ts";
+
+export interface NewWish {
+  /** The id of an MCP task is also the id of its wish, so that any process can take it back. */
+  readonly id?: string | undefined;
+  readonly target: string;
+  readonly kind: WishRow["kind"];
+  readonly mayReplace?: boolean;
+}
+
+/** Stores a wish of this process, or takes over the one with this id. Returns its id. */
+export async function addWish(
+  tx: Tx,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  { id = randomUUID(), target, kind, mayReplace = false }: NewWish,
+): Promise<string> {
+  const { processId, apiKeyId } = ledger.identity;
+  const row = {
+    id,
+    target,
+    kind,
+    api_key_id: apiKeyId,
+    process: processId,
+    lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs,
+    replaces: Number(mayReplace),
+    wished_at_ms: ledger.clock.wallMs(),
+  };
+  await tx
+    .insertInto("agm_wish")
+    .values(row)
+    .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
+    .execute();
+  return id;
+}
+
+/** Lists the wishes for a target that stand: those of living processes. */
+export async function listStandingWishes(
+  tx: Db,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  target: string,
+): Promise<WishRow[]> {
+  const wishes = await tx.selectFrom("agm_wish").selectAll().where("target", "=", target).execute();
+  return wishes.filter((wish) => doesWishStand(ledger, wish, nowSteadyMs));
+}
+
+/**
+ * Lists who would pay for a request, the eldest wish first: `null` for callers of the request itself, which come before
+ * narrations; the ids of running narrations that have it as a part; empty if nobody wants it.
+ */
+export async function listPayers(
+  tx: Db,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  requestId: string,
+): Promise<Array<string | null>> {
+  const wishes = await tx
+    .selectFrom("agm_wish")
+    .selectAll()
+    .where("api_key_id", "=", ledger.identity.apiKeyId)
+    .where((eb) =>
+      eb.or([
+        eb("target", "=", requestId),
+        eb("target", "in", (select) =>
+          select
+            .selectFrom("agm_request")
+            .innerJoin("agm_part", "agm_part.fingerprint", "agm_request.fingerprint")
+            .innerJoin("agm_narration", "agm_narration.id", "agm_part.narration")
+            .select("agm_narration.id")
+            .where("agm_request.id", "=", requestId)
+            .where("agm_narration.status", "=", "running"),
+        ),
+      ]),
+    )
+    .orderBy("wished_at_ms")
+    .orderBy("id")
+    .execute();
+  const standing = wishes.filter((wish) => doesWishStand(ledger, wish, nowSteadyMs));
+  if (standing.some((wish) => wish.target === requestId)) return [null];
+  return [...new Set(standing.map((wish) => wish.target))];
+}
+
+/** Whether anybody wants a request now. */
+export const isRequestWanted = (ledger: Ledger, requestId: string): Promise<boolean> =>
+  ledger.database.snapshot(
+    async (tx, nowSteadyMs) => (await listPayers(tx, ledger, nowSteadyMs, requestId)).length > 0,
+  );
+
+/**
+ * Ends the wish of a call. `self`: the call has said that the work goes on by itself. `withdrawn`: it wants nothing any
+ * more.
+ */
+export const endWish = (ledger: Ledger, id: string, as: "self" | "withdrawn"): Promise<void> =>
+  ledger.database.run(async (db) => {
+    if (as === "self") await db.updateTable("agm_wish").set({ kind: "self" }).where("id", "=", id).execute();
+    else await db.deleteFrom("agm_wish").where("id", "=", id).execute();
+  });
+
+/** Deletes the wishes for a target that nothing is left of to want. */
+export const fulfilWishes = (ledger: Ledger, target: string): Promise<unknown> =>
+  ledger.database.run((db) => db.deleteFrom("agm_wish").where("target", "=", target).execute());
+
+/** Whether a wish was not taken back, by whichever process. */
+export const hasWish = (ledger: Ledger, id: string): Promise<boolean> =>
+  ledger.database.run(
+    async (db) =>
+      (await db.selectFrom("agm_wish").select("id").where("id", "=", id).executeTakeFirst()) !== undefined,
+  );
+
+/** Deletes the wishes of this process, which is about to end, and of processes that are known to have ended. */
+export const deleteOwnWishes = (ledger: Ledger): Promise<unknown> =>
+  ledger.database.run((db) =>
+    db.deleteFrom("agm_wish").where("process", "=", ledger.identity.processId).execute(),
+  );
+
+/** Deletes wishes that have not stood for a long time. */
+export const deleteDeadWishes = (ledger: Ledger): Promise<unknown> =>
+  ledger.database.tx(async (tx, nowSteadyMs) => {
+    const lapsed = await tx
+      .selectFrom("agm_wish")
+      .selectAll()
+      .where((eb) =>
+        eb.or([
+          eb("lease_until_steady_ms", "<", nowSteadyMs - 20 * ledger.database.leaseMs),
+          // A time far in the future was written before the steady clock restarted.
+          eb("lease_until_steady_ms", ">", nowSteadyMs + 20 * ledger.database.leaseMs),
+        ]),
+      )
+      .where("process", "!=", ledger.identity.processId)
+      .execute();
+    const ids = lapsed.map((wish) => wish.id);
+    if (ids.length > 0) await tx.deleteFrom("agm_wish").where("id", "in", ids).execute();
+  });
+
+/**
+ * Withdraws the wish of a call that was answered as an MCP task, whichever process has made it, unless the service may
+ * have its request already: what is sent is paid for, so it is saved.
+ *
+ * @returns false if it was too late
+ */
+export const withdrawWish = (ledger: Ledger, id: string): Promise<boolean> =>
+  ledger.database.tx(async (tx) => {
+    const wish = await tx.selectFrom("agm_wish").select("target").where("id", "=", id).executeTakeFirst();
+    if (wish === undefined) return true;
+    await ledger.database.lockRow(tx, "agm_request", wish.target);
+    const row = await readRequest(tx, wish.target);
+    const isWithService =
+      row !== undefined && row.status !== "failed" && (row.task_id !== null || row.maybe > 0);
+    if (isWithService) return false;
+    await tx.deleteFrom("agm_wish").where("id", "=", id).execute();
+    return true;
+  });

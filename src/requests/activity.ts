@@ -1,0 +1,111 @@
+/** Says in one sentence what is being done for a request now, and why it waits. */
+
+import { quoteServiceText } from "../api/service-text.ts";
+import type { HoldReason } from "../ledger/admission.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import { type Note, parseNote } from "./note.ts";
+
+/** Who works on a request now. */
+export interface Activity {
+  /** `none`: nobody. `elsewhere`: another process. */
+  readonly driver: "here" | "elsewhere" | "none";
+  /** What holds the submissions of this process, if the request waits for one. */
+  readonly hold: { readonly reason: HoldReason; readonly untilMs: number; readonly sinceMs: number } | null;
+  /** Since when a send of this process is under way, in wall-clock milliseconds. */
+  readonly sendingSinceMs: number | null;
+  readonly nowMs: number;
+}
+
+const STATUS_WORDS: Readonly<Record<RequestRow["status"], string>> = {
+  waiting: "is waiting to be sent",
+  unresolved: "was sent, and its answer is not known yet",
+  queued: "is queued",
+  processing: "is processing",
+  succeeded: "has succeeded",
+  saved: "has succeeded",
+  failed: "has failed",
+};
+
+const formatSeconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
+
+/** Where the remaining time is unknown, the elapsed time tells two successive answers apart. */
+const HOLD_SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
+  rate: (left) => `Waiting for a free submission slot (the service takes 6 a minute); about ${left} to go.`,
+  concurrency: (_left, soFar) =>
+    `Waiting for one of the account's two running tasks to end (${soFar} so far).`,
+  cooldown: (left) => `The service asked for a pause; about ${left} to go.`,
+};
+
+/** The sentence for a limit of reads. */
+export const describeReadHold = (reason: "rate" | "cooldown", leftMs: number): string =>
+  reason === "rate"
+    ? `The service cannot be asked for about ${formatSeconds(leftMs)}: its limit of 60 queries a minute is reached.`
+    : `The service cannot be asked for about ${formatSeconds(leftMs)}: it asked for a pause.`;
+
+/** The same words during a try and between tries, because a caller may ask at either time. */
+const describeFailedDownload = ({ error }: Note): string =>
+  `Fetching the audio has not worked yet (${error?.message ?? "no answer"}) It is tried again by itself.`;
+
+function describeUnknownStatus(task: string, statedStatus: string): string {
+  const status =
+    statedStatus === "" ? "a status that cannot be read" : `the status ${quoteServiceText(statedStatus)}`;
+  return `The service gives ${task} ${status}, which its contract does not define; it is queried again for up to 65 min.`;
+}
+
+function describeNote(note: Note, task: string, nowMs: number): string {
+  const leftMs = (note.untilMs ?? nowMs) - nowMs;
+  switch (note.kind) {
+    case "unavailable":
+      return `The service is unavailable; trying again in about ${formatSeconds(leftMs)}.`;
+    case "credits":
+      return `The remaining credits are held by tasks that run (${formatSeconds(nowMs - note.sinceMs)} so far); it is tried again as soon as one of them ends.`;
+    case "retrying":
+    case "query":
+      return `${note.error?.message ?? ""} Trying again in about ${formatSeconds(leftMs)}.`;
+    case "download":
+      return describeFailedDownload(note);
+    case "reads_rate":
+      return describeReadHold("rate", leftMs);
+    case "reads_cooldown":
+      return describeReadHold("cooldown", leftMs);
+    case "unknown_status":
+      return describeUnknownStatus(task, note.status ?? "");
+  }
+}
+
+/** Describes what is being done for an unfinished request; always one sentence. */
+export function describeActivity(row: RequestRow, activity: Activity): string {
+  const { driver, hold, sendingSinceMs, nowMs } = activity;
+  const task = row.task_id === null ? "The request" : `Task ${row.task_id}`;
+  const note = parseNote(row);
+  const isNoteCurrent = note !== null && (note.untilMs === null || note.untilMs > nowMs || hold === null);
+  if (note !== null && isNoteCurrent && sendingSinceMs === null) return describeNote(note, task, nowMs);
+  switch (row.status) {
+    case "waiting":
+    case "unresolved":
+      if (driver === "elsewhere")
+        return `Another client window is already working on this request: it ${STATUS_WORDS[row.status]}.`;
+      if (sendingSinceMs !== null) return "Sending the request to the service.";
+      if (hold !== null)
+        return HOLD_SENTENCES[hold.reason](
+          formatSeconds(hold.untilMs - nowMs),
+          formatSeconds(nowMs - hold.sinceMs),
+        );
+      return "The request is about to be taken up.";
+    case "queued":
+    case "processing":
+      return `${task} ${STATUS_WORDS[row.status]} (${formatSeconds(nowMs - (row.accepted_at_ms ?? nowMs))} so far).`;
+    case "succeeded":
+    case "saved":
+      return `${task} has succeeded; downloading the audio.`;
+    case "failed":
+      return `${task} has failed.`;
+  }
+}
+
+/** Describes what is being done, for a caller that stops waiting; `null` if the status of the task is enough. */
+export function explainActivity(row: RequestRow, activity: Activity): string | null {
+  const isWaiting = row.status === "waiting" || row.status === "unresolved";
+  if (isWaiting) return activity.driver === "none" ? null : describeActivity(row, activity);
+  return parseNote(row) === null ? null : describeActivity(row, activity);
+}

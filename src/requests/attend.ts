@@ -1,0 +1,177 @@
+/**
+ * How a call waits: on the row, whichever process drives it. A call makes sure that somebody drives, and reads the row
+ * until what it waits for is there or its time is over.
+ */
+import { isCancelledByCaller } from "../call-cancellation.ts";
+import { AudioError } from "../errors.ts";
+import { readRequest } from "../ledger/request-rows.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
+import { endWish, hasWish } from "../ledger/wishes.ts";
+import { describeActivity, explainActivity } from "./activity.ts";
+import type { CallWithDeadline } from "./call.ts";
+import type { RequestDeps } from "./deps.ts";
+import type { RequestDriver } from "./driver.ts";
+import { isOver } from "./job.ts";
+import { parseNote } from "./note.ts";
+import { getIdempotencyKey } from "./stored-input.ts";
+
+/** While this process drives the row, its changes are announced; otherwise they are seen only by reading. */
+const READ_OWN_MS = 1000;
+const READ_OTHER_MS = 150;
+
+export interface AttendOptions {
+  readonly call: CallWithDeadline;
+  /** The wish of the call; `null` for a call that only looks. */
+  readonly wishId: string | null;
+  readonly isDone: (row: RequestRow) => boolean | Promise<boolean>;
+  /** Whether a process has to drive the row, so that this one does if nobody does. */
+  readonly mustDrive: boolean;
+}
+
+/** Watches over the calls of this process that wait for a request, to recognise a client's repeat. */
+export class Attendance {
+  readonly #deps: RequestDeps;
+  readonly #driver: RequestDriver;
+  /** Since when a plain call waits for each request, on the steady clock. */
+  readonly #waitingSinceMs = new Map<string, number[]>();
+  readonly #cancelledRequests = new Set<string>();
+
+  constructor(deps: RequestDeps, driver: RequestDriver) {
+    this.#deps = deps;
+    this.#driver = driver;
+  }
+
+  /**
+   * Whether a call most likely repeats one that its client has given up: the earlier call was cancelled, or has waited
+   * for 2 s or more. The client would give up a long second call, too.
+   */
+  takeLikelyRepeat(requestId: string): boolean {
+    const wasCancelled = this.#cancelledRequests.delete(requestId);
+    const nowMs = this.#deps.clock.steadyMs();
+    const isWaitingLong = this.#waitingSinceMs.get(requestId)?.some((sinceMs) => nowMs - sinceMs >= 2000);
+    return wasCancelled || isWaitingLong === true;
+  }
+
+  /**
+   * Waits until `isDone`, or until the call's time is over.
+   *
+   * @returns the row as it was read last
+   * @throws the signal's reason; AudioError `store_unavailable` if the ledger is still away at the end
+   */
+  async attend(row: RequestRow, options: AttendOptions): Promise<RequestRow> {
+    const { call, wishId } = options;
+    const release = this.#driver.keepLeases();
+    const waits = this.#waitingSinceMs.get(row.id) ?? [];
+    const sinceMs = this.#deps.clock.steadyMs();
+    if (call.handle === undefined) this.#waitingSinceMs.set(row.id, [...waits, sinceMs]);
+    let last = row;
+    try {
+      last = await this.#read(row, options);
+      return last;
+    } finally {
+      release();
+      this.#forget(row.id, sinceMs);
+      const isCancelled = call.signal.aborted && isCancelledByCaller(call.signal.reason);
+      if (isCancelled && call.handle === undefined) this.#cancelledRequests.add(row.id);
+      if (wishId !== null) await this.#endWish(wishId, last, isCancelled, call);
+    }
+  }
+
+  #forget(requestId: string, sinceMs: number): void {
+    const left = (this.#waitingSinceMs.get(requestId) ?? []).filter((each) => each !== sinceMs);
+    if (left.length === 0) this.#waitingSinceMs.delete(requestId);
+    else this.#waitingSinceMs.set(requestId, left);
+  }
+
+  /** The work of a call that has returned goes on by itself, unless the caller has cancelled it. */
+  async #endWish(
+    wishId: string,
+    row: RequestRow,
+    isCancelled: boolean,
+    call: CallWithDeadline,
+  ): Promise<void> {
+    const isEnded = isOver(row) || row.status === "saved";
+    if (call.handle !== undefined && !isCancelled && !isEnded) return;
+    await endWish(this.#deps.ledger, wishId, isCancelled || isEnded ? "withdrawn" : "self").catch(
+      (cause: unknown) => this.#deps.log.debug(`a wish could not be ended: ${String(cause)}`),
+    );
+    if (isCancelled) this.#driver.wake();
+  }
+
+  async #read(first: RequestRow, { call, wishId, isDone, mustDrive }: AttendOptions): Promise<RequestRow> {
+    const { ledger, clock, log } = this.#deps;
+    let row = first;
+    let told = "";
+    for (let isFirst = true; ; isFirst = false) {
+      call.signal.throwIfAborted();
+      try {
+        if (!isFirst) row = (await ledger.database.run((db) => readRequest(db, first.id))) ?? row;
+        if (await isDone(row)) return row;
+        if (call.handle !== undefined && wishId !== null && !(await hasWish(ledger, wishId))) return row;
+      } catch (error) {
+        // A ledger that is away is waited for: it may have the result by the end of the call.
+        const mayPass = error instanceof AudioError && error.code === "store_unavailable";
+        if (!mayPass || call.deadline.isOver) throw error;
+        log.debug(`a waiting call could not read the ledger: ${error.message}`);
+      }
+      if (mustDrive && !isOver(row) && !this.#driver.isDriving(row.id) && (await this.#isFree(row)))
+        this.#driver.ensure(row.id);
+      const sentence = describeActivity(row, this.#driver.describe(row));
+      const seen = `${sentence.replace(/\d+ s/g, "")}${row.polled_steady_ms}`;
+      if (seen !== told) call.onProgress(sentence);
+      told = seen;
+      if (call.deadline.isOver) return row;
+      const pauseMs = this.#driver.isDriving(row.id) ? READ_OWN_MS : READ_OTHER_MS;
+      await this.#driver.waitForChange(row.id, Math.min(pauseMs, call.deadline.leftMs), call.signal);
+      if (call.deadline.isOver && clock.steadyMs() > 0) {
+        row = (await ledger.database.run((db) => readRequest(db, first.id)).catch(() => row)) ?? row;
+        if (await isDone(row)) return row;
+        return row;
+      }
+    }
+  }
+
+  /** Whether no living process has the lease. */
+  async #isFree(row: RequestRow): Promise<boolean> {
+    const { database } = this.#deps.ledger;
+    return await database
+      .snapshot(async (_tx, nowSteadyMs) => !database.isHeld(row, nowSteadyMs))
+      .catch(() => false);
+  }
+}
+
+/** Restores the reason why nobody works on a request; `null` if there is none. */
+export function restoreError(row: RequestRow): AudioError | null {
+  if (row.error === null) return null;
+  const ids = { taskId: row.task_id ?? undefined, idempotencyKey: getIdempotencyKey(row) ?? undefined };
+  try {
+    return fromStoredError(storedErrorSchema.parse(JSON.parse(row.error))).withIds(ids);
+  } catch {
+    return new AudioError("unexpected_response", "The ledger's row of this request is damaged.", ids);
+  }
+}
+
+/** A send is called unanswered after this time, even if the request had waited before. */
+const UNANSWERED_AFTER_MS = 5000;
+
+/** Throws if the service could not be reached, or has not answered, before the call's time was over. */
+export function throwIfUnreachable(row: RequestRow, driver: RequestDriver, callBeganMs: number): void {
+  if (row.task_id !== null) return;
+  const ids = { idempotencyKey: getIdempotencyKey(row) ?? undefined };
+  const note = parseNote(row);
+  if (note?.kind === "retrying" && note.error !== undefined) throw fromStoredError(note.error).withIds(ids);
+  const { sendingSinceMs, nowMs } = driver.describe(row);
+  if (sendingSinceMs === null || note?.kind === "unavailable") return;
+  const sendingMs = nowMs - sendingSinceMs;
+  const hadWaited = sendingSinceMs - callBeganMs > 1000;
+  if (sendingMs < UNANSWERED_AFTER_MS && hadWaited) return;
+  throw new AudioError("timeout", "The service has not answered the request yet.", {
+    retryable: true,
+    ...ids,
+  });
+}
+
+/** Returns the sentence about an unfinished request for a call that stops waiting; `null` if its status is enough. */
+export const getActivity = (row: RequestRow, driver: RequestDriver): string | null =>
+  explainActivity(row, driver.describe(row));

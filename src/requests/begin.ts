@@ -1,0 +1,326 @@
+/**
+ * Begins a call's request: finds its row or stores it, and notes who wants it. The one guard against retyped texts
+ * stands here, for every tool and path.
+ */
+import type { ObservedTask } from "../api/parse-task.ts";
+import type { AudioInput } from "../contract/audio-input.ts";
+import type { Deadline } from "../deadline.ts";
+import { AudioError } from "../errors.ts";
+import { assertFileName } from "../files/file-name.ts";
+import type { Tx } from "../ledger/database.ts";
+import { deriveRecordId, deriveRequestFingerprint } from "../ledger/identity.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import {
+  buildNextAttempt,
+  findRequestsByLoose,
+  insertRequest,
+  type NewRequest,
+  patchRequest,
+  type RequestPatch,
+  readRequest,
+  UNSENT_ATTEMPT,
+} from "../ledger/request-rows.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import { addWish, listPayers, type NewWish } from "../ledger/wishes.ts";
+import { describeRespelledWords, type Pronunciation } from "../pronunciation.ts";
+import { describeLanguageMismatch } from "../text-language.ts";
+import { describeReadHold } from "./activity.ts";
+import { canonicalizeInput } from "./canonical-input.ts";
+import type { RequestDeps } from "./deps.ts";
+import { toObservedPatch } from "./job.ts";
+import { compareTexts, deriveLooseFingerprint } from "./loose-text.ts";
+import { respellInput } from "./respelled-input.ts";
+import { parseStoredInput } from "./stored-input.ts";
+import { queryTask, waitForRead } from "./watch-step.ts";
+
+/** What identifies a request, and what is sent for it. */
+export interface PartRequest {
+  /** Canonical input, exactly as sent. */
+  readonly body: string;
+  readonly loose: string;
+  readonly fingerprint: string;
+  /** The text after the call's own pronunciations; `null` if the body has it. */
+  readonly asked: string | null;
+  /** The text as the user wrote it; `null` if the body has it. */
+  readonly written: string | null;
+  readonly take: number;
+}
+
+/** A request of a call, with sentences for its result. */
+export interface PreparedRequest extends PartRequest {
+  readonly notes: readonly string[];
+}
+
+export interface GenerateRequest {
+  readonly input: AudioInput;
+  /** The rules of the call, which come before those of the settings. */
+  readonly callPronunciations: readonly Pronunciation[];
+  /** The rules of the call and of the settings. */
+  readonly pronunciations: readonly Pronunciation[];
+  readonly take: number;
+  readonly fileName: string | null;
+  readonly mayReplace: boolean;
+}
+
+/**
+ * Makes all checks of a request that need no ledger.
+ *
+ * @throws AudioError `invalid_file_name`, `request_too_large`, `invalid_request` for a text that becomes too long
+ */
+export function prepareRequest(
+  baseUrl: string,
+  { input, callPronunciations, pronunciations, take, fileName }: GenerateRequest,
+): PreparedRequest {
+  if (fileName !== null) assertFileName(fileName);
+  const spoken = respellInput(input, pronunciations);
+  const asked = respellInput(input, callPronunciations);
+  const body = canonicalizeInput(spoken.input);
+  const writtenPrompt = input.prompt.trim();
+  const spokenPrompt = spoken.input.prompt.trim();
+  const askedPrompt = asked.input.prompt.trim();
+  return {
+    body,
+    written: writtenPrompt === spokenPrompt ? null : writtenPrompt,
+    asked: askedPrompt === spokenPrompt ? null : askedPrompt,
+    loose: deriveLooseFingerprint(baseUrl, body, writtenPrompt, take),
+    fingerprint: deriveRequestFingerprint(baseUrl, body, take),
+    take,
+    notes: [
+      ...describeRespelledWords(spoken.words),
+      ...describeLanguageMismatch(input.prompt, input.voice ?? ""),
+    ],
+  };
+}
+
+/** Builds the row of a request of which nothing was sent. */
+export function buildNewRequest(
+  { identity, clock }: Ledger,
+  { body, loose, fingerprint, asked, written, take }: PartRequest,
+  isListed: boolean,
+): NewRequest {
+  const nowMs = clock.wallMs();
+  return {
+    ...UNSENT_ATTEMPT,
+    id: deriveRecordId(fingerprint, identity.apiKeyId),
+    base_url: identity.baseUrl,
+    api_key_id: identity.apiKeyId,
+    ...{ fingerprint, loose, body, written, asked, take },
+    attempt: 1,
+    is_listed: Number(isListed),
+    error_code: null,
+    error: null,
+    note: null,
+    file_name: null,
+    replaces: null,
+    owner: null,
+    lease_until_steady_ms: 0,
+    created_at_ms: nowMs,
+    updated_at_ms: nowMs,
+  };
+}
+
+/** Why a call is given another request than the one that it names to the letter. */
+export type Kinship =
+  /** A text that differs in typing, and that somebody still wants or the service works on. */
+  | "retyped_open"
+  /** A text that differs in quotation marks, blanks or Unicode form, and whose audio was made within the last day. */
+  | "retyped_saved"
+  /** The same text with other pronunciations. */
+  | "respelled";
+
+export interface Begun {
+  readonly row: RequestRow;
+  /** Whether the ledger had the request before. */
+  readonly wasKnown: boolean;
+  /** Whether a living process was working on it. */
+  readonly wasDriven: boolean;
+  readonly kinship: Kinship | null;
+  readonly wishId: string | null;
+}
+
+export interface BeginOptions {
+  /** `null` for a part of a narration, whose wish is that of the narration. */
+  readonly wish: Pick<NewWish, "id" | "kind"> | null;
+  /** Name and replacement that the call asks for; `undefined` keeps what is planned. */
+  readonly name?: Pick<RequestRow, "file_name" | "replaces"> | undefined;
+  /** When the call began whose handle is resumed: a failure after it is its result, and nothing is tried again. */
+  readonly openedAtMs?: number | undefined;
+  /** A call that only looks or downloads opens nothing again that has failed. */
+  readonly mayBeginAttempt: boolean;
+}
+
+/** Begins a request in one transaction: the guard, the row, the wish, and the next attempt of what has failed. */
+export function beginRequest(ledger: Ledger, fresh: NewRequest, options: BeginOptions): Promise<Begun> {
+  const { wish, name, openedAtMs, mayBeginAttempt } = options;
+  return ledger.database.tx(async (tx, nowSteadyMs): Promise<Begun> => {
+    const known = await readRequest(tx, fresh.id);
+    const isNew = known === undefined || (known.status === "waiting" && known.attempt === 1);
+    const kin =
+      isNew && wish !== null && fresh.task_id === null
+        ? await findKin(tx, ledger, nowSteadyMs, fresh)
+        : undefined;
+    if (known === undefined && kin === undefined) await insertRequest(tx, ledger, fresh);
+    const row = kin?.row ?? known ?? (await readRequest(tx, fresh.id));
+    if (row === undefined) throw new AudioError("store_unavailable", "The row of this request has vanished.");
+    const wasDriven = ledger.database.isHeld(row, nowSteadyMs);
+    const wishId = wish === null ? null : await addWish(tx, ledger, nowSteadyMs, { ...wish, target: row.id });
+    const patch: RequestPatch = {};
+    if (fresh.is_listed === 1 && row.is_listed === 0) patch.is_listed = 1;
+    const isAccepted = row.task_id !== null && row.status !== "failed";
+    if (name !== undefined && kin === undefined && !isAccepted) Object.assign(patch, name);
+    if (!wasDriven) {
+      const isOwnFailure = openedAtMs !== undefined && (row.finished_at_ms ?? 0) >= openedAtMs;
+      if (row.status === "failed" && mayBeginAttempt && !isOwnFailure)
+        Object.assign(patch, buildNextAttempt(row));
+      else if (!isOwnFailure) Object.assign(patch, { error: null, error_code: null });
+    }
+    // A task that another API key had made is taken over, unless this one has sent the request itself.
+    if (known !== undefined && fresh.task_id !== null && known.task_id === null && known.maybe === 0)
+      Object.assign(patch, adoptedColumns(fresh));
+    if (Object.keys(patch).length > 0) {
+      await patchRequest(tx, row, { ...patch, updated_at_ms: ledger.clock.wallMs() });
+    }
+    const begun = (await readRequest(tx, row.id)) ?? row;
+    return {
+      row: begun,
+      wasKnown: known !== undefined || kin !== undefined,
+      wasDriven,
+      kinship: kin?.kinship ?? null,
+      wishId,
+    };
+  });
+}
+
+const adoptedColumns = (fresh: NewRequest): RequestPatch => {
+  const { id: _id, is_listed: _listed, owner: _owner, lease_until_steady_ms: _lease, ...columns } = fresh;
+  const { file_name: _name, replaces: _replaces, created_at_ms: _created, ...adopted } = columns;
+  return adopted;
+};
+
+const DAY_MS = 86_400_000;
+
+const readAsked = (row: Pick<RequestRow, "asked" | "body" | "written">): string =>
+  row.asked ?? parseStoredInput({ body: row.body, written: null })?.sentPrompt ?? "";
+const readWritten = (row: Pick<RequestRow, "body" | "written">): string =>
+  parseStoredInput(row)?.prompt ?? "";
+
+/** Finds a request that a model most likely means when it types the text again. */
+async function findKin(
+  tx: Tx,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  fresh: NewRequest,
+): Promise<{ readonly row: RequestRow; readonly kinship: Kinship } | undefined> {
+  if (fresh.loose === null) return undefined;
+  for (const row of await findRequestsByLoose(tx, ledger, fresh.loose)) {
+    if (row.id === fresh.id) continue;
+    const difference = compareTexts(readWritten(row), readWritten(fresh));
+    const isWanted = async (): Promise<boolean> =>
+      (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0;
+    const isOpen =
+      row.error_code === null &&
+      (row.status === "queued" ||
+        row.status === "processing" ||
+        row.status === "unresolved" ||
+        (row.status === "waiting" && (await isWanted())));
+    if (isOpen) return { row, kinship: difference === "none" ? "respelled" : "retyped_open" };
+    const isPaid = row.status === "succeeded" || row.status === "saved";
+    if (!isPaid) continue;
+    const isSameAsked = readAsked(row) === readAsked(fresh);
+    // A changed rule of the settings alone pays nothing; a call that says how a word sounds asks for another text.
+    if (difference === "none" && isSameAsked) return { row, kinship: "respelled" };
+    const endedAtMs = row.finished_at_ms ?? row.updated_at_ms;
+    const isRecent = Math.abs(ledger.clock.wallMs() - endedAtMs) < DAY_MS;
+    const isSameTyping = compareTexts(readAsked(row), readAsked(fresh)) === "typing";
+    if (difference === "typing" && isSameTyping && isRecent) return { row, kinship: "retyped_saved" };
+  }
+  return undefined;
+}
+
+/** Finds or stores the request of a narration's part, and opens what was refused or failed, unless it is driven. */
+export async function beginPart({ ledger }: RequestDeps, part: PartRequest): Promise<RequestRow> {
+  const { row } = await beginRequest(ledger, buildNewRequest(ledger, part, false), {
+    wish: null,
+    mayBeginAttempt: true,
+  });
+  return row;
+}
+
+/** Answers that say that this account does not have the task. */
+const NOT_VISIBLE_CODES: ReadonlySet<string> = new Set(["not_found", "purchase_required"]);
+
+/** Queries a task for a call. Throws at once if the limit of reads would delay it beyond the call's deadline. */
+export async function queryForCall(
+  deps: RequestDeps,
+  taskId: string,
+  signal: AbortSignal,
+  deadline?: Deadline,
+  isPoll = false,
+): Promise<ObservedTask> {
+  await waitForRead(deps, isPoll, signal, (reason, waitMs) => {
+    if (deadline === undefined || waitMs <= deadline.leftMs) return;
+    throw new AudioError("rate_limit", describeReadHold(reason, waitMs), {
+      retryable: true,
+      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+      taskId,
+    });
+  });
+  return await queryTask(deps, taskId, signal);
+}
+
+/**
+ * Asks the service for a task that another API key of this machine has made, and stores it under the own key, with what
+ * it has cost and who pays.
+ *
+ * @returns `null` if this account does not know the task
+ * @throws AudioError if the service cannot be asked. Nothing may be sent then, because a usable task may exist
+ */
+export async function adoptTask(
+  deps: RequestDeps,
+  other: RequestRow,
+  signal: AbortSignal,
+  deadline?: Deadline,
+): Promise<RequestRow | null> {
+  const fresh = await fetchAdopted(deps, other, signal, deadline);
+  if (fresh === null) return null;
+  const options = { wish: null, mayBeginAttempt: false } as const;
+  return (await beginRequest(deps.ledger, { ...fresh, is_listed: other.is_listed }, options)).row;
+}
+
+/** Does the same as {@link adoptTask}, but stores nothing. */
+export async function fetchAdopted(
+  deps: RequestDeps,
+  other: RequestRow,
+  signal: AbortSignal,
+  deadline?: Deadline,
+): Promise<NewRequest | null> {
+  const { ledger, clock } = deps;
+  if (other.task_id === null) return null;
+  try {
+    const task = await queryForCall(deps, other.task_id, signal, deadline);
+    const { n: _n, spent: _spent, is_open: _open, is_current: _current, ...columns } = other;
+    const nowMs = clock.wallMs();
+    return {
+      ...columns,
+      ...toObservedPatch(task, { ...other, finished_at_ms: null }, nowMs),
+      id: deriveRecordId(other.fingerprint, ledger.identity.apiKeyId),
+      api_key_id: ledger.identity.apiKeyId,
+      attempt: other.attempt,
+      maybe: 0,
+      error: null,
+      error_code: null,
+      note: null,
+      file_name: null,
+      replaces: null,
+      owner: null,
+      lease_until_steady_ms: 0,
+      polled_steady_ms: 0,
+      sent_steady_ms: 0,
+      created_at_ms: nowMs,
+      updated_at_ms: nowMs,
+    };
+  } catch (error) {
+    if (error instanceof AudioError && NOT_VISIBLE_CODES.has(error.code)) return null;
+    throw error;
+  }
+}

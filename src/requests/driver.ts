@@ -1,0 +1,312 @@
+/**
+ * Drives requests: one loop over one row, from `waiting` to `saved`. A process drives a request while it holds the row's
+ * lease; calls do not talk to the loop, they wait on the row. Retry, takeover and recovery are the same loop begun at
+ * another status.
+ */
+import { AudioError, internalError } from "../errors.ts";
+import { LeaseLostError } from "../ledger/ledger.ts";
+import {
+  acquireRequest,
+  listResumable,
+  readRequest,
+  releaseRequest,
+  renewLeases,
+  writeAsDriver,
+} from "../ledger/request-rows.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import { toStoredError } from "../ledger/stored-error.ts";
+import type { Activity } from "./activity.ts";
+import type { RequestDeps } from "./deps.ts";
+import { isOver, type Job, type StepDeps } from "./job.ts";
+import { saveAudioOf } from "./save-step.ts";
+import { getIdempotencyKey } from "./stored-input.ts";
+import { SubmissionLine } from "./submission-line.ts";
+import { submit } from "./submit-step.ts";
+import { watch } from "./watch-step.ts";
+
+export interface EnsureOptions {
+  /** Whether to clear the error of an earlier start and to try again. */
+  readonly retriesErrors?: boolean;
+}
+
+/** How long the end of the program waits for the answer to a submission, whose task id is then stored. */
+const FINAL_ANSWER_MS = 1200;
+const PERSIST_RETRY_MS = 500;
+const MAX_RESUMED = 50;
+const MIN_RESUME_INTERVAL_MS = 2000;
+
+interface RunningJob {
+  readonly job: Job;
+  readonly stop: AbortController;
+  readonly sendStop: AbortController;
+  readonly done: Promise<void>;
+}
+
+export class RequestDriver {
+  readonly #deps: StepDeps;
+  readonly #jobs = new Map<string, RunningJob>();
+  readonly #line: SubmissionLine;
+  /** Calls and rounds that wait for a change of a request; under `null` those that wait for any. */
+  readonly #listeners = new Map<string | null, Set<() => void>>();
+  #holders = 0;
+  #isRenewing = false;
+  #isClosing = false;
+  readonly #closing = new AbortController();
+  #lastResumeMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: RequestDeps) {
+    this.#line = new SubmissionLine(deps.clock, () => this.scheduleResume());
+    this.#deps = {
+      ...deps,
+      line: this.#line,
+      announce: (row) => this.#announce(row.id),
+      resumeOthers: () => this.scheduleResume(),
+      persist: (job, write) => this.#persist(job, write),
+    };
+  }
+
+  isDriving(requestId: string): boolean {
+    return this.#jobs.has(requestId);
+  }
+
+  /** Drives a request in this process, unless a living process does. */
+  ensure(requestId: string, { retriesErrors = false }: EnsureOptions = {}): void {
+    if (this.#isClosing || this.#jobs.has(requestId)) return;
+    const stop = new AbortController();
+    const sendStop = new AbortController();
+    const job: Job = {
+      requestId,
+      signal: stop.signal,
+      sendSignal: sendStop.signal,
+      retriesLeft: 1,
+      replaysLeft: 2,
+      mayHaveSent: false,
+      hasLostAnswer: false,
+      sendingSinceMs: null,
+      submitUntilMs: this.#deps.clock.steadyMs() + this.#deps.timing.recoveryTimeoutMs,
+      failureCount: 0,
+      askedAgain: new AbortController(),
+    };
+    const release = this.keepLeases();
+    const done = this.#drive(job, retriesErrors)
+      .catch((cause: unknown) => this.#deps.log.warn(`request ${requestId} could not be driven`, cause))
+      .finally(() => {
+        this.#jobs.delete(requestId);
+        release();
+        this.#announce(requestId);
+      });
+    this.#jobs.set(requestId, { job, stop, sendStop, done });
+  }
+
+  /** Says that a call has asked for a request that may be waiting: for credits that may be there by now. */
+  askAgain(requestId: string): void {
+    this.#jobs.get(requestId)?.job.askedAgain.abort("asked again");
+  }
+
+  /** Lets the first submission that waits ask again, because what is wanted, or a limit, has changed. */
+  wake(): void {
+    this.#line.wake();
+  }
+
+  /** Says who works on a request, and what holds it. */
+  describe(row: RequestRow): Activity {
+    const running = this.#jobs.get(row.id);
+    const isHeldElsewhere = row.owner !== null && row.owner !== this.#deps.ledger.identity.processId;
+    const isWaiting = row.status === "waiting" || row.status === "unresolved";
+    return {
+      driver: running !== undefined ? "here" : isHeldElsewhere ? "elsewhere" : "none",
+      hold: running !== undefined && isWaiting ? this.#line.hold : null,
+      sendingSinceMs: running?.job.sendingSinceMs ?? null,
+      nowMs: this.#deps.clock.wallMs(),
+    };
+  }
+
+  /** Resolves at the next change that this process makes of a request (`null`: of any), or after a time. */
+  async waitForChange(requestId: string | null, maxMs: number, signal: AbortSignal): Promise<void> {
+    const changed = new AbortController();
+    const listener = (): void => changed.abort("changed");
+    const listeners = this.#listeners.get(requestId) ?? new Set();
+    this.#listeners.set(requestId, listeners.add(listener));
+    try {
+      await this.#deps.clock.sleep(Math.max(0, maxMs), AbortSignal.any([signal, changed.signal]));
+    } catch {
+      // Changed or aborted: the caller looks.
+    } finally {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(requestId);
+    }
+  }
+
+  /**
+   * Renews the leases and wishes of this process as long as somebody needs them.
+   *
+   * @returns a function to be called once when they are no longer needed
+   */
+  keepLeases(): () => void {
+    this.#holders += 1;
+    void this.#renewWhileNeeded();
+    let isReleased = false;
+    return () => {
+      if (!isReleased) this.#holders -= 1;
+      isReleased = true;
+    };
+  }
+
+  /** Resumes this API key's accepted tasks whose audio was never saved, unless that was done a moment ago. */
+  scheduleResume(): void {
+    const { clock, timing, log } = this.#deps;
+    const nowMs = clock.steadyMs();
+    const intervalMs = MIN_RESUME_INTERVAL_MS * Math.max(timing.timeScale, 0.05);
+    if (this.#isClosing || nowMs - this.#lastResumeMs < intervalMs) return;
+    this.#lastResumeMs = nowMs;
+    listResumable(this.#deps.ledger, MAX_RESUMED)
+      .then((ids) => {
+        for (const id of ids) this.ensure(id, { retriesErrors: true });
+      })
+      // The call that has caused it uses the same ledger, and reports its failure.
+      .catch((cause: unknown) => log.warn("open tasks could not be resumed", cause));
+  }
+
+  /** Stops all work. Waits a short time for answers to submissions that are under way. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const running = [...this.#jobs.values()];
+    for (const { stop } of running) stop.abort(new Error("the program stops"));
+    const timer = setTimeout(() => {
+      this.#closing.abort("closing");
+      for (const { sendStop } of running) sendStop.abort(new Error("the program stops"));
+    }, FINAL_ANSWER_MS);
+    await Promise.all(running.map(({ done }) => done));
+    clearTimeout(timer);
+    this.#closing.abort("closing");
+  }
+
+  #announce(requestId: string): void {
+    for (const key of [requestId, null]) for (const listener of this.#listeners.get(key) ?? []) listener();
+  }
+
+  async #renewWhileNeeded(): Promise<void> {
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
+    const { clock, ledger, log } = this.#deps;
+    try {
+      while (this.#holders > 0 && !this.#closing.signal.aborted) {
+        await clock.sleep(ledger.database.leaseMs / 3, this.#closing.signal);
+        if (this.#holders === 0) break;
+        await renewLeases(ledger).then(
+          (driven) => this.#stopLost(driven),
+          (cause: unknown) => log.debug(`leases could not be renewed: ${String(cause)}`),
+        );
+      }
+    } catch {
+      // The program stops.
+    } finally {
+      this.#isRenewing = false;
+    }
+  }
+
+  /** Stops the jobs of requests that another process drives now. A row that has vanished is stored again by its job. */
+  async #stopLost(driven: ReadonlySet<string>): Promise<void> {
+    const { ledger } = this.#deps;
+    for (const [id, { stop }] of this.#jobs) {
+      if (driven.has(id)) continue;
+      const row = await ledger.database.run((db) => readRequest(db, id)).catch(() => undefined);
+      if (row !== undefined && row.owner !== null && row.owner !== ledger.identity.processId)
+        stop.abort(new LeaseLostError("another process drives it"));
+    }
+  }
+
+  async #drive(job: Job, retriesErrors: boolean): Promise<void> {
+    const { ledger } = this.#deps;
+    const cleared = retriesErrors ? { error: null, error_code: null } : {};
+    const { row: acquired, isMine } = await acquireRequest(ledger, job.requestId, cleared);
+    if (!isMine || acquired === undefined) return;
+    try {
+      if (acquired.attempt > 1) job.retriesLeft = 0;
+      let row: RequestRow | null = isOver(acquired) ? null : acquired;
+      while (row !== null) row = await this.#step(job, row);
+    } finally {
+      await releaseRequest(ledger, job.requestId).catch((cause: unknown) =>
+        this.#deps.log.debug(String(cause)),
+      );
+    }
+  }
+
+  /** Does what comes next for a row. Returns the row after it; `null` if this process has nothing more to do. */
+  async #step(job: Job, row: RequestRow): Promise<RequestRow | null> {
+    try {
+      switch (row.status) {
+        case "waiting":
+        case "unresolved":
+          return await submit(job, this.#deps, row);
+        case "queued":
+        case "processing":
+          return await watch(job, this.#deps, row);
+        case "succeeded":
+        case "saved":
+          return await saveAudioOf(job, this.#deps, row);
+        case "failed":
+          return null;
+      }
+    } catch (thrown) {
+      return await this.#afterError(job, row, thrown);
+    }
+  }
+
+  /** Decides what an error of a step means: the ledger is waited for, everything else ends the work with its reason. */
+  async #afterError(job: Job, row: RequestRow, thrown: unknown): Promise<RequestRow | null> {
+    const { ledger, log, clock } = this.#deps;
+    if (thrown instanceof LeaseLostError || job.signal.aborted) return null;
+    if (!(thrown instanceof AudioError)) log.error("a request failed unexpectedly", thrown);
+    const error = (thrown instanceof AudioError ? thrown : internalError(thrown)).withIds({
+      taskId: row.task_id ?? undefined,
+      idempotencyKey: getIdempotencyKey(row) ?? undefined,
+    });
+    const current = await ledger.database.run((db) => readRequest(db, row.id)).catch(() => undefined);
+    if (error.code === "store_unavailable") {
+      // What is with the service is not given up, because the ledger may come back.
+      if ((current ?? row).task_id === null && !job.mayHaveSent) return null;
+      await clock.sleep(1000, job.signal).catch(() => undefined);
+      return job.signal.aborted ? null : (current ?? row);
+    }
+    await this.#end(job, current ?? row, error).catch((cause: unknown) => {
+      if (!(cause instanceof LeaseLostError)) log.debug(`an error could not be stored: ${String(cause)}`);
+    });
+    return null;
+  }
+
+  /** Stores why nobody works on a request any more. Its wishes have come to their end with it. */
+  async #end(job: Job, row: RequestRow, error: AudioError): Promise<void> {
+    const { ledger } = this.#deps;
+    await this.#persist(job, () =>
+      ledger.database.tx(async (tx, nowSteadyMs) => {
+        const stored = JSON.stringify(toStoredError(error));
+        await writeAsDriver(tx, ledger, nowSteadyMs, row, {
+          error: stored,
+          error_code: error.code,
+          note: null,
+          owner: null,
+          lease_until_steady_ms: 0,
+        });
+        await tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();
+      }),
+    );
+    this.#announce(row.id);
+  }
+
+  /** Writes as soon as the ledger can be written. Gives up when the program or the job must end. */
+  async #persist<T>(job: Job, write: () => Promise<T>): Promise<T> {
+    const { clock, timing } = this.#deps;
+    const untilMs = clock.steadyMs() + timing.recoveryTimeoutMs;
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        const mayPass = error instanceof AudioError && error.code === "store_unavailable";
+        if (!mayPass || clock.steadyMs() > untilMs || this.#closing.signal.aborted) throw error;
+        if (job.sendSignal.aborted) throw error;
+        await clock.sleep(PERSIST_RETRY_MS, this.#closing.signal).catch(() => undefined);
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** Explains a 402: the reserved credits, the estimated cost of this text, and what to do. */
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { estimateCredits } from "../contract/estimate.ts";
+import { AudioError } from "../errors.ts";
+
+interface CreditRequest {
+  readonly prompt: string;
+  /** Requested speed factor. */
+  readonly speed?: number | undefined;
+}
+
+/**
+ * Whether the error is an `insufficient_credits` error without a remedy. An existing remedy is kept, because it is more
+ * specific.
+ */
+export const isUnexplainedCreditError = (error: AudioError): boolean =>
+  error.code === "insufficient_credits" && error.remedy === undefined;
+
+/**
+ * Adds the estimated cost of this text to an `insufficient_credits` error; returns other errors unchanged.
+ *
+ * @param calibration ratio of actual to estimated length in earlier tasks
+ */
+export function explainCredits(
+  error: AudioError,
+  { prompt, speed = 1 }: CreditRequest,
+  calibration = 1,
+): AudioError {
+  if (!isUnexplainedCreditError(error)) return error;
+  const about = estimateCredits(prompt, speed / calibration);
+  return new AudioError(error.code, error.message, {
+    httpStatus: error.httpStatus,
+    taskId: error.taskId,
+    idempotencyKey: error.idempotencyKey,
+    cause: error.cause,
+    remedy: `Nothing was charged. Tell the user that at least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and no setting lowers that; this text would then cost about ${about} of them, and the rest comes back. Credits held by running tasks come back when those end. After that, or a top-up, repeat the same call.`,
+  });
+}

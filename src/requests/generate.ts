@@ -1,0 +1,235 @@
+/** The use case of `generate_audio`: one text to one saved file. */
+import { Deadline, runWithTimeout } from "../deadline.ts";
+import { AudioError } from "../errors.ts";
+import {
+  findRequestsByFingerprint,
+  type NewRequest,
+  patchRequest,
+  readRequest,
+} from "../ledger/request-rows.ts";
+import type { FileRow, RequestRow } from "../ledger/schema.ts";
+import { type Attendance, getActivity, restoreError, throwIfUnreachable } from "./attend.ts";
+import {
+  type Begun,
+  beginRequest,
+  buildNewRequest,
+  fetchAdopted,
+  type GenerateRequest,
+  type Kinship,
+  type PreparedRequest,
+  prepareRequest,
+} from "./begin.ts";
+import { type Call, type CallWithDeadline, SUBMISSION_RESPONSE_WAIT_MS, startDeadline } from "./call.ts";
+import type { RequestDeps } from "./deps.ts";
+import type { RequestDriver } from "./driver.ts";
+import { readCalibration } from "./estimate-calibration.ts";
+import { explainCredits, isUnexplainedCreditError } from "./explain-credits.ts";
+import { isOver } from "./job.ts";
+import { parseNote } from "./note.ts";
+import { buildRequestView, buildSavedView, type RequestView } from "./request-view.ts";
+import { findSavedAudio, planName, type SaveOptions, saveUnderName } from "./saved-audio.ts";
+import { getIdempotencyKey, parseStoredInput } from "./stored-input.ts";
+import { taskFailedError } from "./task-failed-error.ts";
+
+export interface RequestContext {
+  readonly deps: RequestDeps;
+  readonly driver: RequestDriver;
+  readonly attendance: Attendance;
+}
+
+/** The longest wait of a call that repeats one that its client has given up; it then returns within 2 s. */
+const REPEAT_WAIT_MS = 1500;
+
+/** The error for a call whose time ended before the ledger or the service could be asked. */
+export function callTimedOutError(
+  { ledger }: RequestDeps,
+  ids: { taskId?: string; idempotencyKey?: string | undefined },
+): AudioError {
+  // The outage of the ledger is the reason, and says more than the time.
+  if (ledger.database.outage !== null) return ledger.database.outage.withIds(ids);
+  return new AudioError("timeout", "The service could not be asked within the time of this call.", {
+    retryable: true,
+    ...ids,
+  });
+}
+
+function describeKinship(kinship: Kinship, take: number): string {
+  switch (kinship) {
+    case "retyped_open":
+      return `This task was made a few minutes ago for a text that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;
+    case "retyped_saved":
+      return `This is the audio of a text that differs only in quotation marks, blanks or Unicode form; nothing new was sent. If it is wanted anew: the same call with take ${take + 1}, which is paid.`;
+    case "respelled":
+      return `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
+  }
+}
+
+/** Returns notes about rows of this request under other API keys, whose tasks this account does not know. */
+function describeOtherKeys(others: readonly RequestRow[]): string[] {
+  if (others.every(({ status }) => status === "waiting")) return [];
+  return others.some(({ task_id }) => task_id !== null)
+    ? [
+        "The ledger holds an earlier attempt at this under another API key; this account does not know it, so this call made a task of its own.",
+      ]
+    : [
+        "The ledger holds an earlier attempt at this under another API key, whose answer was never seen. If that key is of the same account, this is the very task that it made, paid for once; if not, this call made a task of its own.",
+      ];
+}
+
+interface Resolved {
+  readonly fresh: NewRequest;
+  /** Unchanged audio of the request on this machine, under whichever API key, with its row. */
+  readonly saved: { readonly row: RequestRow; readonly file: FileRow } | null;
+  readonly notes: readonly string[];
+}
+
+/** Looks for audio that is here, and for a task that another API key of this machine has made. */
+async function resolve(
+  { deps }: RequestContext,
+  prepared: PreparedRequest,
+  fileName: string | null,
+  signal: AbortSignal,
+  deadline: Deadline,
+): Promise<Resolved> {
+  const { ledger } = deps;
+  const fresh = buildNewRequest(ledger, prepared, true);
+  const rows = await findRequestsByFingerprint(ledger, prepared.fingerprint);
+  const own = rows.find(({ id }) => id === fresh.id);
+  const isOwnOpen = own?.is_open === 1;
+  const file = isOwnOpen ? null : await findSavedAudio(deps, rows, fileName);
+  const row = file === null ? undefined : rows.find(({ id }) => id === file.owner);
+  if (file !== null && row !== undefined) return { fresh, saved: { row, file }, notes: [] };
+  if (own !== undefined && own.status !== "waiting") return { fresh, saved: null, notes: [] };
+  const others = rows.filter((other) => other !== own);
+  for (const other of others) {
+    const adopted = await fetchAdopted(deps, other, signal, deadline);
+    if (adopted !== null) return { fresh: { ...adopted, is_listed: 1 }, saved: null, notes: [] };
+  }
+  return { fresh, saved: null, notes: own === undefined ? describeOtherKeys(others) : [] };
+}
+
+/** Makes a part of a narration appear in lists, because a call asks for it directly. */
+async function markListed({ deps }: RequestContext, row: RequestRow): Promise<RequestRow> {
+  if (row.is_listed === 1) return row;
+  return await deps.ledger.database.tx(async (tx) => {
+    await patchRequest(tx, row, { is_listed: 1 });
+    return (await readRequest(tx, row.id)) ?? row;
+  });
+}
+
+/**
+ * Runs a request until its audio is saved, or returns a handle if the call's wait ends first.
+ *
+ * @throws AudioError for every refusal and failure; `task_failed` if the task failed during this call
+ */
+export async function generate(
+  context: RequestContext,
+  request: GenerateRequest,
+  givenCall: Call,
+): Promise<RequestView> {
+  const { deps, driver, attendance } = context;
+  const { ledger, clock } = deps;
+  const beganMs = clock.wallMs();
+  const prepared = prepareRequest(ledger.identity.baseUrl, request);
+  const call = startDeadline(givenCall, clock);
+  const saveOptions: SaveOptions = { fileName: request.fileName, mayReplace: request.mayReplace };
+  const resolved = await runWithTimeout(
+    {
+      clock,
+      timeoutMs: call.deadline.leftMs,
+      signal: call.signal,
+      timeoutError: () => callTimedOutError(deps, {}),
+    },
+    (signal) => resolve(context, prepared, request.fileName, signal, call.deadline),
+  );
+  const notes = [...prepared.notes, ...resolved.notes];
+  if (resolved.saved !== null) {
+    const row = await markListed(context, resolved.saved.row);
+    return await deliver(context, row, resolved.saved.file, { replayed: true, notes }, saveOptions);
+  }
+  await deps.folder.ensureWritable();
+  const draft: RequestRow = { ...resolved.fresh, n: 1, spent: 0, is_open: 0, is_current: 1 };
+  const name = await planName(deps, draft, saveOptions);
+  call.signal.throwIfAborted();
+  const begun = await beginRequest(
+    ledger,
+    { ...resolved.fresh, ...name },
+    {
+      wish: { id: call.handle?.id, kind: call.handle === undefined ? "call" : "handle" },
+      name,
+      openedAtMs: call.handle?.openedAtMs,
+      mayBeginAttempt: true,
+    },
+  );
+  if (begun.kinship !== null) notes.push(describeKinship(begun.kinship, request.take));
+  driver.ensure(begun.row.id);
+  if (begun.wasDriven) driver.askAgain(begun.row.id);
+  const isRepeat = call.handle === undefined && begun.wasKnown && attendance.takeLikelyRepeat(begun.row.id);
+  const waiting: CallWithDeadline = isRepeat
+    ? { ...call, deadline: new Deadline(clock, Math.min(REPEAT_WAIT_MS, call.deadline.leftMs)) }
+    : call;
+  const row = await attendance.attend(begun.row, {
+    call: waiting,
+    wishId: begun.wishId,
+    mustDrive: true,
+    isDone: (current) => isGenerated(context, current, call),
+  });
+  return await report(context, row, { begun, notes, saveOptions, beganMs });
+}
+
+/** Whether a call has nothing more to wait for. A call without a wait is content with a task id, or with a long hold. */
+async function isGenerated({ deps, driver }: RequestContext, row: RequestRow, call: Call): Promise<boolean> {
+  if (isOver(row)) return true;
+  if (row.status === "saved") return (await findSavedAudio(deps, [row], row.file_name)) !== null;
+  if (call.waitMs > 0) return false;
+  if (row.task_id !== null) return true;
+  const { hold, nowMs } = driver.describe(row);
+  const untilMs = hold?.untilMs ?? parseNote(row)?.untilMs ?? 0;
+  return untilMs - nowMs > SUBMISSION_RESPONSE_WAIT_MS;
+}
+
+interface Report {
+  readonly begun: Begun;
+  readonly notes: readonly string[];
+  readonly saveOptions: SaveOptions;
+  readonly beganMs: number;
+}
+
+async function report(
+  context: RequestContext,
+  row: RequestRow,
+  { begun, notes, saveOptions, beganMs }: Report,
+): Promise<RequestView> {
+  const { deps, driver } = context;
+  const wasAccepted = begun.row.task_id !== null && begun.row.status !== "failed";
+  const replayed = wasAccepted || (row.task_id !== null && begun.wasDriven);
+  if (row.status === "saved") {
+    const file = await findSavedAudio(deps, [row], saveOptions.fileName ?? row.file_name);
+    if (file !== null) return await deliver(context, row, file, { replayed, notes }, saveOptions);
+  }
+  const error = restoreError(row);
+  if (error !== null) throw await addEstimate(deps, error, row);
+  if (row.status === "failed") throw taskFailedError(row);
+  throwIfUnreachable(row, driver, beganMs);
+  return buildRequestView(row, { replayed, notes, activity: getActivity(row, driver) });
+}
+
+/** Reports saved audio, under the name that the call asks for. */
+export async function deliver(
+  { deps }: RequestContext,
+  row: RequestRow,
+  file: FileRow,
+  facts: { readonly replayed: boolean; readonly notes?: readonly string[] },
+  saveOptions: SaveOptions,
+): Promise<RequestView> {
+  const named = await saveUnderName(deps, row, file, saveOptions);
+  return await buildSavedView(deps, row, { ...facts, file: named }, saveOptions);
+}
+
+/** Adds the estimated cost to a 402, by the lengths of earlier tasks. */
+async function addEstimate(deps: RequestDeps, error: AudioError, row: RequestRow): Promise<AudioError> {
+  const input = parseStoredInput(row);
+  if (input === null || !isUnexplainedCreditError(error)) return error;
+  const explained = explainCredits(error, input, await readCalibration(deps, input.voice));
+  return explained.withIds({ idempotencyKey: getIdempotencyKey(row) ?? undefined });
+}

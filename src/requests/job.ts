@@ -1,0 +1,98 @@
+/** What the steps of driving a request share: the work of this process on it, and what follows an answer. */
+import type { ObservedTask } from "../api/parse-task.ts";
+import { releaseAdmission } from "../ledger/admission.ts";
+import { buildNextAttempt, type RequestPatch, saveAsDriver } from "../ledger/request-rows.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import type { RequestDeps } from "./deps.ts";
+import type { SubmissionLine } from "./submission-line.ts";
+import { isRefunded } from "./task-failed-error.ts";
+
+/** The work of this process on one request. Nothing of it must survive the process. */
+export interface Job {
+  readonly requestId: string;
+  /** Aborts when the work must stop. */
+  readonly signal: AbortSignal;
+  /** Aborts a send that is under way; a little later than `signal`, because its answer may be about to arrive. */
+  readonly sendSignal: AbortSignal;
+  /** How often a task that failed and was refunded is tried again. */
+  retriesLeft: number;
+  /** How many submissions may still be answered by a task that had failed before. */
+  replaysLeft: number;
+  /** Whether a send of this job may have arrived and has no answer. */
+  mayHaveSent: boolean;
+  /** Whether an answer to a send of this job was lost. A failed task may then be of this job. */
+  hasLostAnswer: boolean;
+  /** Since when a send is under way, in wall-clock milliseconds. */
+  sendingSinceMs: number | null;
+  /** When the job stops to try its submission, on the steady clock. */
+  readonly submitUntilMs: number;
+  /** How many of its sends in a row were not accepted. */
+  failureCount: number;
+  /** Aborts when somebody asks for the request again, so that a wait for credits ends. */
+  askedAgain: AbortController;
+}
+
+/** What the steps of the loop use. */
+export interface StepDeps extends RequestDeps {
+  readonly line: SubmissionLine;
+  /** Tells waiting calls that a row has changed. */
+  readonly announce: (row: RequestRow) => void;
+  /** Resumes accepted tasks that nobody watches. */
+  readonly resumeOthers: () => void;
+  /** Writes as soon as the ledger can be written, until the job must end. */
+  readonly persist: <T>(job: Job, write: () => Promise<T>) => Promise<T>;
+}
+
+/** Whether nothing more happens to a request by itself, whether its audio is here or not. */
+export const isOver = ({ status, error_code }: Pick<RequestRow, "status" | "error_code">): boolean =>
+  status === "failed" || error_code !== null;
+
+/** Returns what the service's answer about a task says of the attempt. */
+export function toObservedPatch(task: ObservedTask, row: RequestRow, nowMs: number): RequestPatch {
+  const hasEnded = task.status === "succeeded" || task.status === "failed";
+  return {
+    status: task.status,
+    task_id: task.taskId,
+    charged_credits: task.billing?.charged_credits ?? null,
+    refunded_credits: task.billing?.refunded_credits ?? null,
+    audio_seconds: task.audioSeconds ?? row.audio_seconds,
+    output_format: task.output?.format ?? row.output_format,
+    output_rate_hz: task.output?.sampleRateHz ?? row.output_rate_hz,
+    output_seconds: task.output?.durationSeconds ?? row.output_seconds,
+    failure_code: task.status === "failed" ? (task.error?.code ?? "unknown") : null,
+    failure_message: task.status === "failed" ? (task.error?.message ?? "") : null,
+    accepted_at_ms: row.accepted_at_ms ?? nowMs,
+    finished_at_ms: hasEnded ? (row.finished_at_ms ?? nowMs) : null,
+  };
+}
+
+/**
+ * Begins the next attempt after a task that failed, if that is free and was not tried before.
+ *
+ * @param isEarlierTask whether the answer to a submission was a task that had failed before
+ * @returns the row with its next attempt, or `null` if the failure is the end
+ */
+export async function retryFailed(
+  job: Job,
+  deps: StepDeps,
+  row: RequestRow,
+  isEarlierTask: boolean,
+): Promise<RequestRow | null> {
+  deps.line.wake();
+  const mayRetry = isRefunded(row) && (isEarlierTask ? job.replaysLeft > 0 : job.retriesLeft > 0);
+  if (!mayRetry) return null;
+  if (isEarlierTask) job.replaysLeft -= 1;
+  else job.retriesLeft -= 1;
+  job.hasLostAnswer = false;
+  const next = await deps.persist(job, () => saveAsDriver(deps.ledger, row, buildNextAttempt(row)));
+  deps.announce(next);
+  return next;
+}
+
+/** Takes an admission back that was not used, now or as soon as the ledger can be written. */
+export function releaseUnusedAdmission(job: Job, deps: StepDeps, sendId: string): Promise<void> {
+  return deps
+    .persist(job, () => releaseAdmission(deps.ledger, job.requestId, sendId))
+    .catch((cause: unknown) => deps.log.debug(`an admission could not be taken back: ${String(cause)}`))
+    .finally(() => deps.line.wake());
+}

@@ -1,0 +1,220 @@
+/** Lists the requests of the ledger for `list_tasks`, for resources and for completions. Asks the service nothing. */
+import { basename } from "node:path";
+import { MIME_TYPES } from "../contract/audio-format.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
+import type { AudioError } from "../errors.ts";
+import { findNewestExisting } from "../files/newest-existing.ts";
+import { deriveRequestFingerprint } from "../ledger/identity.ts";
+import { listFiles, listRequests as listRequestRows } from "../ledger/request-rows.ts";
+import type { AttemptStatus, FileRow, RequestRow } from "../ledger/schema.ts";
+import { containsWords } from "../search-words.ts";
+import { restoreError } from "./attend.ts";
+import type { RequestDeps } from "./deps.ts";
+import { toRequestHandle } from "./request-handle.ts";
+import { toSavedFile } from "./saved-audio.ts";
+import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+
+/** A status as `list_tasks` shows it: `saved` is a success. */
+export const LISTED_STATUSES = [
+  "waiting",
+  "unresolved",
+  "queued",
+  "processing",
+  "succeeded",
+  "failed",
+] as const satisfies readonly AttemptStatus[];
+export type ListedStatus = (typeof LISTED_STATUSES)[number];
+
+export interface RequestListQuery {
+  readonly status: ListedStatus | null;
+  /** Words that the text or a file name must contain; `null` for all requests. */
+  readonly query: string | null;
+  readonly limit: number;
+}
+
+export interface ListedRequest {
+  readonly taskId: string | null;
+  /** The handle, which names the request even if it has no task id. */
+  readonly handle: string;
+  readonly status: ListedStatus;
+  readonly promptExcerpt: string | null;
+  /** Id of a preset voice, or a description of the voice source. */
+  readonly voice: string | null;
+  readonly take: number | null;
+  /** Equal for all API keys under which the same text was asked for. */
+  readonly fingerprint: string;
+  /** Equal for all takes of one input and for nothing else; `null` if the input is unknown. */
+  readonly inputHash: string | null;
+  readonly audioSeconds: number | null;
+  readonly createdAtMs: number;
+  /** Charged credits, or reserved credits while the task runs; `null` if the service stated no charge. */
+  readonly credits: number | null;
+  /** A saved file of the right format that exists. Its content is verified only when it is read. */
+  readonly audioPath: string | null;
+  /** A saved file that no longer exists. */
+  readonly missingPath: string | null;
+  /** Delivered bytes that are not of the format. */
+  readonly wrongFormatPath: string | null;
+  /** Whether it was asked for under another API key. If that is of another account, a repeat makes another task. */
+  readonly isOtherKey: boolean;
+  /** Why a request is not sent by itself. */
+  readonly refusal: AudioError | null;
+  readonly isGone: boolean;
+  readonly isTooLarge: boolean;
+}
+
+const EXCERPT_CODE_POINTS = 80;
+const INPUT_HASH_DIGITS = 16;
+/** How many of the newest requests are searched for words. */
+const MAX_SEARCHED_REQUESTS = 2000;
+
+type ListDeps = Pick<RequestDeps, "ledger" | "folder">;
+
+const deriveShownCredits = ({ task_id, status, charged_credits }: RequestRow): number | null => {
+  if (task_id === null) return null;
+  return charged_credits ?? (status === "queued" || status === "processing" ? RESERVED_CREDITS : null);
+};
+
+async function toListedRequest(
+  { ledger, folder }: ListDeps,
+  row: RequestRow,
+  files: readonly FileRow[],
+): Promise<ListedRequest> {
+  const input = parseStoredInput(row);
+  const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
+  const ofFormat = files.filter(({ kind }) => kind === "audio");
+  const wrong = files.filter(({ kind }) => kind === "unusable");
+  const oldestFirst = (some: readonly FileRow[]) => some.map(toSavedFile).reverse();
+  const audioPath = await findNewestExisting(oldestFirst(ofFormat), folder.root);
+  return {
+    taskId: row.task_id,
+    handle: toRequestHandle(row.id),
+    status: row.status === "saved" ? "succeeded" : row.status,
+    promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
+    voice: input?.voice ?? null,
+    take: row.take,
+    fingerprint: row.fingerprint,
+    inputHash:
+      row.body === null
+        ? null
+        : deriveRequestFingerprint(row.base_url, row.body, 1).slice(0, INPUT_HASH_DIGITS),
+    audioSeconds: row.audio_seconds,
+    createdAtMs: row.created_at_ms,
+    credits: deriveShownCredits(row),
+    audioPath,
+    missingPath: audioPath === null ? (ofFormat[0]?.path ?? null) : null,
+    wrongFormatPath: await findNewestExisting(oldestFirst(wrong), folder.root),
+    isOtherKey: row.api_key_id !== ledger.identity.apiKeyId,
+    refusal: row.status === "waiting" ? restoreError(row) : null,
+    isGone: row.error_code === "not_found" && row.task_id !== null,
+    isTooLarge: row.error_code === "too_large",
+  };
+}
+
+/** Gives each path to the row that saved a file there last, so that no two rows show one file. */
+function groupOwnedFiles(files: readonly FileRow[]): Map<string, FileRow[]> {
+  const byOwner = new Map<string, FileRow[]>();
+  const seenPaths = new Set<string>();
+  for (const file of files) {
+    if (seenPaths.has(file.path)) continue;
+    seenPaths.add(file.path);
+    byOwner.set(file.owner, [...(byOwner.get(file.owner) ?? []), file]);
+  }
+  return byOwner;
+}
+
+/** A task that two API keys of one account know is listed once: under the own key. */
+function withoutDoubles({ identity }: RequestDeps["ledger"], rows: readonly RequestRow[]): RequestRow[] {
+  const own = new Set(rows.filter(({ api_key_id }) => api_key_id === identity.apiKeyId).map(keyOfTask));
+  return rows.filter((row) => row.api_key_id === identity.apiKeyId || !own.has(keyOfTask(row)));
+}
+
+const keyOfTask = ({ task_id, fingerprint }: RequestRow): string => task_id ?? fingerprint;
+
+const toRowStatuses = (status: ListedStatus): AttemptStatus[] =>
+  status === "succeeded" ? ["succeeded", "saved"] : [status];
+
+/** Lists requests at this service, the newest first. */
+export async function listRecordedRequests(
+  deps: ListDeps,
+  { status, query, limit }: RequestListQuery,
+): Promise<ListedRequest[]> {
+  const { ledger } = deps;
+  const rows = withoutDoubles(
+    ledger,
+    await listRequestRows(ledger, {
+      apiKeys: "visible",
+      statuses: status === null ? null : toRowStatuses(status),
+      limit: query === null ? limit : MAX_SEARCHED_REQUESTS,
+    }),
+  );
+  const owned = groupOwnedFiles(await listFilesOf(deps, rows));
+  const found =
+    query === null
+      ? rows
+      : rows.filter((row) => containsWords(listSearchedTexts(row, owned.get(row.id) ?? []), query));
+  return await Promise.all(
+    found.slice(0, limit).map((row) => toListedRequest(deps, row, owned.get(row.id) ?? [])),
+  );
+}
+
+const OWNERS_AT_ONCE = 500;
+
+async function listFilesOf({ ledger }: ListDeps, rows: readonly RequestRow[]): Promise<FileRow[]> {
+  const files: FileRow[] = [];
+  for (let from = 0; from < rows.length; from += OWNERS_AT_ONCE) {
+    const owners = rows.slice(from, from + OWNERS_AT_ONCE).map(({ id }) => id);
+    files.push(...(await listFiles(ledger, owners)));
+  }
+  return files.sort((a, b) => b.saved_at_ms - a.saved_at_ms);
+}
+
+const listSearchedTexts = (row: RequestRow, files: readonly FileRow[]): string[] => [
+  parseStoredInput(row)?.prompt ?? "",
+  row.file_name ?? "",
+  ...files.map(({ path }) => basename(path)),
+];
+
+const TITLE_CODE_POINTS = 60;
+
+/** A saved file in a list of resources. */
+export interface ListedFile {
+  readonly path: string;
+  readonly name: string;
+  /** The start of the text. */
+  readonly title: string | null;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  readonly savedAtMs: number;
+}
+
+/** Lists the newest saved files that exist, each once. */
+export async function listNewestSaved(deps: ListDeps, limit: number): Promise<ListedFile[]> {
+  const rows = await listRequestRows(deps.ledger, { apiKeys: "visible", statuses: ["saved"], limit });
+  const owned = groupOwnedFiles(await listFilesOf(deps, rows));
+  const listed = await Promise.all(
+    rows.map(async (row): Promise<ListedFile | null> => {
+      const files = (owned.get(row.id) ?? []).filter(({ kind }) => kind === "audio");
+      const path = await findNewestExisting(files.map(toSavedFile).reverse(), deps.folder.root);
+      const file = files.find((candidate) => candidate.path === path);
+      if (path === null || file === undefined) return null;
+      const prompt = parseStoredInput(row)?.prompt ?? "";
+      return {
+        path,
+        name: basename(path),
+        title: prompt === "" ? null : takeFirstCodePoints(prompt.replaceAll(/\s+/g, " "), TITLE_CODE_POINTS),
+        mimeType: MIME_TYPES[parseStoredFormat(row).format],
+        sizeBytes: file.size_bytes,
+        savedAtMs: file.saved_at_ms,
+      };
+    }),
+  );
+  return listed.filter((file) => file !== null);
+}
+
+/** Lists the task ids of the newest requests, under every API key that this machine has used. */
+export async function listNewestTaskIds({ ledger }: ListDeps, limit: number): Promise<string[]> {
+  const rows = await listRequestRows(ledger, { apiKeys: "visible", statuses: null, limit });
+  return rows.flatMap(({ task_id }) => (task_id === null ? [] : [task_id]));
+}

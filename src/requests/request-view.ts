@@ -1,0 +1,107 @@
+/** Builds the view of a request that a use case returns to its tool. */
+import type { OutputFormat } from "../contract/audio-format.ts";
+import type { Billing, TaskStatus } from "../contract/audio-task.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import type { FileRow, RequestRow } from "../ledger/schema.ts";
+import { describeIdenticalTake } from "./identical-takes.ts";
+import { toRequestHandle } from "./request-handle.ts";
+import { explainAddedNumber, type FileDeps, type SaveOptions } from "./saved-audio.ts";
+import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+
+/** Audio on disk. */
+export interface SavedAudio {
+  readonly path: string;
+  readonly format: OutputFormat;
+  readonly sampleRateHz: number;
+  /** As the service states it; `null` if it states none. */
+  readonly durationSeconds: number | null;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+export interface RequestView {
+  readonly taskId: string | null;
+  /** The handle is set even while there is no task id; `null` for a task that is not in this ledger. */
+  readonly requestHandle: string | null;
+  readonly status: "waiting" | TaskStatus;
+  /** Whether the submission of a `waiting` task was sent and has no response yet. */
+  readonly isUnresolved: boolean;
+  readonly take: number | null;
+  /** Id of a preset voice, or a description of the voice source; `null` if unknown. */
+  readonly voice: string | null;
+  readonly idempotencyKey: string | null;
+  /** Whether this call found an existing task and reserved nothing new. */
+  readonly replayed: boolean;
+  readonly billing: Billing | null;
+  readonly audioSeconds: number | null;
+  readonly audio: SavedAudio | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  /** One sentence about an unfinished task; `null` if the status is enough, or if nobody works on it. */
+  readonly activity: string | null;
+  /** Additional sentences for the result. */
+  readonly notes: readonly string[];
+}
+
+export interface ViewFacts {
+  readonly file?: FileRow | null;
+  readonly replayed: boolean;
+  readonly activity?: string | null;
+  readonly notes?: readonly string[];
+}
+
+/** Returns the bill of the current attempt; `null` before its task is known, and if the service stated none. */
+function buildBilling(row: RequestRow): Billing | null {
+  const { task_id, status, charged_credits, refunded_credits } = row;
+  if (task_id === null) return null;
+  const isRunning = status === "queued" || status === "processing";
+  if (!isRunning && charged_credits === null) return null;
+  return { reserved_credits: RESERVED_CREDITS, charged_credits, refunded_credits };
+}
+
+/** Returns the status as callers know it: `saved` is a success, and `unresolved` waits. */
+export function toTaskStatus({ status }: Pick<RequestRow, "status">): RequestView["status"] {
+  if (status === "saved") return "succeeded";
+  return status === "unresolved" ? "waiting" : status;
+}
+
+export const buildSavedAudio = (row: RequestRow, file: FileRow): SavedAudio => ({
+  path: file.path,
+  ...parseStoredFormat(row),
+  durationSeconds: row.output_seconds ?? row.audio_seconds,
+  sizeBytes: file.size_bytes,
+  sha256: file.sha256,
+});
+
+export function buildRequestView(row: RequestRow, facts: ViewFacts): RequestView {
+  return {
+    taskId: row.task_id,
+    requestHandle: toRequestHandle(row.id),
+    status: toTaskStatus(row),
+    isUnresolved: row.status === "unresolved",
+    take: row.take,
+    voice: parseStoredInput(row)?.voice ?? null,
+    idempotencyKey: getIdempotencyKey(row),
+    replayed: facts.replayed,
+    billing: buildBilling(row),
+    audioSeconds: row.audio_seconds,
+    audio: facts.file == null ? null : buildSavedAudio(row, facts.file),
+    error: row.failure_code === null ? null : { code: row.failure_code, message: row.failure_message ?? "" },
+    activity: facts.activity ?? null,
+    notes: facts.notes ?? [],
+  };
+}
+
+/** Builds the view of saved audio, with notes about its name and its bytes. */
+export async function buildSavedView(
+  deps: FileDeps,
+  row: RequestRow,
+  facts: ViewFacts & { readonly file: FileRow },
+  saveOptions: SaveOptions = { fileName: null, mayReplace: false },
+): Promise<RequestView> {
+  const view = buildRequestView(row, facts);
+  const notes = await Promise.all([
+    explainAddedNumber(deps, row, facts.file, saveOptions),
+    describeIdenticalTake(deps.ledger, row, facts.file),
+  ]);
+  return { ...view, notes: [...view.notes, ...notes.filter((note) => note !== null)] };
+}

@@ -1,0 +1,188 @@
+/** The step that downloads the audio of a succeeded task into the output folder. */
+import type { ContentResponse } from "../api/content.ts";
+import { downloadInto } from "../api/download.ts";
+import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../api/retry.ts";
+import { GENERATIONS_PATH } from "../contract/wire.ts";
+import { Deadline } from "../deadline.ts";
+import { AudioError } from "../errors.ts";
+import { saveAudio } from "../files/save-audio.ts";
+import type { SavedFile } from "../files/saved-file.ts";
+import {
+  insertFile,
+  listFiles,
+  type RequestPatch,
+  saveAsDriver,
+  writeAsDriver,
+} from "../ledger/request-rows.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import { toStoredError } from "../ledger/stored-error.ts";
+import type { Job, StepDeps } from "./job.ts";
+import { buildNote } from "./note.ts";
+import {
+  chooseFileName,
+  findSavedAudio,
+  isNameFreeOfOthers,
+  parseFileToReplace,
+  toFileRow,
+  wrongFormatError,
+} from "./saved-audio.ts";
+import { parseStoredFormat } from "./stored-input.ts";
+import { goneError, NOT_FOUND_ANSWERS_UNTIL_GONE, pauseReadsAfter, waitForRead } from "./watch-step.ts";
+
+/** Two minutes of 48 kHz wav are 11 MiB. */
+const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
+
+/** Errors that another download would not mend. */
+const NOT_RETRIED: ReadonlySet<string> = new Set([
+  "invalid_api_key",
+  "too_large",
+  "disk_full",
+  "output_not_writable",
+  "invalid_file_name",
+  "store_unavailable",
+]);
+
+/**
+ * Saves the audio of a request unless it is here. A failed download begins again until 65 minutes have passed; within
+ * one download, api/download.ts resumes broken transfers.
+ *
+ * @returns the row if the service takes `succeeded` back, so that the task is watched again; `null` once it is saved
+ * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last
+ *   failure
+ */
+export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): Promise<RequestRow | null> {
+  const { clock, timing, random, ledger } = deps;
+  const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
+  let row = saved;
+  if ((await findSavedAudio(deps, [row], row.file_name)) !== null) return null;
+  const hasWrongFormat = (await listFiles(ledger, [row.id])).some(({ kind }) => kind === "unusable");
+  let notFoundCount = row.error_code === "not_found" ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
+  for (let failureCount = 0; ; ) {
+    try {
+      // Bytes that are not audio may come from a proxy, so the first try drops them.
+      const file = await download(job, deps, row, failureCount > 0 || hasWrongFormat);
+      if (file.matchesFormat) return null;
+      throw wrongFormatError(row, file.path);
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+      failureCount += 1;
+      if (error.code === "unexpected_response" && error.remedy !== undefined) throw error;
+      if (error.code === "too_large") throw tooLargeError(deps, row, error);
+      if (error.code === "not_ready") return await revoke(job, deps, row);
+      if (error.code === "not_found") notFoundCount += 1;
+      if (notFoundCount >= NOT_FOUND_ANSWERS_UNTIL_GONE) throw goneError(row);
+      if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
+      const decision = decideAfterFailedRead(error, failureCount, random);
+      const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
+      row = await noteFailure(job, deps, row, error, clock.wallMs() + delayMs);
+      await clock.sleep(delayMs, job.signal);
+    }
+  }
+}
+
+async function noteFailure(
+  job: Job,
+  deps: StepDeps,
+  row: RequestRow,
+  error: AudioError,
+  untilMs: number,
+): Promise<RequestRow> {
+  const note = buildNote(
+    row,
+    { kind: "download", error: toStoredError(error), untilMs },
+    deps.clock.wallMs(),
+  );
+  const next = await deps.persist(job, () => saveAsDriver(deps.ledger, row, { note }));
+  deps.announce(next);
+  return next;
+}
+
+/** The service said `succeeded`, and then that the audio is not ready: the task runs again. */
+async function revoke(job: Job, deps: StepDeps, row: RequestRow): Promise<RequestRow> {
+  const patch: RequestPatch = {
+    status: "processing",
+    finished_at_ms: null,
+    charged_credits: null,
+    note: null,
+  };
+  const next = await deps.persist(job, () => saveAsDriver(deps.ledger, row, patch));
+  await deps.clock.sleep(deps.timing.pollIntervalMs, job.signal);
+  return next;
+}
+
+async function download(
+  job: Job,
+  deps: StepDeps,
+  row: RequestRow,
+  mayKeepWrongFormat: boolean,
+): Promise<SavedFile> {
+  const { clock, ledger, log } = deps;
+  const fileToReplace = parseFileToReplace(row);
+  const file = await saveAudio({
+    folder: row.is_listed === 1 ? deps.folder : deps.partsFolder,
+    fileName: chooseFileName(row, row.file_name),
+    mayBeNamed: (name) => isNameFreeOfOthers(deps, row, fileToReplace, name),
+    fileToReplace,
+    mayKeepWrongFormat,
+    format: parseStoredFormat(row).format,
+    clock,
+    onPublished: async (published) => {
+      await deps.persist(job, () =>
+        ledger.database.tx(async (tx, nowSteadyMs) => {
+          await insertFile(tx, toFileRow(row.id, published));
+          // The last write of the row also gives the lease back, and ends the wishes for it.
+          await writeAsDriver(tx, ledger, nowSteadyMs, row, {
+            status: "saved",
+            note: null,
+            replaces: null,
+            ...(published.matchesFormat ? { owner: null, lease_until_steady_ms: 0 } : {}),
+          });
+          await tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();
+        }),
+      );
+    },
+    writeAudio: (sink) =>
+      downloadInto(sink, (fromByte, signal) => openContent(deps, row, fromByte, signal), {
+        maxBytes: MAX_AUDIO_BYTES,
+        clock,
+        signal: job.signal,
+        computeDelayMs: (breaks, error) => {
+          const delayMs = computeDelayAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
+          void noteFailure(job, deps, row, error, clock.wallMs() + delayMs).catch(() => undefined);
+          return delayMs;
+        },
+      }),
+  });
+  log.info(`task ${row.task_id} was saved as ${file.path}`);
+  return file;
+}
+
+/** Sends one content request within the limit of reads. After a 429 it is sent again once the pause is over. */
+async function openContent(
+  deps: StepDeps,
+  row: RequestRow,
+  fromByte: number,
+  signal: AbortSignal,
+): Promise<ContentResponse> {
+  const { service, clock, timing } = deps;
+  const { task_id: taskId } = row;
+  if (taskId === null) throw new AudioError("invalid_request", "The row of this task holds no id.");
+  const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
+  for (;;) {
+    await waitForRead(deps, false, signal, () => undefined);
+    try {
+      return await service.openContent(taskId, fromByte, signal);
+    } catch (error) {
+      if (!(error instanceof AudioError) || signal.aborted) throw error;
+      if (!(await pauseReadsAfter(deps, error)) || recovery.isOver) throw error;
+    }
+  }
+}
+
+/** The audio stays at the service, and the remedy says how to fetch it there. */
+function tooLargeError(deps: StepDeps, row: RequestRow, error: AudioError): AudioError {
+  const { baseUrl } = deps.ledger.identity;
+  return new AudioError("too_large", error.message, {
+    remedy: `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${baseUrl}${GENERATIONS_PATH}/${row.task_id ?? ""}/content with the API key as bearer token. Shorter texts give smaller files.`,
+  });
+}

@@ -1,0 +1,262 @@
+/** Finds the audio of requests on this machine, gives it further names, and says whose names are taken. */
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
+import { AudioError } from "../errors.ts";
+import { buildAutomaticName } from "../files/automatic-name.ts";
+import {
+  buildNumberedName,
+  buildRequestedName,
+  buildWrongFormatName,
+  isNumbered,
+} from "../files/file-name.ts";
+import { probeNameAvailability } from "../files/name-availability.ts";
+import { buildPartsPath } from "../files/output-folder.ts";
+import { planReplacement } from "../files/plan-replacement.ts";
+import { findOtherSpellings } from "../files/real-path.ts";
+import { copyToName, isIntact } from "../files/saved-copies.ts";
+import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
+import { LAST_NUMBER } from "../files/try-numbered-names.ts";
+import { findFilesAt, findRequest, insertFile, listFiles } from "../ledger/request-rows.ts";
+import type { FileRow, RequestRow } from "../ledger/schema.ts";
+import type { RequestDeps } from "./deps.ts";
+import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+
+export type FileDeps = Pick<RequestDeps, "folder" | "ledger" | "clock">;
+
+/** How a call saves its audio. */
+export interface SaveOptions {
+  /** The requested name; `null` if the call requests none. */
+  readonly fileName: string | null;
+  /** Whether to replace a file that this server saved under the requested name. */
+  readonly mayReplace: boolean;
+}
+
+const fileToReplaceSchema = z.object({
+  sizeBytes: z.number(),
+  sha256: z.string(),
+  name: z.string(),
+  movedTo: z.string(),
+});
+
+/** Parses the planned replacement of a row; `null` if there is none. */
+export function parseFileToReplace({ replaces }: Pick<RequestRow, "replaces">): FileToReplace | null {
+  if (replaces === null) return null;
+  try {
+    return fileToReplaceSchema.parse(JSON.parse(replaces));
+  } catch {
+    return null;
+  }
+}
+
+export const toSavedFile = (row: FileRow): SavedFile => ({
+  path: row.path,
+  sizeBytes: row.size_bytes,
+  sha256: row.sha256,
+  savedAtMs: row.saved_at_ms,
+  matchesFormat: row.kind !== "unusable",
+});
+
+/** Builds the row of a published file of a request. */
+export const toFileRow = (owner: string, file: SavedFile): FileRow => ({
+  path: file.path,
+  owner,
+  kind: file.matchesFormat ? "audio" : "unusable",
+  chapter: null,
+  size_bytes: file.sizeBytes,
+  sha256: file.sha256,
+  saved_at_ms: file.savedAtMs,
+  inputs: null,
+  seconds: null,
+  lacks: null,
+  doubtful: null,
+});
+
+/** Returns the file name for a requested name, or an automatic one. If the name is taken, a number is added later. */
+export function chooseFileName(row: RequestRow, fileName: string | null): string {
+  const { format } = parseStoredFormat(row);
+  if (fileName !== null) return buildRequestedName(fileName, format);
+  return buildAutomaticName(format, parseStoredInput(row)?.prompt ?? null, row.task_id ?? "task");
+}
+
+/**
+ * Finds unchanged audio of requests on this machine, by size and hash. Prefers the wanted name, then the newest.
+ *
+ * @param fileName as given by the caller, with or without extension; `null` for any name
+ * @returns `null` if there is none; bytes that are not of their format do not count
+ */
+export async function findSavedAudio(
+  { ledger, folder }: Pick<RequestDeps, "ledger" | "folder">,
+  owners: readonly RequestRow[],
+  fileName: string | null,
+): Promise<FileRow | null> {
+  const ids = owners.filter(({ status }) => status === "saved").map(({ id }) => id);
+  const files = (await listFiles(ledger, ids)).filter(({ kind }) => kind === "audio");
+  const preferredNames = new Set(
+    fileName === null ? [] : owners.map((owner) => chooseFileName(owner, fileName)),
+  );
+  const rank = ({ path }: FileRow): number => (preferredNames.has(basename(path)) ? 0 : 1);
+  for (const file of files.sort((a, b) => rank(a) - rank(b))) {
+    if (await isIntact(toSavedFile(file), folder.root)) return file;
+  }
+  return null;
+}
+
+/**
+ * Finds the file of a name in the output folder that a request or a narration has saved there last and nobody has
+ * changed; `null` if there is none.
+ */
+export async function findNameOwner(
+  { ledger, folder }: Pick<RequestDeps, "ledger" | "folder">,
+  name: string,
+): Promise<FileRow | null> {
+  const path = join(folder.root, name);
+  for (const spelling of [path, ...(await findOtherSpellings(path, folder.root))]) {
+    for (const file of await findFilesAt(ledger, spelling)) {
+      if (await isIntact(toSavedFile(file), folder.root)) return file;
+    }
+  }
+  return null;
+}
+
+/**
+ * Whether audio of a request may get a name: no other request or narration has an unchanged file of it, even if the
+ * bytes are equal, because two takes never share a file. Files that the ledger does not know are checked when the audio
+ * gets its name.
+ */
+export async function isNameFreeOfOthers(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
+  row: Pick<RequestRow, "id" | "fingerprint">,
+  fileToReplace: FileToReplace | null,
+  name: string,
+): Promise<boolean> {
+  if (fileToReplace?.name === name) return true;
+  const owner = await findNameOwner(deps, name);
+  if (owner === null || owner.owner === row.id) return true;
+  return (await findRequest(deps.ledger, owner.owner))?.fingerprint === row.fingerprint;
+}
+
+/**
+ * Plans the name of audio that is not made yet, and the file that it replaces.
+ *
+ * @throws AudioError `invalid_file_name` if the name with a number is too long for the file system
+ */
+export async function planName(
+  deps: FileDeps,
+  row: RequestRow,
+  { fileName, mayReplace }: SaveOptions,
+): Promise<Pick<RequestRow, "file_name" | "replaces">> {
+  if (fileName === null) return { file_name: null, replaces: null };
+  const name = chooseFileName(row, fileName);
+  await probeNameAvailability(deps.folder, buildNumberedName(name, LAST_NUMBER));
+  const owner = mayReplace ? await findNameOwner(deps, name) : null;
+  const replaces =
+    owner === null
+      ? null
+      : await planReplacement(deps.folder, name, { sizeBytes: owner.size_bytes, sha256: owner.sha256 });
+  return { file_name: fileName, replaces: replaces === null ? null : JSON.stringify(replaces) };
+}
+
+/** Whether a file is in the folder of narration parts, where a person does not look. */
+const isPartFile = ({ path }: FileRow, { folder }: FileDeps): boolean =>
+  dirname(path) === buildPartsPath(folder.root);
+
+/**
+ * Saves a copy of audio under the name that this call requests. Audio in the folder of parts is copied to the output
+ * folder even if the call requests no name.
+ */
+export async function saveUnderName(
+  deps: FileDeps,
+  row: RequestRow,
+  file: FileRow,
+  { fileName, mayReplace }: SaveOptions,
+): Promise<FileRow> {
+  if (fileName === null && !isPartFile(file, deps)) return file;
+  const name = chooseFileName(row, fileName);
+  const fileToReplace = mayReplace ? await findReplaced(deps, row, file, name) : null;
+  if (fileToReplace !== null) await storeReplacement(deps, row, fileToReplace);
+  const named = await copyToName(toSavedFile(file), deps.folder, name, {
+    fileToReplace,
+    mayBeNamed: (tried) => isNameFreeOfOthers(deps, row, fileToReplace, tried),
+  });
+  if (named.path === file.path) return file;
+  // If several owners have saved a file under one name, it belongs to the one that saved last.
+  const copy = toFileRow(row.id, { ...named, savedAtMs: deps.clock.wallMs() });
+  await deps.ledger.database.tx((tx) => insertFile(tx, copy));
+  return copy;
+}
+
+const storeReplacement = (deps: FileDeps, { id }: RequestRow, replaced: FileToReplace): Promise<unknown> =>
+  deps.ledger.database.run((db) =>
+    db
+      .updateTable("agm_request")
+      .set({ replaces: JSON.stringify(replaced) })
+      .where("id", "=", id)
+      .execute(),
+  );
+
+/** Finds the file that a copy is to replace; `null` if there is none. */
+async function findReplaced(
+  deps: FileDeps,
+  row: RequestRow,
+  file: FileRow,
+  name: string,
+): Promise<FileToReplace | null> {
+  if (file.path === join(deps.folder.root, name)) return null;
+  const owner = await findNameOwner(deps, name);
+  // Without an owner, an earlier plan may wait for its end: its process may have been killed in the middle.
+  if (owner === null) return parseFileToReplace(row);
+  return await planReplacement(deps.folder, name, { sizeBytes: owner.size_bytes, sha256: owner.sha256 });
+}
+
+const EXCERPT_CODE_POINTS = 40;
+
+/** Explains the number that was added to a requested name; `null` if none was added. */
+export async function explainAddedNumber(
+  deps: FileDeps,
+  row: RequestRow,
+  file: FileRow,
+  { fileName, mayReplace }: SaveOptions,
+): Promise<string | null> {
+  const requestedName = fileName ?? row.file_name;
+  if (requestedName === null) return null;
+  const name = chooseFileName(row, requestedName);
+  const base = file.kind === "unusable" ? buildWrongFormatName(name) : name;
+  if (!isNumbered(basename(file.path), base)) return null;
+  if ((await probeNameAvailability(deps.folder, base)) === "free")
+    return `The name ${base} was taken, so a number was added.`;
+  const owner = await findNameOwner(deps, base);
+  return `The name ${base} is taken by ${await describeOwner(deps, owner)}, so a number was added.${replaceHint(owner, mayReplace)}`;
+}
+
+async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<string> {
+  if (owner === null) return "a file that the ledger does not know, or that was changed since it was saved";
+  const row = await findRequest(deps.ledger, owner.owner);
+  if (row === undefined) return `a file of ${owner.owner}`;
+  const prompt = parseStoredInput(row)?.prompt ?? "";
+  const excerpt = takeFirstCodePoints(prompt, EXCERPT_CODE_POINTS);
+  const text = JSON.stringify(excerpt === prompt ? prompt : `${excerpt}…`);
+  return `the audio of task ${row.task_id ?? "?"}, take ${row.take ?? 1}, of the text ${text}`;
+}
+
+function replaceHint(owner: FileRow | null, replace: boolean): string {
+  if (replace)
+    return " replace takes the place of this server's own file alone, and of none that was edited.";
+  return owner === null
+    ? ""
+    : " If the user wants that file replaced: the same generate_audio call with replace true.";
+}
+
+/** The error for bytes that do not match their format. They are paid for and kept, but not returned as audio. */
+export function wrongFormatError(row: RequestRow, path: string): AudioError {
+  return new AudioError(
+    "unexpected_response",
+    `The service delivered bytes that are not ${parseStoredFormat(row).format}; they are kept as ${path}.`,
+    {
+      taskId: row.task_id ?? undefined,
+      idempotencyKey: getIdempotencyKey(row) ?? undefined,
+      remedy:
+        "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing and gives the same; another take costs credits.",
+    },
+  );
+}

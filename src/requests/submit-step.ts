@@ -1,0 +1,182 @@
+/** The step that sends the submission of a request, under its idempotency key, until the service has answered it. */
+import { randomUUID } from "node:crypto";
+import type { ObservedTask } from "../api/parse-task.ts";
+import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../api/retry.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { formatThousands } from "../contract/thousands.ts";
+import { AudioError } from "../errors.ts";
+import { recordSendResult, requestAdmission, type SendResult } from "../ledger/admission.ts";
+import { BUDGET_WINDOW_MS, sumSpentCredits } from "../ledger/bills.ts";
+import { findAttemptsOfTask, type RequestPatch } from "../ledger/request-rows.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import { toStoredError } from "../ledger/stored-error.ts";
+import { type Job, releaseUnusedAdmission, retryFailed, type StepDeps, toObservedPatch } from "./job.ts";
+import { buildNote } from "./note.ts";
+import { toRequestHandle } from "./request-handle.ts";
+import { waitForReturnedCredits } from "./reserved-credits.ts";
+import { getIdempotencyKey } from "./stored-input.ts";
+
+function overBudgetError(budget: number, spentCredits: number): AudioError {
+  return new AudioError(
+    "budget_exceeded",
+    `AUDIO_CREDIT_BUDGET allows ${formatThousands(budget)} credits in any 24 hours; ${formatThousands(spentCredits)} are spent or reserved, and a task reserves ${RESERVED_CREDITS}.`,
+  );
+}
+
+/** Refuses a submission over the budget at once, so that it does not learn of it only after waiting for its turn. */
+async function assertWithinBudget({ ledger, line }: StepDeps, row: RequestRow): Promise<void> {
+  if (ledger.creditBudget === null || line.isEmpty || row.maybe > 0) return;
+  const sinceMs = ledger.clock.wallMs() - BUDGET_WINDOW_MS;
+  const spent = await ledger.database.run((db) => sumSpentCredits(db, ledger, sinceMs, row.id));
+  if (spent + RESERVED_CREDITS > ledger.creditBudget) throw overBudgetError(ledger.creditBudget, spent);
+}
+
+/** Ranks of the line. A send that may have arrived has its slot already, so it must not wait behind others. */
+const chooseRank = (row: RequestRow): number => (row.maybe > 0 ? 0 : row.is_listed === 1 ? 1 : 2);
+
+/** Sends the submission once it may leave. Returns the row after it; `null` if nobody wants it any more. */
+export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise<RequestRow | null> {
+  const { ledger, line, service, clock, log } = deps;
+  if (row.body === null) throw new AudioError("not_found", "This request holds no text that could be sent.");
+  assertTimeLeft(job, deps);
+  await assertWithinBudget(deps, row);
+  const sendId = randomUUID();
+  const leave = await line
+    .enter(chooseRank(row), job.signal, () => requestAdmission(ledger, row, sendId, job.mayHaveSent))
+    .catch(async (error: unknown) => {
+      // The ledger may have written the yes before it failed or the work was stopped.
+      void releaseUnusedAdmission(job, deps, sendId);
+      throw error;
+    });
+  if (leave.kind === "unwanted" || leave.kind === "over_max_credits") return null;
+  if (leave.kind === "over_budget") throw overBudgetError(ledger.creditBudget ?? 0, leave.spentCredits);
+  if (job.signal.aborted) {
+    await releaseUnusedAdmission(job, deps, sendId);
+    return null;
+  }
+  const admitted = leave.row;
+  const hadUnanswered = admitted.maybe > 1;
+  job.mayHaveSent = true;
+  job.sendingSinceMs = clock.wallMs();
+  deps.announce(admitted);
+  let task: ObservedTask;
+  try {
+    task = await service.submit(row.body, getIdempotencyKey(admitted) ?? "", job.sendSignal);
+  } catch (thrown) {
+    job.sendingSinceMs = null;
+    if (!(thrown instanceof AudioError)) throw thrown;
+    return await afterRefusal(job, deps, admitted, sendId, thrown, hadUnanswered);
+  }
+  job.sendingSinceMs = null;
+  for (const deviation of task.deviations) log.warn(`task ${task.taskId}: ${deviation}`);
+  // The task id is on disk before it is used.
+  const patch = { ...toObservedPatch(task, admitted, clock.wallMs()), maybe: 0, note: null };
+  const accepted = await deps.persist(job, () =>
+    recordSendResult(ledger, admitted, { sendId, wasSent: true }, patch),
+  );
+  job.mayHaveSent = false;
+  log.info(`task ${task.taskId} was accepted for request ${row.id}`);
+  deps.announce(accepted);
+  await assertOwnTask(deps, accepted);
+  if (accepted.status !== "failed") return accepted;
+  return await retryFailed(job, deps, accepted, !job.hasLostAnswer);
+}
+
+function assertTimeLeft({ submitUntilMs }: Job, { clock }: StepDeps): void {
+  if (clock.steadyMs() <= submitUntilMs) return;
+  throw new AudioError("wait_expired", "The service did not accept the request within 65 minutes.", {
+    retryable: true,
+    remedy: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
+  });
+}
+
+/** A service that gives one task id to two texts would have one of them told as the other. */
+async function assertOwnTask({ ledger }: StepDeps, { task_id, fingerprint }: RequestRow): Promise<void> {
+  const others = await findAttemptsOfTask(ledger, task_id ?? "");
+  const other = others.find((attempt) => attempt.fingerprint !== fingerprint);
+  if (other === undefined) return;
+  throw new AudioError(
+    "unexpected_response",
+    `The service answered with task ${task_id}, which is already the task of another request of this ledger. Its audio would be that of the other text.`,
+    {
+      remedy:
+        "Tell the user that the service gave one id to two texts. Another take makes a new task, which is paid for.",
+    },
+  );
+}
+
+/** A 404 in answer to a submission means a wrong address, because no task exists yet. */
+const noSuchServiceError = (error: AudioError): AudioError =>
+  new AudioError("not_found", error.message, {
+    httpStatus: error.httpStatus,
+    remedy:
+      "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
+  });
+
+/** The service may have accepted an earlier send, although it refused this one. */
+const withEarlierSendAdvice = (error: AudioError, row: RequestRow): AudioError =>
+  new AudioError(error.code, error.message, {
+    httpStatus: error.httpStatus,
+    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${toRequestHandle(row.id)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
+  });
+
+/** The columns of an attempt after a send of which no task can come. */
+const withoutSend = (row: RequestRow): RequestPatch =>
+  row.maybe > 1
+    ? { maybe: row.maybe - 1 }
+    : { maybe: 0, status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 };
+
+/** Writes what a refused or unanswered send means, and waits until the next one is due. */
+async function afterRefusal(
+  job: Job,
+  deps: StepDeps,
+  row: RequestRow,
+  sendId: string,
+  error: AudioError,
+  hadUnanswered: boolean,
+): Promise<RequestRow> {
+  const { ledger, clock, timing, random, log } = deps;
+  job.failureCount += 1;
+  const decision = decideAfterFailure(error, job.failureCount, random);
+  const mayHaveArrived = mayHaveCreatedTask(error);
+  if (mayHaveArrived) job.hasLostAnswer = true;
+  // A 503 is an answer, so nobody has to send it again; but a gateway may have answered for a service that accepted.
+  if (!hadUnanswered && (!mayHaveArrived || decision.kind === "unavailable")) job.mayHaveSent = false;
+  const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
+  const nowMs = clock.wallMs();
+  const isForCredits = error.code === "insufficient_credits";
+  const note =
+    decision.kind === "unavailable" || decision.kind === "retry"
+      ? buildNote(
+          row,
+          {
+            kind: decision.kind === "retry" ? "retrying" : "unavailable",
+            error: toStoredError(error),
+            untilMs: nowMs + delayMs,
+          },
+          nowMs,
+        )
+      : isForCredits
+        ? buildNote(row, { kind: "credits", untilMs: null }, nowMs)
+        : null;
+  const result: SendResult = {
+    sendId,
+    wasSent: !wasNeverSent(error),
+    ...(decision.kind === "rate_limited"
+      ? { cooldownMs: Math.max(1, decision.retryAfterSeconds) * 1000 * timing.timeScale }
+      : {}),
+  };
+  const patch = { ...(mayHaveArrived ? {} : withoutSend(row)), note };
+  const next = await deps.persist(job, () => recordSendResult(ledger, row, result, patch));
+  deps.announce(next);
+  if (!mayHaveArrived) deps.line.wake();
+  if (isForCredits && (await waitForReturnedCredits(job, deps, row))) return next;
+  if (decision.kind === "stop") {
+    log.info(`the service refused a submission: ${error.code}`);
+    if (next.maybe > 0) throw withEarlierSendAdvice(error, row);
+    throw error.code === "not_found" ? noSuchServiceError(error) : error;
+  }
+  job.signal.throwIfAborted();
+  if (delayMs > 0) await clock.sleep(delayMs, job.signal);
+  return next;
+}

@@ -1,0 +1,41 @@
+/** The error for a failed task: the service's reason and the cost. */
+import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { AudioError } from "../errors.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import { getIdempotencyKey } from "./stored-input.ts";
+
+/**
+ * Quotes the service's reason, because it is data and not an instruction. Cleans the reason again, because somebody may
+ * have changed the ledger.
+ */
+function describeFailureReason({ failure_message }: RequestRow): string {
+  const words = sanitizeReason(failure_message ?? "");
+  return words === ""
+    ? "; the service gave no usable reason."
+    : `. The service says: ${quoteServiceText(words)}`;
+}
+
+/**
+ * Builds the `task_failed` error of a request whose task has failed. If the task was not refunded, the remedy states
+ * what it may have cost, and says that the user must be asked before a new attempt.
+ */
+export function taskFailedError(row: RequestRow): AudioError {
+  const cost =
+    row.charged_credits === null
+      ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`
+      : `The service charged ${row.charged_credits} credits for it nevertheless, against its own rules.`;
+  return new AudioError("task_failed", `Task ${row.task_id ?? "?"} failed${describeFailureReason(row)}`, {
+    ...(isRefunded(row)
+      ? {}
+      : {
+          remedy: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
+        }),
+    taskId: row.task_id ?? undefined,
+    idempotencyKey: getIdempotencyKey(row) ?? undefined,
+  });
+}
+
+/** Whether a failed task was refunded. A charge that is not known counts as none. */
+export const isRefunded = ({ charged_credits }: Pick<RequestRow, "charged_credits">): boolean =>
+  charged_credits === 0;

@@ -1,0 +1,165 @@
+/** The step that polls an accepted task until it has ended. */
+import type { ObservedTask } from "../api/parse-task.ts";
+import { decideAfterFailedRead } from "../api/retry.ts";
+import { AudioError } from "../errors.ts";
+import { LeaseLostError } from "../ledger/ledger.ts";
+import { readSincePollMs, requestRead, startReadCooldown } from "../ledger/read-limits.ts";
+import { type RequestPatch, writeAsDriver } from "../ledger/request-rows.ts";
+import type { RequestRow } from "../ledger/schema.ts";
+import { toStoredError } from "../ledger/stored-error.ts";
+import type { RequestDeps } from "./deps.ts";
+import { type Job, retryFailed, type StepDeps, toObservedPatch } from "./job.ts";
+import { buildNote } from "./note.ts";
+import { getIdempotencyKey } from "./stored-input.ts";
+
+/** A single 404 may come from a replica that lags. */
+export const NOT_FOUND_ANSWERS_UNTIL_GONE = 2;
+
+/** The error for a task that the service no longer knows. */
+export function goneError(row: RequestRow): AudioError {
+  return new AudioError("not_found", `The service does not know task ${row.task_id ?? "?"} (any more).`, {
+    httpStatus: 404,
+    taskId: row.task_id ?? undefined,
+    idempotencyKey: getIdempotencyKey(row) ?? undefined,
+    remedy:
+      "Repeating this call will not pay again: it asks the service once more. If the audio is still wanted, ask the user first, then call generate_audio with the next take number: that is a new task and costs credits.",
+  });
+}
+
+/**
+ * Waits until a query or download may leave.
+ *
+ * @param onHold called with the reason and the milliseconds to wait; may throw to end the waiting
+ */
+export async function waitForRead(
+  deps: Pick<RequestDeps, "ledger" | "clock">,
+  isPoll: boolean,
+  signal: AbortSignal,
+  onHold: (reason: "rate" | "cooldown", waitMs: number) => Promise<void> | void,
+): Promise<void> {
+  for (;;) {
+    const hold = await requestRead(deps.ledger, null, isPoll);
+    if (hold === null) return;
+    if (hold.reason !== "pace") await onHold(hold.reason, hold.waitMs);
+    await deps.clock.sleep(Math.min(hold.waitMs, 2000), signal);
+  }
+}
+
+/** Queries a task once. A 429 pauses the reads of the account and is then thrown. */
+export async function queryTask(
+  deps: Pick<RequestDeps, "service" | "ledger" | "log" | "random" | "timing">,
+  taskId: string,
+  signal: AbortSignal,
+): Promise<ObservedTask> {
+  try {
+    const task = await deps.service.query(taskId, signal);
+    for (const deviation of task.deviations) deps.log.warn(`task ${task.taskId}: ${deviation}`);
+    return task;
+  } catch (error) {
+    if (!(error instanceof AudioError)) throw error;
+    await pauseReadsAfter(deps, error);
+    throw error.withIds({ taskId });
+  }
+}
+
+/** Pauses the reads of the account if the service asked for it. */
+export async function pauseReadsAfter(
+  { ledger, random, timing }: Pick<RequestDeps, "ledger" | "random" | "timing">,
+  error: AudioError,
+): Promise<boolean> {
+  const decision = error.httpStatus === undefined ? null : decideAfterFailedRead(error, 1, random);
+  if (decision?.kind !== "rate_limited") return false;
+  await startReadCooldown(ledger, Math.max(1, decision.retryAfterSeconds) * 1000 * timing.timeScale);
+  return true;
+}
+
+/** Writes a change of a watched row; writes nothing if nothing has changed but the time of the poll. */
+const writeWatched = (deps: StepDeps, row: RequestRow, patch: RequestPatch): Promise<RequestRow> =>
+  deps.ledger.database.tx((tx, nowSteadyMs) =>
+    writeAsDriver(tx, deps.ledger, nowSteadyMs, row, { ...patch, polled_steady_ms: nowSteadyMs }),
+  );
+
+/** A query that will not be answered otherwise: the API key does not work. */
+const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key";
+
+/**
+ * Polls until the task has ended. Gives up after a 401, after two 404s in a row, and after 65 minutes.
+ *
+ * @returns the row after the end; `null` if the task failed for good
+ * @throws AudioError `not_found`, `invalid_api_key`, `wait_expired`
+ */
+export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Promise<RequestRow | null> {
+  const { ledger, clock, timing, random } = deps;
+  const untilMs = clock.steadyMs() + timing.recoveryTimeoutMs;
+  let row = watched;
+  let notFoundCount = row.error_code === "not_found" ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
+  let failureCount = 0;
+  let nextPollMs =
+    clock.steadyMs() + Math.max(0, timing.pollIntervalMs - (await readSincePollMs(ledger, row.id)));
+  for (;;) {
+    await clock.sleep(Math.max(0, nextPollMs - clock.steadyMs()), job.signal);
+    let extraMs = 0;
+    try {
+      await waitForRead(deps, true, job.signal, async (reason, waitMs) => {
+        const nowMs = clock.wallMs();
+        const note = buildNote(row, { kind: `reads_${reason}`, untilMs: nowMs + waitMs }, nowMs);
+        row = await writeNote(deps, row, note);
+      });
+      const { task_id: taskId } = row;
+      if (taskId === null) throw new AudioError("not_found", "The row of this task holds no id.");
+      const task = await queryTask(deps, taskId, job.signal);
+      notFoundCount = 0;
+      failureCount = 0;
+      const nowMs = clock.wallMs();
+      const note =
+        task.unknownStatus === undefined
+          ? null
+          : buildNote(row, { kind: "unknown_status", status: task.unknownStatus, untilMs: null }, nowMs);
+      const patch = { ...toObservedPatch(keepRank(task, row), row, nowMs), note };
+      row = await deps.persist(job, () => writeWatched(deps, row, patch));
+      deps.announce(row);
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof AudioError) || error instanceof LeaseLostError)
+        throw error;
+      if (isFinal(error) || error.code === "store_unavailable") throw error;
+      if (error.code === "not_found") notFoundCount += 1;
+      if (notFoundCount >= NOT_FOUND_ANSWERS_UNTIL_GONE) {
+        deps.line.wake();
+        throw goneError(row);
+      }
+      failureCount += 1;
+      const decision = decideAfterFailedRead(error, failureCount, random);
+      const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
+      extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
+      const untilWallMs = clock.wallMs() + Math.max(timing.pollIntervalMs, extraMs);
+      const note = { kind: "query", error: toStoredError(error), untilMs: untilWallMs } as const;
+      row = await writeNote(deps, row, buildNote(row, note, clock.wallMs()));
+    }
+    if (row.status === "failed") return await retryFailed(job, deps, row, false);
+    if (row.status !== "queued" && row.status !== "processing") {
+      deps.line.wake();
+      return row;
+    }
+    if (clock.steadyMs() > untilMs) {
+      throw new AudioError("wait_expired", `Task ${row.task_id ?? "?"} did not end within 65 minutes.`, {
+        retryable: true,
+      });
+    }
+    if (extraMs > 0) await clock.sleep(extraMs, job.signal);
+    // Counted from the planned time of the last poll, so that the length of a query causes no drift.
+    nextPollMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs());
+  }
+}
+
+/** A replica that lags must not take `processing` back to `queued`. */
+const keepRank = (task: ObservedTask, { status }: RequestRow): ObservedTask =>
+  status === "processing" && task.status === "queued" ? { ...task, status } : task;
+
+/** Writes why the row waits, if it says something new. */
+async function writeNote(deps: StepDeps, row: RequestRow, note: string): Promise<RequestRow> {
+  const next = await deps.ledger.database.tx((tx, nowSteadyMs) =>
+    writeAsDriver(tx, deps.ledger, nowSteadyMs, row, { note }),
+  );
+  deps.announce(next);
+  return next;
+}

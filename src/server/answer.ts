@@ -1,0 +1,30 @@
+/** Defines the rendered answer of a call, and what it says about the work that the call asked for. */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { AudioError } from "../errors.ts";
+import type { CallWork, Question, ToolCall } from "../tools/tool.ts";
+
+export interface Answer {
+  readonly result: CallToolResult;
+  readonly work: CallWork;
+  readonly question?: Question | undefined;
+}
+
+/** Runs a call's tool and renders its result or its error. Never rejects. */
+export type RunCall = (args: unknown, call: ToolCall) => Promise<Answer>;
+
+/** A call that may last, so that its client can be answered with an MCP task. */
+export interface LastingCall {
+  readonly tool: string;
+  /** The arguments that are stored, with which any process can run the call. */
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Aborts when the client cancels the call. */
+  readonly signal: AbortSignal;
+  readonly run: RunCall;
+}
+
+/** What an error says about the work of its call. */
+export function deriveWorkOfError({ code, httpStatus, taskId }: AudioError): CallWork {
+  // These codes mean that the ledger is away or that this process is stopping.
+  if (code === "store_unavailable" || code === "timeout") return "goes_on";
+  return httpStatus === undefined && taskId === undefined ? "none" : "ended";
+}
