@@ -126,7 +126,7 @@ const checkStore = (config: Config): Promise<Check> => {
   return checkWithTimeout("store", fix, async () => {
     const log = createLog("silent", (text) => text);
     const serviceAccess = config.serviceAccess ?? NO_SERVICE;
-    const { store } = await openLedger({
+    const { database } = await openLedger({
       config,
       serviceAccess,
       processId: createProcessId(),
@@ -134,10 +134,10 @@ const checkStore = (config: Config): Promise<Check> => {
       clock: systemClock,
     });
     try {
-      const warnings = await store.check();
-      return [`${store.description} can be written`, ...warnings].join("; ");
+      const warnings = await database.check();
+      return [`${database.description} can be written`, ...warnings].join("; ");
     } finally {
-      await store.close();
+      await database.close();
     }
   });
 };

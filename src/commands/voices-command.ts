@@ -32,13 +32,14 @@ interface VoiceSample {
 
 async function sampleOfVoice(requests: Requests, voice: Voice, makesSamples: boolean): Promise<VoiceSample> {
   const input = buildSampleInput(voice);
-  const savedSample = await requests.partOperations.findSaved({ input, take: 1 });
-  if (savedSample !== null) return { voice, path: savedSample.file.path, creditsNow: 0, error: null };
+  const savedPath = await requests.findSavedPath(input);
+  if (savedPath !== null) return { voice, path: savedPath, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
   // Wait without a limit, because the command ends only when every sample is made or has failed.
   const call = { signal: new AbortController().signal, waitMs: MAX_TIMER_MS, onProgress: () => undefined };
   try {
-    const view = await requests.generate({ input, take: 1, fileName: null, mayReplace: false }, call);
+    const request = { input, callPronunciations: [], pronunciations: [], take: 1 };
+    const view = await requests.generate({ ...request, fileName: null, mayReplace: false }, call);
     const creditsNow = view.replayed ? 0 : (view.billing?.charged_credits ?? 0);
     return { voice, path: view.audio?.path ?? null, creditsNow, error: null };
   } catch (error) {

@@ -1,11 +1,11 @@
 /** Reads and writes the rows of narrations, their parts and their files. Every write states what it has read. */
 import { randomUUID } from "node:crypto";
-import { type Insertable, sql } from "kysely";
+import { sql } from "kysely";
 import { z } from "zod";
 import { type Bill, readBill } from "./bills.ts";
 import type { Db, Tx } from "./database.ts";
 import { isVisible, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
-import type { FileRow, NarrationRow, NarrationTable, PartRow, RequestRow, WishRow } from "./schema.ts";
+import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
 import { addWish, listStandingWishes } from "./wishes.ts";
 
 /** Why a narration ended early, or why the audio of a part cannot be joined. */
@@ -494,7 +494,7 @@ export async function listNarrationsWith(
  */
 export const storeNarration = (
   ledger: Ledger,
-  narration: Insertable<NarrationTable>,
+  narration: NarrationRow,
   parts: readonly PartRow[],
 ): Promise<NarrationRow> =>
   ledger.database.tx(async (tx) => {

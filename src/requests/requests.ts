@@ -1,16 +1,20 @@
 /** The entry of single requests: one object with a method for each use case. */
+import type { AudioInput } from "../contract/audio-input.ts";
 import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
 import { readSaved } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import { readSpending, type Spending } from "../ledger/bills.ts";
-import { deleteOldRefusals } from "../ledger/request-rows.ts";
+import { deriveRequestFingerprint } from "../ledger/identity.ts";
+import { deleteOldRefusals, findRequestsByFingerprint } from "../ledger/request-rows.ts";
 import { deleteDeadWishes, deleteOwnWishes, withdrawWish } from "../ledger/wishes.ts";
 import { Attendance } from "./attend.ts";
 import type { GenerateRequest } from "./begin.ts";
 import type { Call } from "./call.ts";
+import { canonicalizeInput } from "./canonical-input.ts";
 import type { RequestDeps } from "./deps.ts";
 import { type DownloadRequest, downloadTask } from "./download-task.ts";
 import { RequestDriver } from "./driver.ts";
+import { readCalibration } from "./estimate-calibration.ts";
 import { generate, type RequestContext } from "./generate.ts";
 import { getTask } from "./get-task.ts";
 import {
@@ -29,6 +33,7 @@ import {
   readTaskPiece,
 } from "./read-audio.ts";
 import type { RequestView, SavedAudio } from "./request-view.ts";
+import { findSavedAudio } from "./saved-audio.ts";
 
 /**
  * The use cases of single requests. Methods with a {@link Call} throw AudioError, or the reason of the call's signal.
@@ -48,6 +53,10 @@ export interface Requests {
   listRequests(query: RequestListQuery): Promise<ListedRequest[]>;
   /** Sums the credits that were spent according to the ledger. Does not ask the service. */
   sumSpending(): Promise<Spending>;
+  /** Finds the saved audio of an input's first take on this machine; `null` if there is none. Asks the service nothing. */
+  findSavedPath(input: AudioInput): Promise<string | null>;
+  /** Returns the ratio of actual to estimated length of a voice's earlier audio; 1 if too little is known. */
+  readCalibration(voice: string | null): Promise<number>;
   /** Lists saved files without resuming anything, because clients ask for resources without a user's request. */
   listNewestSaved(limit: number): Promise<ListedFile[]>;
   listNewestTaskIds(limit: number): Promise<string[]>;
@@ -106,6 +115,12 @@ export function createRequests(deps: RequestDeps): Requests {
       return listRecordedRequests(deps, query);
     },
     sumSpending: () => readSpending(deps.ledger),
+    findSavedPath: async (input) => {
+      const fingerprint = deriveRequestFingerprint(deps.ledger.identity.baseUrl, canonicalizeInput(input), 1);
+      const rows = await findRequestsByFingerprint(deps.ledger, fingerprint);
+      return (await findSavedAudio(deps, rows, null))?.path ?? null;
+    },
+    readCalibration: (voice) => readCalibration(deps, voice),
     listNewestSaved: (limit) => listNewestSaved(deps, limit),
     listNewestTaskIds: (limit) => listNewestTaskIds(deps, limit),
     readResource: (uri) => readAudio(deps, uri),

@@ -169,6 +169,35 @@ function recordGiveUp({ timeout }: Client, signal: AbortSignal): void {
 }
 
 /**
+ * Creates a function that calls a tool, and renders its result or its error for the client. Calls that are answered as
+ * MCP tasks use the same function as plain calls.
+ */
+export function createRunCall(
+  tool: Tool,
+  deps: ServerDeps,
+  context: ServerContext,
+  client: Client = {},
+): RunCall {
+  const toolDeps = capDefaultWait(deps, client);
+  const traits = detectClientTraits(deps, context, client);
+  return async (args, call) => {
+    try {
+      // The result of an MCP task always asks the assistant to tell the user the path, because nobody knows which of
+      // several results a client shows first.
+      const callDeps = call.handle === undefined ? toolDeps : { ...toolDeps, takeFirstSuccess: () => true };
+      const answer = await tool.run(args, callDeps, call);
+      const note = tool.annotations.openWorldHint && answer.question === undefined ? deps.takeNextResultNote() : null;
+      const { work = "none", question } = answer;
+      return { result: await toCallResult(withNote(answer, note), traits), work, question };
+    } catch (thrown) {
+      const error = toAudioError(thrown, args, listPublishedArguments(tool));
+      if (!call.signal.aborted) logFailure(tool, error, deps.log);
+      return { result: renderErrorResult(error, deps.redact), work: deriveWorkOfError(error) };
+    }
+  };
+}
+
+/**
  * Runs a tool and converts every error to an `isError` result.
  *
  * @param client what the client stated in the handshake, if there was one
@@ -180,49 +209,4 @@ export async function runTool(
   context: ServerContext,
   client: Client = {},
 ): Promise<CallToolResult | InputRequiredResult> {
-  const args = withoutAddedArguments(givenArgs);
-  const { signal } = context.mcpReq;
-  const send = createProgressSender(context, deps.log);
-  const onProgress: ToolCall["onProgress"] = (message, count) => send(deps.redact(message), count);
-  const toolDeps = capDefaultWait(deps, client);
-  recordGiveUp(client, signal);
-  try {
-    if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("One of the arguments");
-    // Tools with `openWorldHint` use the service or its ledger, so they need valid settings. Report invalid settings
-    // before invalid arguments, because correcting arguments is useless without settings.
-    if (tool.annotations.openWorldHint) deps.toolDeps.assertConfigured();
-    const parsedArgs = coerceArguments(args, tool.input);
-    const waitMs = parseWaitSeconds(parsedArgs, toolDeps.defaultWaitSeconds) * 1000;
-    const endsSteadyMs = systemClock.steadyMs() + waitMs;
-    const maxSeconds = computeMaxCallSeconds(parsedArgs, toolDeps.defaultWaitSeconds);
-    const mayAnswerAsMcpTask = client.isModern === true && declaresMcpTasks(context);
-    const run =
-      mayAnswerAsMcpTask && tool.runAsMcpTask !== undefined
-        ? tool.runAsMcpTask
-        : async (...rest: Parameters<Tool["run"]>) => ({ view: await tool.run(...rest) });
-    const runWithArguments = async (toolArgs: unknown) =>
-      await runWithCallTimeout(maxSeconds, signal, (ending) =>
-        run(toolArgs, toolDeps, { signal: ending, onProgress }),
-      );
-    let outcome = await runWithArguments(args);
-    const question = "view" in outcome ? outcome.view.question : undefined;
-    const leftMs = endsSteadyMs - systemClock.steadyMs();
-    const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
-    if (elicitation?.kind === "ask") return elicitation.result;
-    if (elicitation?.kind === "answered" && question !== undefined) {
-      outcome = await runWithArguments({ ...args, [question.argument]: elicitation.value });
-    }
-    const note = tool.annotations.openWorldHint ? deps.takeNextResultNote : () => null;
-    return "view" in outcome
-      ? await toCallResult(withNote(outcome.view, note()), detectClientTraits(deps, context, client))
-      : buildMcpTaskResult(outcome.working, deps.redact);
-  } catch (thrown) {
-    const error = toAudioError(thrown, args, listPublishedArguments(tool));
-    if (!signal.aborted) logFailure(tool, error, deps.log);
-    return renderErrorResult(error, deps.redact);
-  } finally {
-    // Let progress notifications be written before the result, because the SDK's client drops a notification that
-    // arrives in the same chunk as the result.
-    await new Promise(setImmediate);
-  }
 }

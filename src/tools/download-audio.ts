@@ -2,7 +2,7 @@
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { MIME_TYPES } from "../contract/audio-format.ts";
-import type { SavedAudio } from "../requests/records/request-view.ts";
+import type { SavedAudio } from "../requests/request-view.ts";
 import type { Requests } from "../requests/requests.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import { fileNameSchema, taskIdSchema } from "./shared-fields.ts";

@@ -4,11 +4,14 @@ import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { formatThousands } from "../contract/thousands.ts";
-import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
-import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
-import type { Spending } from "../limits/limits.ts";
+import type { Spending } from "../ledger/bills.ts";
 import type { ListedNarration } from "../narration/views/listed-narrations.ts";
-import type { ListedRequest, RequestListQuery } from "../requests/use-cases/list-recorded-requests.ts";
+import {
+  LISTED_STATUSES,
+  type ListedRequest,
+  type ListedStatus,
+  type RequestListQuery,
+} from "../requests/list-requests.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";
 import { omitNullish } from "./task-output.ts";
@@ -18,7 +21,7 @@ const DEFAULT_LIMIT = 20;
 
 const taskRowSchema = z.strictObject({
   task_id: z.string(),
-  status: z.enum(RECORD_STATUSES),
+  status: z.enum(LISTED_STATUSES),
   prompt_excerpt: z.string(),
   voice: z.string().optional(),
   take: z.int().optional(),
@@ -42,6 +45,7 @@ const output = z.strictObject({
     today: z.number(),
     days_7: z.number(),
     days_30: z.number(),
+    held: z.number().optional(),
     budget_left: z.number().optional(),
   }),
   tasks: rows,
@@ -140,24 +144,27 @@ function renderLine(task: ListedRequest): string {
   return `${row.task_id}: ${facts.join(", ")}. ${JSON.stringify(row.prompt_excerpt)}${describeFile(row)}${next}`;
 }
 
-/** Statuses of tasks whose credits are still reserved, and of narrations that may have such tasks. */
-const RUNNING_ROW_STATUSES: ReadonlySet<string> = new Set(["unresolved", ...RUNNING_STATUSES, "running"]);
-
-/** Describes the spending in words and in figures. */
-function buildSpendingReport({ today, last7Days, last30Days, budget }: Spending, isRunning: boolean) {
+/** Describes the spending in words and in figures. What running tasks hold comes back in part, so it is told apart. */
+function buildSpendingReport({ today, last7Days, last30Days, budget }: Spending) {
   const budgetLeft =
     budget === null
       ? ""
       : `; the budget of ${formatThousands(budget.credits)} in any 24 hours leaves ${formatThousands(budget.leftCredits)}`;
-  const runningNote = isRunning ? ", with the 150 that each running task holds" : "";
-  const isNothing = last30Days === 0 && budget === null;
+  const { held } = last30Days;
+  const heldNote = held === 0 ? "" : `; ${formatThousands(held)} more are held by tasks that have not ended`;
+  const isNothing = last30Days.charged === 0 && held === 0 && budget === null;
   const sentence = isNothing
     ? ""
-    : `Spent: ${formatThousands(today)} credits today, ${formatThousands(last7Days)} in 7 days, ${formatThousands(last30Days)} in 30 days${runningNote}${budgetLeft}.`;
-  const figures = { today, days_7: last7Days, days_30: last30Days };
+    : `Spent: ${formatThousands(today.charged)} credits today, ${formatThousands(last7Days.charged)} in 7 days, ${formatThousands(last30Days.charged)} in 30 days${heldNote}${budgetLeft}.`;
   return {
     words: sentence,
-    figures: budget === null ? figures : { ...figures, budget_left: budget.leftCredits },
+    figures: {
+      today: today.charged,
+      days_7: last7Days.charged,
+      days_30: last30Days.charged,
+      ...(held === 0 ? {} : { held }),
+      ...(budget === null ? {} : { budget_left: budget.leftCredits }),
+    },
   };
 }
 
@@ -169,7 +176,7 @@ function describeCount(count: number, isFiltered: boolean): string {
 }
 
 /** The statuses of tasks and of narrations that a filter matches. */
-type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly ListedNarration["status"][]];
+type Filter = readonly [tasks: readonly ListedStatus[], narrations: readonly ListedNarration["status"][]];
 
 /**
  * Maps each value of the filter to the statuses that match. `succeeded` and `finished` each match succeeded tasks and
@@ -187,7 +194,7 @@ const STATUS_FILTERS = {
   running: [RUNNING_STATUSES, ["running"]],
   stopped: [[], ["stopped"]],
   finished: [["succeeded"], ["finished"]],
-} as const satisfies Readonly<Record<RecordStatus | ListedNarration["status"], Filter>>;
+} as const satisfies Readonly<Record<ListedStatus | ListedNarration["status"], Filter>>;
 
 // The cast is needed, because `Object.keys` returns plain strings.
 const FILTERED_STATUSES = Object.keys(STATUS_FILTERS) as (keyof typeof STATUS_FILTERS)[];
@@ -262,8 +269,7 @@ export const listTasksTool = defineTool({
       query: queryText === "" ? null : queryText,
       limit: limit ?? DEFAULT_LIMIT,
     });
-    const isRunning = entries.some(({ row }) => RUNNING_ROW_STATUSES.has(String(row["status"])));
-    const spending = buildSpendingReport(await (await deps.requests()).sumSpending(), isRunning);
+    const spending = buildSpendingReport(await (await deps.requests()).sumSpending());
     const countSentence = describeCount(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? countSentence : `${countSentence} ${spending.words}`;
     return {

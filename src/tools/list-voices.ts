@@ -56,16 +56,10 @@ async function findSavedSamples(
   try {
     const requests = await deps.openExistingRequests();
     if (requests === null) return new Map();
-    const { partOperations } = requests;
-    const savedSamples = await Promise.all(
-      voices.map(
-        async (voice) =>
-          [voice.id, await partOperations.findSaved({ input: buildSampleInput(voice), take: 1 })] as const,
-      ),
+    const samples = await Promise.all(
+      voices.map(async (voice) => [voice.id, await requests.findSavedPath(buildSampleInput(voice))] as const),
     );
-    return new Map(
-      savedSamples.flatMap(([id, saved]) => (saved === null ? [] : [[id, saved.file.path] as const])),
-    );
+    return new Map(samples.flatMap(([id, path]) => (path === null ? [] : [[id, path] as const])));
   } catch (error) {
     if (error instanceof AudioError) return new Map();
     throw error;

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
 import type { NarrateSource } from "../narration/planning/load-or-plan-narration.ts";
 import {
+  describeCancelled,
   describeFilesBriefly,
   describeNarration,
   describeNarrationNextStep,
@@ -165,8 +166,7 @@ function deriveWork({ status, isRepeat }: NarrationView): CallWork {
   return status === "planned" || isRepeat ? "none" : "ended";
 }
 
-/** Returns what a resumed call asks for: that its narration goes on within the limit that was agreed before. */
-const resumeNarration = (narrationId: string): Parameters<Narrations["narrate"]> => ({});
+const NO_CHANGES = toNarrateChanges({});
 
 export const narrateTool = defineTool({
   name: "narrate",
@@ -179,20 +179,24 @@ export const narrateTool = defineTool({
   boundsPublishedIn: { tool: "generate_audio", names: NARRATION_SETTING_NAMES },
   meta: PLAYER_META,
   output,
-  async run(args, deps, call) {
+  async run(givenArgs, deps, call) {
+    // A resumed call names its narration, because the file may have changed, and the narration may have been stopped.
+    const args =
+      call.target === undefined ? givenArgs : { narration_id: call.target, replace: givenArgs.replace };
     const source = await readSource(args, deps);
     const narrations = await deps.narrations();
-    const view = await narrations.narrate(source, toNarrateChanges(args), buildCall(args, deps, call));
-    return buildResult(args, view);
+    const waitMs = computeWaitMs(args.wait_seconds, deps, call);
+    const view = await narrations.narrate(source, toNarrateChanges(args), { ...call, waitMs });
+    return { ...buildResult(args, view), work: deriveWork(view) };
   },
-  async runAsMcpTask(args, deps, call) {
-    const source = await readSource(args, deps);
+  pinArguments: ({ wait_seconds: _, ...args }) =>
+    toNarrateChanges(args).maxCredits === null || args.stop === true ? null : args,
+  async cancel({ id, target }, deps) {
     const narrations = await deps.narrations();
-    const started = await narrations.narrateAsMcpTask(
-      source,
-      toNarrateChanges(args),
-      buildCall(args, deps, call),
-    );
-    return "view" in started ? { view: buildResult(args, started.view) } : started;
+    await narrations.cancel(id);
+    if (target === null) return "Cancelled before anything was sent: nothing was charged.";
+    const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
+    const view = await narrations.narrate({ kind: "narration", narrationId: target }, NO_CHANGES, call);
+    return describeCancelled({ totals: view, isLeftRunning: view.status === "running" });
   },
 });

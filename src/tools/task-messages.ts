@@ -1,7 +1,7 @@
 /** The sentences of a task's result: what happened, what it cost, what to call next. */
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { RequestView, SavedAudio } from "../requests/records/request-view.ts";
+import type { RequestView, SavedAudio } from "../requests/request-view.ts";
 
 /** The next step once the audio is saved. No further call is necessary. */
 export const TELL_THE_PATH = "Tell the user the path.";

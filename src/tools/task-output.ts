@@ -8,7 +8,7 @@ import { z } from "zod";
 import { sanitizeReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
-import type { RequestView } from "../requests/records/request-view.ts";
+import type { RequestView } from "../requests/request-view.ts";
 import {
   describeTask,
   describeTaskNextStep,

@@ -149,6 +149,19 @@ export interface Tool {
    * add to them. `null` if the call returns soon, or if it breaks the schema. Absent in tools whose calls return soon.
    */
   readonly pinArguments?: (args: unknown, deps: ToolDeps) => Readonly<Record<string, unknown>> | null;
+  /**
+   * Takes back what a call that is answered as an MCP task wants.
+   *
+   * @returns the final sentence about the MCP task; `null` if it is too late, because the service may have the request
+   */
+  readonly cancel?: (call: CancelledCall, deps: ToolDeps) => Promise<string | null>;
+}
+
+/** A call that is taken back. `target` is what it waits for; `null` if that was not found yet. */
+export interface CancelledCall {
+  /** The id of the MCP task and of the call's wish. */
+  readonly id: string;
+  readonly target: string | null;
 }
 
 /** The names of the published arguments, in order. */

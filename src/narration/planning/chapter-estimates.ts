@@ -1,6 +1,11 @@
 /** Estimates the length and the remaining cost of each chapter of a plan. */
-import type { PartEstimate } from "../state/part-summary.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
+
+/** Length and likely charge of a part. The charge is 0 for a part that is paid, and for all but the first of equal parts. */
+export interface PartEstimate {
+  readonly seconds: number;
+  readonly credits: number;
+}
 
 export interface ChapterEstimate {
   /**

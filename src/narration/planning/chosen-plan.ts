@@ -1,6 +1,6 @@
 /** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
 import { AudioError } from "../../errors.ts";
-import type { StoredPlan } from "../state/narration-state.ts";
+import type { StoredPlan } from "./stored-plan.ts";
 import {
   describeChapter,
   listPartsOfChapters,

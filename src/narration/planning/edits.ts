@@ -4,8 +4,6 @@ import { MAX_PROMPT_CODE_POINTS } from "../../contract/service-limits.ts";
 import { countCodePoints } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
-import type { NarrationState, StoredPart, StoredPlan } from "../state/narration-state.ts";
-import { type Remark, toRemarks } from "../state/remark.ts";
 import { hasWords } from "../text/characters.ts";
 import { MAX_PART_SECONDS, splitIntoParts } from "../text/cutting/split.ts";
 import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
@@ -14,7 +12,9 @@ import { parseReplacement } from "../text/plan-text.ts";
 import { quoteError } from "../text/quote-error.ts";
 import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildInheritedRemarks } from "./plan-remarks.ts";
+import { type Remark, toRemarks } from "./remark.ts";
 import { applyPronunciations } from "./respelled-part.ts";
+import type { StoredPart, StoredPlan } from "./stored-plan.ts";
 
 export interface Edit {
   /** Words that occur exactly once in the narration. */
@@ -164,14 +164,14 @@ function updateRemarks(
  * Returns the plan with the passages changed. Divides edited parts that get too long, and drops edited parts without
  * words. Parts without an edit keep their text and settings, so that they are not made again.
  *
- * @param retakes the chosen retakes; an edited part keeps the speed of its retake
+ * @param speeds the chosen speed of each part, or `null`; an edited part keeps it
  * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak
  */
 export function applyEdits(
   plan: StoredPlan,
   edits: readonly Edit[],
   pronunciations: readonly Pronunciation[],
-  retakes: NarrationState["retakes"] = [],
+  speeds: ReadonlyArray<number | null> = [],
 ): StoredPlan {
   const rules = mergeNarrationRules(pronunciations, plan.pronunciations ?? []);
   const texts = edits
@@ -188,8 +188,8 @@ export function applyEdits(
     time = {};
     if (text === part.text) return [part];
     if (hasWords(text)) {
-      const speed = retakes.find((retake) => retake.partIndex === index)?.speed;
-      const settings = speed === undefined ? part.settings : { ...part.settings, speed };
+      const speed = speeds[index] ?? null;
+      const settings = speed === null ? part.settings : { ...part.settings, speed };
       return divideEditedPart(
         { ...part, ...(settings === undefined ? {} : { settings }), text },
         plan,

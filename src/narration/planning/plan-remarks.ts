@@ -3,7 +3,7 @@
  * much each voice speaks.
  */
 import { describeLanguageMismatch } from "../../text-language.ts";
-import { type Remark, toRemarks } from "../state/remark.ts";
+import { type Remark, toRemarks } from "./remark.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
 import { describeChapter } from "../text/chapters/chosen-chapters.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";

@@ -2,8 +2,8 @@
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { estimateSeconds } from "../../contract/estimate.ts";
 import type { Pronunciation } from "../../pronunciation.ts";
-import { respellInput } from "../../requests/records/respelled-input.ts";
-import type { NarrationSettings, StoredPart } from "../state/narration-state.ts";
+import { respellInput } from "../../requests/respelled-input.ts";
+import type { NarrationSettings, StoredPart } from "./stored-plan.ts";
 
 export interface RespelledPart {
   readonly part: StoredPart;

@@ -3,55 +3,51 @@
  * measures their lateness in the file.
  */
 import type { Span } from "../../audio/join-request.ts";
-import type { PartOperations } from "../../requests/use-cases/generate-part.ts";
-import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
-import { buildPartRequest } from "../state/part-request.ts";
-import type { PartSummary } from "../state/part-summary.ts";
+import type { NarrationProblem } from "../part-status.ts";
+import { getPartSpeed } from "../parts.ts";
+import type { StoredPlan } from "../planning/stored-plan.ts";
 import { buildLateRemarks, findOverruns, type TimedPart } from "./lateness.ts";
 
-type RetakesState = Pick<NarrationState, "retakes">;
+/** The chosen speed of each part in the order of the plan; `null` for the plan's speed. */
+export type ChosenSpeeds = ReadonlyArray<number | null>;
 
 /** Maximum number of late cues that are reported one by one. */
 const MAX_LATE = 20;
 
-const isTimeline = ({ parts }: StoredPlan): boolean =>
+export const isTimeline = ({ parts }: StoredPlan): boolean =>
   parts.some(({ startSeconds }) => startSeconds !== undefined);
-
-const getSpeed = (plan: StoredPlan, state: RetakesState, partIndex: number): number =>
-  buildPartRequest(plan, state, partIndex).input.speed ?? 1;
 
 function buildTimedPart(
   plan: StoredPlan,
-  state: RetakesState,
+  speeds: ChosenSpeeds,
   index: number,
   lengthSeconds: number,
 ): TimedPart {
   const { startSeconds, cue } = plan.parts[index] ?? {};
-  return { startSeconds, cue, lengthSeconds, speed: getSpeed(plan, state, index) };
+  return { startSeconds, cue, lengthSeconds, speed: getPartSpeed(plan, index, speeds[index] ?? null) };
 }
 
 /**
  * Returns remarks on the cues of a plan that are estimated to be late. Uses the known lengths of paid parts. If the
  * speed of a paid part changes, computes the new length from the known length.
+ *
+ * @param knownSeconds the length of each part's audio; `null` if it is not known
+ * @param plannedSeconds the length of the audio of each part's first take; `null` if it is not known
  */
-export async function estimateLateRemarks(
-  partOperations: Pick<PartOperations, "findRecord">,
+export function estimateLateRemarks(
   plan: StoredPlan,
-  state: RetakesState,
-  records: PartSummary["records"],
-): Promise<string[]> {
+  speeds: ChosenSpeeds,
+  knownSeconds: ReadonlyArray<number | null>,
+  plannedSeconds: ReadonlyArray<number | null>,
+): string[] {
   if (!isTimeline(plan)) return [];
-  const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {
-    const speedBefore = getSpeed(plan, { retakes: [] }, index);
-    const speed = getSpeed(plan, state, index);
-    const recordBefore =
-      speed === speedBefore
-        ? null
-        : await partOperations.findRecord(buildPartRequest(plan, { retakes: [] }, index));
-    const estimated = ((recordBefore?.audioSeconds ?? estimatedSeconds) * speedBefore) / speed;
-    return buildTimedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
+  const parts = plan.parts.map(({ estimatedSeconds }, index) => {
+    const ratio =
+      getPartSpeed(plan, index, null) / getPartSpeed(plan, index, speeds[index] ?? null);
+    const estimated = (plannedSeconds[index] ?? estimatedSeconds) * ratio;
+    return buildTimedPart(plan, speeds, index, knownSeconds[index] ?? estimated);
   });
-  return buildLateRemarks(await Promise.all(parts));
+  return buildLateRemarks(parts);
 }
 
 /** The measured time span of a part in a file. */
@@ -69,12 +65,12 @@ export interface MeasuredPart extends Span {
  */
 export function findLateCueProblems(
   plan: StoredPlan,
-  state: RetakesState,
+  speeds: ChosenSpeeds,
   heard: readonly MeasuredPart[],
 ): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
   const timed = heard.map(({ partIndex, leadSeconds, startSeconds, endSeconds }) => ({
-    ...buildTimedPart(plan, state, partIndex, endSeconds - startSeconds),
+    ...buildTimedPart(plan, speeds, partIndex, endSeconds - startSeconds),
     leadSeconds,
   }));
   const overruns = findOverruns(

@@ -1,7 +1,7 @@
-/** Renders the status of an MCP task for the answer to the call and for the answers to `tasks/get`. */
+/** Renders an MCP task for the answer to its call and for the answers to `tasks/get`. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Redact } from "../../redaction.ts";
-import type { McpTaskStatus, WorkingStatus } from "../../requests/mcp-tasks/mcp-task-status.ts";
+import { z } from "zod";
+import type { HandleRow } from "../../ledger/schema.ts";
 
 /**
  * The interval at which clients should ask for an MCP task's status. It is short, because the answer comes from the
@@ -9,52 +9,34 @@ import type { McpTaskStatus, WorkingStatus } from "../../requests/mcp-tasks/mcp-
  */
 const POLL_INTERVAL_MS = 1000;
 
-type McpTaskTimes = Pick<McpTaskStatus<unknown>, "mcpTaskId" | "createdAtMs" | "updatedAtMs">;
-
 const formatIsoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** Builds the fields that every MCP task has. `ttlMs` is `null`, because MCP tasks do not expire. */
-const buildMcpTaskFields = ({ mcpTaskId, createdAtMs, updatedAtMs }: McpTaskTimes) => ({
-  taskId: mcpTaskId,
-  createdAt: formatIsoTime(createdAtMs),
-  lastUpdatedAt: formatIsoTime(updatedAtMs),
+/** Builds the fields that every MCP task has. `ttlMs` is `null`, because no call's end depends on it. */
+const buildMcpTaskFields = ({ id, created_at_ms, updated_at_ms }: HandleRow) => ({
+  taskId: id,
+  createdAt: formatIsoTime(created_at_ms),
+  lastUpdatedAt: formatIsoTime(updated_at_ms),
   ttlMs: null,
   pollIntervalMs: POLL_INTERVAL_MS,
 });
 
-/**
- * Builds the answer to a call that continues in the background. With the MCP task, the client can fetch the call's
- * result later.
- */
-export function buildMcpTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
-  return {
-    resultType: "task",
-    ...buildMcpTaskFields(status),
-    status: "working",
-    statusMessage: redact(status.message),
-    // Clients with the extension ignore `content`, which the SDK adds to every tool result.
-    content: [],
-  };
-}
+/** Builds the answer to a call that goes on. With the MCP task, the client can fetch the call's result later. */
+export const buildMcpTaskResult = (row: HandleRow): CallToolResult => ({
+  resultType: "task",
+  ...buildMcpTaskFields(row),
+  status: "working",
+  statusMessage: row.message,
+  // Clients with the extension ignore `content`, which the SDK adds to every tool result.
+  content: [],
+});
 
-/**
- * Renders the status of an MCP task.
- *
- * @param render renders the result or the error that the call would have returned
- */
-export async function buildMcpTaskDetails(
-  status: McpTaskStatus<unknown>,
-  redact: Redact,
-  render: () => Promise<CallToolResult>,
-): Promise<Record<string, unknown>> {
-  const task = buildMcpTaskFields(status);
-  switch (status.kind) {
-    case "working":
-      return { ...task, status: "working", statusMessage: redact(status.message) };
-    case "cancelled":
-      return { ...task, status: "cancelled", statusMessage: redact(status.message) };
-    case "done":
-    case "error":
-      return { ...task, status: "completed", result: { resultType: "complete", ...(await render()) } };
-  }
+const storedResult = z.record(z.string(), z.unknown());
+
+/** Builds the answer to `tasks/get`, with the stored result of a call that has ended. */
+export function buildMcpTaskDetails(row: HandleRow): Record<string, unknown> {
+  const { status, message, result } = row;
+  const fields = buildMcpTaskFields(row);
+  if (status !== "completed") return { ...fields, status, statusMessage: message };
+  const stored = storedResult.parse(JSON.parse(result ?? "{}"));
+  return { ...fields, status, result: { resultType: "complete", ...stored } };
 }

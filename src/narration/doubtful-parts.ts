@@ -1,0 +1,82 @@
+/** Finds the parts whose audio is unusual. These parts are reported with the file, so that a person checks them. */
+import type { JoinedAudio } from "../../audio/join-request.ts";
+import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
+import { buildPartRequest, type IndexedPart } from "../state/part-request.ts";
+import { findLateCueProblems } from "../timeline/late-cues.ts";
+
+/**
+ * Tolerated difference between the length that the service stated and the length of the saved audio: a fixed length,
+ * plus a share of the stated length. Encoders add some silence, and the service rounds the stated length.
+ */
+const LENGTH_TOLERANCE_SECONDS = 0.15;
+const LENGTH_TOLERANCE_SHARE = 0.02;
+
+const NEAR_SECONDS = 0.5;
+
+/**
+ * Words may be missing if a part's pace (its length divided by its estimated length) is below this share of the usual
+ * pace.
+ */
+const SHORT_SHARE = 0.55;
+/** Minimum number of parts from which a usual pace can be computed. */
+const MIN_PARTS = 4;
+
+function findUpperMedian(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 1;
+}
+
+/** Reports a part whose audio is not as long as the service stated. */
+function describeLengthProblem(statedSeconds: number, playedSeconds: number): string | null {
+  const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * statedSeconds;
+  if (Math.abs(statedSeconds - playedSeconds) <= tolerance) return null;
+  return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${statedSeconds.toFixed(1)} s: listen to it. Another take of it (retakes) is made and paid for again.`;
+}
+
+/**
+ * Reports a part that may be cut off: its audio is much shorter than its text suggests, or has the maximum length of
+ * one task.
+ */
+function describeCutProblem(seconds: number, pace: number, medianPace: number): string | null {
+  const isCut = Math.abs(seconds - MAXIMUM_CHARGE_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * medianPace;
+  return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
+}
+
+/**
+ * Finds parts of one file that a person should check.
+ *
+ * @param joined where each of `parts` begins and ends in the file, in the order of `parts`
+ * @param leadingSilenceSeconds silence at the start of each part of a timeline
+ */
+export function findDoubtfulParts(
+  plan: StoredPlan,
+  state: Pick<NarrationState, "retakes">,
+  parts: readonly IndexedPart[],
+  joined: Pick<JoinedAudio, "parts">,
+  leadingSilenceSeconds: readonly number[] = [],
+): NarrationProblem[] {
+  const partSeconds = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
+  const paces = parts.map(({ partIndex }, index) => {
+    const { estimatedSeconds = 1, settings } = plan.parts[partIndex] ?? {};
+    // Correct the length for the speed. The estimate is for the plan's speed, and a retake may have another speed.
+    const planned = settings?.speed ?? plan.settings.speed ?? 1;
+    const speedRatio = (buildPartRequest(plan, state, partIndex).input.speed ?? 1) / planned;
+    return ((partSeconds[index] ?? 0) * speedRatio) / estimatedSeconds;
+  });
+  const medianPace = parts.length < MIN_PARTS ? 0 : findUpperMedian(paces);
+  const problems = parts.flatMap(({ partIndex, record }, index): NarrationProblem[] => {
+    const seconds = partSeconds[index] ?? 0;
+    const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
+    const message =
+      describeLengthProblem(statedSeconds, seconds) ??
+      describeCutProblem(seconds, paces[index] ?? 0, medianPace);
+    return message === null ? [] : [{ partIndex, code: "listen", message }];
+  });
+  const sounds = parts.map(({ partIndex }, index) => {
+    const { startSeconds = 0, endSeconds = 0 } = joined.parts[index] ?? {};
+    const leadSeconds = leadingSilenceSeconds[index] ?? 0;
+    return { partIndex, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
+  });
+  return [...problems, ...findLateCueProblems(plan, state, sounds)];
+}

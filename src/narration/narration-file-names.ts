@@ -1,0 +1,116 @@
+/** Names the files of narrations, and checks that the file system allows the names. */
+import { basename, extname } from "node:path";
+import { FILE_EXTENSIONS } from "../../contract/audio-format.ts";
+import { AudioError } from "../../errors.ts";
+import { buildAutomaticName, slugifyFirstWords } from "../../files/automatic-name.ts";
+import { appendToStem, buildNumberedName, buildRequestedName } from "../../files/file-name.ts";
+import { probeNameAvailability } from "../../files/name-availability.ts";
+import type { OutputFolder } from "../../files/output-folder.ts";
+import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
+import { getPlanFormat, type NarrationState, type StoredPlan } from "../state/narration-state.ts";
+import { chapterPosition } from "../text/chapters/chapter-number.ts";
+import { shortenExcerpt } from "../text/excerpt.ts";
+import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
+
+export interface FileToName {
+  readonly narrationId: string;
+  readonly plan: StoredPlan;
+  /** The state, with the chosen name and the existing files. */
+  readonly state: NarrationState;
+  readonly file: PlannedFile;
+  /** Whether the file contains all its parts. The name of an incomplete file says that it is incomplete. */
+  readonly isComplete: boolean;
+}
+
+const INCOMPLETE_SUFFIX = " (incomplete)";
+
+/**
+ * Checks, before anything is paid, that the file system allows the longest name that will be needed. Ignores other
+ * errors of the folder, which the narration reports later.
+ *
+ * @throws AudioError `invalid_file_name`
+ */
+export async function assertRoomForNames(
+  folder: OutputFolder,
+  narration: Omit<FileToName, "file" | "isComplete">,
+): Promise<void> {
+  const names = listPlannedFiles(narration.plan).map((file) =>
+    buildFileName({ ...narration, file, isComplete: false }),
+  );
+  const longest = names.reduce((one, other) =>
+    Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
+  );
+  const companion = appendToStem(longest, `-${LAST_NUMBER}.chapters`, ".json");
+  try {
+    await folder.ensureExists();
+    await probeNameAvailability(folder, buildNumberedName(companion, LAST_NUMBER));
+  } catch (error) {
+    if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
+  }
+}
+
+/**
+ * Returns the name of a narration's file without extension: the given name or, if there is none, a name made from the
+ * title and the id.
+ */
+export function buildFileStem(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
+  if (fileName !== null) return fileName;
+  const format = getPlanFormat(plan);
+  return basename(buildAutomaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
+}
+
+/** Returns the name of one file of a narration, with its extension. */
+export function buildFileName({ narrationId, plan, state, file, isComplete }: FileToName): string {
+  const format = getPlanFormat(plan);
+  const ending = isComplete ? "" : INCOMPLETE_SUFFIX;
+  const rowName = file.chapterIndex === null ? undefined : plan.chapters[file.chapterIndex]?.fileName;
+  if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
+  const name = buildRequestedName(buildFileStem(narrationId, plan, state), format);
+  if (file.chapterIndex === null) return appendToStem(name, ending);
+  const digits = Math.max(2, `${plan.chapters.length}`.length);
+  const number =
+    `${plan.fileLayout === "rows" ? file.chapterIndex + 1 : chapterPosition(plan.chapters, file.chapterIndex)}`.padStart(
+      digits,
+      "0",
+    );
+  const words = `${number}-${slugifyFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
+  // Leave the narration's id out of the names of rows. If one row changes, the narration gets another id, but the other
+  // rows keep their file names.
+  if (plan.fileLayout === "rows" && state.fileName === null)
+    return `${words}${ending}${FILE_EXTENSIONS[format]}`;
+  return appendToStem(name, `-${words}${ending}`);
+}
+
+/** Returns the title of a chapter. For a row of a sheet, returns its first words. */
+export function chooseChapterTitle(plan: StoredPlan, chapterIndex: number): string {
+  if (plan.fileLayout !== "rows") return plan.chapters[chapterIndex]?.title ?? plan.title;
+  return shortenExcerpt(plan.parts.find((part) => part.chapterIndex === chapterIndex)?.text ?? "");
+}
+
+/**
+ * Whether no file has this name in another audio format, such as `talk.wav` for `talk.mp3`. Two such files would share
+ * their captions, because players find captions by the name without its extension.
+ */
+export async function isFreeInOtherFormats(folder: OutputFolder, name: string): Promise<boolean> {
+  const extension = extname(name);
+  const otherExtensions = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
+  const stem = basename(name, extension);
+  const prechecks = await Promise.all(
+    otherExtensions.map((other) => probeNameAvailability(folder, `${stem}${other}`)),
+  );
+  return prechecks.every((result) => result === "free");
+}
+
+/**
+ * Whether the sheet gives this name to another row. For example, `guard.mp3` exists already, so this row would get
+ * `guard-2.mp3`, but another row has the name `guard-2`.
+ */
+export function isNameOfOtherRow({ plan, file }: Pick<FileToName, "plan" | "file">, name: string): boolean {
+  const folded = (text: string): string => text.normalize("NFC").toLowerCase();
+  return plan.chapters.some(
+    ({ fileName }, chapterIndex) =>
+      chapterIndex !== file.chapterIndex &&
+      fileName !== undefined &&
+      folded(buildRequestedName(fileName, getPlanFormat(plan))) === folded(name),
+  );
+}

@@ -1,0 +1,423 @@
+/** Writes the sentences of a narration's result: its status, its cost, and the next call. */
+import { basename, dirname } from "node:path";
+import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
+import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../../contract/service-limits.ts";
+import type { NarrationMcpTaskEnd, NarrationState } from "../state/narration-state.ts";
+import { DEFAULT_RETAKE_TAKE } from "../state/retakes.ts";
+import { shortenExcerpt } from "../text/excerpt.ts";
+import { formatNumberSpans } from "../text/number-spans.ts";
+import { estimateSecondsLeft, type NarrationView } from "./narration-view.ts";
+
+const formatCount = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+
+type CancelledEnd = Extract<NarrationMcpTaskEnd, { kind: "cancelled" }>;
+
+/** Formats a duration: "52 min", "40 s", "3 h 20 min". */
+export function formatDuration(seconds: number): string {
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 100) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Describes the progress of a running narration in one line. */
+export function describeProgress(state: NarrationState, chargedCredits: number, nowMs: number): string {
+  const remainingSeconds = estimateSecondsLeft(state, state.savedPartCount, nowMs);
+  const time =
+    state.savedPartCount < state.totalPartCount ? `; about ${formatDuration(remainingSeconds)} left` : "";
+  return `Part ${state.savedPartCount} of ${state.totalPartCount} saved; ${Math.round(chargedCredits)} credits${time}`;
+}
+
+/** Returns the final answer for a cancelled MCP task. */
+export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): string {
+  const { parts, credits } = totals;
+  const stateAtCancellation = `By then ${parts.saved} of ${formatCount(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
+  const repeat =
+    "The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
+  return isLeftRunning
+    ? `Cancelled: nothing more is created for this task. ${stateAtCancellation}. Another call had asked for the same narration, so it went on for that one, within its max_credits. ${repeat}`
+    : `Cancelled: nothing more is created for this task. ${stateAtCancellation}; requests already sent are completed, charged as usual and saved. ${repeat}`;
+}
+
+/** Maximum number of problems, paths or names that a sentence lists. */
+const MAX_LISTED = 5;
+const FILES_SHOWN = 3;
+
+function describeProblems({ problems, parts }: NarrationView): string[] {
+  const shownProblems = problems.slice(0, MAX_LISTED).map(({ partIndex, excerpt, message }) => {
+    const location = partIndex === null ? "" : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): `;
+    return `${location}${message}`;
+  });
+  const otherParts = problems
+    .slice(MAX_LISTED)
+    .flatMap(({ partIndex }) => (partIndex === null ? [] : [partIndex]));
+  const otherPartIndexes = [...new Set(otherParts)].sort((one, other) => one - other);
+  return otherPartIndexes.length === 0
+    ? shownProblems
+    : [...shownProblems, `There are problems with ${listPartNumbers(otherPartIndexes, parts.total)}, too.`];
+}
+
+/**
+ * States the folder of a sheet's files and the names of the first files. Does not name all files, because there may be
+ * a thousand.
+ */
+function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
+  const [first] = files;
+  if (first === undefined) return "";
+  const names = files.slice(0, FILES_SHOWN).map(({ path }) => basename(path));
+  const furtherCount = files.length - names.length;
+  const seconds = files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
+  const list = `${names.join(", ")}${furtherCount > 0 ? ` and ${furtherCount} more` : ""}`;
+  return `Saved ${formatCount(files.length, "file")} in ${dirname(first.path)}: ${list} (${formatDuration(seconds)} in all).`;
+}
+
+function describeFiles({ isSheet, files, parts }: NarrationView): string {
+  if (isSheet) return describeSheetFiles({ files });
+  const paths = files.map(
+    ({ path, durationSeconds, isIncomplete, missingPartIndexes, captionsFile, srtFile, chaptersFile }) => {
+      const kind = isIncomplete ? ", incomplete" : "";
+      const withoutParts =
+        missingPartIndexes.length === 0
+          ? ""
+          : `, without ${listPartNumbers(missingPartIndexes, parts.total)}`;
+      const companionPaths = [
+        ...(captionsFile === null ? [] : [`, captions ${captionsFile.path}`]),
+        ...(srtFile === undefined ? [] : [`, ${srtFile.path}`]),
+        ...(chaptersFile === null ? [] : [`, chapters ${chaptersFile.path}`]),
+      ];
+      return `${path} (${formatDuration(durationSeconds)}${kind}${withoutParts})${companionPaths.join("")}`;
+    },
+  );
+  return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
+}
+
+/** Describes the files without their paths, because the structured content has a field for the paths. */
+export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
+  if (isSheet) return describeSheetFiles({ files });
+  if (files.length === 0) return "";
+  const filesWithoutParts = files.flatMap(({ isIncomplete, missingPartIndexes }, index) => {
+    const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
+    return missingPartIndexes.length === 0
+      ? []
+      : [`${file} without ${listPartNumbers(missingPartIndexes, parts.total)}`];
+  });
+  return filesWithoutParts.length === 0 ? "Saved." : `Saved, ${filesWithoutParts.join(", ")}.`;
+}
+
+/**
+ * Reports the parts that no file contains yet. If an incomplete file lacks a part, the part is reported with that file
+ * instead.
+ */
+function describeUnjoinedParts({ status, files, parts, unjoinedParts }: NarrationView): string {
+  const lacked = new Set(files.flatMap(({ missingPartIndexes }) => missingPartIndexes));
+  const otherParts = unjoinedParts.filter((part) => !lacked.has(part));
+  if (status === "planned" || status === "running" || otherParts.length === 0) return "";
+  return `Not in any file: ${listPartNumbers(otherParts, parts.total)}.`;
+}
+
+/** Reports saved files that are no longer at their paths. A file may have been moved, or may be on another machine. */
+function describeMissingFiles({ missingPaths }: NarrationView): string {
+  if (missingPaths.length === 0) return "";
+  const pronoun = missingPaths.length === 1 ? "It" : "They";
+  const shownPaths = missingPaths.slice(0, MAX_LISTED).join(", ");
+  const moreFiles = missingPaths.length > MAX_LISTED ? ` and ${missingPaths.length - MAX_LISTED} more` : "";
+  return `Not on this machine (any more): ${shownPaths}${moreFiles}. ${pronoun} can be joined again from the saved parts, free.`;
+}
+
+/** Reports files that got a number because their name was taken. */
+function describeNumberedNames({ files, mayReplace }: NarrationView): string {
+  const takenNames = files.flatMap(({ conflictingName }) =>
+    conflictingName === null ? [] : [JSON.stringify(conflictingName)],
+  );
+  if (takenNames.length === 0) return "";
+  const names = takenNames.slice(0, MAX_LISTED).join(", ");
+  const moreNames = takenNames.length > MAX_LISTED ? ` and ${takenNames.length - MAX_LISTED} more` : "";
+  const hint = mayReplace
+    ? "This server did not save that file, or it has changed since."
+    : "With replace true it takes the name of a file that this server saved and that is unchanged.";
+  return takenNames.length === 1
+    ? `A file named ${names} was there already, so a number was added. ${hint}`
+    : `Files named ${names}${moreNames} were there already, so numbers were added. ${hint}`;
+}
+
+/** Reports captions and chapter files that were edited, moved or replaced. */
+function describeChangedCompanions({ changedPaths }: NarrationView): string {
+  if (changedPaths.length === 0) return "";
+  const verb = changedPaths.length === 1 ? "was" : "were";
+  return `${changedPaths.join(", ")} ${verb} changed or removed since the narration saved ${changedPaths.length === 1 ? "it" : "them"}.`;
+}
+
+/** Announces the charges for running tasks. These tasks are charged even if the narration ends. */
+function describeComingCosts({ credits }: NarrationView): string[] {
+  const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
+  if (tasks === 0) return [];
+  const are = tasks === 1 ? "1 part that is" : `${tasks} parts that are`;
+  return [
+    `${are} already with the service will still be charged, about ${credits.pendingCharge} credits, and saved.`,
+  ];
+}
+
+/** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */
+function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
+  const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
+  if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];
+  return [
+    "What is saved is joined to one file, with (incomplete) in its name; the narration_id alone names it.",
+  ];
+}
+
+/** Names parts by their numbers, counted from 1: "part 3 of 9", "parts 1 to 3 and 7 of 9". */
+function listPartNumbers(indexes: readonly number[], total: number): string {
+  const list = formatNumberSpans(indexes.map((index) => index + 1));
+  return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
+}
+
+function describePlan(view: NarrationView): string {
+  const { parts, credits, seconds } = view;
+  const takes =
+    view.retakenPartCount === 0
+      ? ""
+      : ` ${formatCount(view.retakenPartCount, "part")} in another take than the first.`;
+  if (credits.charged > 0) {
+    const toCome = credits.estimate - credits.charged;
+    return `A plan: ${formatCount(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
+  }
+  if (parts.saved === parts.total) {
+    return `A plan of ${formatCount(parts.total, "part")}, about ${formatDuration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
+  }
+  const paid =
+    parts.alreadyPaid === 0
+      ? ""
+      : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
+  return `A plan of ${formatCount(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(parts.total - parts.saved)} Nothing was sent or charged.`;
+}
+
+/**
+ * States the minimum time that the service's rate limit imposes. Returns an empty text for less than
+ * `LONG_WORK_SECONDS`.
+ */
+function describeMinimumTime(missing: number): string {
+  const seconds = missing * (LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW);
+  if (seconds < LONG_WORK_SECONDS) return "";
+  return ` Making it takes ${formatDuration(seconds)} or more, because the service takes ${SUBMISSIONS_PER_WINDOW} tasks a minute.`;
+}
+
+const LONG_WORK_SECONDS = 120;
+
+/** Formats the range of some values: "40 to 90 s", "2 to 9 min", "12 credits". */
+function formatRange(values: readonly number[], unit: string): string {
+  const min = Math.round(Math.min(...values));
+  const max = Math.round(Math.max(...values));
+  return min === max ? `${min} ${unit}` : `${min} to ${max} ${unit}`;
+}
+
+const SHORT_CHAPTER_SECONDS = 120;
+
+/** Summarizes all chapters of a plan, because a list of many chapters shows only the first ones. */
+function summarizeChapters({ chapters: chaptersAndFront }: NarrationView): string {
+  const chapters = chaptersAndFront.filter(({ title }) => title !== null);
+  const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
+  if (chapters.length < 2 || !first || !last) return "";
+  const seconds = chapters.map((chapter) => chapter.seconds);
+  const isShort = seconds.every((one) => one < SHORT_CHAPTER_SECONDS);
+  const minutes = seconds.map((one) => one / 60);
+  const length = isShort ? formatRange(seconds, "s") : formatRange(minutes, "min");
+  const prices = chapters.map(({ credits }) => credits);
+  const price = Math.max(...prices) === 0 ? "" : ` and ${formatRange(prices, "credits")}`;
+  return `${chapters.length} chapters, from ${JSON.stringify(shortenExcerpt(first))} to ${JSON.stringify(shortenExcerpt(last))}, each of ${length}${price}.`;
+}
+
+const MAX_CHAPTERS_SHOWN = 30;
+
+/** Lists the chapters of a plan with number, length and price. */
+export function formatChapterList({ chapters }: NarrationView): string {
+  if (chapters.length === 0) return "";
+  const rows = chapters
+    .slice(0, MAX_CHAPTERS_SHOWN)
+    .map(
+      ({ number, title, seconds, credits }) =>
+        `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title))} ${formatDuration(seconds)} ${Math.round(credits)}`,
+    );
+  const furtherCount = chapters.length - rows.length;
+  const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
+  const example = second === first + 1 ? `${first}-${second}` : `${first}, ${second}`;
+  const hint = second === undefined ? "" : ` The argument chapters narrates some of them: "${example}".`;
+  return `Chapters with length and credits: ${rows.join("; ")}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}.${hint}`;
+}
+
+const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
+
+/**
+ * Explains the effect of a credit limit below the suggested limit: the narration may end early, or be slow because its
+ * credits suffice for only one part at a time.
+ */
+function describeLowLimit(limit: number, view: NarrationView): string {
+  const { estimate, suggestedMax } = view.credits;
+  if (coversLikelyCost(limit, view)) {
+    return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${RESERVATION_RULE}; ${suggestedMax} does neither.`;
+  }
+  const reason = limit < estimate ? `about ${estimate} credits are needed` : RESERVATION_RULE;
+  return `max_credits ${limit} is likely to end it early, because ${reason}; ${suggestedMax} is not.`;
+}
+
+/**
+ * Whether a limit covers the likely charge of the narration, if the last part counts with its reservation instead of
+ * its charge. The suggested limit always does.
+ */
+function coversLikelyCost(limit: number, { credits, parts }: NarrationView): boolean {
+  const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
+  const max = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
+  return limit >= Math.min(likely, max, credits.suggestedMax);
+}
+
+function describeSoFar({ parts, credits }: NarrationView): string {
+  return `${parts.saved} of ${formatCount(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
+}
+
+/**
+ * Describes the status and its reason, without the next step.
+ *
+ * @param saved the sentence about saved files. For the structured content, the sentence contains no paths, because the
+ *   structured content has a field for the paths
+ */
+export function describeNarration(view: NarrationView, saved = describeFiles(view)): string {
+  const { status, remarks, unspoken } = view;
+  const textSentences =
+    status === "planned"
+      ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence), ...unspoken]
+      : status === "running"
+        ? []
+        : unspoken;
+  const files = status === "finished" || describeFiles(view) === "" ? "" : saved;
+  const words = [
+    describeStatus(view, saved),
+    files,
+    describeUnjoinedParts(view),
+    describeNumberedNames(view),
+    describeMissingFiles(view),
+    describeChangedCompanions(view),
+    ...describeProblems(view),
+    ...textSentences,
+  ];
+  return words.filter((sentence) => sentence !== "").join(" ");
+}
+
+function describeStatus(view: NarrationView, saved: string): string {
+  switch (view.status) {
+    case "planned":
+      return view.refusedLimit === null
+        ? describePlan(view)
+        : `${describePlan(view)} ${describeLowLimit(view.refusedLimit, view)}`;
+    case "running": {
+      const timeLeft = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
+      const { max } = view.credits;
+      const early =
+        max === null || coversLikelyCost(max, view)
+          ? ""
+          : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
+      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
+    }
+    case "stopped": {
+      const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
+      return [
+        `Stopped: ${describeSoFar(view)}`,
+        ...ended,
+        ...describeComingCosts(view),
+        ...announceJoinedFile(view),
+      ].join(" ");
+    }
+    case "finished":
+      return [saved, describeCost(view)].filter((sentence) => sentence !== "").join(" ");
+  }
+}
+
+function describeCost({
+  isRepeat,
+  hasQuoteOnlyRetake,
+  chargedByCall,
+  credits,
+  parts,
+}: NarrationView): string {
+  if (isRepeat) {
+    const retake = hasQuoteOnlyRetake
+      ? ` A retake without take is take ${DEFAULT_RETAKE_TAKE}, which is in the file already; take ${DEFAULT_RETAKE_TAKE + 1} makes another one.`
+      : "";
+    return `Cost ${credits.charged} credits in all (nothing for this call).${retake}`;
+  }
+  const paid =
+    parts.alreadyPaid > 0 ? `; ${formatCount(parts.alreadyPaid, "part")} had been paid for before` : "";
+  const chargedByCallClause = chargedByCall === null ? "" : `, ${chargedByCall} of them for this call`;
+  return `Cost ${credits.charged} credits in all${chargedByCallClause}${paid}.`;
+}
+
+/** Names the next call to make, with its arguments. */
+export function describeNarrationNextStep(view: NarrationView): string {
+  const call = `call narrate with narration_id ${view.narrationId}`;
+  const sentence = describeNextStep(view, call);
+  return capitalize(sentence);
+}
+
+const capitalize = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+
+const describeRepeats = ({ argumentsToRepeat }: NarrationView): string =>
+  argumentsToRepeat.length === 0 ? "" : `, with ${argumentsToRepeat.join(" and ")}`;
+
+function describeNextStep(view: NarrationView, call: string): string {
+  switch (view.status) {
+    case "planned":
+      if (view.parts.saved === view.parts.total) {
+        return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
+      }
+      if (view.refusedLimit !== null) {
+        return `Ask the user which limit to take. ${capitalize(call)} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
+      }
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
+    case "running":
+      return `${call}: it waits, and says how it stands.`;
+    case "stopped":
+      return describeStoppedStep(view, call);
+    case "finished":
+      if (view.missingPaths.length > 0) {
+        return `Tell the user. If it is wanted here: ${call} and max_credits ${Math.max(1, view.credits.charged)}: it costs nothing.`;
+      }
+      if (view.isSheet) return "Tell the user the folder and how many files there are.";
+      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${describeLateStep(view, call)}`;
+  }
+}
+
+/**
+ * Returns the next step if cues begin late: a call with the retakes or edits that the problems suggest. Returns an
+ * empty text if no cue is late.
+ */
+function describeLateStep({ problems, credits }: NarrationView, call: string): string {
+  const lateProblems = problems.filter(({ code }) => code === "late");
+  if (lateProblems.length === 0) return "";
+  const max = credits.charged + RESERVED_CREDITS * lateProblems.length;
+  return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
+}
+
+const UNUSABLE_AUDIO_CODES: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
+
+function describeStoppedStep(view: NarrationView, call: string): string {
+  const [first] = view.problems;
+  const { max, suggestedMax } = view.credits;
+  const isAgreed = first?.partIndex === null && max !== null && coversLikelyCost(max, view);
+  const resumeAdvice = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
+  if (first === undefined) {
+    if (max === null) return resumeAdvice;
+    return `${call}: it goes on where it stopped, within the ${max} credits that were agreed, and pays for nothing twice.`;
+  }
+  // Suggest a retake. Repeating the call would not help, because the audio itself is bad.
+  if (UNUSABLE_AUDIO_CODES.has(first.code)) {
+    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
+  }
+  if (first.partIndex !== null) {
+    return `${resumeAdvice.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
+  }
+  if (first.code === "stopped")
+    return `Tell the user that it is stopped. If they want to go on: ${resumeAdvice}`;
+  if (first.code === "max_credits_reached" || first.code === "cancelled") {
+    return `Ask the user whether to go on. If so: ${resumeAdvice}`;
+  }
+  return `Tell the user what prevents it. When it is fixed: ${resumeAdvice}`;
+}

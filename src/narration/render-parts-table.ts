@@ -1,0 +1,56 @@
+/** Renders the parts of a narration as a table for people and models. */
+import { takeFirstCodePoints } from "../../contract/unicode.ts";
+import type { RequestRecord } from "../../ledger/record.ts";
+import type { PartRecordStatus } from "../state/part-summary.ts";
+import { describeNarration } from "./narration-messages.ts";
+import type { NarrationView } from "./narration-view.ts";
+
+/** One row of the table. */
+export interface PartRow {
+  readonly number: number;
+  readonly text: string;
+  readonly chapter: string | null;
+  readonly take: number;
+  readonly status: PartRecordStatus;
+  readonly record: RequestRecord | null;
+}
+
+const EXCERPT_CODE_POINTS = 60;
+
+/** The words of the column `status`. The player counts the parts with the word `saved`. */
+const STATUS_WORDS: Readonly<Record<PartRecordStatus, string>> = {
+  not_started: "not started",
+  running: "running",
+  saved: "saved",
+  failed: "failed",
+};
+
+const TABLE_HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
+
+/** Puts text on one line, and escapes the characters that end a cell. */
+const renderCell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
+
+function renderRow({ number, status, take, record, chapter, text }: PartRow): string {
+  const excerpt = takeFirstCodePoints(text, EXCERPT_CODE_POINTS);
+  const cells = [
+    `${number}`,
+    STATUS_WORDS[status],
+    `${take}`,
+    record?.taskId ?? "",
+    record?.billing?.charged_credits?.toString() ?? "",
+    record?.audioSeconds?.toString() ?? "",
+    chapter ?? "",
+    excerpt === text ? text : `${excerpt}…`,
+  ];
+  return `| ${cells.map(renderCell).join(" | ")} |`;
+}
+
+/** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
+export function renderPartsTable(view: NarrationView, parts: readonly PartRow[]): string {
+  const table = [
+    `| ${TABLE_HEAD.join(" | ")} |`,
+    `|${" --- |".repeat(TABLE_HEAD.length)}`,
+    ...parts.map(renderRow),
+  ];
+  return `${renderCell(view.title)}\n\n${view.status}. ${renderCell(describeNarration(view))}\n\n${table.join("\n")}\n`;
+}

@@ -1,0 +1,241 @@
+/**
+ * Answers calls as MCP tasks. An MCP task is a stored row, the plain call without an end of its wait, and the call's
+ * stored result. If the process of a call ends, the next process that is asked for the MCP task runs the call again.
+ */
+import { isCancelledByCaller } from "../../call-cancellation.ts";
+import { systemClock } from "../../clock.ts";
+import {
+  cancelHandle,
+  completeHandle,
+  discardHandle,
+  findHandle,
+  isHandleAbandoned,
+  openHandle,
+  takeOverHandle,
+  writeHandleMessage,
+} from "../../ledger/handle-rows.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import type { HandleRow } from "../../ledger/schema.ts";
+import type { CancelledCall } from "../../tools/tool.ts";
+import type { Answer, LastingCall, RunCall } from "../answer.ts";
+import type { ServerDeps } from "../run-tool.ts";
+import { buildMcpTaskResult } from "./mcp-task-result.ts";
+
+/** A call that ends within this time after its first progress message, such as a repeated one, gets a plain result. */
+const AT_ONCE_MS = 150;
+/** The same for a call that reports no progress: it looks something up, or checks a file. */
+const SILENT_MS = 1000;
+/** The least time between two writes of a call's message, because each write waits for the disk. */
+const MESSAGE_PAUSE_MS = 1000;
+/**
+ * How long a call rests that has come back before its end, as when the ledger is away. Another process may just be
+ * cancelling it.
+ */
+const RESUME_PAUSE_MS = 3000;
+
+/** A call that this process waits for. */
+interface RunningCall {
+  readonly abort: AbortController;
+  readonly firstReport: PromiseWithResolvers<void>;
+  readonly answered: PromiseWithResolvers<Answer>;
+  /** The newest message. It may not be stored yet. */
+  message: string;
+  isWritingMessages: boolean;
+  /** Whether a client knows the MCP task, so that its result must be stored. */
+  isHandedOut: boolean;
+  /** The answer, until it is stored. */
+  answer: Answer | null;
+}
+
+const cancelledReason = (): Error => new Error("the MCP task was cancelled");
+
+/** The calls of one client that this process answers as MCP tasks. Any process can report and cancel them. */
+export class McpTasks {
+  readonly #deps: ServerDeps;
+  readonly #calls = new Map<string, RunningCall>();
+
+  constructor(deps: ServerDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Runs a call, and returns its answer if it has nothing to wait for, otherwise the MCP task.
+   *
+   * @param cancel takes the call back if its client cancels it before the answer
+   * @throws AudioError `store_unavailable`; nothing was sent then
+   */
+  async start(
+    { tool, args, signal, run }: LastingCall,
+    cancel: (call: CancelledCall) => Promise<string | null>,
+  ): Promise<Answer> {
+    const ledger = await this.#deps.ledger();
+    const { row, isNew } = await openHandle(ledger, tool, JSON.stringify(args));
+    if (!isNew) await this.#resumeIfAbandoned(ledger, row, run);
+    const call = isNew ? this.#run(ledger, row, run) : this.#calls.get(row.id);
+    const early = call === undefined ? null : await waitBriefly(call, signal);
+    if (isNew && signal.aborted && isCancelledByCaller(signal.reason)) await this.#cancel(ledger, row, cancel);
+    signal.throwIfAborted();
+    if (call !== undefined && early?.work === "none") {
+      if (isNew) await this.#finish(ledger, row, call);
+      return early;
+    }
+    if (call !== undefined) {
+      call.isHandedOut = true;
+      await this.#storeAnswer(ledger, row.id, call);
+    }
+    return {
+      result: buildMcpTaskResult({ ...row, message: call?.message ?? row.message }),
+      work: "goes_on",
+    };
+  }
+
+  /**
+   * Finds an MCP task of this API key. If no process waits for its call, runs the call in this process.
+   *
+   * @throws AudioError `store_unavailable`; the MCP task is unaffected
+   */
+  async get(id: string, findRun: (tool: string) => RunCall): Promise<HandleRow | null> {
+    const ledger = await this.#deps.ledger();
+    const running = this.#calls.get(id);
+    if (running !== undefined) await this.#storeAnswer(ledger, id, running);
+    const row = await findHandle(ledger, id);
+    if (row === undefined) return null;
+    if (row.status === "cancelled") running?.abort.abort(cancelledReason());
+    if (row.status !== "working") return row;
+    await this.#resumeIfAbandoned(ledger, row, findRun(row.tool));
+    return { ...row, message: this.#calls.get(id)?.message ?? row.message };
+  }
+
+  /**
+   * Cancels an MCP task of this API key, unless it has ended or the service may have its request.
+   *
+   * @returns false if there is no such MCP task
+   * @throws AudioError `store_unavailable`
+   */
+  async cancel(
+    id: string,
+    cancel: (tool: string, call: CancelledCall) => Promise<string | null>,
+  ): Promise<boolean> {
+    const ledger = await this.#deps.ledger();
+    const row = await findHandle(ledger, id);
+    if (row?.status === "working") await this.#cancel(ledger, row, (call) => cancel(row.tool, call));
+    return row !== undefined;
+  }
+
+  async #cancel(
+    ledger: Ledger,
+    { id, target }: HandleRow,
+    cancel: (call: CancelledCall) => Promise<string | null>,
+  ): Promise<void> {
+    const message = await cancel({ id, target });
+    if (message === null) return;
+    await cancelHandle(ledger, id, this.#deps.redact(message));
+    this.#calls.get(id)?.abort.abort(cancelledReason());
+  }
+
+  async #resumeIfAbandoned(ledger: Ledger, row: HandleRow, run: RunCall): Promise<void> {
+    if (this.#calls.has(row.id)) return;
+    const isOwn = row.process === ledger.identity.processId;
+    if (!isOwn && !(await isHandleAbandoned(ledger, row))) return;
+    if (!(await takeOverHandle(ledger, row)) || this.#calls.has(row.id)) return;
+    this.#run(ledger, row, run).isHandedOut = true;
+  }
+
+  #run(ledger: Ledger, row: HandleRow, run: RunCall): RunningCall {
+    const call: RunningCall = {
+      abort: new AbortController(),
+      firstReport: Promise.withResolvers(),
+      answered: Promise.withResolvers(),
+      message: row.message,
+      isWritingMessages: false,
+      isHandedOut: false,
+      answer: null,
+    };
+    this.#calls.set(row.id, call);
+    const { signal } = call.abort;
+    const onProgress = (message: string): void => {
+      call.message = this.#deps.redact(message);
+      call.firstReport.resolve();
+      void this.#writeMessages(ledger, row.id, call);
+    };
+    const handle = { id: row.id, openedAtMs: row.created_at_ms };
+    void run(JSON.parse(row.args), { signal, onProgress, handle, target: row.target ?? undefined }).then(
+      (answer) => this.#end(ledger, row.id, call, answer),
+    );
+    return call;
+  }
+
+  async #end(ledger: Ledger, id: string, call: RunningCall, answer: Answer): Promise<void> {
+    call.answered.resolve(answer);
+    if (answer.work === "goes_on" || call.abort.signal.aborted) {
+      if (!call.abort.signal.aborted) await systemClock.sleep(RESUME_PAUSE_MS);
+      this.#calls.delete(id);
+      return;
+    }
+    call.answer = answer;
+    await this.#storeAnswer(ledger, id, call).catch((cause: unknown) =>
+      // The next request for the MCP task tries again.
+      this.#deps.log.warn("the end of a task could not be written yet", cause),
+    );
+  }
+
+  /** Stores the answer of a call that a client knows as an MCP task, if there is one yet. */
+  async #storeAnswer(ledger: Ledger, id: string, call: RunningCall): Promise<void> {
+    if (call.answer === null || !call.isHandedOut) return;
+    await completeHandle(ledger, id, JSON.stringify(call.answer.result));
+    this.#calls.delete(id);
+  }
+
+  /** Ends a call that was answered at once. Stores its answer only if another call shares it. */
+  async #finish(ledger: Ledger, row: HandleRow, call: RunningCall): Promise<void> {
+    try {
+      if (!(await discardHandle(ledger, row)) && call.answer !== null)
+        await completeHandle(ledger, row.id, JSON.stringify(call.answer.result));
+    } catch (cause) {
+      this.#deps.log.warn("an answered call is left in the ledger", cause);
+    }
+    this.#calls.delete(row.id);
+  }
+
+  /** Stores the newest message of a call from time to time, until no newer one has come. */
+  async #writeMessages(ledger: Ledger, id: string, call: RunningCall): Promise<void> {
+    if (call.isWritingMessages) return;
+    call.isWritingMessages = true;
+    try {
+      for (let written = ""; written !== call.message && call.answer === null; ) {
+        written = call.message;
+        const isOpen = await writeHandleMessage(ledger, id, written);
+        // Only a cancellation ends the call. If another process waits for it too, both may do so.
+        if (!isOpen && (await findHandle(ledger, id))?.status === "cancelled")
+          call.abort.abort(cancelledReason());
+        await systemClock.sleep(MESSAGE_PAUSE_MS);
+      }
+    } catch (cause) {
+      this.#deps.log.debug(`the status of a task could not be written: ${String(cause)}`);
+    } finally {
+      call.isWritingMessages = false;
+    }
+  }
+}
+
+/** Waits as long as a call may still be one that has nothing to wait for. Returns its answer; `null` if none came. */
+async function waitBriefly({ answered, firstReport }: RunningCall, signal: AbortSignal): Promise<Answer | null> {
+  const { promise: aborted, resolve } = Promise.withResolvers<null>();
+  const onAbort = (): void => resolve(null);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const pause = async (ms: number): Promise<null> => {
+    await systemClock.sleep(ms);
+    return null;
+  };
+  try {
+    return await Promise.race([
+      answered.promise,
+      firstReport.promise.then(() => pause(AT_ONCE_MS)),
+      pause(SILENT_MS),
+      aborted,
+    ]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
