@@ -1,6 +1,5 @@
 /**
- * Builds the workflow from a configuration. This file is loaded on the first call that needs the workflow, never at
- * start.
+ * Builds what tools use from a configuration. This file is loaded on the first call that needs it, never at start.
  */
 import { createServiceClient } from "../api/service.ts";
 import type { RequestTimeouts } from "../api/transport.ts";
@@ -9,17 +8,25 @@ import type { Config } from "../config/config.ts";
 import { listCertainSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
-import { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createDetector } from "../redaction.ts";
-import { buildTiming } from "../requests/deps.ts";
-import { createRequests } from "../requests/requests.ts";
+import { buildTiming, type RequestDeps } from "../requests/deps.ts";
+import { createRequests, type Requests } from "../requests/requests.ts";
 import { requireOutputDir } from "./configuration-error.ts";
-import type { Workflow } from "./workflow.ts";
+
+/** Everything that tools use: single requests, narrations made of them, and the ledger of both. */
+export interface Workflow {
+  readonly requests: Requests;
+  /** Loads the code of narrations on first use. */
+  narrations(): Promise<Narrations>;
+  readonly ledger: Ledger;
+  close(): Promise<void>;
+}
 
 /**
  * Opens folder, ledger and service, and combines them into a workflow.
@@ -36,14 +43,11 @@ export async function composeWorkflow(
   const clock = systemClock;
   await initMachineId(config.stateDir);
   const folder = await openOutputFolder(requireOutputDir(config), clock);
-  const ledger = await openLedger({ config, serviceAccess, processId: createProcessId(), log, clock });
-  const { timeScale, creditBudget } = config;
-  const limits = new Limits({ ledger, clock, log, timeScale, creditBudget });
   const partsFolder = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
-  const requests = createRequests({
+  const ledger = await openLedger({ config, serviceAccess, processId: createProcessId(), log, clock });
+  const requestDeps: RequestDeps = {
     service: createServiceClient(serviceAccess, { proxy: config.proxy, timeouts }),
-    limits,
     ledger,
     folder,
     partsFolder,
@@ -51,28 +55,26 @@ export async function composeWorkflow(
     log,
     timing: buildTiming(config),
     random: Math.random,
-  });
-  const containsSecret = createDetector([serviceAccess.apiKey, ...listCertainSecrets(process.env)]);
-  let narrationsPromise: Promise<Narrations> | undefined;
+  };
+  const requests = createRequests(requestDeps);
+  let narrations: Promise<Narrations> | undefined;
   return {
     requests,
+    ledger,
     narrations: () => {
-      narrationsPromise ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
+      narrations ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
         createNarrations({
-          ledger,
-          partOperations: requests.partOperations,
-          folder,
-          clock,
-          log,
+          requestDeps,
+          driver: requests.driver,
           captionFiles: config.captions,
-          containsSecret,
+          containsSecret: createDetector([serviceAccess.apiKey, ...listCertainSecrets(process.env)]),
         }),
       );
-      return narrationsPromise;
+      return narrations;
     },
     async close() {
-      // Close narrations first, so that they start no further jobs while the workflow closes.
-      await (await narrationsPromise)?.close();
+      // Close narrations first, so that they start no further requests while the workflow closes.
+      await (await narrations)?.close();
       await requests.close();
     },
   };

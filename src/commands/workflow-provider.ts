@@ -3,13 +3,14 @@ import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { buildLedgerPath } from "../ledger/sqlite/ledger-path.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createRedact, type Redact } from "../redaction.ts";
 import type { Requests } from "../requests/requests.ts";
+import type { composeWorkflow, Workflow } from "./compose.ts";
 import { configurationError } from "./configuration-error.ts";
-import type { Compose, Workflow } from "./workflow.ts";
 
 /**
  * Returns the environment for `--sandbox`. Replaces address and key by placeholders, because the real ones are known
@@ -25,10 +26,10 @@ export function buildSandboxEnvironment(env: Environment): Environment {
   };
 }
 
-const composeOnDemand: Compose = async (config, service, log) => {
-  const { composeWorkflow } = await import("./compose.ts");
-  return await composeWorkflow(config, service, log);
-};
+type Compose = typeof composeWorkflow;
+
+/** Loads the code of the workflow on demand, so that a start does not wait for it. */
+const composeOnDemand: Compose = async (...args) => (await import("./compose.ts")).composeWorkflow(...args);
 
 /**
  * Gives access to the workflow, which is built at the first call that needs it and then shared by all calls. `log` must
@@ -71,6 +72,11 @@ export class WorkflowProvider {
   /** Returns the use cases of narrations. Starts the workflow and throws as {@link requests} does. */
   async narrations(): Promise<Narrations> {
     return await (await this.#workflow()).narrations();
+  }
+
+  /** Returns the ledger. Starts the workflow and throws as {@link requests} does. */
+  async ledger(): Promise<Ledger> {
+    return (await this.#workflow()).ledger;
   }
 
   async #workflow(): Promise<Workflow> {

@@ -1,8 +1,7 @@
-/** Reads and writes calls that are answered as MCP tasks. The writes of a call's process state that it still has the call. */
+/** Reads and writes calls that are answered as MCP tasks. A call's process writes only while the call is its own. */
 import { randomUUID } from "node:crypto";
-import type { UpdateQueryBuilder, UpdateResult } from "kysely";
+import type { ExpressionBuilder, UpdateQueryBuilder, UpdateResult } from "kysely";
 import { isProcessDead } from "../process-id.ts";
-import type { Db } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
 import type { HandleRow, Tables } from "./schema.ts";
 
@@ -69,12 +68,20 @@ export function openHandle(
   });
 }
 
+/** Selects what a call waits for: as stored, or from its wish, which is written first. */
+const coalesceTarget = (eb: ExpressionBuilder<Tables, "agm_handle">) =>
+  eb.fn.coalesce(
+    "agm_handle.target",
+    eb.selectFrom("agm_wish").select("agm_wish.target").whereRef("agm_wish.id", "=", "agm_handle.id"),
+  );
+
 /** Finds a call of this API key. */
 export const findHandle = ({ database, identity }: Ledger, id: string): Promise<HandleRow | undefined> =>
   database.run((db) =>
     db
       .selectFrom("agm_handle")
       .selectAll()
+      .select((eb) => coalesceTarget(eb).as("target"))
       .where("id", "=", id)
       .where("api_key_id", "=", identity.apiKeyId)
       .executeTakeFirst(),
@@ -105,11 +112,11 @@ type Update = UpdateQueryBuilder<Tables, "agm_handle", "agm_handle", UpdateResul
 const updateOpenHandle = (
   { database }: Ledger,
   id: string,
-  change: (update: Update, db: Db) => Update,
+  change: (update: Update) => Update,
 ): Promise<boolean> =>
   database.run(async (db) => {
     const update = db.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
-    const { numUpdatedRows } = await change(update, db).executeTakeFirstOrThrow();
+    const { numUpdatedRows } = await change(update).executeTakeFirstOrThrow();
     return numUpdatedRows > 0n;
   });
 
@@ -131,16 +138,9 @@ export const takeOverHandle = (ledger: Ledger, row: HandleRow): Promise<boolean>
  * @returns false if the call has ended, or if another process waits for it now
  */
 export const writeHandleMessage = (ledger: Ledger, id: string, message: string): Promise<boolean> =>
-  updateOpenHandle(ledger, id, (update, db) =>
+  updateOpenHandle(ledger, id, (update) =>
     update
-      .set((eb) => ({
-        message,
-        updated_at_ms: ledger.clock.wallMs(),
-        target: eb.fn.coalesce(
-          "agm_handle.target",
-          db.selectFrom("agm_wish").select("agm_wish.target").where("agm_wish.id", "=", id),
-        ),
-      }))
+      .set((eb) => ({ message, updated_at_ms: ledger.clock.wallMs(), target: coalesceTarget(eb) }))
       .where("process", "=", ledger.identity.processId),
   );
 

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type Bill, readBill } from "./bills.ts";
 import type { Db, Tx } from "./database.ts";
 import { isVisible, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
+import { insertFile } from "./request-rows.ts";
 import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
 import { addWish, listStandingWishes } from "./wishes.ts";
 
@@ -787,6 +788,24 @@ export const forgetAudio = (
   });
 
 // ---- files ----
+
+/** Lists the files of one chapter of a narration, the newest first. */
+export const listChapterFiles = (ledger: Ledger, owner: string, chapter: number | null): Promise<FileRow[]> =>
+  ledger.database.run((db) =>
+    db
+      .selectFrom("agm_file")
+      .selectAll()
+      .where("owner", "=", owner)
+      .where("chapter", chapter === null ? "is" : "=", chapter)
+      .orderBy("saved_at_ms", "desc")
+      .execute(),
+  );
+
+/** Notes a joined file and what lies beside it. */
+export const saveFiles = (ledger: Ledger, files: readonly FileRow[]): Promise<unknown> =>
+  ledger.database.tx(async (tx) => {
+    for (const file of files) await insertFile(tx, file);
+  });
 
 /** Deletes rows of files that were removed or replaced. */
 export const deleteFiles = (ledger: Ledger, files: readonly FileRow[]): Promise<unknown> =>

@@ -3,7 +3,7 @@ import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import { parseStamps } from "./admission.ts";
 import type { Ledger } from "./ledger.ts";
 import { buildLimitTiming, computePollSpacingMs, MAX_POLLS } from "./limit-timing.ts";
-import type { GateStamp, RequestRow } from "./schema.ts";
+import type { GateStamp } from "./schema.ts";
 
 /** Why a read has to wait. `pace`: polls leave room for other reads. */
 export interface ReadHold {
@@ -37,14 +37,9 @@ export function decideReadHold(
 /**
  * Asks for leave to query a task or to download. A yes is counted at once.
  *
- * @param row the request whose task is polled, so that every process knows when; `null` for other reads
  * @returns `null` if it may leave
  */
-export const requestRead = (
-  ledger: Ledger,
-  row: Pick<RequestRow, "id" | "attempt"> | null,
-  isPoll: boolean,
-): Promise<ReadHold | null> =>
+export const requestRead = (ledger: Ledger, isPoll: boolean): Promise<ReadHold | null> =>
   ledger.database.tx(async (tx) => {
     const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
     const { nowSteadyMs } = gate;
@@ -58,14 +53,6 @@ export const requestRead = (
       .set({ reads: JSON.stringify([...reads, stamp]) })
       .where("id", "=", gate.id)
       .execute();
-    if (row !== null) {
-      await tx
-        .updateTable("agm_attempt")
-        .set({ polled_steady_ms: nowSteadyMs })
-        .where("request", "=", row.id)
-        .where("n", "=", row.attempt)
-        .execute();
-    }
     return null;
   });
 

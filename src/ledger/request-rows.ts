@@ -1,8 +1,17 @@
 /** Reads and writes the rows of requests, their attempts and their files. Every write states what it has read. */
 import { type Insertable, sql } from "kysely";
+import { z } from "zod";
+import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import type { Db, Tx } from "./database.ts";
 import { isVisible, LeaseLostError, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
-import type { AttemptStatus, AttemptTable, FileRow, RequestRow, RequestTable } from "./schema.ts";
+import {
+  ATTEMPT_STATUSES,
+  type AttemptStatus,
+  type AttemptTable,
+  type FileRow,
+  type RequestRow,
+  type RequestTable,
+} from "./schema.ts";
 
 const REQUEST_COLUMNS = [
   "base_url",
@@ -87,6 +96,65 @@ export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): Requ
   note: null,
 });
 
+const text = z.string();
+const textOrNull = text.nullable();
+const numberOrNull = z.number().nullable();
+
+/** A row as it must be. Somebody may have changed it by hand. */
+const requestRowSchema: z.ZodType<RequestRow> = z.object({
+  id: text,
+  base_url: text,
+  api_key_id: text,
+  fingerprint: text,
+  loose: textOrNull,
+  body: textOrNull,
+  written: textOrNull,
+  asked: textOrNull,
+  take: z.int().positive().nullable(),
+  attempt: z.int().positive(),
+  is_listed: z.int(),
+  error_code: textOrNull,
+  error: textOrNull,
+  note: textOrNull,
+  file_name: textOrNull,
+  replaces: textOrNull,
+  owner: textOrNull,
+  lease_until_steady_ms: z.number(),
+  created_at_ms: z.number(),
+  updated_at_ms: z.number(),
+  n: z.int(),
+  status: z.enum(ATTEMPT_STATUSES),
+  maybe: z.int().nonnegative(),
+  send_id: textOrNull,
+  sent_steady_ms: z.number(),
+  task_id: textOrNull,
+  charged_credits: numberOrNull,
+  refunded_credits: numberOrNull,
+  audio_seconds: numberOrNull,
+  output_format: z.enum(OUTPUT_FORMATS).nullable(),
+  output_rate_hz: z.literal(SAMPLE_RATES).nullable(),
+  output_seconds: numberOrNull,
+  failure_code: textOrNull,
+  failure_message: textOrNull,
+  is_paid: z.int(),
+  payer: textOrNull,
+  payer_run: z.int(),
+  spent_at_ms: z.number(),
+  accepted_at_ms: numberOrNull,
+  finished_at_ms: numberOrNull,
+  polled_steady_ms: z.number(),
+  spent: z.number(),
+  is_open: z.int(),
+  is_current: z.int(),
+});
+
+/** Keeps the rows that are whole, so that a damaged one hides no others. */
+const parseRows = (rows: readonly unknown[]): RequestRow[] =>
+  rows.flatMap((row) => {
+    const parsed = requestRowSchema.safeParse(row);
+    return parsed.success ? [parsed.data] : [];
+  });
+
 function pickColumns<Row extends object, Column extends keyof Row>(
   row: Row,
   columns: readonly Column[],
@@ -98,58 +166,67 @@ function pickColumns<Row extends object, Column extends keyof Row>(
 
 // ---- reading ----
 
-export const readRequest = (db: Db, id: string): Promise<RequestRow | undefined> =>
-  db.selectFrom("agm_task").selectAll().where("id", "=", id).executeTakeFirst();
+/** Reads a request; `undefined` if it is not stored, or if its row is damaged. */
+export const readRequest = async (db: Db, id: string): Promise<RequestRow | undefined> =>
+  parseRows(await db.selectFrom("agm_task").selectAll().where("id", "=", id).execute())[0];
 
 /** Finds the request of a handle, if this process may see it. */
-export const findRequest = (ledger: Ledger, id: string): Promise<RequestRow | undefined> =>
-  ledger.database.run((db) =>
-    db
-      .selectFrom("agm_task")
-      .selectAll()
-      .where("id", "=", id)
-      .where("base_url", "=", ledger.identity.baseUrl)
-      .where(isVisible(ledger, "agm_task.api_key_id"))
-      .executeTakeFirst(),
-  );
+export const findRequest = async (ledger: Ledger, id: string): Promise<RequestRow | undefined> =>
+  parseRows(
+    await ledger.database.run((db) =>
+      db
+        .selectFrom("agm_task")
+        .selectAll()
+        .where("id", "=", id)
+        .where("base_url", "=", ledger.identity.baseUrl)
+        .where(isVisible(ledger, "agm_task.api_key_id"))
+        .execute(),
+    ),
+  )[0];
 
 /** Finds the attempts, current or earlier, to which the service gave a task id; the own API key's first. */
-export const findAttemptsOfTask = (ledger: Ledger, taskId: string): Promise<RequestRow[]> =>
-  ledger.database.run((db) =>
-    db
-      .selectFrom("agm_payment")
-      .selectAll()
-      .where("task_id", "=", taskId)
-      .where("base_url", "=", ledger.identity.baseUrl)
-      .where(isVisible(ledger, "agm_payment.api_key_id"))
-      .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
-      .orderBy("is_current", "desc")
-      .orderBy("created_at_ms")
-      .execute(),
+export const findAttemptsOfTask = async (ledger: Ledger, taskId: string): Promise<RequestRow[]> =>
+  parseRows(
+    await ledger.database.run((db) =>
+      db
+        .selectFrom("agm_payment")
+        .selectAll()
+        .where("task_id", "=", taskId)
+        .where("base_url", "=", ledger.identity.baseUrl)
+        .where(isVisible(ledger, "agm_payment.api_key_id"))
+        .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
+        .orderBy("is_current", "desc")
+        .orderBy("created_at_ms")
+        .execute(),
+    ),
   );
 
 /** Finds the requests of a text, settings and take, under each visible API key; the own one first. */
-export const findRequestsByFingerprint = (ledger: Ledger, fingerprint: string): Promise<RequestRow[]> =>
-  ledger.database.run((db) =>
-    db
-      .selectFrom("agm_task")
-      .selectAll()
-      .where("fingerprint", "=", fingerprint)
-      .where(isVisible(ledger, "agm_task.api_key_id"))
-      .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
-      .orderBy("created_at_ms")
-      .execute(),
+export const findRequestsByFingerprint = async (ledger: Ledger, fingerprint: string): Promise<RequestRow[]> =>
+  parseRows(
+    await ledger.database.run((db) =>
+      db
+        .selectFrom("agm_task")
+        .selectAll()
+        .where("fingerprint", "=", fingerprint)
+        .where(isVisible(ledger, "agm_task.api_key_id"))
+        .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
+        .orderBy("created_at_ms")
+        .execute(),
+    ),
   );
 
 /** Finds the requests of this API key whose asked text differs at most in typing. */
-export const findRequestsByLoose = (db: Db, ledger: Ledger, loose: string): Promise<RequestRow[]> =>
-  db
-    .selectFrom("agm_task")
-    .selectAll()
-    .where("loose", "=", loose)
-    .where("api_key_id", "=", ledger.identity.apiKeyId)
-    .orderBy("created_at_ms", "desc")
-    .execute();
+export const findRequestsByLoose = async (db: Db, ledger: Ledger, loose: string): Promise<RequestRow[]> =>
+  parseRows(
+    await db
+      .selectFrom("agm_task")
+      .selectAll()
+      .where("loose", "=", loose)
+      .where("api_key_id", "=", ledger.identity.apiKeyId)
+      .orderBy("created_at_ms", "desc")
+      .execute(),
+  );
 
 export interface ListQuery {
   readonly statuses: readonly AttemptStatus[] | null;
@@ -174,13 +251,16 @@ export async function listRequests(ledger: Ledger, query: ListQuery): Promise<Re
   const lists = await ledger.database.run(async (db) => {
     const keys = query.apiKeys === "own" ? [ledger.identity.apiKeyId] : await listVisibleApiKeys(db, ledger);
     const rowsByKey: RequestRow[][] = [];
-    for (const key of keys) {
+    // A query for each value of the index's first columns, so that its order is used however many rows there are.
+    for (const [key, isListed] of keys.flatMap((each) =>
+      (includesParts ? [1, 0] : [1]).map((listed) => [each, listed] as const),
+    )) {
       let select = db
         .selectFrom("agm_task")
         .selectAll()
         .where("api_key_id", "=", key)
+        .where("is_listed", "=", isListed)
         .where("base_url", "=", ledger.identity.baseUrl);
-      if (!includesParts) select = select.where("is_listed", "=", 1);
       if (statuses !== null) select = select.where("status", "in", [...statuses]);
       if (statuses !== null && isRare) {
         select = select.where("id", "in", (eb) =>
@@ -190,7 +270,9 @@ export async function listRequests(ledger: Ledger, query: ListQuery): Promise<Re
             .where("status", "in", [...statuses]),
         );
       }
-      rowsByKey.push(await select.orderBy("created_at_ms", "desc").orderBy("id").limit(limit).execute());
+      rowsByKey.push(
+        parseRows(await select.orderBy("created_at_ms", "desc").orderBy("id").limit(limit).execute()),
+      );
     }
     return rowsByKey;
   });
@@ -265,6 +347,25 @@ export const findFilesAt = (ledger: Ledger, path: string): Promise<FileRow[]> =>
   );
 
 // ---- writing ----
+
+/**
+ * Moves the rows of a damaged request to a document, so that it can be made again under its key. Does nothing if the
+ * request is whole or missing.
+ */
+export async function setAsideDamaged(tx: Tx, { log, clock }: Ledger, id: string): Promise<void> {
+  const request = await tx.selectFrom("agm_request").selectAll().where("id", "=", id).executeTakeFirst();
+  const attempts = await tx.selectFrom("agm_attempt").selectAll().where("request", "=", id).execute();
+  if (request === undefined && attempts.length === 0) return;
+  log.warn(`the row of request ${id} is damaged; it was set aside`);
+  const document = { name: `damaged:${id}:${clock.wallMs()}`, value: JSON.stringify({ request, attempts }) };
+  await tx
+    .insertInto("agm_document")
+    .values(document)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  await tx.deleteFrom("agm_request").where("id", "=", id).execute();
+  await tx.deleteFrom("agm_attempt").where("request", "=", id).execute();
+}
 
 /** Stores a request with its first attempt, unless it exists. */
 export async function insertRequest(tx: Tx, ledger: Ledger, request: NewRequest): Promise<void> {
@@ -349,25 +450,32 @@ export async function writeAsDriver(
 export const saveAsDriver = (ledger: Ledger, row: RequestRow, patch: RequestPatch): Promise<RequestRow> =>
   ledger.database.tx((tx, nowSteadyMs) => writeAsDriver(tx, ledger, nowSteadyMs, row, patch));
 
-/**
- * Takes the lease of a request unless a living process has it.
- *
- * @returns the row as it is now; `isMine`: whether this process may drive it
- */
+export interface Acquired {
+  /** The row as it is now. */
+  readonly row: RequestRow | undefined;
+  /** Whether this process may drive it. */
+  readonly isMine: boolean;
+  /** The code of the error that an earlier start had left. */
+  readonly earlierError: string | null;
+}
+
+/** Takes the lease of a request unless a living process has it. */
 export const acquireRequest = (
   ledger: Ledger,
   id: string,
   change: Pick<RequestPatch, "error" | "error_code"> = {},
-): Promise<{ readonly row: RequestRow | undefined; readonly isMine: boolean }> =>
+): Promise<Acquired> =>
   ledger.database.tx(async (tx, nowSteadyMs) => {
     await ledger.database.lockRow(tx, "agm_request", id);
     const row = await readRequest(tx, id);
     const { processId } = ledger.identity;
-    if (row === undefined) return { row, isMine: false };
-    if (row.owner !== processId && ledger.database.isHeld(row, nowSteadyMs)) return { row, isMine: false };
+    const earlierError = row?.error_code ?? null;
+    if (row === undefined) return { row, isMine: false, earlierError };
+    if (row.owner !== processId && ledger.database.isHeld(row, nowSteadyMs))
+      return { row, isMine: false, earlierError };
     const lease_until_steady_ms = nowSteadyMs + ledger.database.leaseMs;
     await patchRequest(tx, row, { ...change, owner: processId, lease_until_steady_ms });
-    return { row: await readRequest(tx, id), isMine: true };
+    return { row: await readRequest(tx, id), isMine: true, earlierError };
   });
 
 /** Gives the lease of a request back, if this process has it. */

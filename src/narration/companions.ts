@@ -1,17 +1,18 @@
 /** Makes the companions of a narration's file: captions, and a chapter file for players. */
 import { basename } from "node:path";
-import { type Captions, makeCaptions } from "../../audio/captions/captions.ts";
-import { buildChaptersJson } from "../../audio/captions/chapters.ts";
-import type { JoinedAudio, JoinPart } from "../../audio/join-request.ts";
-import type { CaptionFiles } from "../../config/settings.ts";
-import type { OutputFormat } from "../../contract/audio-format.ts";
-import { estimateSeconds } from "../../contract/estimate.ts";
-import { appendToStem } from "../../files/file-name.ts";
-import type { OutputFolder } from "../../files/output-folder.ts";
-import { saveText } from "../../files/save-text.ts";
-import type { SavedFile } from "../../files/saved-file.ts";
-import type { NarrationFile, StoredPart } from "../state/narration-state.ts";
-import { splitSentences } from "../text/cutting/sentences.ts";
+import { makeCaptions } from "../audio/captions/captions.ts";
+import { buildChaptersJson } from "../audio/captions/chapters.ts";
+import type { JoinedAudio, JoinPart } from "../audio/join-request.ts";
+import type { CaptionFiles } from "../config/settings.ts";
+import type { OutputFormat } from "../contract/audio-format.ts";
+import { estimateSeconds } from "../contract/estimate.ts";
+import { appendToStem } from "../files/file-name.ts";
+import type { OutputFolder } from "../files/output-folder.ts";
+import { type SavedText, saveText } from "../files/save-text.ts";
+import type { SavedFile } from "../files/saved-file.ts";
+import type { FileRow } from "../ledger/schema.ts";
+import type { StoredPart } from "./planning/stored-plan.ts";
+import { splitSentences } from "./text/cutting/sentences.ts";
 
 export interface CompanionRequest {
   readonly folder: OutputFolder;
@@ -28,10 +29,14 @@ export interface CompanionRequest {
   readonly signal: AbortSignal;
 }
 
+/** A saved companion, and what it is. If captions are saved in both forms, WebVTT is `captions` and SubRip is `srt`. */
+export interface Companion {
+  readonly kind: FileRow["kind"];
+  readonly file: SavedText;
+}
+
 /** Saves the captions under the name of the audio, and also `NAME.chapters.json` if there are chapters. */
-export async function makeCompanions(
-  request: CompanionRequest,
-): Promise<Pick<NarrationFile, "captionsFile" | "srtFile" | "chaptersFile">> {
+export async function makeCompanions(request: CompanionRequest): Promise<Companion[]> {
   const {
     folder,
     captionFiles,
@@ -58,16 +63,14 @@ export async function makeCompanions(
     })),
   }));
   const captions = await makeCaptions({ format, parts, signal });
-  const chapters =
-    joined.chapters.length === 0
-      ? null
-      : await saveText(
-          folder,
-          appendToStem(name, ".chapters", ".json"),
-          buildChaptersJson(title, joined.chapters),
-        );
-  const save = async (form: keyof Captions): Promise<NonNullable<NarrationFile["captionsFile"]>> =>
-    await saveText(folder, appendToStem(name, "", `.${form}`), captions[form]);
-  if (captionFiles !== "both") return { chaptersFile: chapters, captionsFile: await save(captionFiles) };
-  return { chaptersFile: chapters, captionsFile: await save("vtt"), srtFile: await save("srt") };
+  const companions: Companion[] = [];
+  const save = async (kind: Companion["kind"], words: string, extension: string, text: string): Promise<void> => {
+    companions.push({ kind, file: await saveText(folder, appendToStem(name, words, extension), text) });
+  };
+  if (joined.chapters.length > 0)
+    await save("chapters", ".chapters", ".json", buildChaptersJson(title, joined.chapters));
+  const main = captionFiles === "both" ? "vtt" : captionFiles;
+  await save("captions", "", `.${main}`, captions[main]);
+  if (captionFiles === "both") await save("srt", "", ".srt", captions.srt);
+  return companions;
 }

@@ -1,9 +1,10 @@
 /** Finds the parts whose audio is unusual. These parts are reported with the file, so that a person checks them. */
-import type { JoinedAudio } from "../../audio/join-request.ts";
-import { MAXIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
-import type { NarrationProblem, NarrationState, StoredPlan } from "../state/narration-state.ts";
-import { buildPartRequest, type IndexedPart } from "../state/part-request.ts";
-import { findLateCueProblems } from "../timeline/late-cues.ts";
+import type { JoinedAudio } from "../audio/join-request.ts";
+import { MAXIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
+import type { NarrationProblem, PartState } from "./part-status.ts";
+import { getPartSpeed } from "./parts.ts";
+import type { StoredPlan } from "./planning/stored-plan.ts";
+import { findLateCueProblems } from "./timeline/late-cues.ts";
 
 /**
  * Tolerated difference between the length that the service stated and the length of the saved audio: a fixed length,
@@ -51,32 +52,32 @@ function describeCutProblem(seconds: number, pace: number, medianPace: number): 
  */
 export function findDoubtfulParts(
   plan: StoredPlan,
-  state: Pick<NarrationState, "retakes">,
-  parts: readonly IndexedPart[],
+  parts: readonly PartState[],
   joined: Pick<JoinedAudio, "parts">,
   leadingSilenceSeconds: readonly number[] = [],
 ): NarrationProblem[] {
   const partSeconds = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
-  const paces = parts.map(({ partIndex }, index) => {
-    const { estimatedSeconds = 1, settings } = plan.parts[partIndex] ?? {};
+  const paces = parts.map(({ part: { position, speed } }, index) => {
+    const { estimatedSeconds = 1 } = plan.parts[position] ?? {};
     // Correct the length for the speed. The estimate is for the plan's speed, and a retake may have another speed.
-    const planned = settings?.speed ?? plan.settings.speed ?? 1;
-    const speedRatio = (buildPartRequest(plan, state, partIndex).input.speed ?? 1) / planned;
+    const speedRatio = getPartSpeed(plan, position, speed) / getPartSpeed(plan, position, null);
     return ((partSeconds[index] ?? 0) * speedRatio) / estimatedSeconds;
   });
   const medianPace = parts.length < MIN_PARTS ? 0 : findUpperMedian(paces);
-  const problems = parts.flatMap(({ partIndex, record }, index): NarrationProblem[] => {
+  const problems = parts.flatMap(({ part, task }, index): NarrationProblem[] => {
     const seconds = partSeconds[index] ?? 0;
-    const statedSeconds = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
+    const statedSeconds = task?.output_seconds ?? task?.audio_seconds ?? seconds;
     const message =
       describeLengthProblem(statedSeconds, seconds) ??
       describeCutProblem(seconds, paces[index] ?? 0, medianPace);
-    return message === null ? [] : [{ partIndex, code: "listen", message }];
+    return message === null ? [] : [{ partIndex: part.position, code: "listen", message }];
   });
-  const sounds = parts.map(({ partIndex }, index) => {
+  const sounds = parts.map(({ part }, index) => {
     const { startSeconds = 0, endSeconds = 0 } = joined.parts[index] ?? {};
     const leadSeconds = leadingSilenceSeconds[index] ?? 0;
-    return { partIndex, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
+    return { partIndex: part.position, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
   });
-  return [...problems, ...findLateCueProblems(plan, state, sounds)];
+  const speeds: Array<number | null> = plan.parts.map(() => null);
+  for (const { part } of parts) speeds[part.position] = part.speed;
+  return [...problems, ...findLateCueProblems(plan, speeds, sounds)];
 }

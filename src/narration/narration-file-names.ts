@@ -1,22 +1,22 @@
 /** Names the files of narrations, and checks that the file system allows the names. */
 import { basename, extname } from "node:path";
-import { FILE_EXTENSIONS } from "../../contract/audio-format.ts";
-import { AudioError } from "../../errors.ts";
-import { buildAutomaticName, slugifyFirstWords } from "../../files/automatic-name.ts";
-import { appendToStem, buildNumberedName, buildRequestedName } from "../../files/file-name.ts";
-import { probeNameAvailability } from "../../files/name-availability.ts";
-import type { OutputFolder } from "../../files/output-folder.ts";
-import { LAST_NUMBER } from "../../files/try-numbered-names.ts";
-import { getPlanFormat, type NarrationState, type StoredPlan } from "../state/narration-state.ts";
-import { chapterPosition } from "../text/chapters/chapter-number.ts";
-import { shortenExcerpt } from "../text/excerpt.ts";
+import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
+import { AudioError } from "../errors.ts";
+import { buildAutomaticName, slugifyFirstWords } from "../files/automatic-name.ts";
+import { appendToStem, buildNumberedName, buildRequestedName } from "../files/file-name.ts";
+import { probeNameAvailability } from "../files/name-availability.ts";
+import type { OutputFolder } from "../files/output-folder.ts";
+import { LAST_NUMBER } from "../files/try-numbered-names.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
+import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
+import { chapterPosition } from "./text/chapters/chapter-number.ts";
+import { shortenExcerpt } from "./text/excerpt.ts";
 
 export interface FileToName {
   readonly narrationId: string;
   readonly plan: StoredPlan;
-  /** The state, with the chosen name and the existing files. */
-  readonly state: NarrationState;
+  /** The name that a call has chosen; `null` for a name made from the title and the id. */
+  readonly fileName: string | null;
   readonly file: PlannedFile;
   /** Whether the file contains all its parts. The name of an incomplete file says that it is incomplete. */
   readonly isComplete: boolean;
@@ -53,19 +53,19 @@ export async function assertRoomForNames(
  * Returns the name of a narration's file without extension: the given name or, if there is none, a name made from the
  * title and the id.
  */
-export function buildFileStem(narrationId: string, plan: StoredPlan, { fileName }: NarrationState): string {
+export function buildFileStem(narrationId: string, plan: StoredPlan, fileName: string | null): string {
   if (fileName !== null) return fileName;
   const format = getPlanFormat(plan);
   return basename(buildAutomaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
 }
 
 /** Returns the name of one file of a narration, with its extension. */
-export function buildFileName({ narrationId, plan, state, file, isComplete }: FileToName): string {
+export function buildFileName({ narrationId, plan, fileName, file, isComplete }: FileToName): string {
   const format = getPlanFormat(plan);
   const ending = isComplete ? "" : INCOMPLETE_SUFFIX;
   const rowName = file.chapterIndex === null ? undefined : plan.chapters[file.chapterIndex]?.fileName;
   if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
-  const name = buildRequestedName(buildFileStem(narrationId, plan, state), format);
+  const name = buildRequestedName(buildFileStem(narrationId, plan, fileName), format);
   if (file.chapterIndex === null) return appendToStem(name, ending);
   const digits = Math.max(2, `${plan.chapters.length}`.length);
   const number =
@@ -76,7 +76,7 @@ export function buildFileName({ narrationId, plan, state, file, isComplete }: Fi
   const words = `${number}-${slugifyFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
   // Leave the narration's id out of the names of rows. If one row changes, the narration gets another id, but the other
   // rows keep their file names.
-  if (plan.fileLayout === "rows" && state.fileName === null)
+  if (plan.fileLayout === "rows" && fileName === null)
     return `${words}${ending}${FILE_EXTENSIONS[format]}`;
   return appendToStem(name, `-${words}${ending}`);
 }

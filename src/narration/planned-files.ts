@@ -1,5 +1,5 @@
 /** Lists the files of a plan: one for the whole narration, one for each chapter, or one for each row of a sheet. */
-import type { StoredPlan } from "../state/narration-state.ts";
+import type { StoredPlan } from "./planning/stored-plan.ts";
 
 export interface PlannedFile {
   /** Index of the file's chapter; `null` for a file of the whole narration. */

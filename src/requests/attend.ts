@@ -4,6 +4,7 @@
  */
 import { isCancelledByCaller } from "../call-cancellation.ts";
 import { AudioError } from "../errors.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
@@ -100,7 +101,7 @@ export class Attendance {
   }
 
   async #read(first: RequestRow, { call, wishId, isDone, mustDrive }: AttendOptions): Promise<RequestRow> {
-    const { ledger, clock, log } = this.#deps;
+    const { ledger, log } = this.#deps;
     let row = first;
     let told = "";
     for (let isFirst = true; ; isFirst = false) {
@@ -124,22 +125,23 @@ export class Attendance {
       if (call.deadline.isOver) return row;
       const pauseMs = this.#driver.isDriving(row.id) ? READ_OWN_MS : READ_OTHER_MS;
       await this.#driver.waitForChange(row.id, Math.min(pauseMs, call.deadline.leftMs), call.signal);
-      if (call.deadline.isOver && clock.steadyMs() > 0) {
-        row = (await ledger.database.run((db) => readRequest(db, first.id)).catch(() => row)) ?? row;
-        if (await isDone(row)) return row;
-        return row;
-      }
     }
   }
 
   /** Whether no living process has the lease. */
   async #isFree(row: RequestRow): Promise<boolean> {
-    const { database } = this.#deps.ledger;
-    return await database
-      .snapshot(async (_tx, nowSteadyMs) => !database.isHeld(row, nowSteadyMs))
-      .catch(() => false);
+    return !(await isDriven(this.#deps.ledger, row).catch(() => true));
   }
 }
+
+/** Whether a living process drives a request. */
+const isDriven = (
+  { database }: Ledger,
+  row: Pick<RequestRow, "owner" | "lease_until_steady_ms">,
+): Promise<boolean> =>
+  row.owner === null
+    ? Promise.resolve(false)
+    : database.snapshot(async (_tx, nowSteadyMs) => database.isHeld(row, nowSteadyMs));
 
 /** Restores the reason why nobody works on a request; `null` if there is none. */
 export function restoreError(row: RequestRow): AudioError | null {
@@ -173,5 +175,12 @@ export function throwIfUnreachable(row: RequestRow, driver: RequestDriver, callB
 }
 
 /** Returns the sentence about an unfinished request for a call that stops waiting; `null` if its status is enough. */
-export const getActivity = (row: RequestRow, driver: RequestDriver): string | null =>
-  explainActivity(row, driver.describe(row));
+export async function findActivity(
+  { ledger }: Pick<RequestDeps, "ledger">,
+  row: RequestRow,
+  driver: RequestDriver,
+): Promise<string | null> {
+  const activity = driver.describe(row);
+  const isHeld = activity.driver !== "elsewhere" || (await isDriven(ledger, row).catch(() => true));
+  return explainActivity(row, isHeld ? activity : { ...activity, driver: "none" });
+}

@@ -18,6 +18,7 @@ import {
   patchRequest,
   type RequestPatch,
   readRequest,
+  setAsideDamaged,
   UNSENT_ATTEMPT,
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
@@ -159,7 +160,10 @@ export function beginRequest(ledger: Ledger, fresh: NewRequest, options: BeginOp
       isNew && wish !== null && fresh.task_id === null
         ? await findKin(tx, ledger, nowSteadyMs, fresh)
         : undefined;
-    if (known === undefined && kin === undefined) await insertRequest(tx, ledger, fresh);
+    if (known === undefined && kin === undefined) {
+      await setAsideDamaged(tx, ledger, fresh.id);
+      await insertRequest(tx, ledger, fresh);
+    }
     const row = kin?.row ?? known ?? (await readRequest(tx, fresh.id));
     if (row === undefined) throw new AudioError("store_unavailable", "The row of this request has vanished.");
     const wasDriven = ledger.database.isHeld(row, nowSteadyMs);

@@ -82,6 +82,7 @@ export class RequestDriver {
       replaysLeft: 2,
       mayHaveSent: false,
       hasLostAnswer: false,
+      wasGone: false,
       sendingSinceMs: null,
       submitUntilMs: this.#deps.clock.steadyMs() + this.#deps.timing.recoveryTimeoutMs,
       failureCount: 0,
@@ -219,8 +220,9 @@ export class RequestDriver {
   async #drive(job: Job, retriesErrors: boolean): Promise<void> {
     const { ledger } = this.#deps;
     const cleared = retriesErrors ? { error: null, error_code: null } : {};
-    const { row: acquired, isMine } = await acquireRequest(ledger, job.requestId, cleared);
+    const { row: acquired, isMine, earlierError } = await acquireRequest(ledger, job.requestId, cleared);
     if (!isMine || acquired === undefined) return;
+    job.wasGone = earlierError === "not_found";
     try {
       if (acquired.attempt > 1) job.retriesLeft = 0;
       let row: RequestRow | null = isOver(acquired) ? null : acquired;

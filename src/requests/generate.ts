@@ -8,7 +8,7 @@ import {
   readRequest,
 } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
-import { type Attendance, getActivity, restoreError, throwIfUnreachable } from "./attend.ts";
+import { type Attendance, findActivity, restoreError, throwIfUnreachable } from "./attend.ts";
 import {
   type Begun,
   beginRequest,
@@ -211,7 +211,7 @@ async function report(
   if (error !== null) throw await addEstimate(deps, error, row);
   if (row.status === "failed") throw taskFailedError(row);
   throwIfUnreachable(row, driver, beganMs);
-  return buildRequestView(row, { replayed, notes, activity: getActivity(row, driver) });
+  return buildRequestView(row, { replayed, notes, activity: await findActivity(deps, row, driver) });
 }
 
 /** Reports saved audio, under the name that the call asks for. */

@@ -6,7 +6,7 @@ import { AudioError } from "../errors.ts";
 import { readSincePollMs } from "../ledger/read-limits.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError } from "../ledger/stored-error.ts";
-import { getActivity, restoreError } from "./attend.ts";
+import { findActivity, restoreError } from "./attend.ts";
 import { queryForCall } from "./begin.ts";
 import { type Call, type CallWithDeadline, startDeadline } from "./call.ts";
 import { assertTaskId, findNamedRequest } from "./find-task.ts";
@@ -67,7 +67,7 @@ async function reportTask(
   const error = restoreError(current);
   if (error !== null && (current.task_id !== null || current.status === "waiting")) throw error;
   if (call.waitMs === 0) throwIfQueryFailed(row, current);
-  return buildRequestView(current, { ...facts, activity: getActivity(current, driver) });
+  return buildRequestView(current, { ...facts, activity: await findActivity(deps, current, driver) });
 }
 
 /** Throws the error of the last query if it has failed during this call. */
@@ -91,17 +91,13 @@ export async function resumeAndWait(
   const isGivenUp = row.error_code !== null;
   if (isAccepted) driver.ensure(row.id, { retriesErrors: true });
   if (call.waitMs === 0 && (!isAccepted || (!isGivenUp && (await wasPolledRecently(deps, row))))) return row;
-  let isFirst = true;
   return await attendance.attend(row, {
     call,
     wishId: null,
     mustDrive: isAccepted,
     isDone: async (current) => {
-      // The error of an earlier start may be in the row until the driver has begun.
-      const wasFirst = isFirst;
-      isFirst = false;
-      if (isOver(current) && !(wasFirst || (isGivenUp && driver.isDriving(row.id)))) return true;
-      if (isOver(current) && !isAccepted) return true;
+      // The error of an earlier start stays in the row until the driver has begun.
+      if (isOver(current) && (current.error !== row.error || !driver.isDriving(row.id))) return true;
       if (current.status === "saved") return (await findSavedAudio(deps, [current], null)) !== null;
       return call.waitMs === 0 && hasNews(current, row, call);
     },

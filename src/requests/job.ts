@@ -22,6 +22,8 @@ export interface Job {
   mayHaveSent: boolean;
   /** Whether an answer to a send of this job was lost. A failed task may then be of this job. */
   hasLostAnswer: boolean;
+  /** Whether the service had said before that it does not know the task: then one more 404 is enough. */
+  wasGone: boolean;
   /** Since when a send is under way, in wall-clock milliseconds. */
   sendingSinceMs: number | null;
   /** When the job stops to try its submission, on the steady clock. */
@@ -53,7 +55,9 @@ export function toObservedPatch(task: ObservedTask, row: RequestRow, nowMs: numb
   return {
     status: task.status,
     task_id: task.taskId,
-    charged_credits: task.billing?.charged_credits ?? null,
+    // A bill of a failed task that states no charge says that nothing was charged.
+    charged_credits:
+      task.billing?.charged_credits ?? (task.status === "failed" && task.billing !== null ? 0 : null),
     refunded_credits: task.billing?.refunded_credits ?? null,
     audio_seconds: task.audioSeconds ?? row.audio_seconds,
     output_format: task.output?.format ?? row.output_format,

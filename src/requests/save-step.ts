@@ -56,7 +56,7 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
   let row = saved;
   if ((await findSavedAudio(deps, [row], row.file_name)) !== null) return null;
   const hasWrongFormat = (await listFiles(ledger, [row.id])).some(({ kind }) => kind === "unusable");
-  let notFoundCount = row.error_code === "not_found" ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
+  let notFoundCount = job.wasGone ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
   for (let failureCount = 0; ; ) {
     try {
       // Bytes that are not audio may come from a proxy, so the first try drops them.

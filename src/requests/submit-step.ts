@@ -45,7 +45,8 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
     .enter(chooseRank(row), job.signal, () => requestAdmission(ledger, row, sendId, job.mayHaveSent))
     .catch(async (error: unknown) => {
       // The ledger may have written the yes before it failed or the work was stopped.
-      void releaseUnusedAdmission(job, deps, sendId);
+      const released = releaseUnusedAdmission(job, deps, sendId);
+      if (job.signal.aborted) await released;
       throw error;
     });
   if (leave.kind === "unwanted" || leave.kind === "over_max_credits") return null;

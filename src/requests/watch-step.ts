@@ -38,7 +38,7 @@ export async function waitForRead(
   onHold: (reason: "rate" | "cooldown", waitMs: number) => Promise<void> | void,
 ): Promise<void> {
   for (;;) {
-    const hold = await requestRead(deps.ledger, null, isPoll);
+    const hold = await requestRead(deps.ledger, isPoll);
     if (hold === null) return;
     if (hold.reason !== "pace") await onHold(hold.reason, hold.waitMs);
     await deps.clock.sleep(Math.min(hold.waitMs, 2000), signal);
@@ -92,7 +92,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
   const { ledger, clock, timing, random } = deps;
   const untilMs = clock.steadyMs() + timing.recoveryTimeoutMs;
   let row = watched;
-  let notFoundCount = row.error_code === "not_found" ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
+  let notFoundCount = job.wasGone ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
   let failureCount = 0;
   let nextPollMs =
     clock.steadyMs() + Math.max(0, timing.pollIntervalMs - (await readSincePollMs(ledger, row.id)));

@@ -1,7 +1,7 @@
 /** Defines the rendered answer of a call, and what it says about the work that the call asked for. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { AudioError } from "../errors.ts";
-import type { CallWork, Question, ToolCall } from "../tools/tool.ts";
+import type { CallWork, CancelledCall, Question, ToolCall } from "../tools/tool.ts";
 
 export interface Answer {
   readonly result: CallToolResult;
@@ -20,6 +20,8 @@ export interface LastingCall {
   /** Aborts when the client cancels the call. */
   readonly signal: AbortSignal;
   readonly run: RunCall;
+  /** See `cancel` of `Tool`. */
+  readonly cancel: (call: CancelledCall) => Promise<string | null>;
 }
 
 /** What an error says about the work of its call. */

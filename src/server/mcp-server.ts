@@ -7,7 +7,9 @@ import { z } from "zod";
 import manifest from "../../package.json" with { type: "json" };
 import registryEntry from "../../server.json" with { type: "json" };
 import { VERSION } from "../version.ts";
+import type { Client } from "./client.ts";
 import { ClientTimeout } from "./client-timeout.ts";
+import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
 import { MCP_TASK_METHODS, TASKS_EXTENSION } from "./mcp-tasks/tasks-extension.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
@@ -66,11 +68,17 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     return { tools: buildToolList() };
   });
   const timeout = new ClientTimeout();
-  const client = () => ({
+  let mcpTasks: Promise<McpTasks> | undefined;
+  const loadMcpTasks = (): Promise<McpTasks> => {
+    mcpTasks ??= import("./mcp-tasks/mcp-tasks.ts").then((module) => new module.McpTasks(deps));
+    return mcpTasks;
+  };
+  const client = (): Client => ({
     timeout,
     name: server.getClientVersion()?.name,
     capabilities: server.getClientCapabilities(),
     isModern,
+    ...(isModern && { startMcpTask: async (call) => (await loadMcpTasks()).start(call) }),
   });
   server.setRequestHandler("tools/call", async (request, context) => {
     const { callTool } = await import("./call-tool.ts");
@@ -79,7 +87,7 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
   for (const method of isModern ? MCP_TASK_METHODS : []) {
     server.setRequestHandler(method, ANY_PARAMS, async (params, context) => {
       const { answerMcpTaskRequest } = await import("./mcp-tasks/answer-mcp-task-request.ts");
-      return await answerMcpTaskRequest(method, params, deps, context, client());
+      return await answerMcpTaskRequest(method, params, await loadMcpTasks(), deps, context, client());
     });
   }
   for (const method of SKILLS_METHODS) {

@@ -6,7 +6,7 @@ import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@mode
 import { AudioError } from "../errors.ts";
 import { MAX_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
 import { decodePercent } from "../percent-decoding.ts";
-import type { AudioBytes } from "../requests/use-cases/read-audio.ts";
+import type { AudioBytes } from "../requests/read-audio.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 const TASK_PIECE = /^audio:\/\/tasks\/([^/?#]+)\/content\?(.*)$/;
@@ -66,7 +66,7 @@ async function readNarrationFile(
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
   }
   const wholeFile = { offset: 0, length: MAX_PIECE_BYTES };
-  const bytes = await requests.readCompanionPiece(companion, piece ?? wholeFile);
+  const { bytes } = await requests.readNarrationPiece(companion, piece ?? wholeFile);
   return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANION_KINDS[kind] };
 }
 

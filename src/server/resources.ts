@@ -10,8 +10,8 @@ import {
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
 import { mimeTypeForPath } from "../contract/audio-format.ts";
-import type { ListedFile } from "../requests/use-cases/newest-saved.ts";
-import type { AudioBytes } from "../requests/use-cases/read-audio.ts";
+import type { ListedFile } from "../requests/list-requests.ts";
+import type { AudioBytes } from "../requests/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
 import { runWithCallTimeout } from "./call-deadline.ts";
 import { findRemedy, toAudioError } from "./error-result.ts";

@@ -12,16 +12,19 @@ import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/settings.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { AudioError } from "../errors.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { describeCause, type Log } from "../log.ts";
 import { type Redact, secretRefusedError } from "../redaction.ts";
 import type { Requests } from "../requests/requests.ts";
 import {
+  type CancelledCall,
   listPublishedArguments,
   type Tool,
   type ToolCall,
   type ToolDeps,
   type ToolResult,
 } from "../tools/tool.ts";
+import { type Answer, deriveWorkOfError, type RunCall } from "./answer.ts";
 import { askPerson } from "./ask-person.ts";
 import { computeMaxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
@@ -32,7 +35,6 @@ import {
   withoutAddedArguments,
 } from "./client-quirks.ts";
 import { renderErrorResult, toAudioError } from "./error-result.ts";
-import { buildMcpTaskResult } from "./mcp-tasks/mcp-task-result.ts";
 import { declaresMcpTasks } from "./mcp-tasks/tasks-capability.ts";
 import { createProgressSender } from "./progress.ts";
 
@@ -50,6 +52,8 @@ export interface ServerDeps {
   /** Whether a text contains the API key or a password of the settings. */
   readonly containsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
+  /** Opens the ledger, for calls that are answered as MCP tasks. */
+  ledger(): Promise<Ledger>;
   /** Returns an additional sentence for the next result, or `null`. */
   readonly takeNextResultNote: () => string | null;
   readonly log: Log;
@@ -98,26 +102,39 @@ function explainMissingInlineAudio({ inline }: ToolResult, client: ClientTraits)
  * Converts the result of a tool to a result of the protocol. Adds a link and audio only if the client can handle them.
  * If the caller requested audio that is left out, the text says why. Throws the errors of reading the audio.
  */
-export async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<CallToolResult> {
+async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<CallToolResult> {
   const notInlineReason = explainMissingInlineAudio(answer, client);
-  const resultWithNote = withNote(answer, notInlineReason);
-  const content: ContentBlock[] = [{ type: "text", text: resultWithNote.text }];
-  if (client.mayGetLinks && resultWithNote.link !== undefined) {
-    const { uri, name, mimeType, sizeBytes } = resultWithNote.link;
+  const content: ContentBlock[] = [{ type: "text", text: answer.text }];
+  if (client.mayGetLinks && answer.link !== undefined) {
+    const { uri, name, mimeType, sizeBytes } = answer.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
-  if (resultWithNote.inline !== undefined && notInlineReason === null)
-    content.push(await buildInlineBlock(resultWithNote.inline, client));
-  const _meta = resultWithNote.meta === undefined ? {} : { _meta: { ...resultWithNote.meta } };
-  return { content, structuredContent: resultWithNote.structured, ..._meta };
+  if (answer.inline !== undefined && notInlineReason === null)
+    content.push(await buildInlineBlock(answer.inline, client));
+  const _meta = answer.meta === undefined ? {} : { _meta: { ...answer.meta } };
+  const result = { content, structuredContent: answer.structured, ..._meta };
+  return notInlineReason === null ? result : withNote(result, notInlineReason);
 }
 
+const fieldsWithMessage = z.looseObject({ message: z.string() });
+
 /** Adds the note to the text and to the structured content, because each form must be complete on its own. */
-function withNote(result: ToolResult, note: string | null): ToolResult {
-  if (note === null) return result;
-  const { message } = result.structured;
-  const noted = typeof message === "string" ? { message: `${message} ${note}` } : {};
-  return { ...result, text: `${result.text}\n${note}`, structured: { ...result.structured, ...noted } };
+function withNote(result: CallToolResult, note: string): CallToolResult {
+  const [block, ...others] = result.content;
+  if (block?.type !== "text") return result;
+  const noted = { ...result, content: [{ ...block, text: `${block.text}\n${note}` }, ...others] };
+  const fields = fieldsWithMessage.safeParse(result.structuredContent).data;
+  return fields === undefined
+    ? noted
+    : { ...noted, structuredContent: { ...fields, message: `${fields.message} ${note}` } };
+}
+
+/** Adds the note that is due, but not to errors and MCP tasks, because some clients hide their words. */
+function withDueNote(result: CallToolResult, tool: Tool, deps: ServerDeps): CallToolResult {
+  if (!tool.annotations.openWorldHint || result.isError === true || result.content.length === 0)
+    return result;
+  const note = deps.takeNextResultNote();
+  return note === null ? result : withNote(result, note);
 }
 
 function logFailure(tool: Tool, error: AudioError, log: Log): void {
@@ -140,7 +157,7 @@ function getClientName(context: ServerContext, handshakeName: string | undefined
 }
 
 /** Determines what results for a client may contain, from the client's name and the setting AUDIO_RESOURCE_LINKS. */
-export function detectClientTraits(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
+function detectClientTraits(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
   const name = getClientName(context, client.name);
   return {
     mayGetLinks: shouldGetLinks(deps.resourceLinks, name),
@@ -168,9 +185,22 @@ function recordGiveUp({ timeout }: Client, signal: AbortSignal): void {
   );
 }
 
+/** Renders an error of a call, and logs it unless the client has cancelled the call. */
+function answerError(
+  thrown: unknown,
+  args: unknown,
+  tool: Tool,
+  deps: ServerDeps,
+  signal: AbortSignal,
+): Answer {
+  const error = toAudioError(thrown, args, listPublishedArguments(tool));
+  if (!signal.aborted) logFailure(tool, error, deps.log);
+  return { result: renderErrorResult(error, deps.redact), work: deriveWorkOfError(error) };
+}
+
 /**
- * Creates a function that calls a tool, and renders its result or its error for the client. Calls that are answered as
- * MCP tasks use the same function as plain calls.
+ * Creates a function that calls a tool, and renders its result or its error for the client. A call that is answered as
+ * an MCP task is made by the same function as a plain call.
  */
 export function createRunCall(
   tool: Tool,
@@ -182,23 +212,25 @@ export function createRunCall(
   const traits = detectClientTraits(deps, context, client);
   return async (args, call) => {
     try {
-      // The result of an MCP task always asks the assistant to tell the user the path, because nobody knows which of
-      // several results a client shows first.
-      const callDeps = call.handle === undefined ? toolDeps : { ...toolDeps, takeFirstSuccess: () => true };
-      const answer = await tool.run(args, callDeps, call);
-      const note = tool.annotations.openWorldHint && answer.question === undefined ? deps.takeNextResultNote() : null;
+      const isMcpTask = call.handle !== undefined;
+      // Every result of an MCP task asks the assistant to tell the user the file's path, because it is rendered before
+      // it is known whether the client reads it.
+      const answer = await tool.run(
+        args,
+        isMcpTask ? { ...toolDeps, takeFirstSuccess: () => true } : toolDeps,
+        call,
+      );
+      const result = await toCallResult(answer, traits);
       const { work = "none", question } = answer;
-      return { result: await toCallResult(withNote(answer, note), traits), work, question };
+      return { result: isMcpTask ? withDueNote(result, tool, deps) : result, work, question };
     } catch (thrown) {
-      const error = toAudioError(thrown, args, listPublishedArguments(tool));
-      if (!call.signal.aborted) logFailure(tool, error, deps.log);
-      return { result: renderErrorResult(error, deps.redact), work: deriveWorkOfError(error) };
+      return answerError(thrown, args, tool, deps, call.signal);
     }
   };
 }
 
 /**
- * Runs a tool and converts every error to an `isError` result.
+ * Runs a tool and converts every error to an `isError` result. Asks the person if the tool has a question.
  *
  * @param client what the client stated in the handshake, if there was one
  */
@@ -209,4 +241,46 @@ export async function runTool(
   context: ServerContext,
   client: Client = {},
 ): Promise<CallToolResult | InputRequiredResult> {
+  const args = withoutAddedArguments(givenArgs);
+  const { signal } = context.mcpReq;
+  const { defaultWaitSeconds } = capDefaultWait(deps, client);
+  const send = createProgressSender(context, deps.log);
+  const onProgress: ToolCall["onProgress"] = (message, count) => send(deps.redact(message), count);
+  const run = createRunCall(tool, deps, context, client);
+  recordGiveUp(client, signal);
+  try {
+    if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("One of the arguments");
+    // Tools with `openWorldHint` use the service or its ledger, so they need valid settings. Report invalid settings
+    // before invalid arguments, because correcting arguments is useless without settings.
+    if (tool.annotations.openWorldHint) deps.toolDeps.assertConfigured();
+    const parsedArgs = coerceArguments(args, tool.input);
+    const endsSteadyMs = systemClock.steadyMs() + parseWaitSeconds(parsedArgs, defaultWaitSeconds) * 1000;
+    const maxSeconds = computeMaxCallSeconds(parsedArgs, defaultWaitSeconds);
+    const answerWith = async (toolArgs: Readonly<Record<string, unknown>>): Promise<Answer> => {
+      const { startMcpTask } = declaresMcpTasks(context) ? client : {};
+      const pinnedArgs = startMcpTask && tool.pinArguments?.(toolArgs, deps.toolDeps);
+      if (startMcpTask && pinnedArgs) {
+        const cancel = async (call: CancelledCall) => (await tool.cancel?.(call, deps.toolDeps)) ?? null;
+        return await startMcpTask({ tool: tool.name, args: pinnedArgs, signal, run, cancel });
+      }
+      return await runWithCallTimeout(maxSeconds, signal, (ending) =>
+        run(toolArgs, { signal: ending, onProgress }),
+      );
+    };
+    let answer = await answerWith(args);
+    const { question } = answer;
+    const leftMs = endsSteadyMs - systemClock.steadyMs();
+    const elicitation = question === undefined ? null : await askPerson(question, context, client, leftMs);
+    if (elicitation?.kind === "ask") return elicitation.result;
+    if (elicitation?.kind === "answered" && question !== undefined) {
+      answer = await answerWith({ ...args, [question.argument]: elicitation.value });
+    }
+    return withDueNote(answer.result, tool, deps);
+  } catch (thrown) {
+    return answerError(thrown, args, tool, deps, signal).result;
+  } finally {
+    // Let progress notifications be written before the result, because the SDK's client drops a notification that
+    // arrives in the same chunk as the result.
+    await new Promise(setImmediate);
+  }
 }

@@ -26,14 +26,7 @@ import {
 import { PLAYER_META } from "./player-uri.ts";
 import { parsePronunciations } from "./shared-fields.ts";
 import { omitNullish } from "./task-output.ts";
-import {
-  type CallWork,
-  computeWaitMs,
-  defineTool,
-  type ToolCall,
-  type ToolDeps,
-  type ToolResult,
-} from "./tool.ts";
+import { type CallWork, computeWaitMs, defineTool, type ToolDeps, type ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
 
@@ -166,6 +159,12 @@ function deriveWork({ status, isRepeat }: NarrationView): CallWork {
   return status === "planned" || isRepeat ? "none" : "ended";
 }
 
+function buildResult(args: NarrateArgs, view: NarrationView): ToolResult {
+  const rendered = { ...renderNarration(view), work: deriveWork(view) };
+  const isQuestion = args.max_credits === undefined && args.stop !== true;
+  return isQuestion ? { ...rendered, ...buildQuestion(view) } : rendered;
+}
+
 const NO_CHANGES = toNarrateChanges({});
 
 export const narrateTool = defineTool({
@@ -187,7 +186,7 @@ export const narrateTool = defineTool({
     const narrations = await deps.narrations();
     const waitMs = computeWaitMs(args.wait_seconds, deps, call);
     const view = await narrations.narrate(source, toNarrateChanges(args), { ...call, waitMs });
-    return { ...buildResult(args, view), work: deriveWork(view) };
+    return buildResult(args, view);
   },
   pinArguments: ({ wait_seconds: _, ...args }) =>
     toNarrateChanges(args).maxCredits === null || args.stop === true ? null : args,

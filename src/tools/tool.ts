@@ -1,11 +1,11 @@
 /** Defines what a tool is: data, and a handler that returns data or throws. */
 import type { ZodError, z } from "zod";
+import { MAX_TIMER_MS } from "../clock.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
-import { MAX_TIMER_MS } from "../clock.ts";
 import type { Call } from "../requests/call.ts";
 import type { Requests } from "../requests/requests.ts";
 

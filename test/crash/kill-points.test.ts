@@ -23,8 +23,8 @@ describe("a process killed", () => {
       const lost = killTarget.call("generate_audio", CALL).catch(() => undefined);
       await setup.killAt(killTarget, reached);
       await lost;
-      const [record] = await (await setup.ledgerController()).records();
-      expect(point.leaves(record, setup), `${record?.status} ${record?.taskId}`).toBe(true);
+      const [record] = (await setup.ledgerController()).records();
+      expect(point.leaves(record, setup), `${record?.status} ${record?.task_id}`).toBe(true);
 
       setup.service.intercept = undefined;
       await setup.ageLeftovers();

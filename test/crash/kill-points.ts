@@ -5,8 +5,8 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RequestRecord } from "../../src/ledger/record.ts";
 import type { Exchange, ExchangeKind } from "../support/fake-service.ts";
+import type { LedgerRecord } from "../support/ledger-rows.ts";
 import type { CrashSetup } from "./crash-setup.ts";
 
 export interface KillPoint {
@@ -14,7 +14,7 @@ export interface KillPoint {
   /** Resolves when the process that makes the call has reached the point. */
   readonly reach: (setup: CrashSetup) => Promise<void>;
   /** Whether the record, the service and the folder show that the process was killed at the point. */
-  readonly leaves: (record: RequestRecord | undefined, setup: CrashSetup) => boolean;
+  readonly leaves: (record: LedgerRecord | undefined, setup: CrashSetup) => boolean;
 }
 
 /** Enough time to read a response on loopback. */
@@ -31,7 +31,7 @@ function unanswered(setup: CrashSetup, kind: ExchangeKind): Promise<Exchange> {
   });
 }
 
-async function inLedger(setup: CrashSetup, reached: (record: RequestRecord) => boolean): Promise<void> {
+async function inLedger(setup: CrashSetup, reached: (record: LedgerRecord) => boolean): Promise<void> {
   const ledgerController = await setup.ledgerController();
   await ledgerController.freezeWhen((records) => records.some(reached));
 }
@@ -61,7 +61,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
     reach: async (setup) => {
       const ledgerController = await setup.ledgerController();
       ledgerController.slowDown("an admission");
-      await ledgerController.waitUntil((records) => records.some(({ status }) => status === "waiting"));
+      await ledgerController.waitUntil((records) => records.some(({ status, owner }) => status === "waiting" && owner !== null));
     },
     leaves: (record, setup) => record?.status === "waiting" && setup.service.tasks.size === 0,
   },
@@ -113,7 +113,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
   },
   {
     when: "when the task id was recorded",
-    reach: (setup) => inLedger(setup, ({ taskId }) => taskId !== null),
+    reach: (setup) => inLedger(setup, ({ task_id }) => task_id !== null),
     leaves: (record) => record?.status === "queued",
   },
   {
@@ -135,7 +135,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
       });
       await sleep(READ_MS);
     },
-    leaves: (record, setup) => record?.finishedAtMs === null && setup.service.count("content") === 0,
+    leaves: (record, setup) => record?.finished_at_ms === null && setup.service.count("content") === 0,
   },
   {
     when: "before the download is answered",

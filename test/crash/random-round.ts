@@ -122,10 +122,10 @@ async function faultsAfter(setup: CrashSetup, outcome: ToolOutcome, view: Ledger
   expectSame("temporary files", (await setup.temporaryNames()).length, 0);
   const [record, ...others] = await view.records();
   expectSame("other records", others.length, 0);
-  expectSame("recorded task", record?.taskId, accepted?.id);
-  expectSame("recorded status", record?.status, "succeeded");
+  expectSame("recorded task", record?.task_id, accepted?.id);
+  expectSame("recorded status", record?.status, "saved");
   expectSame("recorded file", record?.files.at(-1)?.path, path);
-  expectSame("concurrency slots", (await view.concurrencySlots()).length, 0);
+  expectSame("concurrency slots", (await view.attempts()).filter(({ is_open }) => is_open === 1).length, 0);
   expectSame("counted credits", await view.spentCredits(), chargeForSeconds(service.audioSeconds));
   const keys = new Set(service.exchanges.flatMap(({ key }) => key ?? []));
   expectSame("idempotency keys", keys.size, 1);

@@ -114,7 +114,7 @@ describe("nothing is created without a call", () => {
     expect(taskOf(await successor.call("generate_audio", CALL)).status).toBe("succeeded");
     expect(setup.service.tasks.size).toBe(3);
     expect(setup.service.rateLimitedCount).toBe(0);
-    expect(await ledgerController.concurrencySlots()).toBe(0);
+    expect(ledgerController.concurrencySlots()).toBe(0);
     expect(await setup.finalNames()).toHaveLength(3);
   });
 });

@@ -107,7 +107,7 @@ describe("a retry under another key of the same account", () => {
     expect(service.tasks.size).toBe(1);
     // Two records name the task. It is listed once, and its charge counts once for the budget.
     const ledgerController = await openLedgerController(testFolders, service);
-    expect((await ledgerController.records()).map(({ taskId }) => taskId)).toEqual([taskOf(outcome).task_id]);
-    expect(await ledgerController.spentInWindowCredits()).toBe(10);
+    expect(ledgerController.records().map(({ task_id }) => task_id)).toEqual([taskOf(outcome).task_id]);
+    expect(ledgerController.spentInWindowCredits()).toBe(10);
   });
 });

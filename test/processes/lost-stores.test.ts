@@ -51,13 +51,13 @@ describe("a ledger that cannot be written", () => {
     const unwritten = taskOf(await client.call("generate_audio", call));
     const [taskId] = service.tasks.keys();
     expect(unwritten.task_id).toBe(taskId);
-    expect(await ledgerController.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
-    expect(await ledgerController.concurrencySlots()).toBe(1);
+    expect(ledgerController.records()).toMatchObject([{ status: "unresolved", task_id: null }]);
+    expect(ledgerController.concurrencySlots()).toBe(1);
     ledgerController.repair();
     // No further call is needed.
     await ledgerController.waitUntil((records) => records.every(({ files }) => files.length === 1));
-    expect(await ledgerController.concurrencySlots()).toBe(0);
-    expect(await ledgerController.spentInWindowCredits()).toBe(10);
+    expect(ledgerController.concurrencySlots()).toBe(0);
+    expect(ledgerController.spentInWindowCredits()).toBe(10);
     const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
     expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
     expect(service.count("create")).toBe(1);
@@ -121,8 +121,8 @@ describe("an unreachable service", () => {
     const ledgerController = await openLedgerController(testFolders, nowhere);
     const counted = async (): Promise<number[]> => [
       ledgerController.rateSlotCount(),
-      await ledgerController.concurrencySlots(),
-      await ledgerController.spentInWindowCredits(),
+      ledgerController.concurrencySlots(),
+      ledgerController.spentInWindowCredits(),
     ];
     await expect.poll(counted).toEqual([0, 0, 0]);
   });

@@ -1,14 +1,20 @@
-/** Reads a ledger on SQLite or PostgreSQL from outside the servers, without changing records. */
+/** Reads a ledger on SQLite or PostgreSQL from outside the servers, without changing it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
-import { systemClock } from "../../src/clock.ts";
-import type { Ledger } from "../../src/ledger/ledger.ts";
-import { openEngine, openLedger } from "../../src/ledger/open-ledger.ts";
-import { type RequestRecord, requestRecordSchema } from "../../src/ledger/record.ts";
-import { type SqlEngine, sql } from "../../src/ledger/store/sql-engine.ts";
-import { createLog } from "../../src/log.ts";
-import { createProcessId } from "../../src/process-id.ts";
+import { DatabaseSync } from "node:sqlite";
+import Client from "pg/lib/client.js";
+import {
+  attemptsQuery,
+  FILES_QUERY,
+  type LedgerAttempt,
+  type LedgerQuery,
+  type LedgerRecord,
+  parseAttempts,
+  parseRecords,
+  parseTotal,
+  recordsQuery,
+  spentCreditsQuery,
+} from "./ledger-rows.ts";
 
 export interface LedgerLocation {
   readonly stateDir: string;
@@ -18,60 +24,68 @@ export interface LedgerLocation {
   readonly apiKeys: readonly string[];
 }
 
-const BUDGET_WINDOW_MS = 24 * 60 * 60 * 1000;
+/** Runs one query; what it returns is checked by the functions of ledger-rows.ts. */
+interface Connection {
+  query(query: LedgerQuery): Promise<readonly unknown[]>;
+  close(): Promise<void>;
+}
 
-const recordRows = z.array(z.object({ record_json: z.string() }));
-const nameRows = z.array(z.object({ record_id: z.string() }));
+/** A ledger file need not exist: a server makes it with its first call. */
+function openFile(path: string): Connection {
+  if (!existsSync(path)) return { query: async () => [], close: async () => undefined };
+  const db = new DatabaseSync(path, { timeout: 5000 });
+  return {
+    query: async ({ text, values }) => db.prepare(text).all(...values),
+    close: async () => db.close(),
+  };
+}
+
+async function connect(storeUrl: string): Promise<Connection> {
+  const client = new Client({ connectionString: storeUrl });
+  await client.connect();
+  return {
+    query: async ({ text, values }) => {
+      let count = 0;
+      const numbered = text.replaceAll("?", () => `$${++count}`);
+      return (await client.query(numbered, [...values])).rows;
+    },
+    close: () => client.end(),
+  };
+}
 
 export class LedgerView {
-  readonly #location: LedgerLocation;
-  readonly #engine: SqlEngine;
-  readonly #ledger: Ledger;
+  readonly #baseUrl: string;
+  readonly #connection: Connection;
 
-  private constructor(location: LedgerLocation, engine: SqlEngine, ledger: Ledger) {
-    this.#location = location;
-    this.#engine = engine;
-    this.#ledger = ledger;
+  private constructor(baseUrl: string, connection: Connection) {
+    this.#baseUrl = baseUrl;
+    this.#connection = connection;
   }
 
-  static async open(location: LedgerLocation): Promise<LedgerView> {
-    const { baseUrl, apiKeys } = location;
-    const options = { config: location, log: createLog("silent", (text) => text), clock: systemClock };
-    const serviceAccess = { baseUrl, apiKey: apiKeys[0] ?? "" };
-    const ledger = await openLedger({ ...options, serviceAccess, processId: createProcessId() });
-    return new LedgerView(location, await openEngine(options), ledger);
+  static async open({ stateDir, storeUrl, baseUrl }: LedgerLocation): Promise<LedgerView> {
+    const connection =
+      storeUrl === null ? openFile(join(stateDir, "ledger.sqlite")) : await connect(storeUrl);
+    return new LedgerView(baseUrl, connection);
   }
 
   /** Returns the records of all API keys. */
-  async records(): Promise<RequestRecord[]> {
-    const rows = await this.#rows("SELECT record_json FROM agm_records WHERE base_url = ?");
-    return recordRows
-      .parse(rows)
-      .map(({ record_json }) => requestRecordSchema.parse(JSON.parse(record_json)));
+  async records(): Promise<LedgerRecord[]> {
+    const { query } = this.#connection;
+    return parseRecords(await query(recordsQuery(this.#baseUrl)), await query(FILES_QUERY));
+  }
+
+  /** Returns the attempts of all API keys. */
+  async attempts(): Promise<LedgerAttempt[]> {
+    return parseAttempts(await this.#connection.query(attemptsQuery(this.#baseUrl)));
   }
 
   /** Returns the credits that the budget counts, for all API keys of the service. */
-  spentCredits(): Promise<number> {
-    return this.#ledger.store.admissions.sumSpentCredits(BUDGET_WINDOW_MS);
+  async spentCredits(): Promise<number> {
+    const rows = await this.#connection.query(spentCreditsQuery(this.#baseUrl));
+    return rows.length === 0 ? 0 : parseTotal(rows);
   }
 
-  /** Returns the ids of the records that have a concurrency slot. */
-  async concurrencySlots(): Promise<string[]> {
-    const rows = await this.#rows(
-      "SELECT record_id FROM agm_records WHERE base_url = ? AND concurrency_slot_state IS NOT NULL",
-    );
-    return nameRows.parse(rows).map(({ record_id }) => record_id);
-  }
-
-  async close(): Promise<void> {
-    await this.#engine.close();
-    await this.#ledger.store.close();
-  }
-
-  async #rows(text: string): Promise<readonly unknown[]> {
-    const { storeUrl, stateDir, baseUrl } = this.#location;
-    if (storeUrl === null && !existsSync(join(stateDir, "ledger.sqlite"))) return [];
-    const [rows = []] = await this.#engine.read([sql(text, baseUrl)]);
-    return rows;
+  close(): Promise<void> {
+    return this.#connection.close();
   }
 }

@@ -37,7 +37,7 @@ const pronunciationSchema = z.object({
   language: z.enum(LANGUAGES).nullable(),
 });
 
-const storedPlanSchema = z.object({
+export const storedPlanSchema = z.object({
   version: z.literal(STORED_PLAN_VERSION),
   /**
    * Unknown settings are errors, because a newer version of this program may have stored them. If this version ignored

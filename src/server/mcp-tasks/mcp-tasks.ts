@@ -61,19 +61,16 @@ export class McpTasks {
   /**
    * Runs a call, and returns its answer if it has nothing to wait for, otherwise the MCP task.
    *
-   * @param cancel takes the call back if its client cancels it before the answer
    * @throws AudioError `store_unavailable`; nothing was sent then
    */
-  async start(
-    { tool, args, signal, run }: LastingCall,
-    cancel: (call: CancelledCall) => Promise<string | null>,
-  ): Promise<Answer> {
+  async start({ tool, args, signal, run, cancel }: LastingCall): Promise<Answer> {
     const ledger = await this.#deps.ledger();
     const { row, isNew } = await openHandle(ledger, tool, JSON.stringify(args));
     if (!isNew) await this.#resumeIfAbandoned(ledger, row, run);
     const call = isNew ? this.#run(ledger, row, run) : this.#calls.get(row.id);
     const early = call === undefined ? null : await waitBriefly(call, signal);
-    if (isNew && signal.aborted && isCancelledByCaller(signal.reason)) await this.#cancel(ledger, row, cancel);
+    if (isNew && signal.aborted && isCancelledByCaller(signal.reason))
+      await this.#cancel(ledger, row, cancel);
     signal.throwIfAborted();
     if (call !== undefined && early?.work === "none") {
       if (isNew) await this.#finish(ledger, row, call);
@@ -219,7 +216,10 @@ export class McpTasks {
 }
 
 /** Waits as long as a call may still be one that has nothing to wait for. Returns its answer; `null` if none came. */
-async function waitBriefly({ answered, firstReport }: RunningCall, signal: AbortSignal): Promise<Answer | null> {
+async function waitBriefly(
+  { answered, firstReport }: RunningCall,
+  signal: AbortSignal,
+): Promise<Answer | null> {
   const { promise: aborted, resolve } = Promise.withResolvers<null>();
   const onAbort = (): void => resolve(null);
   signal.addEventListener("abort", onAbort, { once: true });

@@ -49,7 +49,7 @@ describe("a bill that breaks the contract", () => {
     expect(setup.service.tasks.size).toBe(1);
     const ledgerController = await openLedgerController(setup.testFolders, setup.service);
     const listed = resultTextOf(await setup.server.call("list_tasks", {}));
-    return { outcome, listed, counted: await ledgerController.spentInWindowCredits() };
+    return { outcome, listed, counted: ledgerController.spentInWindowCredits() };
   };
 
   it("counts as stated if it charges more than was reserved", async () => {

@@ -14,8 +14,8 @@ import { countCodePoints, INVISIBLE_CHARACTERS } from "../../../contract/unicode
 import { AudioError } from "../../../errors.ts";
 import { buildRequestedName, findFileNameIssue } from "../../../files/file-name.ts";
 import { describeRespelledWords } from "../../../pronunciation.ts";
-import { getPlanFormat, type StoredPlan } from "../../state/narration-state.ts";
-import { toRemarks } from "../../state/remark.ts";
+import { getPlanFormat, type StoredPlan } from "../stored-plan.ts";
+import { toRemarks } from "../remark.ts";
 import { hasWords } from "../../text/characters.ts";
 import { shortenExcerpt } from "../../text/excerpt.ts";
 import { chooseNarrationTitle } from "../../text/narration-title.ts";

@@ -1,6 +1,6 @@
 /** The schema of the planning thread's answer: a plan, or the reason why there is none. */
 import { z } from "zod";
-import { storedPlanSchema } from "../../state/narration-state.ts";
+import { storedPlanSchema } from "../stored-plan.ts";
 
 export const planAnswerSchema = z.discriminatedUnion("isPlanned", [
   z.object({ isPlanned: z.literal(true), plan: storedPlanSchema }),

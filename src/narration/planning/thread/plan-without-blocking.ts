@@ -1,6 +1,6 @@
 /** Plans a text without blocking other calls: a short one at once, a long one in a worker thread. */
 import type { NarrationInput } from "../../../files/input-format.ts";
-import type { StoredPlan } from "../../state/narration-state.ts";
+import type { StoredPlan } from "../stored-plan.ts";
 import type { PlanOptions } from "../build-stored-plan.ts";
 
 /**
