@@ -56,7 +56,7 @@ export async function composeWorkflow(
     timing: buildTiming(config),
     random: Math.random,
   };
-  const requests = createRequests(requestDeps);
+  const { requests, driver } = createRequests(requestDeps);
   let narrations: Promise<Narrations> | undefined;
   return {
     requests,
@@ -65,7 +65,7 @@ export async function composeWorkflow(
       narrations ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
         createNarrations({
           requestDeps,
-          driver: requests.driver,
+          driver,
           captionFiles: config.captions,
           containsSecret: createDetector([serviceAccess.apiKey, ...listCertainSecrets(process.env)]),
         }),

@@ -6,13 +6,13 @@ import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
-import type { NarrateChanges } from "../narration/state/narration-changes.ts";
+import type { NarrateChanges } from "../narration/narrations.ts";
 import {
   describeNarration,
   formatChapterList,
   formatDuration,
-} from "../narration/views/narration-messages.ts";
-import type { NarrationView } from "../narration/views/narration-view.ts";
+} from "../narration/narration-messages.ts";
+import type { NarrationView } from "../narration/narration-view.ts";
 import { createRedact } from "../redaction.ts";
 import { toStructured } from "../tools/narrate.ts";
 import {

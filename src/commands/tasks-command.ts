@@ -15,7 +15,7 @@ import {
   buildListedNarration,
   describeNextStep,
   type ListedNarration,
-} from "../narration/views/listed-narrations.ts";
+} from "../narration/listed-narrations.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { type ListedRequest, listRecordedRequests } from "../requests/use-cases/list-recorded-requests.ts";

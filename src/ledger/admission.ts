@@ -229,7 +229,6 @@ export const requestAdmission = (
       sent_steady_ms: nowSteadyMs,
       payer,
       payer_run: run,
-      note: null,
       error: null,
       error_code: null,
       ...(isResend ? {} : { spent_at_ms: ledger.clock.wallMs() }),
@@ -283,8 +282,30 @@ export const recordSendResult = (
       .set({ sends: JSON.stringify(sends), ...cooldown })
       .where("id", "=", gate.id)
       .execute();
-    return await writeAsDriver(tx, ledger, nowSteadyMs, row, patch);
+    if (patch.task_id == null) return await writeAsDriver(tx, ledger, nowSteadyMs, row, patch);
+    return await writeAccepted(tx, ledger, nowSteadyMs, row, { ...patch, polled_steady_ms: nowSteadyMs });
   });
+
+/**
+ * Writes an accepted task. It is paid for, so it is kept even if this process has lost the lease meanwhile, unless the
+ * attempt has a task already or is over.
+ */
+async function writeAccepted(
+  tx: Tx,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  row: RequestRow,
+  patch: RequestPatch,
+): Promise<RequestRow> {
+  const current = await readRequest(tx, row.id);
+  const isOwn = current === undefined || current.owner === ledger.identity.processId;
+  if (isOwn) return await writeAsDriver(tx, ledger, nowSteadyMs, row, patch);
+  if (current.attempt === row.attempt && current.task_id === null) {
+    const cleared = { error: null, error_code: null, updated_at_ms: ledger.clock.wallMs() };
+    await patchRequest(tx, current, { ...patch, ...cleared });
+  }
+  return (await readRequest(tx, row.id)) ?? row;
+}
 
 /** Takes an admission back whose submission was not sent. Does nothing if a newer send was admitted. */
 export const releaseAdmission = (ledger: Ledger, id: string, sendId: string): Promise<void> =>

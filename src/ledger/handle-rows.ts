@@ -1,9 +1,9 @@
 /** Reads and writes calls that are answered as MCP tasks. A call's process writes only while the call is its own. */
 import { randomUUID } from "node:crypto";
-import type { ExpressionBuilder, UpdateQueryBuilder, UpdateResult } from "kysely";
+import type { Updateable } from "kysely";
 import { isProcessDead } from "../process-id.ts";
 import type { Ledger } from "./ledger.ts";
-import type { HandleRow, Tables } from "./schema.ts";
+import type { HandleRow, HandleTable } from "./schema.ts";
 
 /** How long the result of a call is kept after its end. */
 const KEEP_FINISHED_MS = 30 * 24 * 60 * 60 * 1000;
@@ -68,20 +68,12 @@ export function openHandle(
   });
 }
 
-/** Selects what a call waits for: as stored, or from its wish, which is written first. */
-const coalesceTarget = (eb: ExpressionBuilder<Tables, "agm_handle">) =>
-  eb.fn.coalesce(
-    "agm_handle.target",
-    eb.selectFrom("agm_wish").select("agm_wish.target").whereRef("agm_wish.id", "=", "agm_handle.id"),
-  );
-
 /** Finds a call of this API key. */
 export const findHandle = ({ database, identity }: Ledger, id: string): Promise<HandleRow | undefined> =>
   database.run((db) =>
     db
       .selectFrom("agm_handle")
       .selectAll()
-      .select((eb) => coalesceTarget(eb).as("target"))
       .where("id", "=", id)
       .where("api_key_id", "=", identity.apiKeyId)
       .executeTakeFirst(),
@@ -106,68 +98,42 @@ export function isHandleAbandoned(
   });
 }
 
-type Update = UpdateQueryBuilder<Tables, "agm_handle", "agm_handle", UpdateResult>;
-
-/** Changes a call unless it has ended. Returns whether it was changed. */
+/** Changes a call unless it has ended, or another process than the given one waits for it. Returns whether it did. */
 const updateOpenHandle = (
-  { database }: Ledger,
+  { database, clock }: Ledger,
   id: string,
-  change: (update: Update) => Update,
+  process: string | null,
+  change: Updateable<HandleTable>,
 ): Promise<boolean> =>
   database.run(async (db) => {
-    const update = db.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
-    const { numUpdatedRows } = await change(update).executeTakeFirstOrThrow();
+    const open = db.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
+    const { numUpdatedRows } = await (process === null ? open : open.where("process", "=", process))
+      .set({ ...change, updated_at_ms: clock.wallMs() })
+      .executeTakeFirstOrThrow();
     return numUpdatedRows > 0n;
   });
 
-/**
- * Lets this process wait for a call in place of the process in `row`.
- *
- * @returns false if the call has ended, or if another process was faster
- */
-export const takeOverHandle = (ledger: Ledger, row: HandleRow): Promise<boolean> =>
-  updateOpenHandle(ledger, row.id, (update) =>
-    update
-      .set({ process: ledger.identity.processId, updated_at_ms: ledger.clock.wallMs() })
-      .where("process", "=", row.process),
-  );
+/** Lets this process wait for a call. Returns false if the call has ended, or if another process was faster. */
+export const takeOverHandle = (ledger: Ledger, { id, process }: HandleRow): Promise<boolean> =>
+  updateOpenHandle(ledger, id, process, { process: ledger.identity.processId });
 
-/**
- * Stores how an open call of this process stands, and what it has found to wait for.
- *
- * @returns false if the call has ended, or if another process waits for it now
- */
+/** Stores how a call of this process stands. Returns false if it has ended, or if another process waits for it now. */
 export const writeHandleMessage = (ledger: Ledger, id: string, message: string): Promise<boolean> =>
-  updateOpenHandle(ledger, id, (update) =>
-    update
-      .set((eb) => ({ message, updated_at_ms: ledger.clock.wallMs(), target: coalesceTarget(eb) }))
-      .where("process", "=", ledger.identity.processId),
-  );
+  updateOpenHandle(ledger, id, ledger.identity.processId, { message });
 
-/**
- * Stores the result of a call of this process, as JSON. A stored result never changes.
- *
- * @returns false if the call has ended, or if another process waits for it now
- */
+/** Stores the result of a call of this process, as JSON. Returns as {@link writeHandleMessage} does. */
 export const completeHandle = (ledger: Ledger, id: string, result: string): Promise<boolean> =>
-  updateOpenHandle(ledger, id, (update) =>
-    update
-      .set({ status: "completed", result, updated_at_ms: ledger.clock.wallMs() })
-      .where("process", "=", ledger.identity.processId),
-  );
+  updateOpenHandle(ledger, id, ledger.identity.processId, { status: "completed", result });
 
 /** Ends a call of any process as cancelled. Returns false if it has ended already. */
 export const cancelHandle = (ledger: Ledger, id: string, message: string): Promise<boolean> =>
-  updateOpenHandle(ledger, id, (update) =>
-    update.set({ status: "cancelled", message, updated_at_ms: ledger.clock.wallMs() }),
-  );
+  updateOpenHandle(ledger, id, null, { status: "cancelled", message });
 
 /** Deletes a call that nothing has happened to since it was opened. Returns false if another call shares it. */
 export const discardHandle = ({ database }: Ledger, { id, updated_at_ms }: HandleRow): Promise<boolean> =>
   database.run(async (db) => {
-    const { numDeletedRows } = await db
-      .deleteFrom("agm_handle")
-      .where("id", "=", id)
+    const untouched = db.deleteFrom("agm_handle").where("id", "=", id);
+    const { numDeletedRows } = await untouched
       .where("updated_at_ms", "=", updated_at_ms)
       .executeTakeFirstOrThrow();
     return numDeletedRows > 0n;

@@ -254,8 +254,6 @@ export interface RoundRead extends Omit<NarrationSnapshot, "parts" | "bill" | "f
   readonly isMine: boolean;
   /** Present if the parts were read again, and then `tasks` has all of them. */
   readonly parts: readonly PartRow[] | null;
-  /** Present if it was asked for. */
-  readonly bill: Bill | null;
 }
 
 /** What a round knows already, so that it need not read everything again. */
@@ -264,7 +262,6 @@ export interface KnownParts {
   readonly revision: number | null;
   /** The fingerprints whose requests may have changed. */
   readonly openFingerprints: readonly string[];
-  readonly needsBill: boolean;
 }
 
 /** Reads what has changed in a narration; `undefined` if its row is gone. */
@@ -279,7 +276,6 @@ export const readRound = (ledger: Ledger, id: string, known: KnownParts): Promis
       isMine: narration.owner === ledger.identity.processId,
       parts: areKnown ? null : await selectParts(tx, id),
       tasks: await readTasks(tx, ledger, nowSteadyMs, narration, fingerprints),
-      bill: known.needsBill || !areKnown ? await readBill(tx, id) : null,
       ...describeWishes(narration, await listStandingWishes(tx, ledger, nowSteadyMs, id)),
     };
   });
@@ -341,6 +337,10 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
     };
   });
 
+/** Reads what a narration has cost. */
+export const readNarrationBill = (ledger: Ledger, id: string): Promise<Bill> =>
+  ledger.database.run((db) => readBill(db, id));
+
 /** Reads whether a narration runs and a living process wants it, and nothing else; `undefined` if its row is gone. */
 export const readStanding = (
   ledger: Ledger,
@@ -352,6 +352,14 @@ export const readStanding = (
     const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
     return { narration, isWanted: describeWishes(narration, wishes).isWanted };
   });
+
+/** Reads the requests of fingerprints that no row of the narration has yet. */
+export const readTasksOf = (
+  ledger: Ledger,
+  narration: NarrationRow,
+  fingerprints: readonly string[],
+): Promise<TasksByFingerprint> =>
+  ledger.database.snapshot((tx, nowSteadyMs) => readTasks(tx, ledger, nowSteadyMs, narration, fingerprints));
 
 // ---- texts that are nearly those of other narrations ----
 
@@ -560,7 +568,9 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
         ...(want.fileName === null ? {} : { file_name: want.fileName }),
         ...(want.skipsFailed === null ? {} : { skip_failed: Number(want.skipsFailed) }),
         ...(want.maxCredits === null ? {} : { max_credits: want.maxCredits }),
-        ...(starts ? buildStart(before, ledger.clock.wallMs()) : {}),
+        ...(starts ? buildStart(before) : {}),
+        // The call of an MCP task that is resumed after this time has had its start, whatever came of it.
+        ...(starts || want.handleId !== null ? { started_at_ms: ledger.clock.wallMs() } : {}),
       })
       .where("id", "=", id)
       .execute();
@@ -591,11 +601,10 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
   });
 }
 
-const buildStart = ({ run }: NarrationRow, startedAtMs: number): Partial<NarrationRow> => ({
+const buildStart = ({ run }: NarrationRow): Partial<NarrationRow> => ({
   status: "running",
   run: run + 1,
   problem: null,
-  started_at_ms: startedAtMs,
 });
 
 /** Forgets why nobody works on the requests of parts, unless somebody does. */
@@ -637,20 +646,13 @@ export const noteTold = (ledger: Ledger, id: string, sentences: readonly string[
       .execute(),
   );
 
-/** What a cancellation has done. */
-export interface Cancellation {
-  readonly narrationId: string;
-  /** Whether another call wants the narration, so that it goes on. */
-  readonly isLeftRunning: boolean;
-}
-
 /**
  * Withdraws the wish of a call, whichever process has made it. Stops the narration if no other wish stands.
  *
- * @returns `null` if there is no such wish
+ * @returns the id of the narration; `null` if there is no such wish
  */
-export function cancelWish(ledger: Ledger, wishId: string): Promise<Cancellation | null> {
-  let done: Cancellation | null = null;
+export function cancelWish(ledger: Ledger, wishId: string): Promise<string | null> {
+  let done: string | null = null;
   return ledger.database.tx(async (tx, nowSteadyMs) => {
     const wish = await tx.selectFrom("agm_wish").select("target").where("id", "=", wishId).executeTakeFirst();
     // The first run of this transaction may have taken effect.
@@ -660,7 +662,7 @@ export function cancelWish(ledger: Ledger, wishId: string): Promise<Cancellation
     await tx.deleteFrom("agm_wish").where("id", "=", wishId).execute();
     const others = await listStandingWishes(tx, ledger, nowSteadyMs, narrationId);
     if (others.length === 0) await stop(tx, narrationId, CANCELLED);
-    done = { narrationId, isLeftRunning: others.length > 0 };
+    done = narrationId;
     return done;
   });
 }
@@ -798,6 +800,15 @@ export const listChapterFiles = (ledger: Ledger, owner: string, chapter: number 
       .where("owner", "=", owner)
       .where("chapter", chapter === null ? "is" : "=", chapter)
       .orderBy("saved_at_ms", "desc")
+      .execute(),
+  );
+
+/** Lists the narrations that have saved a file at a path, the newest file first. */
+export const findFileOwners = (ledger: Ledger, path: string): Promise<NarrationRow[]> =>
+  ledger.database.run((db) =>
+    selectNarrations(db, ledger)
+      .where("id", "in", (eb) => eb.selectFrom("agm_file").select("owner").where("path", "=", path))
+      .orderBy("started_at_ms", "desc")
       .execute(),
   );
 

@@ -216,17 +216,20 @@ export const findRequestsByFingerprint = async (ledger: Ledger, fingerprint: str
     ),
   );
 
-/** Finds the requests of this API key whose asked text differs at most in typing. */
-export const findRequestsByLoose = async (db: Db, ledger: Ledger, loose: string): Promise<RequestRow[]> =>
-  parseRows(
-    await db
-      .selectFrom("agm_task")
-      .selectAll()
-      .where("loose", "=", loose)
-      .where("api_key_id", "=", ledger.identity.apiKeyId)
-      .orderBy("created_at_ms", "desc")
-      .execute(),
-  );
+/** Finds requests whose text differs at most in typing or pronunciations, the newest first. */
+export async function findRequestsByLoose(
+  db: Db,
+  ledger: Ledger,
+  loose: string,
+  apiKeys: "own" | "visible",
+): Promise<RequestRow[]> {
+  let select = db.selectFrom("agm_task").selectAll().where("loose", "=", loose);
+  select =
+    apiKeys === "own"
+      ? select.where("api_key_id", "=", ledger.identity.apiKeyId)
+      : select.where(isVisible(ledger, "agm_task.api_key_id"));
+  return parseRows(await select.orderBy("created_at_ms", "desc").execute());
+}
 
 export interface ListQuery {
   readonly statuses: readonly AttemptStatus[] | null;

@@ -203,7 +203,7 @@ export interface HandleTable {
   args: string;
   /** The process whose call waits. */
   process: string;
-  /** The request or narration that the call waits for, once it is found. A call that is resumed names it. */
+  /** The request or narration that the call wants, since its wish was stored. A call that is resumed names it. */
   target: string | null;
   message: string;
   status: "working" | "cancelled" | "completed";

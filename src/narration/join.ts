@@ -1,6 +1,5 @@
 /** Joins the saved parts of a narration into its files, with captions and chapters. Costs nothing, and may be repeated. */
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join-request.ts";
 import { DamagedPartError } from "../audio/part-errors.ts";
 import type { TextTags } from "../audio/text-tags.ts";

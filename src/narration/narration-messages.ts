@@ -1,16 +1,13 @@
 /** Writes the sentences of a narration's result: its status, its cost, and the next call. */
 import { basename, dirname } from "node:path";
-import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../../contract/billing.ts";
-import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../../contract/service-limits.ts";
-import type { NarrationMcpTaskEnd, NarrationState } from "../state/narration-state.ts";
-import { DEFAULT_RETAKE_TAKE } from "../state/retakes.ts";
-import { shortenExcerpt } from "../text/excerpt.ts";
-import { formatNumberSpans } from "../text/number-spans.ts";
-import { estimateSecondsLeft, type NarrationView } from "./narration-view.ts";
+import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
+import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
+import { estimateSecondsLeft, type NarrationTotals, type NarrationView, type Pace } from "./narration-view.ts";
+import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
+import { shortenExcerpt } from "./text/excerpt.ts";
+import { formatNumberSpans } from "./text/number-spans.ts";
 
 const formatCount = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
-
-type CancelledEnd = Extract<NarrationMcpTaskEnd, { kind: "cancelled" }>;
 
 /** Formats a duration: "52 min", "40 s", "3 h 20 min". */
 export function formatDuration(seconds: number): string {
@@ -21,15 +18,22 @@ export function formatDuration(seconds: number): string {
 }
 
 /** Describes the progress of a running narration in one line. */
-export function describeProgress(state: NarrationState, chargedCredits: number, nowMs: number): string {
-  const remainingSeconds = estimateSecondsLeft(state, state.savedPartCount, nowMs);
-  const time =
-    state.savedPartCount < state.totalPartCount ? `; about ${formatDuration(remainingSeconds)} left` : "";
-  return `Part ${state.savedPartCount} of ${state.totalPartCount} saved; ${Math.round(chargedCredits)} credits${time}`;
+export function describeProgress(pace: Pace, savedPartCount: number, chargedCredits: number, nowMs: number): string {
+  const { totalPartCount } = pace;
+  const remainingSeconds = estimateSecondsLeft(pace, savedPartCount, nowMs);
+  const time = savedPartCount < totalPartCount ? `; about ${formatDuration(remainingSeconds)} left` : "";
+  return `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(chargedCredits)} credits${time}`;
+}
+
+/** A narration when the MCP task of a call was cancelled. */
+interface CancelledNarration {
+  readonly totals: Pick<NarrationTotals, "parts" | "credits">;
+  /** Whether another call wants the narration, so that it went on. */
+  readonly isLeftRunning: boolean;
 }
 
 /** Returns the final answer for a cancelled MCP task. */
-export function describeCancelled({ totals, isLeftRunning }: CancelledEnd): string {
+export function describeCancelled({ totals, isLeftRunning }: CancelledNarration): string {
   const { parts, credits } = totals;
   const stateAtCancellation = `By then ${parts.saved} of ${formatCount(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
   const repeat =
@@ -290,6 +294,7 @@ export function describeNarration(view: NarrationView, saved = describeFiles(vie
         : unspoken;
   const files = status === "finished" || describeFiles(view) === "" ? "" : saved;
   const words = [
+    view.note ?? "",
     describeStatus(view, saved),
     files,
     describeUnjoinedParts(view),

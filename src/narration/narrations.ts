@@ -1,64 +1,76 @@
 /** The interface of narrations: plans a text before anything is spent, then makes its parts and joins them to files. */
-
-import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { isCancelledByCaller } from "../call-cancellation.ts";
-import type { Clock } from "../clock.ts";
+import { Deadline } from "../deadline.ts";
 import type { CaptionFiles } from "../config/settings.ts";
-import type { OutputFolder } from "../files/output-folder.ts";
-import { isIntact } from "../files/saved-copies.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import type { McpTaskDraft } from "../ledger/rules/mcp-task.ts";
-import { MAX_NARRATIONS_SEARCHED, MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT } from "../ledger/search-limits.ts";
-import type { Log } from "../log.ts";
+import { AudioError } from "../errors.ts";
+import { assertFileName } from "../files/file-name.ts";
+import {
+  cancelWish,
+  findFileOwners,
+  findNarration,
+  type NarrationSnapshot,
+  noteTold,
+  readNarration,
+  readProgress,
+  readStanding,
+  readTasksOf,
+  renameNarration,
+  stopNarration,
+  wantNarration,
+} from "../ledger/narration-rows.ts";
+import { listFiles } from "../ledger/request-rows.ts";
+import type { NarrationRow, PartRow } from "../ledger/schema.ts";
+import { endWish } from "../ledger/wishes.ts";
+import { secretRefusedError } from "../redaction.ts";
 import type { Call } from "../requests/call.ts";
-import { findNameOwner } from "../requests/file-names/name-owner.ts";
-import type { McpTaskOperations, StatusOrView } from "../requests/mcp-tasks/mcp-task-status.ts";
-import type { PartOperations } from "../requests/use-cases/generate-part.ts";
-import { DriverRegistry } from "./driving/driver-registry.ts";
-import { createFileJoiner, type ServerSavedFile } from "./files/joined-files.ts";
-import { NarrationMcpTasks } from "./narration-mcp-tasks.ts";
+import type { RequestDeps } from "../requests/deps.ts";
+import type { RequestDriver } from "../requests/driver.ts";
+import { readCalibration } from "../requests/estimate-calibration.ts";
+import { areTold, type Consents, findConsents, NO_CONSENTS } from "./consents.ts";
+import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
+  type LoadDeps,
   type LoadedNarration,
-  type LoadNarrationDeps,
-  loadOrPlanNarration,
-  loadOrPlanWithCheckedName,
+  loadNarration,
+  loadNarrationById,
   type NarrateSource,
-} from "./planning/load-or-plan-narration.ts";
-import {
-  reuseOrOpenNarrationMcpTask,
-  withCaller,
-  withCancelledCallsOf,
-  withLocalLiveCallers,
-} from "./state/narration-callers.ts";
-import {
-  type NarrateChanges,
-  previewState,
-  withNarrateCall,
-  withResume,
-  withStop,
-  wouldChangeFiles,
-} from "./state/narration-changes.ts";
-import {
-  type ComputeTotals,
-  NarrationRepository,
-  type NarrationWithPlan,
-} from "./state/narration-repository.ts";
-import type { NarrationFile, NarrationState } from "./state/narration-state.ts";
-import { buildPartRequest, findChosenTake } from "./state/part-request.ts";
-import { type PartSummary, summarizeParts } from "./state/part-summary.ts";
-import { toRemarks } from "./state/remark.ts";
-import { isQuoteOnlyRetake } from "./state/retakes.ts";
-import { estimateLateRemarks } from "./timeline/late-cues.ts";
-import { type ListedNarration, listNarrations } from "./views/listed-narrations.ts";
+  unknownNarrationError,
+} from "./load-narration.ts";
+import { assertRoomForNames } from "./narration-file-names.ts";
+import { buildNarrationFiles, type NarrationFile } from "./narration-files.ts";
+import { describeProgress } from "./narration-messages.ts";
 import {
   buildNarrationView,
-  deriveNarrationStatus,
-  deriveTotals,
+  computeOwnCalibration,
   type NarrationView,
-  withoutMissingFiles,
-} from "./views/narration-view.ts";
-import type { PartRow } from "./views/render-parts-table.ts";
+  toShownStatus,
+  type ViewedNarration,
+} from "./narration-view.ts";
+import { derivePartStates } from "./part-status.ts";
+import { applyRetakes, isQuoteOnlyRetake, type Retake } from "./parts.ts";
+import { PlanDocuments } from "./plan-documents.ts";
+import { toRemarks } from "./planning/remark.ts";
+import type { StoredPlan } from "./planning/stored-plan.ts";
+import type { ShownPart } from "./render-parts-table.ts";
+import { isLedgerAway, NarrationRounds } from "./rounds.ts";
+import { estimateLateRemarks, isTimeline } from "./timeline/late-cues.ts";
+
+/** Settings that each call may change. Changing them does not make another narration. */
+export interface NarrateChanges {
+  /** The limit of the narration's total cost; `null` if this call allows no new cost. */
+  readonly maxCredits: number | null;
+  /** Whether to stop creating tasks. */
+  readonly shouldStop: boolean;
+  readonly retakes: readonly Retake[];
+  /** Whether failed parts are skipped; `null` keeps the earlier choice. */
+  readonly shouldSkipFailed: boolean | null;
+  /**
+   * Whether the narration's files may replace files that have the same names and were saved by this server. The choice
+   * applies to this call only.
+   */
+  readonly mayReplace: boolean;
+  readonly fileName: string | null;
+}
 
 export interface Narrations {
   /**
@@ -70,15 +82,10 @@ export interface Narrations {
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
   /**
-   * Works like `narrate`, for a client that supports the tasks extension. If audio must be made, returns an MCP task at
-   * once. The narration then continues after the call.
+   * Takes back what a call wants that was answered as an MCP task, whichever process it is of. What is paid for is
+   * saved and joined all the same.
    */
-  narrateAsMcpTask(
-    source: NarrateSource,
-    changes: NarrateChanges,
-    call: Call,
-  ): Promise<StatusOrView<NarrationView>>;
-  readonly mcpTaskOperations: McpTaskOperations<NarrationView>;
+  cancel(wishId: string): Promise<void>;
   /**
    * Lists the narrations that contain every word of the query, newest first. Lists all narrations if the query is
    * `null`.
@@ -89,7 +96,9 @@ export interface Narrations {
    *
    * @throws AudioError `not_found`
    */
-  listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }>;
+  listParts(
+    narrationId: string,
+  ): Promise<{ readonly view: NarrationView; readonly parts: readonly ShownPart[] }>;
   /**
    * Finds a file of a narration by its number. The first file is number 1.
    *
@@ -102,11 +111,8 @@ export interface Narrations {
 }
 
 export interface NarrationsDeps {
-  readonly ledger: Ledger;
-  readonly partOperations: PartOperations;
-  readonly folder: OutputFolder;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly requestDeps: RequestDeps;
+  readonly driver: RequestDriver;
   readonly captionFiles: CaptionFiles;
   /** Whether a text contains the API key or a password from the settings. */
   readonly containsSecret: (text: string) => boolean;
@@ -114,72 +120,62 @@ export interface NarrationsDeps {
 
 /**
  * Creates the operations on narrations. Starts no narration, not even an unfinished one, before a call asks for it.
- * `close` ends the drivers of this process, but closes nothing in `deps`.
+ * `close` ends the loops of this process, but closes nothing in `deps`.
  */
 export const createNarrations = (deps: NarrationsDeps): Narrations => new NarrationOperations(deps);
 
-class NarrationOperations implements Narrations {
-  readonly mcpTaskOperations: NarrationMcpTasks;
-  readonly #deps: NarrationsDeps;
-  readonly #repository: NarrationRepository;
-  readonly #drivers: DriverRegistry;
-  readonly #loadDeps: LoadNarrationDeps;
+/** Interval at which a call reads a narration that another process drives. */
+const FOLLOW_INTERVAL_MS = 1000;
+/** Shortest time between two messages about progress, because counting the parts costs time. */
+const PROGRESS_INTERVAL_MS = 300;
 
-  constructor(deps: NarrationsDeps) {
-    const { ledger, folder, clock, log, partOperations, captionFiles, containsSecret } = deps;
-    const { baseUrl, processId } = ledger.identity;
-    const computeTotals: ComputeTotals = async (narration) =>
-      deriveTotals(narration, await this.#summarizeParts(narration), clock.wallMs());
-    const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeTotals);
-    const findServerSavedFile = (name: string): Promise<ServerSavedFile | null> =>
-      this.#findServerSavedFile(name);
-    const fileJoiner = createFileJoiner({ folder, findServerSavedFile, clock, captionFiles });
-    const { leaseTtlMs } = ledger;
-    const drivers = new DriverRegistry({
-      repository,
-      partOperations,
-      fileJoiner,
-      clock,
-      log,
-      processId,
-      leaseTtlMs,
-    });
-    this.#deps = deps;
-    this.#repository = repository;
-    this.#drivers = drivers;
-    this.#loadDeps = { repository, baseUrl, folder, clock, containsSecret };
-    this.mcpTaskOperations = new NarrationMcpTasks({
-      repository,
-      drivers,
-      computeTotals,
-      clock,
-      mcpTasks: ledger.store.mcpTasks,
-      processId,
-    });
+/** A narration as a call has found it, with the retakes that the call asks for. */
+interface CalledNarration extends LoadedNarration {
+  readonly before: NarrationSnapshot;
+  /** Rows of parts whose choices the call changes. */
+  readonly choices: readonly PartRow[];
+  readonly consents: Consents;
+}
+
+const RETYPED_NOTE =
+  "This text differs from that of a running narration only in quotation marks, blanks, case or the form of characters, so this is that narration; nothing is paid twice.";
+
+class NarrationOperations implements Narrations {
+  readonly #deps: RequestDeps;
+  readonly #driver: RequestDriver;
+  readonly #plans: PlanDocuments;
+  readonly #rounds: NarrationRounds;
+  readonly #loadDeps: LoadDeps;
+
+  constructor({ requestDeps, driver, captionFiles, containsSecret }: NarrationsDeps) {
+    const { ledger } = requestDeps;
+    const plans = new PlanDocuments(ledger.database);
+    this.#deps = requestDeps;
+    this.#driver = driver;
+    this.#plans = plans;
+    this.#rounds = new NarrationRounds({ ...requestDeps, driver, captionFiles, plans });
+    this.#loadDeps = { ledger, plans, containsSecret };
   }
 
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
-    const narration = await loadOrPlanWithCheckedName(this.#loadDeps, source, changes);
-    const { narrationId, state: before } = narration;
-    const { chargedCredits } = await this.#repository.getBill(narrationId);
+    const called = await this.#load(source, changes);
+    const { narration, before } = called;
     call.signal.throwIfAborted();
-    const planToApprove = await this.#findPlanToApprove(source, narration, changes);
+    const planToApprove = await this.#findPlanToApprove(source, called, changes);
     if (planToApprove !== null) {
-      // Store the file name, but not `max_credits`. This call gets only the plan, so it must not allow any spending.
-      await this.#applyChanges(source, narration, { ...changes, maxCredits: null });
+      await this.#rename(narration, changes);
       return planToApprove;
     }
-    await this.#applyChanges(source, narration, changes);
+    const wishId = await this.#want(source, called, changes, call);
     try {
-      if (call.waitMs > 0 && !changes.shouldStop) await this.#drivers.wait(narrationId, call);
-    } catch (error) {
-      if (call.signal.aborted && changes.maxCredits !== null && isCancelledByCaller(call.signal.reason))
-        await this.#cancelCall(narrationId);
-      throw error;
+      if (call.waitMs > 0 && !changes.shouldStop) await this.#wait(narration.id, call);
+    } finally {
+      if (wishId !== null) await this.#endCall(narration.id, wishId, call);
     }
-    const view = await this.#buildCurrentView(narrationId, changes);
-    const wasFinished = before.status === "finished";
-    const chargedByCall = view.credits.charged - Math.round(chargedCredits);
+    const after = await this.#read(narration.id);
+    const view = await this.#buildAnswer({ ...called, narration: after.narration }, after, changes);
+    const wasFinished = before.narration.status === "finished";
+    const chargedByCall = view.credits.charged - Math.round(before.bill.charged);
     return {
       ...view,
       isRepeat: wasFinished && chargedByCall === 0,
@@ -188,235 +184,309 @@ class NarrationOperations implements Narrations {
     };
   }
 
-  async narrateAsMcpTask(
-    source: NarrateSource,
-    changes: NarrateChanges,
-    call: Call,
-  ): Promise<StatusOrView<NarrationView>> {
-    const narration = await loadOrPlanWithCheckedName(this.#loadDeps, source, changes);
-    call.signal.throwIfAborted();
-    const hasWantedFiles =
-      narration.state.status === "finished" && !wouldChangeFiles(narration.state, changes, narration.plan);
-    const planToApprove = await this.#findPlanToApprove(source, narration, changes);
-    if (changes.shouldStop || changes.maxCredits === null || hasWantedFiles || planToApprove !== null) {
-      return { view: await this.narrate(source, changes, call) };
-    }
-    const { narrationId: targetId, plan } = narration;
-    const { clock, ledger } = this.#deps;
-    const { apiKeyId } = ledger.identity;
-    const draft = { mcpTaskId: randomUUID(), apiKeyId, targetId, openedAtMs: clock.wallMs() };
-    const { state, mcpTask } = await this.#storeAndDrive(
-      narration,
-      (before) => withNarrateCall(before, changes, plan),
-      draft,
-    );
-    if (mcpTask === null) throw new Error("an MCP task was asked for, and not opened");
-    return { working: await this.mcpTaskOperations.buildWorkingStatus(mcpTask, state) };
+  async cancel(wishId: string): Promise<void> {
+    const narrationId = await cancelWish(this.#deps.ledger, wishId);
+    if (narrationId === null) return;
+    this.#driver.wake();
+    this.#rounds.ensure(narrationId);
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
-    const countSaved = async (narration: NarrationWithPlan): Promise<number> =>
-      (await this.#summarizeParts(narration)).statuses.filter((status) => status === "saved").length;
-    return await listNarrations(this.#repository, this.#deps.folder.root, countSaved, { query, limit });
+    const { ledger, folder } = this.#deps;
+    const isRunning = (id: string): boolean => this.#rounds.isRunning(id);
+    return await listNarrations(
+      { ledger, plans: this.#plans, root: folder.root, isRunning },
+      { query, limit },
+    );
   }
 
-  async listParts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: PartRow[] }> {
-    const narration = await loadOrPlanNarration(this.#loadDeps, { kind: "narration", narrationId });
-    const { plan, state } = narration;
-    const partSummary = await this.#summarizeParts(narration);
+  async listParts(
+    narrationId: string,
+  ): Promise<{ readonly view: NarrationView; readonly parts: readonly ShownPart[] }> {
+    const { plan } = await loadNarrationById(this.#loadDeps, narrationId);
+    const viewed = this.#toViewed(await this.#read(narrationId), plan);
     return {
-      view: buildNarrationView(narration, partSummary, this.#deps.clock.wallMs()),
-      parts: plan.parts.map(({ text, chapterIndex }, index) => ({
-        number: index + 1,
-        text,
-        chapter: plan.chapters[chapterIndex]?.title ?? null,
-        take: findChosenTake(state, index),
-        status: partSummary.statuses[index] ?? "not_started",
-        record: partSummary.records[index] ?? null,
-      })),
+      view: await this.#buildView(viewed, plan),
+      parts: viewed.states.map((state) => {
+        const { part, task } = state;
+        const { text = "", chapterIndex = 0 } = plan.parts[part.position] ?? {};
+        return {
+          number: part.position + 1,
+          text,
+          chapter: plan.chapters[chapterIndex]?.title ?? null,
+          take: part.take,
+          status: toShownStatus(state),
+          taskId: task?.task_id ?? null,
+          credits: task?.charged_credits ?? null,
+          audioSeconds: task?.audio_seconds ?? null,
+        };
+      }),
     };
   }
 
   async findFileByNumber(narrationId: string, number: number): Promise<NarrationFile> {
-    return await this.#repository.findFile(narrationId, number);
+    const { narration, plan } = await loadNarrationById(this.#loadDeps, narrationId);
+    const rows = await listFiles(this.#deps.ledger, [narrationId]);
+    const file = buildNarrationFiles(rows, narration, plan)[number - 1];
+    if (file === undefined) throw new AudioError("not_found", "The narration has no such file.");
+    return file;
   }
 
   async findFileByPath(path: string): Promise<NarrationFile | null> {
-    const newestNarrations = await this.#repository.listNewest(MAX_NARRATIONS_SEARCHED);
-    return newestNarrations.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
+    const { ledger } = this.#deps;
+    for (const owner of await findFileOwners(ledger, path)) {
+      const rows = await listFiles(ledger, [owner.id]);
+      const plan = await this.#plans.get(owner.id);
+      const file = buildNarrationFiles(rows, owner, plan).find((each) => each.path === path);
+      if (file !== undefined) return file;
+    }
+    return null;
   }
 
   async close(): Promise<void> {
-    await this.#drivers.close();
+    await this.#rounds.close();
   }
 
-  async #summarizeParts({ narrationId, plan, state }: NarrationWithPlan): Promise<PartSummary> {
-    return await summarizeParts(
-      this.#deps.partOperations,
-      plan,
-      state,
-      await this.#repository.getBill(narrationId),
-    );
+  async #read(narrationId: string): Promise<NarrationSnapshot> {
+    const snapshot = await readNarration(this.#deps.ledger, narrationId);
+    if (snapshot === undefined) throw unknownNarrationError(narrationId);
+    return snapshot;
   }
 
-  /** Finds the file that a narration or a direct request has saved under a name; `null` if there is none. */
-  async #findServerSavedFile(name: string): Promise<ServerSavedFile | null> {
-    const { folder, ledger } = this.#deps;
-    const path = join(folder.root, name);
-    for (const { narrationId, state } of await this.#repository.listNewest(
-      MAX_NARRATIONS_SEARCHED_FOR_REPLACEMENT,
-    )) {
-      const file = state.files.find((saved) => saved.path === path);
-      // Several narrations may have saved a file under this name. Only the newest of these files is still there.
-      if (file !== undefined && (await isIntact(file, folder.root)))
-        return { narrationId, file, companions: file };
+  // ---- what a call means ----
+
+  async #load(source: NarrateSource, { fileName, maxCredits, retakes }: NarrateChanges): Promise<CalledNarration> {
+    const { ledger, folder } = this.#deps;
+    if (fileName !== null) assertFileName(fileName);
+    if (fileName !== null && this.#loadDeps.containsSecret(fileName)) throw secretRefusedError("The file name");
+    const loaded = await loadNarration(this.#loadDeps, source);
+    const { narration, plan } = loaded;
+    if (maxCredits !== null) {
+      const chosenName = fileName ?? narration.file_name;
+      await assertRoomForNames(folder, { narrationId: narration.id, plan, fileName: chosenName });
     }
-    const owner = await findNameOwner({ ledger, folder }, name);
-    return owner === null ? null : { narrationId: null, file: owner.file, companions: null };
-  }
-
-  /**
-   * Returns a sentence about the paid parts that would be made again because pronunciations changed; `null` if there
-   * are none.
-   */
-  async #describeChangedPronunciations({ plan, state }: NarrationWithPlan): Promise<string | null> {
-    let count = 0;
-    for (const index of plan.parts.keys()) {
-      if (await this.#deps.partOperations.hasOtherPronunciation(buildPartRequest(plan, state, index)))
-        count += 1;
-    }
-    if (count === 0) return null;
-    const subject = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
-    return `${subject} spoken with other pronunciations, and would be made again.`;
-  }
-
-  async #buildCurrentView(narrationId: string, changes: NarrateChanges): Promise<NarrationView> {
-    const { clock, folder, ledger, partOperations } = this.#deps;
-    const stored = await this.#repository.get(narrationId);
-    // If no process has the lease but this process has a driver for the narration, show this process as the lease
-    // owner. A new driver may not have the lease yet.
-    const ownLease = this.#drivers.has(narrationId) ? ledger.identity.processId : null;
-    const narration = { ...stored, leaseOwner: stored.leaseOwner ?? ownLease };
-    const state = previewState(narration.state, changes, narration.plan);
-    const partSummary = await this.#summarizeParts({ ...narration, state });
-    const view = buildNarrationView({ ...narration, state }, partSummary, clock.wallMs());
-    const currentView = await withoutMissingFiles(view, folder.root);
-    if (currentView.status !== "planned") return currentView;
-    const lateRemarks = await estimateLateRemarks(partOperations, narration.plan, state, partSummary.records);
-    const pronunciationRemark = await this.#describeChangedPronunciations(narration);
+    const before = await this.#read(narration.id);
     return {
-      ...currentView,
-      argumentsToRepeat: [
-        ...(state === stored.state ? [] : ["the same retakes"]),
-        ...(changes.mayReplace ? ["replace true"] : []),
-      ],
-      remarks: [
-        ...currentView.remarks,
-        ...toRemarks("text", [
-          ...lateRemarks,
-          ...(pronunciationRemark === null ? [] : [pronunciationRemark]),
-        ]),
-      ],
+      ...loaded,
+      before,
+      choices: applyRetakes(ledger.identity.baseUrl, plan, before.parts, retakes),
+      consents: await findConsents(ledger, before.narration, plan),
     };
   }
 
   /**
    * Returns the plan if a person must decide before the narration starts; `null` if no decision is needed. A decision
-   * is needed in these cases:
-   *
-   * - The narration's first `max_credits` is below the suggested one.
-   * - The narration is new, and a voice does not speak the text's language.
-   * - The narration is new, and paid parts would be made again because pronunciations changed.
+   * is needed if the first limit for a text is below the suggested one, or if no answer has told a sentence that needs
+   * consent.
    */
   async #findPlanToApprove(
     source: NarrateSource,
-    narration: LoadedNarration,
+    called: CalledNarration,
     changes: NarrateChanges,
   ): Promise<NarrationView | null> {
-    const { maxCredits } = changes;
-    if (source.kind === "narration" || narration.state.status !== "planned" || maxCredits === null)
-      return null;
-    const view = await this.#buildCurrentView(narration.narrationId, changes);
-    if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
-    if (narration.isNew !== true) return null;
-    const needsConsent =
-      view.remarks.some(({ about }) => about === "language") ||
-      (await this.#describeChangedPronunciations(narration)) !== null;
-    return needsConsent ? view : null;
+    const { maxCredits, shouldStop } = changes;
+    const { narration } = called.before;
+    if (shouldStop || narration.status !== "planned" || maxCredits === null) return null;
+    const mustTell = !areTold(narration, called.consents);
+    if (source.kind === "narration" && !mustTell) return null;
+    const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null });
+    if (source.kind !== "narration" && maxCredits < plan.credits.suggestedMax)
+      return { ...plan, refusedLimit: maxCredits };
+    return mustTell ? plan : null;
+  }
+
+  // ---- what a call wants ----
+
+  async #rename({ id, file_name }: NarrationRow, { fileName }: NarrateChanges): Promise<void> {
+    if (fileName !== null && fileName !== file_name) await renameNarration(this.#deps.ledger, id, fileName);
   }
 
   /**
-   * Stores what a call wants, and starts to drive the narration.
+   * Stores what the call wants. Only a call with `max_credits` allows spending. A call without it may set the file name,
+   * lets what is paid for be joined, and continues a narration whose process has ended within its earlier limit.
    *
-   * @param draft the MCP task to open; `null` for a call that gets no MCP task
+   * @returns the id of the call's wish; `null` if it has none
    */
-  async #storeAndDrive(
-    { narrationId, leaseOwner }: NarrationWithPlan,
-    change: (state: NarrationState) => NarrationState,
-    draft: McpTaskDraft | null = null,
-  ) {
-    const hasNoDriver = leaseOwner === null && !this.#drivers.has(narrationId);
-    const { processId } = this.#deps.ledger.identity;
-    const changed = await this.#repository.changeWithMcpTask(narrationId, (current, open) => ({
-      state: change(hasNoDriver ? withLocalLiveCallers(current, processId) : current),
-      mcpTask: draft === null ? null : reuseOrOpenNarrationMcpTask(open, draft),
-    }));
-    this.#drivers.refresh(narrationId, changed.state);
-    if (hasNoDriver || changed.state.status === "running") this.#drivers.start(narrationId);
-    return changed;
-  }
-
-  /**
-   * Applies the changes of a call. Only a call with `max_credits` allows spending. A call without `max_credits` may set
-   * the file name, and may request that the saved parts are joined. If the process that drove the narration has ended,
-   * such a call may also continue the narration within the `max_credits` of an earlier call.
-   */
-  async #applyChanges(
+  async #want(
     source: NarrateSource,
-    narration: NarrationWithPlan,
+    { narration: { id }, before: { narration, isWanted }, choices }: CalledNarration,
     changes: NarrateChanges,
-  ): Promise<void> {
-    const { narrationId, plan, state } = narration;
-    const { fileName, maxCredits } = changes;
+    { handle }: Call,
+  ): Promise<string | null> {
+    const { ledger } = this.#deps;
+    const { status } = narration;
+    const { maxCredits, fileName, mayReplace, shouldSkipFailed } = changes;
     if (changes.shouldStop) {
-      await this.#storeAndDrive(narration, withStop);
-      return;
+      await stopNarration(ledger, id);
+      this.#driver.wake();
+      if (status === "running" || status === "stopped") this.#rounds.ensure(id);
+      return null;
     }
-    if (maxCredits !== null) {
-      const { processId } = this.#deps.ledger.identity;
-      await this.#storeAndDrive(narration, (before) =>
-        withCaller(withNarrateCall(before, changes, plan), processId),
-      );
-      return;
+    // The call of an MCP task is run again after its process has ended; it starts nothing a second time.
+    const isResumed = handle !== undefined && narration.started_at_ms >= handle.openedAtMs;
+    const want = { fileName, mayReplace, skipsFailed: null, choices: [], handleId: handle?.id ?? null };
+    let wishId: string | null = null;
+    if (maxCredits !== null && !isResumed) {
+      const from = ["planned", "running", "stopped", "finished"] as const;
+      wishId = await wantNarration(ledger, id, { ...want, maxCredits, choices, skipsFailed: shouldSkipFailed, from });
+    } else {
+      const isNamed = fileName !== null && fileName !== narration.file_name;
+      const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
+      const mayResume = isResumed || (source.kind === "narration" && source.mayResume === true);
+      const goesOn =
+        status === "stopped" ||
+        (status === "finished" && isNamed) ||
+        (status === "running" && ((isInterrupted && mayResume) || isResumed));
+      if (!goesOn) {
+        await this.#rename(narration, changes);
+        if (isNamed && this.#rounds.isRunning(id)) this.#rounds.ensure(id);
+        return null;
+      }
+      wishId = await wantNarration(ledger, id, { ...want, maxCredits: null, from: [status] });
     }
-    const isNamed = fileName !== null && fileName !== state.fileName;
-    const withName = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
-    const isInterrupted =
-      state.status === "running" && narration.leaseOwner === null && !this.#drivers.has(narrationId);
-    if (isInterrupted && source.kind === "narration" && source.mayResume === true) {
-      await this.#storeAndDrive(narration, withName);
-    } else if (state.status === "finished" ? isNamed : await this.#isReadyToJoin(narration)) {
-      await this.#storeAndDrive(narration, (before) => withResume(withName(before)));
-    } else if (isNamed) {
-      this.#drivers.refresh(narrationId, await this.#repository.change(narrationId, withName));
+    this.#rounds.ensure(id);
+    this.#driver.wake();
+    return wishId;
+  }
+
+  /** Waits while any process drives the narration, at most until the call's wait ends. */
+  async #wait(narrationId: string, call: Call): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    const deadline = new Deadline(clock, call.waitMs);
+    let reportedAtMs = Number.NEGATIVE_INFINITY;
+    for (;;) {
+      call.signal.throwIfAborted();
+      try {
+        const standing = await readStanding(ledger, narrationId);
+        if (standing === undefined) return;
+        const isDrivenHere = this.#rounds.isRunning(narrationId);
+        if (!standing.isWanted && !isDrivenHere) return;
+        if (clock.steadyMs() - reportedAtMs >= PROGRESS_INTERVAL_MS || deadline.isOver) {
+          await this.#reportProgress(narrationId, call);
+          reportedAtMs = clock.steadyMs();
+        }
+        if (deadline.isOver) return;
+      } catch (error) {
+        // The loop waits for the ledger, too.
+        if (!isLedgerAway(error) || deadline.isOver) throw error;
+      }
+      await this.#rounds.waitForRound(narrationId, Math.min(FOLLOW_INTERVAL_MS, deadline.leftMs), call.signal);
     }
+  }
+
+  async #reportProgress(narrationId: string, { onProgress }: Call): Promise<void> {
+    const progress = await readProgress(this.#deps.ledger, narrationId);
+    if (progress === undefined) return;
+    const { narration, savedPartCount, totalPartCount, savedInRunCount, lastSavedAtMs, chargedCredits } = progress;
+    const pace = {
+      startedAtMs: narration.started_at_ms,
+      lastSavedAtMs,
+      savedPartCountAtStart: savedPartCount - savedInRunCount,
+      totalPartCount,
+    };
+    const message = describeProgress(pace, savedPartCount, chargedCredits, this.#deps.clock.wallMs());
+    onProgress(message, { done: savedPartCount, total: totalPartCount });
   }
 
   /**
-   * Whether a narration is stopped and all its parts are saved. A call without `max_credits` may continue such a
-   * narration, because joining the parts costs nothing.
+   * Ends the wish of a call: it is withdrawn if the caller has cancelled, and goes on by itself if the narration still
+   * runs. An MCP task keeps its wish for the process that resumes it.
    */
-  async #isReadyToJoin(narration: NarrationWithPlan): Promise<boolean> {
-    if (deriveNarrationStatus(narration) !== "stopped" || this.#drivers.has(narration.narrationId))
-      return false;
-    return (await this.#summarizeParts(narration)).statuses.every((status) => status === "saved");
+  async #endCall(narrationId: string, wishId: string, { signal, handle }: Call): Promise<void> {
+    const { ledger, log } = this.#deps;
+    try {
+      if (signal.aborted && isCancelledByCaller(signal.reason)) {
+        await this.cancel(wishId);
+        return;
+      }
+      const isRunning = (await findNarration(ledger, narrationId))?.status === "running";
+      if (!isRunning) await endWish(ledger, wishId, "withdrawn");
+      else if (handle === undefined) await endWish(ledger, wishId, "self");
+    } catch (error) {
+      log.debug(`the wish of a call could not be ended: ${String(error)}`);
+    }
   }
 
-  async #cancelCall(narrationId: string): Promise<void> {
-    const { processId } = this.#deps.ledger.identity;
-    const state = await this.#repository.change(narrationId, (before, open) =>
-      withCancelledCallsOf(before, open, processId),
+  // ---- answers ----
+
+  #toViewed(snapshot: NarrationSnapshot, plan: StoredPlan): ViewedNarration {
+    const { narration, parts, tasks, isWanted } = snapshot;
+    const isDriven = isWanted || this.#rounds.isRunning(narration.id);
+    const states = derivePartStates(parts, tasks, {
+      narration,
+      apiKeyId: this.#deps.ledger.identity.apiKeyId,
+      isDriving: (id) => this.#driver.isDriving(id),
+      unknownHere: new Set(),
+      notHere: new Set(),
+    });
+    const status = narration.status === "running" && !isDriven ? "stopped" : narration.status;
+    return { ...snapshot, plan, states, status };
+  }
+
+  async #buildView(snapshot: NarrationSnapshot, plan: StoredPlan): Promise<NarrationView> {
+    const { clock, folder } = this.#deps;
+    const viewed = this.#toViewed(snapshot, plan);
+    const calibration =
+      computeOwnCalibration(viewed) ?? (await readCalibration(this.#deps, plan.settings.voice ?? null));
+    return await buildNarrationView(viewed, calibration, folder.root, clock.wallMs());
+  }
+
+  /** Builds the answer of a call. Retakes of a call without a limit are shown as a plan, and not stored. */
+  async #buildAnswer(
+    { plan, choices, consents, isRetyped }: CalledNarration,
+    snapshot: NarrationSnapshot,
+    changes: NarrateChanges,
+  ): Promise<NarrationView> {
+    const { ledger } = this.#deps;
+    const isPreview = changes.maxCredits === null && choices.length > 0;
+    const shown = isPreview ? await this.#preview(snapshot, choices) : snapshot;
+    const built = await this.#buildView(shown, plan);
+    const view = { ...built, mayReplace: changes.mayReplace, ...(isRetyped ? { note: RETYPED_NOTE } : {}) };
+    if (view.status !== "planned") return view;
+    const isPlan = snapshot.narration.status === "planned";
+    if (isPlan && !areTold(snapshot.narration, consents))
+      await noteTold(ledger, snapshot.narration.id, consents.sentences);
+    const extra = isPlan ? consents.extraRemarks : NO_CONSENTS.extraRemarks;
+    return {
+      ...view,
+      argumentsToRepeat: [
+        ...(isPreview ? ["the same retakes"] : []),
+        ...(changes.mayReplace ? ["replace true"] : []),
+      ],
+      remarks: [
+        ...view.remarks,
+        ...toRemarks("text", [...(await this.#estimateLateness(shown, plan)), ...extra]),
+      ],
+    };
+  }
+
+  /** Returns the narration as it would be planned with changed choices. */
+  async #preview(snapshot: NarrationSnapshot, choices: readonly PartRow[]): Promise<NarrationSnapshot> {
+    const { narration } = snapshot;
+    const changed = new Map(choices.map((row) => [row.position, row]));
+    const fingerprints = choices.map(({ fingerprint }) => fingerprint);
+    const tasks = await readTasksOf(this.#deps.ledger, narration, fingerprints);
+    return {
+      ...snapshot,
+      narration: { ...narration, status: "planned" },
+      parts: snapshot.parts.map((part) => changed.get(part.position) ?? part),
+      tasks: new Map([...snapshot.tasks, ...tasks]),
+      files: [],
+    };
+  }
+
+  /** Estimates which cues would begin late. */
+  async #estimateLateness({ narration, parts, tasks }: NarrationSnapshot, plan: StoredPlan): Promise<string[]> {
+    if (!isTimeline(plan)) return [];
+    const otherSpeed = parts.filter(({ speed }) => speed !== null).map(({ input }) => input);
+    const planned = await readTasksOf(this.#deps.ledger, narration, otherSpeed);
+    const findSeconds = (found: NarrationSnapshot["tasks"], fingerprint: string): number | null =>
+      found.get(fingerprint)?.find(({ audio_seconds }) => audio_seconds !== null)?.audio_seconds ?? null;
+    return estimateLateRemarks(
+      plan,
+      parts.map(({ speed }) => speed),
+      parts.map(({ fingerprint }) => findSeconds(tasks, fingerprint)),
+      parts.map(({ input }) => findSeconds(planned, input)),
     );
-    this.#drivers.refresh(narrationId, state);
   }
 }

@@ -75,12 +75,18 @@ export interface StatusContext {
   readonly isDriving: (requestId: string) => boolean;
   /** Requests of other API keys whose tasks this account does not know. */
   readonly unknownHere: ReadonlySet<string>;
+  /** Requests of other API keys that are saved, but whose audio is not usable here. */
+  readonly notHere: ReadonlySet<string>;
 }
 
+const isSaved = ({ id, status }: PartTask, { notHere }: StatusContext): boolean =>
+  status === "saved" && !notHere.has(id);
+
 /** Ranks the requests of a part: audio that is saved, then tasks at the service, then the rest; the own key's first. */
-function rankTask(task: PartTask, { apiKeyId, unknownHere }: StatusContext): number {
+function rankTask(task: PartTask, context: StatusContext): number {
+  const { apiKeyId, unknownHere } = context;
   const own = task.api_key_id === apiKeyId ? 1 : 0;
-  if (task.status === "saved") return 6 + own;
+  if (isSaved(task, context)) return 6 + own;
   const isUsable = task.task_id !== null && task.status !== "failed" && !unknownHere.has(task.id);
   if (isUsable) return 4 + own;
   return own === 1 ? 3 : 1;
@@ -99,7 +105,7 @@ export function decidePartStatus(part: PartRow, task: PartTask | undefined, cont
   const failed = narration.skip_failed === 1 ? "skipped" : "failed";
   if (part.problem !== null) return failed;
   if (task === undefined) return "to_do";
-  if (task.status === "saved") return "saved";
+  if (isSaved(task, context)) return "saved";
   const isDriven = task.isDriven || isDriving(task.id);
   // Another key's request is asked for if its task is known, and is otherwise sent again under the own key.
   if (task.api_key_id !== apiKeyId && (task.task_id === null || unknownHere.has(task.id))) return "to_do";

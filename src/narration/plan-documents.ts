@@ -18,12 +18,10 @@ export class PlanDocuments {
   /**
    * Reads a plan with the remarks on the latest text.
    *
-   * @returns `undefined` if there is none
-   * @throws AudioError `store_unavailable`, also for a damaged plan
+   * @throws AudioError `store_unavailable`, also for a plan that is damaged or missing
    */
-  async read(narrationId: string): Promise<StoredPlan | undefined> {
+  async read(narrationId: string): Promise<StoredPlan> {
     const stored: unknown = await this.#documents.get(narrationId);
-    if (stored === undefined) return undefined;
     const plan = parseStoredPlan(stored, narrationId);
     this.#keep(narrationId, plan);
     return plan;
@@ -32,7 +30,7 @@ export class PlanDocuments {
   /**
    * Returns a plan, from memory if it is there. Its parts never change, but its remarks may be those of an earlier text.
    */
-  async get(narrationId: string): Promise<StoredPlan | undefined> {
+  async get(narrationId: string): Promise<StoredPlan> {
     return this.#cache.get(narrationId) ?? (await this.read(narrationId));
   }
 

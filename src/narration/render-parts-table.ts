@@ -1,24 +1,24 @@
 /** Renders the parts of a narration as a table for people and models. */
-import { takeFirstCodePoints } from "../../contract/unicode.ts";
-import type { RequestRecord } from "../../ledger/record.ts";
-import type { PartRecordStatus } from "../state/part-summary.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { describeNarration } from "./narration-messages.ts";
-import type { NarrationView } from "./narration-view.ts";
+import type { NarrationView, ShownPartStatus } from "./narration-view.ts";
 
 /** One row of the table. */
-export interface PartRow {
+export interface ShownPart {
   readonly number: number;
   readonly text: string;
   readonly chapter: string | null;
   readonly take: number;
-  readonly status: PartRecordStatus;
-  readonly record: RequestRecord | null;
+  readonly status: ShownPartStatus;
+  readonly taskId: string | null;
+  readonly credits: number | null;
+  readonly audioSeconds: number | null;
 }
 
 const EXCERPT_CODE_POINTS = 60;
 
 /** The words of the column `status`. The player counts the parts with the word `saved`. */
-const STATUS_WORDS: Readonly<Record<PartRecordStatus, string>> = {
+const STATUS_WORDS: Readonly<Record<ShownPartStatus, string>> = {
   not_started: "not started",
   running: "running",
   saved: "saved",
@@ -30,15 +30,15 @@ const TABLE_HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "
 /** Puts text on one line, and escapes the characters that end a cell. */
 const renderCell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
-function renderRow({ number, status, take, record, chapter, text }: PartRow): string {
+function renderRow({ number, status, take, taskId, credits, audioSeconds, chapter, text }: ShownPart): string {
   const excerpt = takeFirstCodePoints(text, EXCERPT_CODE_POINTS);
   const cells = [
     `${number}`,
     STATUS_WORDS[status],
     `${take}`,
-    record?.taskId ?? "",
-    record?.billing?.charged_credits?.toString() ?? "",
-    record?.audioSeconds?.toString() ?? "",
+    taskId ?? "",
+    credits?.toString() ?? "",
+    audioSeconds?.toString() ?? "",
     chapter ?? "",
     excerpt === text ? text : `${excerpt}…`,
   ];
@@ -46,7 +46,7 @@ function renderRow({ number, status, take, record, chapter, text }: PartRow): st
 }
 
 /** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
-export function renderPartsTable(view: NarrationView, parts: readonly PartRow[]): string {
+export function renderPartsTable(view: NarrationView, parts: readonly ShownPart[]): string {
   const table = [
     `| ${TABLE_HEAD.join(" | ")} |`,
     `|${" --- |".repeat(TABLE_HEAD.length)}`,

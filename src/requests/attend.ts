@@ -3,6 +3,7 @@
  * until what it waits for is there or its time is over.
  */
 import { isCancelledByCaller } from "../call-cancellation.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { readRequest } from "../ledger/request-rows.ts";
@@ -74,6 +75,7 @@ export class Attendance {
       release();
       this.#forget(row.id, sinceMs);
       const isCancelled = call.signal.aborted && isCancelledByCaller(call.signal.reason);
+      if (isCancelled) this.#driver.doubt(row.id);
       if (isCancelled && call.handle === undefined) this.#cancelledRequests.add(row.id);
       if (wishId !== null) await this.#endWish(wishId, last, isCancelled, call);
     }
@@ -103,11 +105,14 @@ export class Attendance {
   async #read(first: RequestRow, { call, wishId, isDone, mustDrive }: AttendOptions): Promise<RequestRow> {
     const { ledger, log } = this.#deps;
     let row = first;
+    let before = first;
     let told = "";
     for (let isFirst = true; ; isFirst = false) {
       call.signal.throwIfAborted();
       try {
-        if (!isFirst) row = (await ledger.database.run((db) => readRequest(db, first.id))) ?? row;
+        const unwritten = this.#driver.findUnwritten(first.id);
+        if (unwritten !== null) row = unwritten;
+        else if (!isFirst) row = (await ledger.database.run((db) => readRequest(db, first.id))) ?? row;
         if (await isDone(row)) return row;
         if (call.handle !== undefined && wishId !== null && !(await hasWish(ledger, wishId))) return row;
       } catch (error) {
@@ -118,6 +123,8 @@ export class Attendance {
       }
       if (mustDrive && !isOver(row) && !this.#driver.isDriving(row.id) && (await this.#isFree(row)))
         this.#driver.ensure(row.id);
+      for (const event of describeEvents(before, row)) call.onProgress(event);
+      before = row;
       const sentence = describeActivity(row, this.#driver.describe(row));
       const seen = `${sentence.replace(/\d+ s/g, "")}${row.polled_steady_ms}`;
       if (seen !== told) call.onProgress(sentence);
@@ -132,6 +139,16 @@ export class Attendance {
   async #isFree(row: RequestRow): Promise<boolean> {
     return !(await isDriven(this.#deps.ledger, row).catch(() => true));
   }
+}
+
+/** Says what has happened to a request between two looks. */
+function describeEvents(before: RequestRow, row: RequestRow): string[] {
+  return [
+    ...(row.attempt > before.attempt ? ["The task failed and was refunded; trying once more."] : []),
+    ...(row.task_id !== null && row.task_id !== before.task_id
+      ? [`Accepted as task ${row.task_id}; ${RESERVED_CREDITS} credits are reserved.`]
+      : []),
+  ];
 }
 
 /** Whether a living process drives a request. */

@@ -208,7 +208,30 @@ const readAsked = (row: Pick<RequestRow, "asked" | "body" | "written">): string 
 const readWritten = (row: Pick<RequestRow, "body" | "written">): string =>
   parseStoredInput(row)?.prompt ?? "";
 
-/** Finds a request that a model most likely means when it types the text again. */
+/**
+ * Decides whether a request is most likely the one that a model means when it types a text again.
+ *
+ * @param isWanted whether somebody wants it, if nothing of it was sent
+ */
+export function decideKinship(
+  row: RequestRow,
+  fresh: NewRequest,
+  isWanted: boolean,
+  nowMs: number,
+): Kinship | null {
+  const difference = compareTexts(readWritten(row), readWritten(fresh));
+  const isWithService = row.is_open === 1 || row.status === "unresolved";
+  if (row.error_code === null && (isWithService || (row.status === "waiting" && isWanted)))
+    return difference === "none" ? "respelled" : "retyped_open";
+  if (row.status !== "succeeded" && row.status !== "saved") return null;
+  const askedDifference = compareTexts(readAsked(row), readAsked(fresh));
+  // A changed rule of the settings alone pays nothing; a call that says how a word sounds asks for another text.
+  if (difference === "none") return askedDifference === "none" ? "respelled" : null;
+  const isRecent = Math.abs(nowMs - (row.finished_at_ms ?? row.updated_at_ms)) < DAY_MS;
+  return difference === "typing" && askedDifference === "typing" && isRecent ? "retyped_saved" : null;
+}
+
+/** Finds a request of this API key that a model most likely means when it types the text again. */
 async function findKin(
   tx: Tx,
   ledger: Ledger,
@@ -216,27 +239,12 @@ async function findKin(
   fresh: NewRequest,
 ): Promise<{ readonly row: RequestRow; readonly kinship: Kinship } | undefined> {
   if (fresh.loose === null) return undefined;
-  for (const row of await findRequestsByLoose(tx, ledger, fresh.loose)) {
+  for (const row of await findRequestsByLoose(tx, ledger, fresh.loose, "own")) {
     if (row.id === fresh.id) continue;
-    const difference = compareTexts(readWritten(row), readWritten(fresh));
-    const isWanted = async (): Promise<boolean> =>
-      (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0;
-    const isOpen =
-      row.error_code === null &&
-      (row.status === "queued" ||
-        row.status === "processing" ||
-        row.status === "unresolved" ||
-        (row.status === "waiting" && (await isWanted())));
-    if (isOpen) return { row, kinship: difference === "none" ? "respelled" : "retyped_open" };
-    const isPaid = row.status === "succeeded" || row.status === "saved";
-    if (!isPaid) continue;
-    const isSameAsked = readAsked(row) === readAsked(fresh);
-    // A changed rule of the settings alone pays nothing; a call that says how a word sounds asks for another text.
-    if (difference === "none" && isSameAsked) return { row, kinship: "respelled" };
-    const endedAtMs = row.finished_at_ms ?? row.updated_at_ms;
-    const isRecent = Math.abs(ledger.clock.wallMs() - endedAtMs) < DAY_MS;
-    const isSameTyping = compareTexts(readAsked(row), readAsked(fresh)) === "typing";
-    if (difference === "typing" && isSameTyping && isRecent) return { row, kinship: "retyped_saved" };
+    const isWanted =
+      row.status === "waiting" && (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0;
+    const kinship = decideKinship(row, fresh, isWanted, ledger.clock.wallMs());
+    if (kinship !== null) return { row, kinship };
   }
   return undefined;
 }

@@ -17,7 +17,7 @@ import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import type { Activity } from "./activity.ts";
 import type { RequestDeps } from "./deps.ts";
-import { isOver, type Job, type StepDeps } from "./job.ts";
+import type { Job, StepDeps } from "./job.ts";
 import { saveAudioOf } from "./save-step.ts";
 import { getIdempotencyKey } from "./stored-input.ts";
 import { SubmissionLine } from "./submission-line.ts";
@@ -69,6 +69,11 @@ export class RequestDriver {
     return this.#jobs.has(requestId);
   }
 
+  /** Returns the row of a task that was accepted and could not be written yet; `null` if there is none. */
+  findUnwritten(requestId: string): RequestRow | null {
+    return this.#jobs.get(requestId)?.job.unwritten ?? null;
+  }
+
   /** Drives a request in this process, unless a living process does. */
   ensure(requestId: string, { retriesErrors = false }: EnsureOptions = {}): void {
     if (this.#isClosing || this.#jobs.has(requestId)) return;
@@ -83,9 +88,12 @@ export class RequestDriver {
       mayHaveSent: false,
       hasLostAnswer: false,
       wasGone: false,
+      isDoubtful: false,
+      unwritten: null,
       sendingSinceMs: null,
       submitUntilMs: this.#deps.clock.steadyMs() + this.#deps.timing.recoveryTimeoutMs,
       failureCount: 0,
+      lastError: null,
       askedAgain: new AbortController(),
     };
     const release = this.keepLeases();
@@ -102,6 +110,12 @@ export class RequestDriver {
   /** Says that a call has asked for a request that may be waiting: for credits that may be there by now. */
   askAgain(requestId: string): void {
     this.#jobs.get(requestId)?.job.askedAgain.abort("asked again");
+  }
+
+  /** Says that a caller of a request has cancelled: before it is sent, it is looked whether anybody else wants it. */
+  doubt(requestId: string): void {
+    const running = this.#jobs.get(requestId);
+    if (running !== undefined) running.job.isDoubtful = true;
   }
 
   /** Lets the first submission that waits ask again, because what is wanted, or a limit, has changed. */
@@ -225,7 +239,7 @@ export class RequestDriver {
     job.wasGone = earlierError === "not_found";
     try {
       if (acquired.attempt > 1) job.retriesLeft = 0;
-      let row: RequestRow | null = isOver(acquired) ? null : acquired;
+      let row: RequestRow | null = acquired.error_code === null ? acquired : null;
       while (row !== null) row = await this.#step(job, row);
     } finally {
       await releaseRequest(ledger, job.requestId).catch((cause: unknown) =>

@@ -1,8 +1,10 @@
 /** The use case of `generate_audio`: one text to one saved file. */
 import { Deadline, runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
+import type { Database } from "../ledger/database.ts";
 import {
   findRequestsByFingerprint,
+  findRequestsByLoose,
   type NewRequest,
   patchRequest,
   readRequest,
@@ -13,6 +15,7 @@ import {
   type Begun,
   beginRequest,
   buildNewRequest,
+  decideKinship,
   fetchAdopted,
   type GenerateRequest,
   type Kinship,
@@ -42,7 +45,7 @@ const REPEAT_WAIT_MS = 1500;
 
 /** The error for a call whose time ended before the ledger or the service could be asked. */
 export function callTimedOutError(
-  { ledger }: RequestDeps,
+  { ledger }: { readonly ledger: { readonly database: Pick<Database, "outage"> } },
   ids: { taskId?: string; idempotencyKey?: string | undefined },
 ): AudioError {
   // The outage of the ledger is the reason, and says more than the time.
@@ -85,12 +88,13 @@ interface Resolved {
 
 /** Looks for audio that is here, and for a task that another API key of this machine has made. */
 async function resolve(
-  { deps }: RequestContext,
+  context: RequestContext,
   prepared: PreparedRequest,
   fileName: string | null,
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<Resolved> {
+  const { deps } = context;
   const { ledger } = deps;
   const fresh = buildNewRequest(ledger, prepared, true);
   const rows = await findRequestsByFingerprint(ledger, prepared.fingerprint);
@@ -105,7 +109,34 @@ async function resolve(
     const adopted = await fetchAdopted(deps, other, signal, deadline);
     if (adopted !== null) return { fresh: { ...adopted, is_listed: 1 }, saved: null, notes: [] };
   }
-  return { fresh, saved: null, notes: own === undefined ? describeOtherKeys(others) : [] };
+  const kin = own === undefined ? await findKinOfOtherKeys(context, fresh, signal, deadline) : null;
+  return kin ?? { fresh, saved: null, notes: own === undefined ? describeOtherKeys(others) : [] };
+}
+
+/** Looks for nearly the same text among the requests of other API keys, whose audio or task can be used. */
+async function findKinOfOtherKeys(
+  { deps }: RequestContext,
+  fresh: NewRequest,
+  signal: AbortSignal,
+  deadline: Deadline,
+): Promise<Resolved | null> {
+  const { ledger, clock } = deps;
+  const { apiKeyId } = ledger.identity;
+  const rows = await ledger.database.run((db) =>
+    findRequestsByLoose(db, ledger, fresh.loose ?? "", "visible"),
+  );
+  for (const row of rows) {
+    if (row.api_key_id === apiKeyId || row.fingerprint === fresh.fingerprint) continue;
+    const kinship = decideKinship(row, fresh, false, clock.wallMs());
+    if (kinship === null) continue;
+    const notes = [describeKinship(kinship, fresh.take ?? 1)];
+    const file = await findSavedAudio(deps, [row], null);
+    if (file !== null) return { fresh, saved: { row, file }, notes };
+    const adopted = await fetchAdopted(deps, row, signal, deadline);
+    if (adopted !== null && adopted.status !== "failed")
+      return { fresh: { ...adopted, is_listed: 1 }, saved: null, notes };
+  }
+  return null;
 }
 
 /** Makes a part of a narration appear in lists, because a call asks for it directly. */

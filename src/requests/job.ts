@@ -1,5 +1,6 @@
 /** What the steps of driving a request share: the work of this process on it, and what follows an answer. */
 import type { ObservedTask } from "../api/parse-task.ts";
+import type { AudioError } from "../errors.ts";
 import { releaseAdmission } from "../ledger/admission.ts";
 import { buildNextAttempt, type RequestPatch, saveAsDriver } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
@@ -24,12 +25,18 @@ export interface Job {
   hasLostAnswer: boolean;
   /** Whether the service had said before that it does not know the task: then one more 404 is enough. */
   wasGone: boolean;
+  /** Whether a caller has cancelled, so that it is looked once more whether the request is wanted before it is sent. */
+  isDoubtful: boolean;
+  /** The row with its accepted task, while the ledger cannot be written. */
+  unwritten: RequestRow | null;
   /** Since when a send is under way, in wall-clock milliseconds. */
   sendingSinceMs: number | null;
   /** When the job stops to try its submission, on the steady clock. */
   readonly submitUntilMs: number;
-  /** How many of its sends in a row were not accepted. */
+  /** How many of its sends were not accepted. */
   failureCount: number;
+  /** Why the newest send got no usable answer; `null` if the service has answered it. */
+  lastError: AudioError | null;
   /** Aborts when somebody asks for the request again, so that a wait for credits ends. */
   askedAgain: AbortController;
 }
@@ -45,9 +52,12 @@ export interface StepDeps extends RequestDeps {
   readonly persist: <T>(job: Job, write: () => Promise<T>) => Promise<T>;
 }
 
-/** Whether nothing more happens to a request by itself, whether its audio is here or not. */
-export const isOver = ({ status, error_code }: Pick<RequestRow, "status" | "error_code">): boolean =>
-  status === "failed" || error_code !== null;
+/**
+ * Whether nothing more happens to a request by itself, whether its audio is here or not. While a process drives a
+ * failed one, it may begin the next attempt.
+ */
+export const isOver = ({ status, error_code, owner }: RequestRow): boolean =>
+  (status === "failed" && owner === null) || error_code !== null;
 
 /** Returns what the service's answer about a task says of the attempt. */
 export function toObservedPatch(task: ObservedTask, row: RequestRow, nowMs: number): RequestPatch {

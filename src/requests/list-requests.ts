@@ -80,6 +80,7 @@ async function toListedRequest(
   { ledger, folder }: ListDeps,
   row: RequestRow,
   files: readonly FileRow[],
+  lostPath: string | null,
 ): Promise<ListedRequest> {
   const input = parseStoredInput(row);
   const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
@@ -103,7 +104,7 @@ async function toListedRequest(
     createdAtMs: row.created_at_ms,
     credits: deriveShownCredits(row),
     audioPath,
-    missingPath: audioPath === null ? (ofFormat[0]?.path ?? null) : null,
+    missingPath: audioPath === null ? (ofFormat[0]?.path ?? lostPath) : null,
     wrongFormatPath: await findNewestExisting(oldestFirst(wrong), folder.root),
     isOtherKey: row.api_key_id !== ledger.identity.apiKeyId,
     refusal: row.status === "waiting" ? restoreError(row) : null,
@@ -149,13 +150,18 @@ export async function listRecordedRequests(
       limit: query === null ? limit : MAX_SEARCHED_REQUESTS,
     }),
   );
-  const owned = groupOwnedFiles(await listFilesOf(deps, rows));
+  const files = await listFilesOf(deps, rows);
+  const owned = groupOwnedFiles(files);
+  const findLostPath = ({ id }: RequestRow): string | null =>
+    files.find(({ owner, kind }) => owner === id && kind === "audio")?.path ?? null;
   const found =
     query === null
       ? rows
       : rows.filter((row) => containsWords(listSearchedTexts(row, owned.get(row.id) ?? []), query));
   return await Promise.all(
-    found.slice(0, limit).map((row) => toListedRequest(deps, row, owned.get(row.id) ?? [])),
+    found
+      .slice(0, limit)
+      .map((row) => toListedRequest(deps, row, owned.get(row.id) ?? [], findLostPath(row))),
   );
 }
 

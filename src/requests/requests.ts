@@ -40,7 +40,6 @@ import { findSavedAudio } from "./saved-audio.ts";
  * `generate`, `getTask`, `download` and `listRequests` also resume accepted tasks whose audio was never saved.
  */
 export interface Requests {
-  readonly driver: RequestDriver;
   generate(request: GenerateRequest, call: Call): Promise<RequestView>;
   /**
    * Takes back what a call that was answered as an MCP task has asked for.
@@ -78,7 +77,10 @@ const WISHES_END_MS = 300;
  * Creates the use cases of single requests, which share one driver. Sends nothing and resumes nothing before the first
  * call. `close` stops all work, and then closes the service client and the ledger of `deps`.
  */
-export function createRequests(deps: RequestDeps): Requests {
+export function createRequests(deps: RequestDeps): {
+  readonly requests: Requests;
+  readonly driver: RequestDriver;
+} {
   const driver = new RequestDriver(deps);
   const context: RequestContext = { deps, driver, attendance: new Attendance(deps, driver) };
   const pieceReader = createPieceReader();
@@ -91,8 +93,7 @@ export function createRequests(deps: RequestDeps): Requests {
       deps.log.debug(`old rows could not be deleted: ${String(cause)}`),
     );
   };
-  return {
-    driver,
+  const requests: Requests = {
     generate: (request, call) => {
       resume();
       return generate(context, request, call);
@@ -138,4 +139,5 @@ export function createRequests(deps: RequestDeps): Requests {
       await deps.ledger.database.close();
     },
   };
+  return { requests, driver };
 }

@@ -119,6 +119,12 @@ export async function findNameOwner(
   return null;
 }
 
+/** Finds the unchanged file of a request that has a name. A narration's file has captions beside it, and stays. */
+async function findReplaceable(deps: FileDeps, name: string): Promise<FileRow | null> {
+  const owner = await findNameOwner(deps, name);
+  return owner !== null && (await findRequest(deps.ledger, owner.owner)) !== undefined ? owner : null;
+}
+
 /**
  * Whether audio of a request may get a name: no other request or narration has an unchanged file of it, even if the
  * bytes are equal, because two takes never share a file. Files that the ledger does not know are checked when the audio
@@ -149,7 +155,7 @@ export async function planName(
   if (fileName === null) return { file_name: null, replaces: null };
   const name = chooseFileName(row, fileName);
   await probeNameAvailability(deps.folder, buildNumberedName(name, LAST_NUMBER));
-  const owner = mayReplace ? await findNameOwner(deps, name) : null;
+  const owner = mayReplace ? await findReplaceable(deps, name) : null;
   const replaces =
     owner === null
       ? null
@@ -203,7 +209,7 @@ async function findReplaced(
   name: string,
 ): Promise<FileToReplace | null> {
   if (file.path === join(deps.folder.root, name)) return null;
-  const owner = await findNameOwner(deps, name);
+  const owner = await findReplaceable(deps, name);
   // Without an owner, an earlier plan may wait for its end: its process may have been killed in the middle.
   if (owner === null) return parseFileToReplace(row);
   return await planReplacement(deps.folder, name, { sizeBytes: owner.size_bytes, sha256: owner.sha256 });
@@ -240,8 +246,7 @@ async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<str
 }
 
 function replaceHint(owner: FileRow | null, replace: boolean): string {
-  if (replace)
-    return " replace takes the place of this server's own file alone, and of none that was edited.";
+  if (replace) return " replace takes the place of a task's file alone, and of none that was edited.";
   return owner === null
     ? ""
     : " If the user wants that file replaced: the same generate_audio call with replace true.";

@@ -3,23 +3,25 @@ import { randomUUID } from "node:crypto";
 import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../api/retry.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { formatThousands } from "../contract/thousands.ts";
+import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { recordSendResult, requestAdmission, type SendResult } from "../ledger/admission.ts";
 import { BUDGET_WINDOW_MS, sumSpentCredits } from "../ledger/bills.ts";
 import { findAttemptsOfTask, type RequestPatch } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
+import { isRequestWanted } from "../ledger/wishes.ts";
 import { type Job, releaseUnusedAdmission, retryFailed, type StepDeps, toObservedPatch } from "./job.ts";
 import { buildNote } from "./note.ts";
 import { toRequestHandle } from "./request-handle.ts";
 import { waitForReturnedCredits } from "./reserved-credits.ts";
 import { getIdempotencyKey } from "./stored-input.ts";
+import type { Leave } from "./submission-line.ts";
 
 function overBudgetError(budget: number, spentCredits: number): AudioError {
   return new AudioError(
     "budget_exceeded",
-    `AUDIO_CREDIT_BUDGET allows ${formatThousands(budget)} credits in any 24 hours; ${formatThousands(spentCredits)} are spent or reserved, and a task reserves ${RESERVED_CREDITS}.`,
+    `The credit budget of ${budget} for any 24 hours leaves no room for another task: ${spentCredits} credits are reserved or charged, and each new task reserves ${RESERVED_CREDITS}. Nothing was sent.`,
   );
 }
 
@@ -34,24 +36,48 @@ async function assertWithinBudget({ ledger, line }: StepDeps, row: RequestRow): 
 /** Ranks of the line. A send that may have arrived has its slot already, so it must not wait behind others. */
 const chooseRank = (row: RequestRow): number => (row.maybe > 0 ? 0 : row.is_listed === 1 ? 1 : 2);
 
+/**
+ * Waits in the line until the submission may leave, or must not.
+ *
+ * @throws AudioError `wait_expired` if its turn does not come within the time of the job
+ */
+async function waitForLeave(job: Job, deps: StepDeps, row: RequestRow, sendId: string): Promise<Leave> {
+  const { ledger, line, clock } = deps;
+  const timer = new AbortController();
+  const over = new AbortController();
+  new Deadline(clock, job.submitUntilMs - clock.steadyMs()).waitUntilPassed(timer.signal).then(
+    () => over.abort("over"),
+    () => undefined,
+  );
+  try {
+    const signal = AbortSignal.any([job.signal, over.signal]);
+    return await line.enter(chooseRank(row), signal, () =>
+      requestAdmission(ledger, row, sendId, job.mayHaveSent),
+    );
+  } catch (error) {
+    // The ledger may have written the yes before it failed or the work was stopped.
+    const released = releaseUnusedAdmission(job, deps, sendId);
+    if (job.signal.aborted || over.signal.aborted) await released;
+    if (over.signal.aborted && !job.signal.aborted) assertTimeLeft(job, deps);
+    throw error;
+  } finally {
+    timer.abort("left");
+  }
+}
+
 /** Sends the submission once it may leave. Returns the row after it; `null` if nobody wants it any more. */
 export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise<RequestRow | null> {
-  const { ledger, line, service, clock, log } = deps;
+  const { ledger, service, clock, log } = deps;
   if (row.body === null) throw new AudioError("not_found", "This request holds no text that could be sent.");
   assertTimeLeft(job, deps);
   await assertWithinBudget(deps, row);
   const sendId = randomUUID();
-  const leave = await line
-    .enter(chooseRank(row), job.signal, () => requestAdmission(ledger, row, sendId, job.mayHaveSent))
-    .catch(async (error: unknown) => {
-      // The ledger may have written the yes before it failed or the work was stopped.
-      const released = releaseUnusedAdmission(job, deps, sendId);
-      if (job.signal.aborted) await released;
-      throw error;
-    });
+  const leave = await waitForLeave(job, deps, row, sendId);
   if (leave.kind === "unwanted" || leave.kind === "over_max_credits") return null;
   if (leave.kind === "over_budget") throw overBudgetError(ledger.creditBudget ?? 0, leave.spentCredits);
-  if (job.signal.aborted) {
+  // A send that may have arrived is sent again in any case.
+  const mayCallOff = job.isDoubtful && leave.row.maybe === 1;
+  if (job.signal.aborted || (mayCallOff && !(await isRequestWanted(ledger, row.id)))) {
     await releaseUnusedAdmission(job, deps, sendId);
     return null;
   }
@@ -70,21 +96,26 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   }
   job.sendingSinceMs = null;
   for (const deviation of task.deviations) log.warn(`task ${task.taskId}: ${deviation}`);
-  // The task id is on disk before it is used.
+  // The task id is on disk before it is used. While the ledger cannot be written, only this process knows it.
   const patch = { ...toObservedPatch(task, admitted, clock.wallMs()), maybe: 0, note: null };
+  job.unwritten = { ...admitted, ...patch };
+  deps.announce(job.unwritten);
   const accepted = await deps.persist(job, () =>
     recordSendResult(ledger, admitted, { sendId, wasSent: true }, patch),
   );
+  job.unwritten = null;
   job.mayHaveSent = false;
   log.info(`task ${task.taskId} was accepted for request ${row.id}`);
   deps.announce(accepted);
+  if (accepted.owner !== ledger.identity.processId) return null;
   await assertOwnTask(deps, accepted);
   if (accepted.status !== "failed") return accepted;
   return await retryFailed(job, deps, accepted, !job.hasLostAnswer);
 }
 
-function assertTimeLeft({ submitUntilMs }: Job, { clock }: StepDeps): void {
-  if (clock.steadyMs() <= submitUntilMs) return;
+function assertTimeLeft({ submitUntilMs, lastError }: Job, { clock }: StepDeps): void {
+  if (clock.steadyMs() < submitUntilMs) return;
+  if (lastError !== null) throw lastError;
   throw new AudioError("wait_expired", "The service did not accept the request within 65 minutes.", {
     retryable: true,
     remedy: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
@@ -139,6 +170,7 @@ async function afterRefusal(
   const { ledger, clock, timing, random, log } = deps;
   job.failureCount += 1;
   const decision = decideAfterFailure(error, job.failureCount, random);
+  job.lastError = decision.kind === "retry" ? error : null;
   const mayHaveArrived = mayHaveCreatedTask(error);
   if (mayHaveArrived) job.hasLostAnswer = true;
   // A 503 is an answer, so nobody has to send it again; but a gateway may have answered for a service that accepted.

@@ -1,7 +1,7 @@
 /** Defines the rendered answer of a call, and what it says about the work that the call asked for. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { AudioError } from "../errors.ts";
-import type { CallWork, CancelledCall, Question, ToolCall } from "../tools/tool.ts";
+import type { CallWork, Question, ToolCall } from "../tools/tool.ts";
 
 export interface Answer {
   readonly result: CallToolResult;
@@ -9,8 +9,13 @@ export interface Answer {
   readonly question?: Question | undefined;
 }
 
-/** Runs a call's tool and renders its result or its error. Never rejects. */
-export type RunCall = (args: unknown, call: ToolCall) => Promise<Answer>;
+/** Makes the calls of one tool for one client. */
+export interface CallRunner {
+  /** Runs the tool and renders its result or its error. Never rejects. */
+  run(args: unknown, call: ToolCall): Promise<Answer>;
+  /** Takes back a call that is answered as an MCP task. See `cancel` of `Tool`. */
+  cancel(handleId: string): Promise<string | null>;
+}
 
 /** A call that may last, so that its client can be answered with an MCP task. */
 export interface LastingCall {
@@ -19,9 +24,7 @@ export interface LastingCall {
   readonly args: Readonly<Record<string, unknown>>;
   /** Aborts when the client cancels the call. */
   readonly signal: AbortSignal;
-  readonly run: RunCall;
-  /** See `cancel` of `Tool`. */
-  readonly cancel: (call: CancelledCall) => Promise<string | null>;
+  readonly runner: CallRunner;
 }
 
 /** What an error says about the work of its call. */

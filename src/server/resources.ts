@@ -93,7 +93,7 @@ const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
 
 async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
   const { view, parts } = await (await deps.toolDeps.narrations()).listParts(narrationId);
-  const { renderPartsTable } = await import("../narration/views/render-parts-table.ts");
+  const { renderPartsTable } = await import("../narration/render-parts-table.ts");
   return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(renderPartsTable(view, parts)) }] };
 }
 

@@ -17,14 +17,13 @@ import { describeCause, type Log } from "../log.ts";
 import { type Redact, secretRefusedError } from "../redaction.ts";
 import type { Requests } from "../requests/requests.ts";
 import {
-  type CancelledCall,
   listPublishedArguments,
   type Tool,
   type ToolCall,
   type ToolDeps,
   type ToolResult,
 } from "../tools/tool.ts";
-import { type Answer, deriveWorkOfError, type RunCall } from "./answer.ts";
+import { type Answer, type CallRunner, deriveWorkOfError } from "./answer.ts";
 import { askPerson } from "./ask-person.ts";
 import { computeMaxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
@@ -199,33 +198,32 @@ function answerError(
 }
 
 /**
- * Creates a function that calls a tool, and renders its result or its error for the client. A call that is answered as
- * an MCP task is made by the same function as a plain call.
+ * Creates what makes the calls of a tool for a client. A call that is answered as an MCP task is made like a plain call.
  */
-export function createRunCall(
+export function createCallRunner(
   tool: Tool,
   deps: ServerDeps,
   context: ServerContext,
   client: Client = {},
-): RunCall {
+): CallRunner {
   const toolDeps = capDefaultWait(deps, client);
   const traits = detectClientTraits(deps, context, client);
-  return async (args, call) => {
-    try {
-      const isMcpTask = call.handle !== undefined;
-      // Every result of an MCP task asks the assistant to tell the user the file's path, because it is rendered before
-      // it is known whether the client reads it.
-      const answer = await tool.run(
-        args,
-        isMcpTask ? { ...toolDeps, takeFirstSuccess: () => true } : toolDeps,
-        call,
-      );
-      const result = await toCallResult(answer, traits);
-      const { work = "none", question } = answer;
-      return { result: isMcpTask ? withDueNote(result, tool, deps) : result, work, question };
-    } catch (thrown) {
-      return answerError(thrown, args, tool, deps, call.signal);
-    }
+  return {
+    cancel: async (handleId) => (await tool.cancel?.(handleId, deps.toolDeps)) ?? null,
+    run: async (args, call) => {
+      try {
+        const isMcpTask = call.handle !== undefined;
+        // Every result of an MCP task asks the assistant to tell the user the file's path, because it is rendered
+        // before it is known whether the client reads it.
+        const callDeps = isMcpTask ? { ...toolDeps, takeFirstSuccess: () => true } : toolDeps;
+        const answer = await tool.run(args, callDeps, call);
+        const result = await toCallResult(answer, traits);
+        const { work = "none", question } = answer;
+        return { result: isMcpTask ? withDueNote(result, tool, deps) : result, work, question };
+      } catch (thrown) {
+        return answerError(thrown, args, tool, deps, call.signal);
+      }
+    },
   };
 }
 
@@ -246,7 +244,7 @@ export async function runTool(
   const { defaultWaitSeconds } = capDefaultWait(deps, client);
   const send = createProgressSender(context, deps.log);
   const onProgress: ToolCall["onProgress"] = (message, count) => send(deps.redact(message), count);
-  const run = createRunCall(tool, deps, context, client);
+  const runner = createCallRunner(tool, deps, context, client);
   recordGiveUp(client, signal);
   try {
     if (deps.containsSecret(JSON.stringify(args))) throw secretRefusedError("One of the arguments");
@@ -260,11 +258,10 @@ export async function runTool(
       const { startMcpTask } = declaresMcpTasks(context) ? client : {};
       const pinnedArgs = startMcpTask && tool.pinArguments?.(toolArgs, deps.toolDeps);
       if (startMcpTask && pinnedArgs) {
-        const cancel = async (call: CancelledCall) => (await tool.cancel?.(call, deps.toolDeps)) ?? null;
-        return await startMcpTask({ tool: tool.name, args: pinnedArgs, signal, run, cancel });
+        return await startMcpTask({ tool: tool.name, args: pinnedArgs, signal, runner });
       }
       return await runWithCallTimeout(maxSeconds, signal, (ending) =>
-        run(toolArgs, { signal: ending, onProgress }),
+        runner.run(toolArgs, { signal: ending, onProgress }),
       );
     };
     let answer = await answerWith(args);

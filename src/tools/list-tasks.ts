@@ -5,7 +5,7 @@ import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { formatThousands } from "../contract/thousands.ts";
 import type { Spending } from "../ledger/bills.ts";
-import type { ListedNarration } from "../narration/views/listed-narrations.ts";
+import type { ListedNarration } from "../narration/listed-narrations.ts";
 import {
   LISTED_STATUSES,
   type ListedRequest,

@@ -8,8 +8,8 @@ import { formatThousands } from "../contract/thousands.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { PlanOptions } from "../narration/planning/build-stored-plan.ts";
-import type { NarrateChanges } from "../narration/state/narration-changes.ts";
-import { narrationSettingsSchema } from "../narration/state/narration-state.ts";
+import type { NarrateChanges } from "../narration/narrations.ts";
+import { narrationSettingsSchema } from "../narration/planning/stored-plan.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
 import {
   fileNameSchema,
@@ -66,7 +66,7 @@ const speakerSchema = z.object({
   volume: REQUEST_FIELDS.volume.schema.optional(),
 });
 
-const OWN_SETTING = /\s+(speed|pitch|volume)[\s=]+([-+]?[\d.]+),?$/i;
+const OWN_SETTING = /\s(speed|pitch|volume)[\s=]+([-+]?[\d.]+),?$/i;
 
 /**
  * Parses a speaker's line: name, voice and perhaps settings, as in `SLOW: tracy_es_zh speed 0.7`. Splits at the last
@@ -78,7 +78,8 @@ function parseSpeakerLine(line: string): {
 } {
   const colon = line.lastIndexOf(":");
   const settings: Record<string, unknown> = {};
-  let unparsedText = line.slice(colon + 1).trim();
+  // One blank for each run, because the pattern would try every blank of a long run.
+  let unparsedText = line.slice(colon + 1).replace(/\s+/g, " ").trim();
   for (let match = OWN_SETTING.exec(unparsedText); match !== null; match = OWN_SETTING.exec(unparsedText)) {
     const [settingText, name = "", value] = match;
     settings[name.toLowerCase()] = Number(value);

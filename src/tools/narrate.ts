@@ -6,15 +6,14 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
-import type { NarrateSource } from "../narration/planning/load-or-plan-narration.ts";
+import type { NarrateSource } from "../narration/load-narration.ts";
 import {
-  describeCancelled,
   describeFilesBriefly,
   describeNarration,
   describeNarrationNextStep,
   formatChapterList,
-} from "../narration/views/narration-messages.ts";
-import type { NarrationView } from "../narration/views/narration-view.ts";
+} from "../narration/narration-messages.ts";
+import type { NarrationView } from "../narration/narration-view.ts";
 import {
   MAX_CREDITS,
   type NarrateArgs,
@@ -165,7 +164,9 @@ function buildResult(args: NarrateArgs, view: NarrationView): ToolResult {
   return isQuestion ? { ...rendered, ...buildQuestion(view) } : rendered;
 }
 
-const NO_CHANGES = toNarrateChanges({});
+/** The final sentence about an MCP task whose narration is not known any more, or not yet. */
+const CANCELLED =
+  "Cancelled: nothing more is created for this task; requests already sent are completed, charged as usual and saved. The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
 
 export const narrateTool = defineTool({
   name: "narrate",
@@ -190,12 +191,5 @@ export const narrateTool = defineTool({
   },
   pinArguments: ({ wait_seconds: _, ...args }) =>
     toNarrateChanges(args).maxCredits === null || args.stop === true ? null : args,
-  async cancel({ id, target }, deps) {
-    const narrations = await deps.narrations();
-    await narrations.cancel(id);
-    if (target === null) return "Cancelled before anything was sent: nothing was charged.";
-    const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
-    const view = await narrations.narrate({ kind: "narration", narrationId: target }, NO_CHANGES, call);
-    return describeCancelled({ totals: view, isLeftRunning: view.status === "running" });
-  },
+  cancel: async (handleId, deps) => (await (await deps.narrations()).cancel(handleId)) ?? CANCELLED,
 });

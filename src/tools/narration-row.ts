@@ -1,5 +1,5 @@
 /** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
-import { describeNextStep, type ListedNarration } from "../narration/views/listed-narrations.ts";
+import { describeNextStep, type ListedNarration } from "../narration/listed-narrations.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { omitNullish } from "./task-output.ts";
 

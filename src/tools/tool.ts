@@ -152,16 +152,10 @@ export interface Tool {
   /**
    * Takes back what a call that is answered as an MCP task wants.
    *
+   * @param handleId the id of the MCP task, which the call's wish has, too
    * @returns the final sentence about the MCP task; `null` if it is too late, because the service may have the request
    */
-  readonly cancel?: (call: CancelledCall, deps: ToolDeps) => Promise<string | null>;
-}
-
-/** A call that is taken back. `target` is what it waits for; `null` if that was not found yet. */
-export interface CancelledCall {
-  /** The id of the MCP task and of the call's wish. */
-  readonly id: string;
-  readonly target: string | null;
+  readonly cancel?: (handleId: string, deps: ToolDeps) => Promise<string | null>;
 }
 
 /** The names of the published arguments, in order. */

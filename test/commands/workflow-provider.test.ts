@@ -1,6 +1,6 @@
 /** Concurrent first uses of the workflow. */
 import { expect, it } from "vitest";
-import type { Compose, Workflow } from "../../src/commands/workflow.ts";
+import type { composeWorkflow, Workflow } from "../../src/commands/compose.ts";
 import { WorkflowProvider } from "../../src/commands/workflow-provider.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
@@ -17,7 +17,7 @@ function workflow(onClose: () => void): Workflow {
   return { requests, narrations: failIfCalled, close: async () => onClose() };
 }
 
-function createProvider(compose: Compose): WorkflowProvider {
+function createProvider(compose: typeof composeWorkflow): WorkflowProvider {
   const provider = new WorkflowProvider(config, false, compose);
   provider.log = createLog("silent", (text) => text);
   return provider;

@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RequestTimeouts } from "../../src/api/transport.ts";
-import { composeWorkflow } from "../../src/commands/compose.ts";
-import type { Workflow } from "../../src/commands/workflow.ts";
+import { composeWorkflow, type Workflow } from "../../src/commands/compose.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
-import type { RequestView } from "../../src/requests/records/request-view.ts";
+import type { RequestView } from "../../src/requests/request-view.ts";
 import type { Requests } from "../../src/requests/requests.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { type Misbehaviour, misbehaveNext } from "./wire.ts";
@@ -50,7 +49,11 @@ afterEach(async () => {
 
 async function generate(prompt: string): Promise<RequestView> {
   const call = { signal: new AbortController().signal, waitMs: 15_000, onProgress: () => undefined };
-  return await requests.generate({ input: { prompt }, take: 1, fileName: null, mayReplace: false }, call);
+  const request = {
+    ...{ input: { prompt }, take: 1, fileName: null, mayReplace: false },
+    ...{ callPronunciations: [], pronunciations: [] },
+  };
+  return await requests.generate(request, call);
 }
 
 /** A stall ends after this time, so that a client without deadlines fails the test and does not hang it. */

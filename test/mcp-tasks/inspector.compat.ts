@@ -26,7 +26,7 @@ it.each([
   expect(existsSync(structuredContent.audio?.path ?? "")).toBe(true);
   expect(service.count("create")).toBe(1);
   const ledger = new DatabaseSync(join(testFolders.stateDir, "ledger.sqlite"), { readOnly: true });
-  const ends = ledger.prepare("SELECT end_json FROM agm_mcp_tasks").all();
+  const handles = ledger.prepare("SELECT status FROM agm_handle").all();
   ledger.close();
-  expect(ends).toEqual(Array.from({ length: mcpTaskCount }, () => ({ end_json: '{"kind":"done"}' })));
+  expect(handles).toEqual(Array.from({ length: mcpTaskCount }, () => ({ status: "completed" })));
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { startService, useTestFolders } from "../processes/server-processes.ts";
+import { DELETE_REQUESTS_SQL } from "../support/ledger-rows.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
 import { startClient } from "./task-processes.ts";
@@ -67,7 +68,7 @@ it("a record missing from the ledger does not end its task", async () => {
   const mcpTaskId = await client.begin(CALL);
   while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
   const ledger = new DatabaseSync(join(testFolders.stateDir, "ledger.sqlite"), { timeout: 5000 });
-  ledger.exec("DELETE FROM agm_records");
+  ledger.exec(DELETE_REQUESTS_SQL);
   ledger.close();
   expect((await client.fetchTask(mcpTaskId)).status).toBe("working");
   expect(resultOf(await client.waitForEnd(mcpTaskId)).isError).toBeUndefined();

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { createRequests } from "../../src/requests/requests.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
-import { createFailingService, makeDeps } from "./request-setup.ts";
+import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -36,11 +36,7 @@ it.each([DAY_MS, -DAY_MS])(
     const requests = createRequests(deps);
     onTestFinished(() => requests.close());
     const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
-    const generate = () =>
-      requests.generate(
-        { input: { prompt: "Watched for long" }, take: 1, fileName: null, mayReplace: false },
-        call,
-      );
+    const generate = () => requests.generate(requestOf("Watched for long"), call);
 
     expect(await generate()).toMatchObject({ status: "queued", taskId: "task-1" });
     for (let minute = 0; minute < 3; minute += 1) {

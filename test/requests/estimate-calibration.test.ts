@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { estimateSeconds } from "../../src/contract/estimate.ts";
-import type { RequestRecord } from "../../src/ledger/record.ts";
+import type { RequestRow } from "../../src/ledger/schema.ts";
 import { computeCalibration } from "../../src/requests/estimate-calibration.ts";
-import { sampleRecord } from "../ledger/sample-record.ts";
+import { sampleRequest } from "../support/sample-request.ts";
 
 const PROMPT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(3);
 
@@ -20,13 +20,13 @@ function measuredTask({
   speed = 1,
   voice = "sophie_en_zh",
   prompt = PROMPT,
-}: MeasuredTask): RequestRecord {
-  const input = JSON.stringify({ prompt, speed, voice });
+}: MeasuredTask): RequestRow {
+  const body = JSON.stringify({ prompt, speed, voice });
   const seconds = ratio === null ? null : (estimateSeconds(prompt) / speed) * ratio;
-  return sampleRecord({ status: "succeeded", input, audioSeconds: seconds });
+  return sampleRequest({ status: "saved", body, audio_seconds: seconds });
 }
 
-const all = (...ratios: number[]): RequestRecord[] => ratios.map((ratio) => measuredTask({ ratio }));
+const all = (...ratios: number[]): RequestRow[] => ratios.map((ratio) => measuredTask({ ratio }));
 
 it.each([
   ["nothing is known", [], 1],
@@ -47,7 +47,7 @@ it.each([
     1,
   ],
   ["what has no length does not count", Array.from({ length: 9 }, () => measuredTask({ ratio: null })), 1],
-  ["a task made elsewhere does not count", Array.from({ length: 9 }, () => sampleRecord({ input: null })), 1],
+  ["a task made elsewhere does not count", Array.from({ length: 9 }, () => sampleRequest({ body: null })), 1],
 ])("%s", (_what, records, expected) => {
   expect(computeCalibration(records, "sophie_en_zh")).toBeCloseTo(expected, 6);
 });

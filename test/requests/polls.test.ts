@@ -5,7 +5,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { createFailingService, makeDeps } from "./request-setup.ts";
+import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
 
 const RUNNING: ObservedTask = {
   taskId: "task",
@@ -47,10 +47,7 @@ it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its accep
   const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
 
   for (const prompt of ["First", "Second", "Third"]) {
-    const view = await requests.generate(
-      { input: { prompt }, take: 1, fileName: null, mayReplace: false },
-      call,
-    );
+    const view = await requests.generate(requestOf(prompt), call);
     expect(view.status).toBe("queued");
     await clock.advance(60_000);
     expect(pollsAfterMs.splice(0)).toEqual([5000, 10_000, 15_000, 20_000, 25_000]);

@@ -1,5 +1,5 @@
 /**
- * The dependencies of the workflow in a test: the real ledger, limits and folder, a manual clock, and the test's own
+ * The dependencies of the workflow in a test: the real ledger and folder, a manual clock, and the test's own
  * service.
  */
 import { join } from "node:path";
@@ -7,9 +7,9 @@ import { onTestFinished } from "vitest";
 import type { ServiceClient } from "../../src/api/service.ts";
 import { buildPartsPath, openOutputFolder } from "../../src/files/output-folder.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
+import type { GenerateRequest } from "../../src/requests/begin.ts";
 import { buildTiming, type RequestDeps } from "../../src/requests/deps.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
@@ -27,6 +27,16 @@ export function createFailingService(): ServiceClient {
   };
 }
 
+/** A request for a text, in its first take. */
+export const requestOf = (prompt: string): GenerateRequest => ({
+  input: { prompt },
+  callPronunciations: [],
+  pronunciations: [],
+  take: 1,
+  fileName: null,
+  mayReplace: false,
+});
+
 export async function makeDeps(
   makeService: (clock: ManualClock) => ServiceClient,
 ): Promise<{ clock: ManualClock; deps: RequestDeps }> {
@@ -40,14 +50,9 @@ export async function makeDeps(
     log,
     clock,
   });
-  const limits = new Limits({ ledger, clock, log, timeScale: 1, creditBudget: null });
-  onTestFinished(async () => {
-    await limits.close();
-    await ledger.store.close();
-  });
+  onTestFinished(() => ledger.database.close());
   const deps: RequestDeps = {
     service: makeService(clock),
-    limits,
     ledger,
     folder: await openOutputFolder(join(folder, "out"), clock),
     partsFolder: await openOutputFolder(buildPartsPath(join(folder, "out")), clock),

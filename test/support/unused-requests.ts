@@ -5,29 +5,22 @@ const refuse = (): never => {
   throw new Error("not asked for");
 };
 
-/** Every method throws; a test replaces those that it needs. */
-export const UNUSED_REQUESTS: Requests = {
+/** Every method throws; a test replaces those that it needs. Nothing is driven. */
+export const UNUSED_REQUESTS: Omit<Requests, "driver"> = {
   generate: refuse,
-  loadMcpTaskOperations: refuse,
+  cancelHandle: refuse,
   getTask: refuse,
   download: refuse,
   listRequests: refuse,
   sumSpending: refuse,
+  findSavedPath: refuse,
+  readCalibration: refuse,
   listNewestSaved: refuse,
   listNewestTaskIds: refuse,
   readResource: refuse,
   readNarrationFile: refuse,
   readTaskPiece: refuse,
   readNarrationPiece: refuse,
-  readCompanionPiece: refuse,
   readVerifiedBytes: refuse,
-  partOperations: {
-    findRecord: refuse,
-    findSaved: refuse,
-    generate: refuse,
-    awaitSent: refuse,
-    hasOtherPronunciation: refuse,
-    readCalibration: refuse,
-  },
   close: async () => undefined,
 };

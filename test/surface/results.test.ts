@@ -1,6 +1,6 @@
 /** Each form of a result is complete without the other, small, and free of nulls (docs/reference.md, Results). */
 import { describe, expect, it } from "vitest";
-import type { RequestView } from "../../src/requests/records/request-view.ts";
+import type { RequestView } from "../../src/requests/request-view.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask, taskOutput } from "../../src/tools/task-output.ts";
 import { NARRATIONS } from "./narration-views.ts";

@@ -3,9 +3,10 @@ import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
 import { type Config, readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
-import { describePhase, type HoldReason, type Phase } from "../../src/requests/job/phase.ts";
-import { explainCredits } from "../../src/requests/records/explain-credits.ts";
-import type { ListedRequest } from "../../src/requests/use-cases/list-recorded-requests.ts";
+import { type Activity, describeActivity } from "../../src/requests/activity.ts";
+import { explainCredits } from "../../src/requests/explain-credits.ts";
+import type { ListedRequest } from "../../src/requests/list-requests.ts";
+import { buildNote, type Note } from "../../src/requests/note.ts";
 import { renderErrorResult, toAudioError } from "../../src/server/error-result.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { buildPromptList, getPrompt } from "../../src/server/prompts.ts";
@@ -15,6 +16,7 @@ import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask } from "../../src/tools/task-output.ts";
 import { listPublishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
+import { sampleRequest } from "../support/sample-request.ts";
 import { UNUSED_REQUESTS } from "../support/unused-requests.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 import { NARRATIONS } from "./narration-views.ts";
@@ -22,7 +24,7 @@ import { thrownErrors } from "./thrown.ts";
 import { HANDLE, PATH, TASK_ID, VIEWS } from "./views.ts";
 
 const CREATED_AT_MS = new Date(2026, 10, 21, 14, 3, 22).getTime();
-const clock = { steadyMs: () => 0 };
+const NOW_MS = 100_000;
 
 const listed = (changes: Partial<ListedRequest>): ListedRequest => ({
   taskId: TASK_ID,
@@ -31,7 +33,7 @@ const listed = (changes: Partial<ListedRequest>): ListedRequest => ({
   promptExcerpt: "The harbour at dawn, before the first ferry…",
   voice: "sophie_en_zh",
   take: 1,
-  requestLookupKey: "work:0",
+  fingerprint: "work-0",
   refusal: null,
   inputHash: null,
   audioSeconds: 41.317,
@@ -61,6 +63,8 @@ const ROWS: readonly ListedRequest[] = [
   listed({ audioPath: null, isGone: true }),
 ];
 
+const NONE = { charged: 0, held: 0 };
+
 function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}): ToolDeps {
   const failIfCalled = (): never => {
     throw new Error("not asked for");
@@ -70,8 +74,8 @@ function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}
     requests: async () => ({
       ...UNUSED_REQUESTS,
       listRequests: async () => [...rows],
-      sumSpending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
-      partOperations: { ...UNUSED_REQUESTS.partOperations, findSaved: async () => null },
+      sumSpending: async () => ({ today: NONE, last7Days: NONE, last30Days: NONE, budget: null }),
+      findSavedPath: async () => null,
     }),
     openExistingRequests: async () => null,
     narrations: async () => ({
@@ -130,29 +134,38 @@ function narrations(): string[] {
   });
 }
 
-function phases(): string[] {
-  const reasons: HoldReason[] = [
-    "rate",
-    "concurrency",
-    "cooldown",
-    "unavailable",
-    "credits",
-    "reads_rate",
-    "reads_cooldown",
+function activities(): string[] {
+  const here: Activity = { driver: "here", hold: null, sendingSinceMs: null, nowMs: NOW_MS };
+  const processing = sampleRequest({ task_id: TASK_ID, accepted_at_ms: NOW_MS - 12_000 });
+  const waiting = sampleRequest({ status: "waiting", task_id: null });
+  const succeeded = sampleRequest({ status: "succeeded", task_id: TASK_ID });
+  const error = { code: "network_error", message: "The connection broke." };
+  const noted = (row: typeof processing, note: Omit<Note, "sinceMs">): typeof processing => ({
+    ...row,
+    note: buildNote(row, note, NOW_MS - 12_000),
+  });
+  const untilMs = NOW_MS + 31_000;
+  const held = (reason: NonNullable<Activity["hold"]>["reason"]): string =>
+    describeActivity(waiting, { ...here, hold: { reason, untilMs, sinceMs: NOW_MS - 12_000 } });
+  const sentences = [
+    describeActivity(waiting, here),
+    describeActivity(waiting, { ...here, driver: "elsewhere" }),
+    held("rate"),
+    held("concurrency"),
+    held("cooldown"),
+    describeActivity(noted(waiting, { kind: "unavailable", untilMs }), here),
+    describeActivity(noted(waiting, { kind: "credits", untilMs: null }), here),
+    describeActivity(noted(processing, { kind: "reads_rate", untilMs }), here),
+    describeActivity(noted(processing, { kind: "reads_cooldown", untilMs }), here),
+    describeActivity(waiting, { ...here, sendingSinceMs: NOW_MS }),
+    describeActivity(noted(waiting, { kind: "retrying", error, untilMs: NOW_MS + 2000 }), here),
+    describeActivity(noted(processing, { kind: "query", error, untilMs: NOW_MS + 2000 }), here),
+    describeActivity(noted(processing, { kind: "unknown_status", status: "paused", untilMs: null }), here),
+    describeActivity(processing, here),
+    describeActivity(succeeded, here),
+    describeActivity(noted(succeeded, { kind: "download", error, untilMs: NOW_MS + 2000 }), here),
   ];
-  const trouble = new AudioError("network_error", "The connection broke.");
-  const all: Phase[] = [
-    { kind: "starting" },
-    { kind: "following" },
-    ...reasons.map((reason) => ({ kind: "held", reason, untilMs: 31_000, sinceMs: -12_000 }) as const),
-    { kind: "sending", sinceMs: 0, previousPhase: { kind: "following" } },
-    { kind: "retrying", error: trouble, untilMs: 2000 },
-    { kind: "watching", sinceMs: -12_000 },
-    { kind: "saving", lastError: null },
-    { kind: "saving", lastError: trouble },
-  ];
-  const record = { taskId: TASK_ID, status: "processing" } as const;
-  return [fence(all.map((phase) => describePhase(phase, record, clock)).join("\n"))];
+  return [fence(sentences.join("\n"))];
 }
 
 async function errors(): Promise<string[]> {
@@ -252,7 +265,7 @@ async function everything(): Promise<string> {
     "## Results of narrate",
     ...narrations(),
     "## Progress, and why something waits",
-    ...phases(),
+    ...activities(),
     "## Lists",
     ...(await lists()),
     "## Errors",

@@ -9,12 +9,12 @@ import { decodeText } from "../../src/files/text-bytes.ts";
 import { planText } from "../../src/narration/text/plan-text.ts";
 import { findPartsByQuote } from "../../src/narration/text/quotes.ts";
 import { canonicalizeInput } from "../../src/requests/canonical-input.ts";
-import { goneError } from "../../src/requests/job/missing-task.ts";
-import { wrongFormatError } from "../../src/requests/records/find-saved.ts";
-import { assertTaskId } from "../../src/requests/records/resolve-record.ts";
-import { taskFailedError } from "../../src/requests/records/task-failed-error.ts";
-import { callTimedOutError } from "../../src/requests/use-cases/generate.ts";
-import { sampleRecord } from "../ledger/sample-record.ts";
+import { assertTaskId } from "../../src/requests/find-task.ts";
+import { callTimedOutError } from "../../src/requests/generate.ts";
+import { wrongFormatError } from "../../src/requests/saved-audio.ts";
+import { taskFailedError } from "../../src/requests/task-failed-error.ts";
+import { goneError } from "../../src/requests/watch-step.ts";
+import { sampleRequest } from "../support/sample-request.ts";
 import { PATH, TASK_ID } from "./views.ts";
 
 function thrownBy(act: () => unknown): AudioError {
@@ -54,10 +54,13 @@ function ofNetwork(code: string): AudioError {
   throw new Error(`${code} is not a failure of the network`);
 }
 
-const record = sampleRecord({ taskId: TASK_ID });
-const file = { path: PATH, sizeBytes: 1, sha256: "", savedAtMs: 0, matchesFormat: false };
-const REFUNDED = { reserved_credits: 150, charged_credits: 0, refunded_credits: 150 };
-const taskError = { code: "generation_failed", message: "the text holds nothing that can be spoken" };
+const request = sampleRequest({ task_id: TASK_ID });
+const failed = sampleRequest({
+  task_id: TASK_ID,
+  status: "failed",
+  failure_code: "generation_failed",
+  failure_message: "the text holds nothing that can be spoken",
+});
 const longUrl = `https://example.com/${"é".repeat(6000)}`;
 
 export const thrownErrors = (): AudioError[] => [
@@ -70,14 +73,12 @@ export const thrownErrors = (): AudioError[] => [
   refusal(409, "not_ready", "still processing", "content"),
   refusal(429, "rate_limit", "slow down", "query"),
   refusal(503, "api_unavailable", "closed for a moment", "query"),
-  taskFailedError(sampleRecord({ taskId: TASK_ID, taskError, billing: REFUNDED })),
-  taskFailedError(
-    sampleRecord({ taskId: TASK_ID, taskError, billing: { ...REFUNDED, charged_credits: 150 } }),
-  ),
-  taskFailedError(sampleRecord({ taskId: TASK_ID, taskError, billing: null })),
-  goneError(record),
-  wrongFormatError(record, file),
-  callTimedOutError(null, { taskId: TASK_ID }),
+  taskFailedError({ ...failed, charged_credits: 0, refunded_credits: 150 }),
+  taskFailedError({ ...failed, charged_credits: 150, refunded_credits: 0 }),
+  taskFailedError(failed),
+  goneError(request),
+  wrongFormatError(request, PATH),
+  callTimedOutError({ ledger: { database: { outage: null } } }, { taskId: TASK_ID }),
   thrownBy(() => assertTaskId("no/id")),
   thrownBy(() => assertFileName("../elsewhere")),
   thrownBy(() => canonicalizeInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),

@@ -1,5 +1,5 @@
 /** Task views in every state that a result can report, for tests of results and texts. */
-import type { RequestView } from "../../src/requests/records/request-view.ts";
+import type { RequestView } from "../../src/requests/request-view.ts";
 
 export const HANDLE = "req-0123456789abcdef0123456789abcdef";
 export const TASK_ID = "aud_9cea8c705984d95b3b8247d5";

@@ -96,7 +96,8 @@ function toSpokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): st
     );
   }
   // Keep the white space at both ends of the replacement. It separates the replacement from the words around it.
-  const [before = "", after = ""] = [/^\s+/.exec(replacement)?.[0], /\s+$/.exec(replacement)?.[0]];
+  const before = replacement.slice(0, replacement.length - replacement.trimStart().length);
+  const after = replacement.slice(replacement.trimEnd().length);
   return before + words + after;
 }
 

@@ -84,10 +84,13 @@ export type StoredPart = StoredPlan["parts"][number];
 export const getPlanFormat = ({ settings }: Pick<StoredPlan, "settings">): OutputFormat =>
   settings.output_format ?? "mp3";
 
+/** Thrown for a plan that cannot be read. Unlike a ledger that is away, it does not mend itself. */
+export class UnreadablePlanError extends AudioError {}
+
 /**
  * Parses a plan as the ledger holds it.
  *
- * @throws AudioError `store_unavailable` if the stored value is invalid
+ * @throws UnreadablePlanError `store_unavailable` if the stored value is missing or invalid
  */
 export function parseStoredPlan(value: unknown, narrationId: string): StoredPlan {
   const parsed = storedPlanSchema.safeParse(value);
@@ -95,7 +98,7 @@ export function parseStoredPlan(value: unknown, narrationId: string): StoredPlan
   const version = z.looseObject({ version: z.number() }).safeParse(value).data?.version ?? 0;
   const isNewer =
     version > STORED_PLAN_VERSION || parsed.error.issues.some(({ code }) => code === "unrecognized_keys");
-  throw new AudioError(
+  throw new UnreadablePlanError(
     "store_unavailable",
     `What the ledger holds of ${narrationId} ${isNewer ? "was written by a newer version of this server" : "is damaged"}.`,
     {

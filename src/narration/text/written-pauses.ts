@@ -48,10 +48,20 @@ function parsePauseSeconds({ 0: mark, groups = {} }: RegExpMatchArray): number {
   );
 }
 
-const getLineTextBefore = (text: string, offset: number): string =>
-  /[^\n\u2028]*$/.exec(text.slice(0, offset))?.[0] ?? "";
-const getLineTextAfter = (text: string, offset: number): string =>
-  /^[^\n\u2028]*/.exec(text.slice(offset))?.[0] ?? "";
+const isLineBreak = (character: string | undefined): boolean => character === "\n" || character === "\u2028";
+
+/** Returns the text of the line before an offset. Looks no further than the line, because a text may have many marks. */
+function getLineTextBefore(text: string, offset: number): string {
+  let start = offset;
+  while (start > 0 && !isLineBreak(text[start - 1])) start -= 1;
+  return text.slice(start, offset);
+}
+
+function getLineTextAfter(text: string, offset: number): string {
+  let end = offset;
+  while (end < text.length && !isLineBreak(text[end])) end += 1;
+  return text.slice(offset, end);
+}
 
 function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
   const before = getLineTextBefore(text, mark.index ?? 0);

@@ -5,7 +5,7 @@ import { TOOLS } from "../../tools/catalog.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Client } from "../client.ts";
 import { findRemedy, toAudioError } from "../error-result.ts";
-import { createRunCall, type ServerDeps } from "../run-tool.ts";
+import { createCallRunner, type ServerDeps } from "../run-tool.ts";
 import { buildMcpTaskDetails } from "./mcp-task-result.ts";
 import type { McpTasks } from "./mcp-tasks.ts";
 import { requireMcpTasks } from "./tasks-capability.ts";
@@ -36,15 +36,9 @@ export async function answerMcpTaskRequest(
   try {
     deps.toolDeps.assertConfigured();
     if (!mcpTaskFormat.safeParse(taskId).success) return throwUnknown();
-    if (method === "tasks/cancel") {
-      const isKnown = await mcpTasks.cancel(
-        taskId,
-        async (tool, call) => (await findTool(tool).cancel?.(call, deps.toolDeps)) ?? null,
-      );
-      return isKnown ? {} : throwUnknown();
-    }
-    const findRun = (tool: string) => createRunCall(findTool(tool), deps, context, client);
-    const row = (await mcpTasks.get(taskId, findRun)) ?? throwUnknown();
+    const findRunner = (tool: string) => createCallRunner(findTool(tool), deps, context, client);
+    if (method === "tasks/cancel") return (await mcpTasks.cancel(taskId, findRunner)) ? {} : throwUnknown();
+    const row = (await mcpTasks.get(taskId, findRunner)) ?? throwUnknown();
     // MCP tasks of this server never ask for input, so updates are ignored.
     return method === "tasks/update" ? {} : buildMcpTaskDetails(row);
   } catch (thrown) {

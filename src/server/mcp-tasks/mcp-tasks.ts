@@ -3,7 +3,7 @@
  * stored result. If the process of a call ends, the next process that is asked for the MCP task runs the call again.
  */
 import { isCancelledByCaller } from "../../call-cancellation.ts";
-import { systemClock } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import {
   cancelHandle,
   completeHandle,
@@ -16,8 +16,7 @@ import {
 } from "../../ledger/handle-rows.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { HandleRow } from "../../ledger/schema.ts";
-import type { CancelledCall } from "../../tools/tool.ts";
-import type { Answer, LastingCall, RunCall } from "../answer.ts";
+import type { Answer, CallRunner, LastingCall } from "../answer.ts";
 import type { ServerDeps } from "../run-tool.ts";
 import { buildMcpTaskResult } from "./mcp-task-result.ts";
 
@@ -47,6 +46,8 @@ interface RunningCall {
   answer: Answer | null;
 }
 
+type FindRunner = (tool: string) => CallRunner;
+
 const cancelledReason = (): Error => new Error("the MCP task was cancelled");
 
 /** The calls of one client that this process answers as MCP tasks. Any process can report and cancel them. */
@@ -63,27 +64,24 @@ export class McpTasks {
    *
    * @throws AudioError `store_unavailable`; nothing was sent then
    */
-  async start({ tool, args, signal, run, cancel }: LastingCall): Promise<Answer> {
+  async start({ tool, args, signal, runner }: LastingCall): Promise<Answer> {
     const ledger = await this.#deps.ledger();
     const { row, isNew } = await openHandle(ledger, tool, JSON.stringify(args));
-    if (!isNew) await this.#resumeIfAbandoned(ledger, row, run);
-    const call = isNew ? this.#run(ledger, row, run) : this.#calls.get(row.id);
-    const early = call === undefined ? null : await waitBriefly(call, signal);
-    if (isNew && signal.aborted && isCancelledByCaller(signal.reason))
-      await this.#cancel(ledger, row, cancel);
-    signal.throwIfAborted();
-    if (call !== undefined && early?.work === "none") {
-      if (isNew) await this.#finish(ledger, row, call);
-      return early;
-    }
-    if (call !== undefined) {
+    if (!isNew) await this.#resumeIfAbandoned(ledger, row, runner);
+    const call = isNew ? this.#run(ledger, row, runner) : this.#calls.get(row.id);
+    const early = call === undefined ? null : await waitBriefly(call, signal, ledger.clock);
+    const isPlain = early?.work === "none" && !signal.aborted;
+    if (isPlain && isNew && (await discardHandle(ledger, row).catch(() => false))) this.#calls.delete(row.id);
+    else if (call !== undefined) {
       call.isHandedOut = true;
       await this.#storeAnswer(ledger, row.id, call);
     }
-    return {
-      result: buildMcpTaskResult({ ...row, message: call?.message ?? row.message }),
-      work: "goes_on",
-    };
+    if (isNew && signal.aborted && isCancelledByCaller(signal.reason))
+      await this.#cancel(ledger, row.id, runner);
+    signal.throwIfAborted();
+    if (isPlain) return early;
+    const message = call?.message ?? row.message;
+    return { result: buildMcpTaskResult({ ...row, message }), work: "goes_on" };
   }
 
   /**
@@ -91,7 +89,7 @@ export class McpTasks {
    *
    * @throws AudioError `store_unavailable`; the MCP task is unaffected
    */
-  async get(id: string, findRun: (tool: string) => RunCall): Promise<HandleRow | null> {
+  async get(id: string, findRunner: FindRunner): Promise<HandleRow | null> {
     const ledger = await this.#deps.ledger();
     const running = this.#calls.get(id);
     if (running !== undefined) await this.#storeAnswer(ledger, id, running);
@@ -99,7 +97,7 @@ export class McpTasks {
     if (row === undefined) return null;
     if (row.status === "cancelled") running?.abort.abort(cancelledReason());
     if (row.status !== "working") return row;
-    await this.#resumeIfAbandoned(ledger, row, findRun(row.tool));
+    await this.#resumeIfAbandoned(ledger, row, findRunner(row.tool));
     return { ...row, message: this.#calls.get(id)?.message ?? row.message };
   }
 
@@ -109,36 +107,29 @@ export class McpTasks {
    * @returns false if there is no such MCP task
    * @throws AudioError `store_unavailable`
    */
-  async cancel(
-    id: string,
-    cancel: (tool: string, call: CancelledCall) => Promise<string | null>,
-  ): Promise<boolean> {
+  async cancel(id: string, findRunner: FindRunner): Promise<boolean> {
     const ledger = await this.#deps.ledger();
     const row = await findHandle(ledger, id);
-    if (row?.status === "working") await this.#cancel(ledger, row, (call) => cancel(row.tool, call));
+    if (row?.status === "working") await this.#cancel(ledger, id, findRunner(row.tool));
     return row !== undefined;
   }
 
-  async #cancel(
-    ledger: Ledger,
-    { id, target }: HandleRow,
-    cancel: (call: CancelledCall) => Promise<string | null>,
-  ): Promise<void> {
-    const message = await cancel({ id, target });
+  async #cancel(ledger: Ledger, id: string, runner: CallRunner): Promise<void> {
+    const message = await runner.cancel(id);
     if (message === null) return;
     await cancelHandle(ledger, id, this.#deps.redact(message));
     this.#calls.get(id)?.abort.abort(cancelledReason());
   }
 
-  async #resumeIfAbandoned(ledger: Ledger, row: HandleRow, run: RunCall): Promise<void> {
+  async #resumeIfAbandoned(ledger: Ledger, row: HandleRow, runner: CallRunner): Promise<void> {
     if (this.#calls.has(row.id)) return;
     const isOwn = row.process === ledger.identity.processId;
     if (!isOwn && !(await isHandleAbandoned(ledger, row))) return;
     if (!(await takeOverHandle(ledger, row)) || this.#calls.has(row.id)) return;
-    this.#run(ledger, row, run).isHandedOut = true;
+    this.#run(ledger, row, runner).isHandedOut = true;
   }
 
-  #run(ledger: Ledger, row: HandleRow, run: RunCall): RunningCall {
+  #run(ledger: Ledger, row: HandleRow, runner: CallRunner): RunningCall {
     const call: RunningCall = {
       abort: new AbortController(),
       firstReport: Promise.withResolvers(),
@@ -156,42 +147,36 @@ export class McpTasks {
       void this.#writeMessages(ledger, row.id, call);
     };
     const handle = { id: row.id, openedAtMs: row.created_at_ms };
-    void run(JSON.parse(row.args), { signal, onProgress, handle, target: row.target ?? undefined }).then(
-      (answer) => this.#end(ledger, row.id, call, answer),
-    );
+    const target = row.target ?? undefined;
+    void runner
+      .run(JSON.parse(row.args), { signal, onProgress, handle, target })
+      .then((answer) => this.#end(ledger, row.id, call, answer));
     return call;
   }
 
   async #end(ledger: Ledger, id: string, call: RunningCall, answer: Answer): Promise<void> {
     call.answered.resolve(answer);
     if (answer.work === "goes_on" || call.abort.signal.aborted) {
-      if (!call.abort.signal.aborted) await systemClock.sleep(RESUME_PAUSE_MS);
+      if (!call.abort.signal.aborted) await ledger.clock.sleep(RESUME_PAUSE_MS);
       this.#calls.delete(id);
       return;
     }
     call.answer = answer;
-    await this.#storeAnswer(ledger, id, call).catch((cause: unknown) =>
-      // The next request for the MCP task tries again.
-      this.#deps.log.warn("the end of a task could not be written yet", cause),
-    );
+    await this.#storeAnswer(ledger, id, call);
   }
 
-  /** Stores the answer of a call that a client knows as an MCP task, if there is one yet. */
+  /**
+   * Stores the answer of a call that a client knows as an MCP task, if there is one yet. If that fails, the next request
+   * for the MCP task tries again.
+   */
   async #storeAnswer(ledger: Ledger, id: string, call: RunningCall): Promise<void> {
     if (call.answer === null || !call.isHandedOut) return;
-    await completeHandle(ledger, id, JSON.stringify(call.answer.result));
-    this.#calls.delete(id);
-  }
-
-  /** Ends a call that was answered at once. Stores its answer only if another call shares it. */
-  async #finish(ledger: Ledger, row: HandleRow, call: RunningCall): Promise<void> {
     try {
-      if (!(await discardHandle(ledger, row)) && call.answer !== null)
-        await completeHandle(ledger, row.id, JSON.stringify(call.answer.result));
+      await completeHandle(ledger, id, JSON.stringify(call.answer.result));
+      this.#calls.delete(id);
     } catch (cause) {
-      this.#deps.log.warn("an answered call is left in the ledger", cause);
+      this.#deps.log.warn("the end of a task could not be written yet", cause);
     }
-    this.#calls.delete(row.id);
   }
 
   /** Stores the newest message of a call from time to time, until no newer one has come. */
@@ -205,7 +190,7 @@ export class McpTasks {
         // Only a cancellation ends the call. If another process waits for it too, both may do so.
         if (!isOpen && (await findHandle(ledger, id))?.status === "cancelled")
           call.abort.abort(cancelledReason());
-        await systemClock.sleep(MESSAGE_PAUSE_MS);
+        await ledger.clock.sleep(MESSAGE_PAUSE_MS);
       }
     } catch (cause) {
       this.#deps.log.debug(`the status of a task could not be written: ${String(cause)}`);
@@ -215,27 +200,20 @@ export class McpTasks {
   }
 }
 
-/** Waits as long as a call may still be one that has nothing to wait for. Returns its answer; `null` if none came. */
-async function waitBriefly(
+/** Waits as long as a call may still have nothing to wait for. Returns its answer; `null` if none came. */
+function waitBriefly(
   { answered, firstReport }: RunningCall,
   signal: AbortSignal,
+  clock: Pick<Clock, "sleep">,
 ): Promise<Answer | null> {
-  const { promise: aborted, resolve } = Promise.withResolvers<null>();
-  const onAbort = (): void => resolve(null);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  const pause = async (ms: number): Promise<null> => {
-    await systemClock.sleep(ms);
-    return null;
-  };
-  try {
-    return await Promise.race([
-      answered.promise,
-      firstReport.promise.then(() => pause(AT_ONCE_MS)),
-      pause(SILENT_MS),
-      aborted,
-    ]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  const pause = (ms: number): Promise<null> =>
+    clock.sleep(ms, signal).then(
+      () => null,
+      () => null,
+    );
+  return Promise.race([
+    answered.promise,
+    firstReport.promise.then(() => pause(AT_ONCE_MS)),
+    pause(SILENT_MS),
+  ]);
 }

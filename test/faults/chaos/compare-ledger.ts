@@ -1,7 +1,8 @@
 /** Compares the ledger with the service once everything has ended. Corrects nothing. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../../../src/contract/billing.ts";
-import type { RequestRecord } from "../../../src/ledger/record.ts";
+import { deriveIdempotencyKey } from "../../../src/ledger/identity.ts";
 import type { FakeService } from "../../support/fake-service.ts";
+import { type LedgerAttempt, toServiceStatus } from "../../support/ledger-rows.ts";
 import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
 
 /**
@@ -29,65 +30,51 @@ async function compareWith(
   unsent: ReadonlySet<string>,
 ): Promise<string[]> {
   const problems: string[] = [];
-  const records = await view.records();
-  const recordsByTask = new Map<string, RequestRecord[]>();
-  for (const record of records) {
-    const { taskId } = record;
-    if (taskId !== null) recordsByTask.set(taskId, [...(recordsByTask.get(taskId) ?? []), record]);
+  const attempts = await view.attempts();
+  const attemptsByTask = new Map<string, LedgerAttempt[]>();
+  for (const attempt of attempts) {
+    const { task_id } = attempt;
+    if (task_id !== null) attemptsByTask.set(task_id, [...(attemptsByTask.get(task_id) ?? []), attempt]);
   }
-  const hasFinalStatus = ({ taskId, status }: RequestRecord): boolean =>
-    taskId !== null && service.tasks.get(taskId)?.status === status;
+  const hasFinalStatus = ({ task_id, status }: LedgerAttempt): boolean =>
+    task_id !== null && service.tasks.get(task_id)?.status === toServiceStatus(status);
   // Each API key has its own record of a request (docs/reference-requests.md, Changing the API key). When the work
   // continues under the other key, the record of the first key stays as it is.
-  const isSuperseded = (record: RequestRecord): boolean => {
-    const { status, taskId, requestFingerprint } = record;
-    if (taskId !== null)
-      return !hasFinalStatus(record) && (recordsByTask.get(taskId) ?? []).some(hasFinalStatus);
+  const isSuperseded = (attempt: LedgerAttempt): boolean => {
+    const { status, task_id, fingerprint } = attempt;
+    if (task_id !== null)
+      return !hasFinalStatus(attempt) && (attemptsByTask.get(task_id) ?? []).some(hasFinalStatus);
     const isUnanswered = status === "waiting" || status === "unresolved";
     return (
-      isUnanswered &&
-      records.some((other) => other.requestFingerprint === requestFingerprint && other.taskId !== null)
+      isUnanswered && attempts.some((other) => other.fingerprint === fingerprint && other.task_id !== null)
     );
   };
-  const supersededRecords = records.filter(isSuperseded);
-  for (const record of records.filter((candidate) => !supersededRecords.includes(candidate))) {
-    const { recordId, status, taskId, idempotencyKey } = record;
-    if (status === "waiting" && unsent.has(idempotencyKey ?? "")) continue;
-    if (taskId === null) problems.push(`record ${recordId} (${idempotencyKey}) stayed ${status}`);
-    else if (!hasFinalStatus(record))
+  const superseded = attempts.filter(isSuperseded);
+  const remaining = attempts.filter((attempt) => !superseded.includes(attempt));
+  for (const attempt of remaining) {
+    const { id, status, task_id, body, take, n } = attempt;
+    const key = deriveIdempotencyKey(body ?? "", take ?? 1, n);
+    if (status === "waiting" && unsent.has(key)) continue;
+    if (task_id === null) problems.push(`record ${id} (${key}) stayed ${status}`);
+    else if (!hasFinalStatus(attempt))
       problems.push(
-        `task ${taskId} is ${status} in the ledger and ${service.tasks.get(taskId)?.status} at the service`,
+        `task ${task_id} is ${status} in the ledger and ${service.tasks.get(task_id)?.status} at the service`,
       );
   }
   const succeeded = [...service.tasks.values()].filter(({ status }) => status === "succeeded");
   for (const { id } of succeeded) {
-    const count = recordsByTask.get(id)?.length ?? 0;
+    const count = attemptsByTask.get(id)?.length ?? 0;
     if (count < 1 || count > apiKeys.length) problems.push(`${count} records hold task ${id}`);
   }
-  const slots = await view.concurrencySlots();
-  const unreleasedSlots = slots.filter(
-    (name) => !supersededRecords.some(({ recordId }) => name.endsWith(recordId)),
-  );
-  if (unreleasedSlots.length > 0)
-    problems.push(`concurrency slots are held by ${unreleasedSlots.join(", ")}`);
+  const unreleased = remaining.filter(({ is_open }) => is_open === 1);
+  if (unreleased.length > 0)
+    problems.push(`concurrency slots are held by ${unreleased.map(({ id }) => id).join(", ")}`);
   const charged = succeeded.length * chargeForSeconds(service.audioSeconds);
-  const unanswered =
-    supersededRecords.filter(({ status }) => status === "unresolved").length * RESERVED_CREDITS;
-  const spendOf = (summed: readonly RequestRecord[]): number =>
-    summed.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
-  // Several keys may have a record of one task. The task counts once.
-  const duplicateSpend = [...recordsByTask.values()].reduce((sum, all) => {
-    const counted = all.find(hasFinalStatus);
-    return sum + spendOf(all.filter((record) => record !== counted));
-  }, 0);
-  const expected = charged + unanswered;
+  const unanswered = superseded.filter(({ status }) => status === "unresolved").length * RESERVED_CREDITS;
   const spent = await view.spentCredits();
-  if (spent !== expected)
+  if (spent !== charged + unanswered)
     problems.push(
       `the budget counts ${spent} credits, the service charged ${charged}, ${unanswered} are in doubt`,
     );
-  const recordedSpend = spendOf(records) - duplicateSpend;
-  if (recordedSpend !== spent)
-    problems.push(`the records spend ${recordedSpend} credits, the budget counts ${spent}`);
   return problems;
 }

@@ -115,11 +115,11 @@ describe("one damaged cell of the ledger", () => {
     db.close();
   };
 
-  it("does not prevent paid audio from being saved if it is the revision", async () => {
+  it("does not prevent paid audio from being saved if it is why the request waits", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 500 } });
-    const call = { prompt: "Its revision is off", wait_seconds: 0 };
+    const call = { prompt: "Its note is off", wait_seconds: 0 };
     taskOf(await setup.server.call("generate_audio", call));
-    damage(setup.testFolders.stateDir, "UPDATE agm_records SET revision = revision + 5");
+    damage(setup.testFolders.stateDir, "UPDATE agm_request SET note = 'odd', error = 'odd'");
     const task = taskOf(await setup.server.call("generate_audio", { ...call, wait_seconds: 20 }));
     expect(task.audio).not.toBeNull();
     expect(setup.service.count("create")).toBe(1);
@@ -131,7 +131,8 @@ describe("one damaged cell of the ledger", () => {
       await setup.server.call("narrate", { text });
     damage(
       setup.testFolders.stateDir,
-      "UPDATE agm_narrations SET revision = 'odd' WHERE created_at_ms = (SELECT max(created_at_ms) FROM agm_narrations)",
+      `UPDATE agm_narration SET told = 'odd', max_credits = 'odd'
+        WHERE created_at_ms = (SELECT max(created_at_ms) FROM agm_narration)`,
     );
     const list = resultTextOf(await setup.server.call("list_tasks", { limit: 1 }));
     expect(list).toContain("A sound narration.");
@@ -143,7 +144,7 @@ describe("one damaged cell of the ledger", () => {
     await setup.server.call("generate_audio", { prompt: "Damaged" });
     damage(
       setup.testFolders.stateDir,
-      "UPDATE agm_records SET concurrency_slot_state = 'lost', status = 'odd', spend_credits = 'many'",
+      "UPDATE agm_attempt SET status = 'odd', charged_credits = 'many'",
     );
     const sound = taskOf(await setup.server.call("generate_audio", { prompt: "Sound" }));
     expect(sound.status).toBe("succeeded");

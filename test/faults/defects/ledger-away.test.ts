@@ -5,7 +5,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { TABLE_NAMES } from "../../../src/ledger/postgres/postgres-tables.ts";
+import { TABLE_NAMES } from "../../../src/ledger/schema.ts";
+import { DELETE_REQUESTS_SQL } from "../../support/ledger-rows.ts";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import { acceptSubmission, misbehaveNext } from "../wire.ts";
@@ -106,7 +107,7 @@ describe("a record that was deleted while its job runs", () => {
   it("is written again from memory, with its id and its file", async () => {
     const setup = await openFaultSetup({ env: PATIENT, service: { processingMs: 600 } });
     shownTaskOf(await setup.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
-    ledgerFile(setup).exec("DELETE FROM agm_records");
+    ledgerFile(setup).exec(DELETE_REQUESTS_SQL);
     await expectSaved(setup);
   });
 });

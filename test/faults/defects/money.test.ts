@@ -1,5 +1,6 @@
 /** The ledger's sums are true: no reservation without a task, nothing counted twice, nothing lost. */
-import { rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../fault-setup.ts";
 import type { RawServer } from "../raw-server.ts";
@@ -202,7 +203,7 @@ describe("a 402", () => {
     const setup = await openFaultSetup();
     await setup.server.call("generate_audio", { prompt: "Was paid", wait_seconds: 10 });
     ledgerFile(setup).exec(
-      `UPDATE agm_records SET record_json = json_set(record_json, '$.finishedAtMs', ${Date.now() + 3_600_000})`,
+      `UPDATE agm_attempt SET finished_at_ms = ${Date.now() + 3_600_000}`,
     );
     refuseSubmissions(setup);
     const call = { prompt: "No credits left", wait_seconds: 10 };
@@ -224,13 +225,15 @@ describe("a 402", () => {
     const setup = await openFaultSetup();
     await setup.server.call("generate_audio", { prompt: "Makes the ledger", wait_seconds: 10 });
     const db = ledgerFile(setup);
+    // Otherwise, SQLite lets the views read the renamed table.
+    db.exec("PRAGMA legacy_alter_table = ON");
     const restored = Promise.withResolvers<void>();
     setup.misbehave(async ({ kind }, response, service) => {
       if (kind !== "create") return false;
-      db.exec("ALTER TABLE agm_records RENAME TO agm_records_away");
+      db.exec("ALTER TABLE agm_attempt RENAME TO agm_attempt_away");
       service.refuse(response, 402, "insufficient_credits");
       await pause(2500);
-      db.exec("ALTER TABLE agm_records_away RENAME TO agm_records");
+      db.exec("ALTER TABLE agm_attempt_away RENAME TO agm_attempt");
       restored.resolve();
       return true;
     });
@@ -304,8 +307,11 @@ describe("two keys of one account", () => {
       await setup.server.end();
       setup.misbehave(undefined);
       if (fate === "is gone") await rm(setup.testFolders.outputDir, { recursive: true });
-      const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY });
-      const task = shownTaskOf(await later.call("generate_audio", { ...call, pronounce: ["Nguyen=Win"] }));
+      // Rules of the settings pay nothing by themselves. A call's own rules make another text.
+      const rules = join(setup.testFolders.root, "pronunciations.json");
+      await writeFile(rules, JSON.stringify({ Nguyen: "Win" }));
+      const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_PRONUNCIATIONS: rules });
+      const task = shownTaskOf(await later.call("generate_audio", call));
       expect(task).toMatchObject({ status: "succeeded", replayed: true });
       expect([...setup.service.tasks.keys()]).toEqual([task.task_id]);
     },

@@ -126,7 +126,7 @@ describe("a file name that is used again after its file was deleted", () => {
 /** Changes a stored record to what another version of the program would have written. */
 function rewrite(setup: FaultSetup, from: string, to: string): void {
   const { changes } = ledgerFile(setup)
-    .prepare("UPDATE agm_records SET record_json = replace(record_json, ?, ?)")
+    .prepare("UPDATE agm_request SET body = replace(body, ?, ?)")
     .run(from, to);
   expect(Number(changes)).toBeGreaterThan(0);
 }
@@ -136,8 +136,8 @@ function rewrite(setup: FaultSetup, from: string, to: string): void {
 describe("a stored request that today's rules would refuse", () => {
   it.each([
     ["a voice that was retired", "stokie_en", "stokie_retired_en"],
-    ["a rate that is not offered any more", '\\"sample_rate\\":24000', '\\"sample_rate\\":23999'],
-    ["a field of a newer version", '\\"speed\\"', '\\"tempo\\"'],
+    ["a rate that is not offered any more", '"sample_rate":24000', '"sample_rate":23999'],
+    ["a field of a newer version", '"speed"', '"tempo"'],
   ])("(%s) is listed, asked for and saved", async (_, from, to) => {
     const setup = await openFaultSetup({ service: { processingMs: 300 } });
     const call = { prompt: "Asked for long ago", voice: "stokie_en", wait_seconds: 0 };
@@ -158,7 +158,7 @@ describe("a stored request that today's rules would refuse", () => {
     await setup.server.call("generate_audio", { prompt: "The good one", wait_seconds: 5 });
     await setup.server.call("generate_audio", { prompt: "The odd one", wait_seconds: 5 });
     await setup.server.end();
-    rewrite(setup, '\\"prompt\\":\\"The odd one\\"', "odd");
+    rewrite(setup, '"prompt":"The odd one"', "odd");
     const later = await setup.another();
     const listed = await later.call("list_tasks", {});
     expect(listed.isError, shownTextOf(listed)).not.toBe(true);

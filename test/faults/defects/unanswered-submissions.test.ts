@@ -154,11 +154,20 @@ describe("a submission that is on its way when the program is asked to stop", ()
   });
 });
 
-/** Calls `then` at the admission: when the statement that makes a record `unresolved` is sent to PostgreSQL. */
-function atAdmission(wire: Wire, then: () => Promise<void> | "deafen"): Promise<void> {
+/**
+ * Calls `then` at the admission: when the statement that makes an attempt `unresolved` is sent to PostgreSQL, or the
+ * COMMIT after it.
+ */
+function atAdmission(
+  wire: Wire,
+  moment: "the write" | "its commit",
+  then: () => Promise<void> | "deafen",
+): Promise<void> {
   return new Promise((resolve) => {
+    let isWritten = false;
     wire.onSent = (bytes) => {
-      if (!/status\\*":\\*"unresolved/.test(bytes)) return undefined;
+      isWritten ||= /update "agm_attempt" set[^\0]*"maybe"/.test(bytes);
+      if (!isWritten || (moment === "its commit" && !bytes.includes("COMMIT"))) return undefined;
       wire.onSent = undefined;
       resolve();
       return then();
@@ -181,7 +190,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
   () => {
     it("a cancelled call is not sent, and reserves nothing", async () => {
       const { setup, wire } = await onPostgres(ROOM_FOR_ONE);
-      const admitted = atAdmission(wire, () => pause(400));
+      const admitted = atAdmission(wire, "the write", () => pause(400));
       const id = setup.server.begin("generate_audio", { prompt: "Cancelled in time", wait_seconds: 20 });
       await admitted;
       setup.server.cancel(id);
@@ -197,7 +206,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
 
     it("a request with two callers is kept if one of them cancels", async () => {
       const { setup, wire } = await onPostgres();
-      const admitted = atAdmission(wire, () => pause(300));
+      const admitted = atAdmission(wire, "the write", () => pause(300));
       const call = { prompt: "Wanted by one of two", wait_seconds: 20 };
       const first = setup.server.begin("generate_audio", call);
       const second = setup.server.begin("generate_audio", call);
@@ -209,7 +218,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
 
     it.each(["SIGTERM", "the end of stdin"])("%s reserves nothing and sends nothing", async (ending) => {
       const { setup, wire } = await onPostgres(ROOM_FOR_ONE);
-      const admitted = atAdmission(wire, () => pause(300));
+      const admitted = atAdmission(wire, "the write", () => pause(300));
       setup.server.begin("generate_audio", { prompt: "Stopped in time", wait_seconds: 20 });
       await admitted;
       ENDINGS[ending]?.(setup.server);
@@ -222,7 +231,7 @@ describe.skipIf(whyNoPostgres() !== undefined)(
 
     it("a lost answer is requested again and returns the same admission", async () => {
       const { setup, wire } = await onPostgres(ROOM_FOR_ONE);
-      const admitted = atAdmission(wire, () => "deafen");
+      const admitted = atAdmission(wire, "its commit", () => "deafen");
       const call = setup.server.call("generate_audio", { prompt: "Admitted once", wait_seconds: 5 });
       await admitted;
       expect(shownTaskOf(await call).status).toBe("succeeded");

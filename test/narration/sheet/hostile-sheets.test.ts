@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AudioError } from "../../../src/errors.ts";
 import { planByKind } from "../../../src/narration/planning/plan-by-kind.ts";
-import type { StoredPlan } from "../../../src/narration/state/narration-state.ts";
-import { storedPlanSchema } from "../../../src/narration/state/narration-state.ts";
+import { type StoredPlan, storedPlanSchema } from "../../../src/narration/planning/stored-plan.ts";
 
 const OPTIONS = { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" } as const;
 

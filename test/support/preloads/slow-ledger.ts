@@ -10,20 +10,23 @@ let remaining = Number(process.env["TEST_FLUSHES"] ?? "Infinity");
 /** Closing merges the journal into the file, which flushes the journal, the file and the folder. */
 const FLUSHES_OF_CLOSING = 3;
 
-/**
- * Whether every commit blocks. A commit blocks on a slow disk if the journal is full, because it merges the journal
- * into the file.
- */
-const isFull = process.env["TEST_FULL_JOURNAL"] !== undefined;
-
-/** Whether a commit must be on the disk, according to the last PRAGMA. */
-let isDurable = true;
+/** The server has one connection to its ledger, so one flag is enough. */
+let isInTransaction = false;
 
 function flush(times: number): void {
   for (let count = 0; count < times && remaining > 0; count += 1) {
     remaining -= 1;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   }
+}
+
+/** Every commit of a write is flushed, also that of a single statement. */
+function flushAt(sql: string): void {
+  const verb = /^\s*(\w+)/.exec(sql)?.[1]?.toUpperCase() ?? "";
+  if (verb === "BEGIN") isInTransaction = true;
+  if (verb === "COMMIT" || verb === "END") flush(1);
+  if (verb === "COMMIT" || verb === "END" || verb === "ROLLBACK") isInTransaction = false;
+  if (!isInTransaction && (verb === "INSERT" || verb === "UPDATE" || verb === "DELETE")) flush(1);
 }
 
 function before(owner: object, name: string, action: (self: unknown, args: unknown[]) => void): void {
@@ -35,11 +38,12 @@ function before(owner: object, name: string, action: (self: unknown, args: unkno
   });
 }
 
-before(DatabaseSync.prototype, "exec", (_self, [sql]) => {
-  const mode = /synchronous = (FULL|NORMAL)/.exec(String(sql))?.[1];
-  if (mode !== undefined) isDurable = mode === "FULL";
-});
 before(DatabaseSync.prototype, "close", () => flush(FLUSHES_OF_CLOSING));
-before(StatementSync.prototype, "run", (self) => {
-  if ((isDurable || isFull) && self instanceof StatementSync && self.sourceSQL.startsWith("COMMIT")) flush(1);
+for (const name of ["run", "all", "get", "iterate"]) {
+  before(StatementSync.prototype, name, (self) => {
+    if (self instanceof StatementSync) flushAt(self.sourceSQL);
+  });
+}
+before(DatabaseSync.prototype, "exec", (_self, [sql]) => {
+  for (const statement of String(sql).split(";")) flushAt(statement);
 });

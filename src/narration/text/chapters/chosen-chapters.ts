@@ -124,7 +124,12 @@ function withSubchapters(chapters: Chapters, index: number): number[] {
 export function parseChapterChoice(chapters: Chapters, wanted: string): number[] {
   const titledChapters = findChaptersByTitle(chapters, wanted);
   const choices =
-    titledChapters.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((choice) => choice !== "");
+    titledChapters.length === 1
+      ? [wanted]
+      : wanted
+          .split(/[,;]/)
+          .map((choice) => choice.trim())
+          .filter((choice) => choice !== "");
   if (chapters.length < 2 || choices.length === 0) throw refusedChoiceError(chapters, wanted);
   const indexes = choices.flatMap((choice) => {
     const byTitle = findChaptersByTitle(chapters, choice);

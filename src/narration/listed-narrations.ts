@@ -1,0 +1,126 @@
+/** Describes narrations as rows of the list that `list_tasks` returns. */
+import { basename } from "node:path";
+import { findNewestExisting } from "../files/newest-existing.ts";
+import type { SavedFile } from "../files/saved-file.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { listNewestNarrations, type NarrationProgress, readProgress } from "../ledger/narration-rows.ts";
+import { listFiles } from "../ledger/request-rows.ts";
+import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
+import { toSavedFile } from "../requests/saved-audio.ts";
+import { containsWords } from "../search-words.ts";
+import { chooseChapterTitle } from "./narration-file-names.ts";
+import { listCurrentFiles } from "./narration-files.ts";
+import type { NarrationStatus } from "./narration-view.ts";
+import type { PlanDocuments } from "./plan-documents.ts";
+
+export interface ListedNarration {
+  readonly narrationId: string;
+  readonly status: NarrationStatus;
+  readonly title: string;
+  readonly createdAtMs: number;
+  readonly credits: number;
+  readonly savedPartCount: number;
+  readonly totalPartCount: number;
+  readonly paths: readonly string[];
+  /** The saved files that still exist. */
+  readonly files: ReadonlyArray<SavedFile & { readonly chapterTitle: string | null }>;
+  /** Whether the narration stopped because its process ended. The next call continues such a narration. */
+  readonly isInterrupted: boolean;
+  /** Paths of saved files that no longer exist. */
+  readonly missingPaths: readonly string[];
+  readonly audioSeconds: number | null;
+}
+
+export interface ListDeps {
+  readonly ledger: Ledger;
+  readonly plans: Pick<PlanDocuments, "get">;
+  /** Path of the output folder. */
+  readonly root: string;
+  /** Whether this process drives a narration. */
+  readonly isRunning: (narrationId: string) => boolean;
+}
+
+async function buildListedNarration(deps: ListDeps, progress: NarrationProgress): Promise<ListedNarration> {
+  const { ledger, plans, root, isRunning } = deps;
+  const { narration, isWanted, savedPartCount, totalPartCount, chargedCredits } = progress;
+  const { id, status, title, created_at_ms: createdAtMs } = narration;
+  const rows = listCurrentFiles(await listFiles(ledger, [id]));
+  const plan = rows.some(({ chapter }) => chapter !== null) ? await plans.get(id) : null;
+  const files = rows.map((row) => ({
+    ...toSavedFile(row),
+    chapterTitle: plan === null || row.chapter === null ? null : chooseChapterTitle(plan, row.chapter),
+  }));
+  const arePresent = await Promise.all(
+    files.map(async (file) => (await findNewestExisting([file], root)) !== null),
+  );
+  const present = files.filter((_, index) => arePresent[index]);
+  const isInterrupted = status === "running" && !isWanted && !isRunning(id);
+  const seconds = rows.reduce((sum, row) => sum + (row.seconds ?? 0), 0);
+  return {
+    narrationId: id,
+    status: isInterrupted ? "stopped" : status,
+    title,
+    createdAtMs,
+    credits: Math.round(chargedCredits),
+    savedPartCount,
+    totalPartCount,
+    paths: present.map(({ path }) => path),
+    files: present,
+    isInterrupted,
+    missingPaths: files.filter((_, index) => !arePresent[index]).map(({ path }) => path),
+    audioSeconds: rows.length === 0 ? null : Math.round(seconds * 1000) / 1000,
+  };
+}
+
+/** Lists narrations that contain every word of the query, newest first; all narrations if the query is `null`. */
+export async function listNarrations(
+  deps: ListDeps,
+  { query, limit }: { readonly query: string | null; readonly limit: number },
+): Promise<ListedNarration[]> {
+  const listed: ListedNarration[] = [];
+  const newest = await listNewestNarrations(deps.ledger, query === null ? limit : MAX_NARRATIONS_SEARCHED);
+  for (const { id, title, file_name } of newest) {
+    if (listed.length === limit) break;
+    if (query !== null && !containsWords([title, file_name ?? "", ...(await listSearchedTexts(deps, id))], query))
+      continue;
+    const progress = await readProgress(deps.ledger, id);
+    if (progress !== undefined) listed.push(await buildListedNarration(deps, progress));
+  }
+  return listed;
+}
+
+/** Returns further texts that a query searches: source name, names of files, and text. */
+async function listSearchedTexts({ ledger, plans }: ListDeps, id: string): Promise<string[]> {
+  // A plan that cannot be read must not hide the other narrations.
+  const plan = await plans.get(id).catch(() => null);
+  const files = await listFiles(ledger, [id]);
+  return [
+    plan?.sourceName ?? "",
+    ...files.map(({ path }) => basename(path)),
+    ...(plan?.parts.map(({ text }) => text) ?? []),
+  ];
+}
+
+/** Names the next call to make, with its arguments. */
+export function describeNextStep({
+  narrationId,
+  status,
+  isInterrupted,
+  missingPaths,
+  credits,
+}: ListedNarration): string {
+  switch (status) {
+    case "planned":
+      return `Nothing was sent. narrate with narration_id ${narrationId} says its price.`;
+    case "running":
+      return `narrate with narration_id ${narrationId} waits for it.`;
+    case "stopped":
+      return isInterrupted
+        ? `The process that ran it has ended; narrate with narration_id ${narrationId} goes on, within the limit that was agreed.`
+        : `narrate with narration_id ${narrationId} says why, and how to go on.`;
+    case "finished":
+      return missingPaths.length === 0
+        ? "None; it is saved."
+        : `narrate with narration_id ${narrationId} and max_credits ${Math.max(1, credits)} joins it again, free.`;
+  }
+}

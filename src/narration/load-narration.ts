@@ -1,0 +1,245 @@
+/** Finds the narration that a call means, and plans it if it is new. */
+import { AudioError } from "../errors.ts";
+import type { NarrationInput } from "../files/input-format.ts";
+import {
+  findNarration,
+  findNarrationByPlan,
+  findPredecessor,
+  findRetypedNarrations,
+  listParts,
+  storeNarration,
+} from "../ledger/narration-rows.ts";
+import type { NarrationRow, PartRow } from "../ledger/schema.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Pronunciation } from "../pronunciation.ts";
+import { secretRefusedError } from "../redaction.ts";
+import { buildFileStem } from "./narration-file-names.ts";
+import { deriveNarrationId, derivePlanHash, isNarrationId } from "./narration-id.ts";
+import { alignInputs, buildPartRows, changePlan, type Origins, takeOverChoices } from "./parts.ts";
+import type { PlanDocuments } from "./plan-documents.ts";
+import type { PlanOptions } from "./planning/build-stored-plan.ts";
+import type { Edit } from "./planning/edits.ts";
+import type { StoredPlan } from "./planning/stored-plan.ts";
+
+export type NarrateSource =
+  /** Edits of a stored narration. They make a new narration, which shares the unchanged parts with the stored one. */
+  | {
+      readonly kind: "edited";
+      readonly narrationId: string;
+      readonly edits: readonly Edit[];
+      readonly pronunciations: readonly Pronunciation[];
+    }
+  /** Chapters that are chosen from a stored narration. They become a new narration. */
+  | { readonly kind: "chosen"; readonly narrationId: string; readonly chapters: string }
+  /** A text or a file. `sourceName` is the name of the file; absent for a text. */
+  | {
+      readonly kind: "text";
+      readonly input: NarrationInput;
+      readonly sourceName?: string;
+      readonly options: PlanOptions;
+    }
+  /**
+   * A stored narration. If `mayResume` is set and the process that drove the narration has ended, the call continues
+   * the narration within the `max_credits` of an earlier call.
+   */
+  | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
+
+export interface LoadedNarration {
+  readonly narration: NarrationRow;
+  readonly plan: StoredPlan;
+  /** Whether the narration is that of another text, which differs at most in typing and is being made. */
+  readonly isRetyped: boolean;
+}
+
+export interface LoadDeps {
+  readonly ledger: Ledger;
+  readonly plans: PlanDocuments;
+  /** Whether a text contains the API key or a password from the settings. */
+  readonly containsSecret: (text: string) => boolean;
+}
+
+/**
+ * Reads a stored narration.
+ *
+ * @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable`
+ */
+export async function loadNarrationById(
+  { ledger, plans }: Pick<LoadDeps, "ledger" | "plans">,
+  narrationId: string,
+): Promise<LoadedNarration> {
+  if (!isNarrationId(narrationId)) {
+    throw new AudioError(
+      "invalid_request",
+      "narration_id must be an id that narrate returned: nar_ and 32 letters and digits.",
+    );
+  }
+  const narration = await findNarration(ledger, narrationId);
+  if (narration === undefined) throw unknownNarrationError(narrationId);
+  return { narration, plan: await plans.read(narrationId), isRetyped: false };
+}
+
+export function unknownNarrationError(narrationId: string): AudioError {
+  return new AudioError("not_found", `No narration of this service is called ${narrationId}.`, {
+    remedy:
+      "list_tasks shows the narrations of this ledger. Called with the same text and settings, narrate finds it too, and pays for nothing twice.",
+  });
+}
+
+/** A plan that a call has made, and the older narration whose choices it takes over. */
+interface PlannedText {
+  readonly plan: StoredPlan;
+  /** The narration that was edited, or whose chapters were chosen; `null` for a text, which is compared by its parts. */
+  readonly base: NarrationRow | null;
+  /** The parts of `base` that the parts of the plan are. */
+  readonly origins: Origins;
+  /** The name of the edited narration, so that the new file can replace the old one. */
+  readonly fileName: string | null;
+}
+
+/** Makes the plan of a source. Loads each planner on first use, because most calls need none. */
+async function planSource(
+  deps: LoadDeps,
+  source: Exclude<NarrateSource, { kind: "narration" }>,
+): Promise<PlannedText> {
+  if (source.kind === "text") {
+    const { planWithoutBlocking } = await import("./planning/thread/plan-without-blocking.ts");
+    const plan = await planWithoutBlocking(source.input, source.options);
+    const named = source.sourceName === undefined ? plan : { ...plan, sourceName: source.sourceName };
+    return { plan: named, base: null, origins: [], fileName: null };
+  }
+  const { narration: base, plan } = await loadNarrationById(deps, source.narrationId);
+  if (source.kind === "chosen") {
+    const { keepChosenChapters } = await import("./planning/chosen-plan.ts");
+    const changed = changePlan(plan, (before) => keepChosenChapters(before, source.chapters));
+    return { ...changed, base, fileName: null };
+  }
+  const { applyEdits } = await import("./planning/edits.ts");
+  const speeds = (await listParts(deps.ledger, base.id)).map(({ speed }) => speed);
+  const changed = changePlan(plan, (before) =>
+    applyEdits(before, source.edits, source.pronunciations, speeds),
+  );
+  const fileName =
+    plan.fileLayout === "rows" ? base.file_name : buildFileStem(base.id, plan, base.file_name);
+  return { ...changed, base, fileName };
+}
+
+/**
+ * Finds the narration of a source; plans and stores it if it is new.
+ *
+ * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`
+ */
+export async function loadNarration(deps: LoadDeps, source: NarrateSource): Promise<LoadedNarration> {
+  if (source.kind === "narration") return await loadNarrationById(deps, source.narrationId);
+  const { ledger, plans, containsSecret } = deps;
+  const { baseUrl, apiKeyId } = ledger.identity;
+  const planned = await planSource(deps, source);
+  // Check the planned text, because markup, entities or invisible characters may hide a secret in the input.
+  if (containsSecret(JSON.stringify(planned.plan))) throw secretRefusedError("The text, as it is read,");
+  const planHash = derivePlanHash(baseUrl, planned.plan);
+  const known = await findNarrationByPlan(ledger, planHash);
+  if (known !== undefined) {
+    const plan = await writeRemarks(plans, known.id, planned.plan);
+    if (known.status !== "planned") return { narration: known, plan, isRetyped: false };
+  }
+  const id = known?.id ?? deriveNarrationId(planHash, apiKeyId);
+  const rows = buildPartRows(baseUrl, id, planned.plan);
+  const retyped = await findRetypedNarration(deps, rows, planned.plan);
+  if (retyped !== null) return retyped;
+  const { predecessor, parts } = await takeOver(ledger, rows, planned);
+  if (known === undefined) await plans.write(id, planned.plan);
+  const narration = await storeNarration(
+    ledger,
+    {
+      id,
+      base_url: baseUrl,
+      api_key_id: known?.api_key_id ?? apiKeyId,
+      plan_hash: planHash,
+      title: planned.plan.title,
+      status: "planned",
+      max_credits: null,
+      run: 0,
+      revision: 0,
+      problem: null,
+      file_name: planned.fileName,
+      skip_failed: 0,
+      predecessor,
+      told: "[]",
+      started_at_ms: 0,
+      owner: null,
+      lease_until_steady_ms: 0,
+      created_at_ms: ledger.clock.wallMs(),
+    },
+    parts,
+  );
+  return { narration, plan: await plans.get(id), isRetyped: false };
+}
+
+/** Gives the parts of a plan the choices of the older narration that it comes from. */
+async function takeOver(
+  ledger: Ledger,
+  rows: readonly PartRow[],
+  { plan, base, origins }: PlannedText,
+): Promise<{ readonly predecessor: string | null; readonly parts: readonly PartRow[] }> {
+  const { baseUrl } = ledger.identity;
+  const id = rows[0]?.narration ?? "";
+  const inputs = rows.map(({ input }) => input);
+  const predecessor = base?.id ?? (await findPredecessor(ledger, inputs, id));
+  if (predecessor === null) return { predecessor, parts: rows };
+  const older = await listParts(ledger, predecessor);
+  const mapping =
+    base === null
+      ? alignInputs(
+          older.map(({ input }) => input),
+          inputs,
+        )
+      : origins;
+  return {
+    predecessor: predecessor === id ? null : predecessor,
+    parts: takeOverChoices(baseUrl, plan, rows, older, mapping),
+  };
+}
+
+/** Stores the remarks of a text with the same parts as an earlier one. Returns the plan with these remarks. */
+async function writeRemarks(
+  plans: PlanDocuments,
+  narrationId: string,
+  { remarks, unspoken }: StoredPlan,
+): Promise<StoredPlan> {
+  const stored = await plans.read(narrationId);
+  const plan = { ...stored, remarks, unspoken };
+  const isSame = JSON.stringify([stored.remarks, stored.unspoken]) === JSON.stringify([remarks, unspoken]);
+  if (!isSame) await plans.write(narrationId, plan);
+  return plan;
+}
+
+/**
+ * Finds the narration that is being made of a text that differs only in quotation marks, blanks, case or Unicode form.
+ * Texts with other pauses, chapters or files are other narrations, and so are texts whose pronunciations alone differ.
+ */
+async function findRetypedNarration(
+  { ledger, plans }: LoadDeps,
+  rows: readonly PartRow[],
+  plan: StoredPlan,
+): Promise<LoadedNarration | null> {
+  const id = rows[0]?.narration;
+  const looseParts = rows.map(({ loose }) => loose);
+  for (const { narration, parts } of await findRetypedNarrations(ledger, looseParts)) {
+    const isOtherText = parts.some(({ input }, index) => input !== rows[index]?.input);
+    if (narration.id === id || !isOtherText) continue;
+    const other = await plans.get(narration.id);
+    const isTyping = other.parts.some(({ text }, index) => text !== plan.parts[index]?.text);
+    if (isTyping && describeShape(other) === describeShape(plan))
+      return { narration, plan: other, isRetyped: true };
+  }
+  return null;
+}
+
+const describeShape = ({ fileLayout, parts }: StoredPlan): string =>
+  JSON.stringify([
+    fileLayout,
+    parts.map(({ pauseAfterSeconds, chapterIndex, startSeconds }) => [
+      pauseAfterSeconds,
+      chapterIndex,
+      startSeconds,
+    ]),
+  ]);

@@ -1,0 +1,319 @@
+/**
+ * One round of a narration: reads its rows, fetches what is paid for, begins the next missing part in reading order,
+ * joins each file whose parts are there, and ends when nothing is left or nothing is wanted.
+ */
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import {
+  endNarration,
+  type PartTask,
+  readNarrationBill,
+  readRound,
+  type RoundRead,
+  setPartProblems,
+  type StoredProblem,
+} from "../ledger/narration-rows.ts";
+import { readRequest } from "../ledger/request-rows.ts";
+import type { NarrationRow, PartRow } from "../ledger/schema.ts";
+import { adoptTask, beginPart } from "../requests/begin.ts";
+import type { RequestDriver } from "../requests/driver.ts";
+import { type JoinDeps, NarrationJoiner } from "./join.ts";
+import {
+  buildTaskProblem,
+  derivePartStates,
+  isForCredits,
+  type PartState,
+  type PartStatus,
+} from "./part-status.ts";
+import { buildPartRequest } from "./parts.ts";
+import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
+import type { StoredPlan } from "./planning/stored-plan.ts";
+
+export interface RoundDeps extends JoinDeps {
+  readonly driver: RequestDriver;
+}
+
+/** `lost`: another process drives the narration. `now`: the next round follows at once. `later`: after a change. */
+export type RoundOutcome = "over" | "lost" | "now" | "later";
+
+/** Two parts run at the service, and one waits for a free slot or is being downloaded. */
+const MAX_PARTS_IN_PROGRESS = 3;
+/** A part that nobody has taken up is not begun again sooner, because something else must change first. */
+const BEGIN_AGAIN_MS = 500;
+
+/** Statuses to which nothing happens by itself. */
+const SETTLED: ReadonlySet<PartStatus> = new Set<PartStatus>(["saved", "failed", "skipped"]);
+
+/**
+ * The rounds of one narration in this process. What they remember is only what can be read again: requests that have
+ * ended are not read in every round.
+ */
+export class NarrationRound {
+  readonly #deps: RoundDeps;
+  readonly #id: string;
+  readonly #plan: StoredPlan;
+  readonly #files: readonly PlannedFile[];
+  readonly #signal: AbortSignal;
+  readonly #joiner: NarrationJoiner;
+  #narration: NarrationRow | null = null;
+  /** The revision at which the parts were read; `null` to read them again. */
+  #revision: number | null = null;
+  #parts: readonly PartRow[] = [];
+  #tasks = new Map<string, readonly PartTask[]>();
+  /** Whether all parts were read in this round. */
+  #isFresh = false;
+  #states: readonly PartState[] = [];
+  /** Requests of other API keys whose tasks this account does not know. */
+  readonly #unknownHere = new Set<string>();
+  /** Requests whose error of an earlier run was tried again. */
+  readonly #retried = new Set<string>();
+  /** Indexes of the files that are complete. */
+  readonly #completeFiles = new Set<number>();
+  #begun: { readonly fingerprint: string; readonly atMs: number } | null = null;
+  /** How many parts had ended when credits did not suffice for another one. */
+  #endedAtCreditError = -1;
+
+  /** @param signal aborts when this process must stop */
+  constructor(deps: RoundDeps, narrationId: string, plan: StoredPlan, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#id = narrationId;
+    this.#plan = plan;
+    this.#files = listPlannedFiles(plan);
+    this.#signal = signal;
+    this.#joiner = new NarrationJoiner(deps, signal);
+  }
+
+  /** The narration as the newest round has read it. */
+  get narration(): NarrationRow | null {
+    return this.#narration;
+  }
+
+  async run(): Promise<RoundOutcome> {
+    const read = await readRound(this.#deps.ledger, this.#id, {
+      revision: this.#revision,
+      openFingerprints: this.#listOpenFingerprints(),
+    });
+    if (read === undefined) return "over";
+    if (!read.isMine) return "lost";
+    this.#takeIn(read);
+    if (await this.#fetchAccepted()) return "now";
+    const reason = await this.#findReasonToEnd(read);
+    if (reason === null && (await this.#beginNext())) return "now";
+    const isOver = !this.#has("running") && !this.#has("waiting") && (reason !== null || !this.#isMissing());
+    if (await this.#joinNext(read, isOver)) return "now";
+    return await this.#end(read, reason, isOver);
+  }
+
+  #has(status: PartStatus): boolean {
+    return this.#states.some((state) => state.status === status);
+  }
+
+  #isMissing(): boolean {
+    return this.#states.some(({ status }) => !SETTLED.has(status));
+  }
+
+  #listOpenFingerprints(): string[] {
+    const open = new Set(this.#begun === null ? [] : [this.#begun.fingerprint]);
+    for (const { part, task, status } of this.#states)
+      if (task !== undefined && !SETTLED.has(status)) open.add(part.fingerprint);
+    return [...open];
+  }
+
+  #takeIn(read: RoundRead): void {
+    const { narration, parts, tasks } = read;
+    if (narration.revision !== this.#narration?.revision) {
+      // A call has come: whatever was tried in vain may be tried again.
+      this.#completeFiles.clear();
+      this.#retried.clear();
+      this.#unknownHere.clear();
+      this.#joiner.reset();
+    }
+    this.#narration = narration;
+    this.#isFresh = parts !== null;
+    if (parts !== null) {
+      this.#revision = narration.revision;
+      this.#parts = parts;
+      this.#tasks = new Map(tasks);
+    } else {
+      for (const [fingerprint, found] of tasks) this.#tasks.set(fingerprint, found);
+    }
+    this.#deriveStates(narration);
+  }
+
+  #deriveStates(narration: NarrationRow): void {
+    const { ledger, driver } = this.#deps;
+    this.#states = derivePartStates(this.#parts, this.#tasks, {
+      narration,
+      apiKeyId: ledger.identity.apiKeyId,
+      isDriving: (id) => driver.isDriving(id),
+      unknownHere: this.#unknownHere,
+      notHere: this.#joiner.notHere,
+    });
+  }
+
+  // ---- parts ----
+
+  /**
+   * Lets the tasks that the service has accepted be watched and saved, whoever paid for them and whether or not the
+   * narration is still wanted.
+   *
+   * @returns whether a task has turned out to be unknown, so that the states have changed
+   */
+  async #fetchAccepted(): Promise<boolean> {
+    const { driver, ledger } = this.#deps;
+    const isRunning = this.#narration?.status === "running";
+    let hasLost = false;
+    for (const { task, status } of this.#states) {
+      if (task === undefined || task.isDriven || driver.isDriving(task.id)) continue;
+      // An error of a run is kept until the next start, but a narration that has ended starts nothing again by itself.
+      const mayRetry = status === "blocked" && !isRunning && task.task_id !== null && !this.#retried.has(task.id);
+      if (status !== "running" && !mayRetry) continue;
+      if (mayRetry) this.#retried.add(task.id);
+      if (task.api_key_id === ledger.identity.apiKeyId) driver.ensure(task.id, { retriesErrors: mayRetry });
+      else if (!(await this.#adopt(task))) hasLost = true;
+    }
+    return hasLost;
+  }
+
+  /** Takes over a task that another API key of this machine has made; false if this account does not know it. */
+  async #adopt(task: PartTask): Promise<boolean> {
+    const { ledger, driver } = this.#deps;
+    const row = await ledger.database.run((db) => readRequest(db, task.id));
+    const adopted = row === undefined ? null : await adoptTask(this.#deps, row, this.#signal);
+    if (adopted === null) {
+      this.#unknownHere.add(task.id);
+      return false;
+    }
+    driver.ensure(adopted.id);
+    return true;
+  }
+
+  /** Finds why nothing more is begun; `null` while it goes on, or if only joining is left. */
+  async #findReasonToEnd({ narration, isWanted }: RoundRead): Promise<StoredProblem | "unwanted" | null> {
+    if (!this.#isMissing()) return null;
+    if (narration.status !== "running" || !isWanted) return "unwanted";
+    const blocked = this.#states.flatMap(({ status, task }) =>
+      status === "blocked" && task !== undefined ? [task] : [],
+    );
+    const blocker = blocked.find((task) => !isForCredits(task));
+    if (blocker !== undefined) return buildTaskProblem(blocker);
+    // Credits that running parts have reserved may become free.
+    if (this.#has("running") || this.#has("waiting")) return null;
+    const [withoutCredits] = blocked;
+    if (withoutCredits !== undefined) return buildTaskProblem(withoutCredits);
+    if (this.#has("unanswered") || !this.#has("to_do")) return null;
+    const { spent } = await readNarrationBill(this.#deps.ledger, this.#id);
+    const limit = narration.max_credits ?? 0;
+    return spent + RESERVED_CREDITS <= limit ? null : buildLimitProblem(limit, spent);
+  }
+
+  /** Begins the next part once the one before is accepted. Returns whether one was begun. */
+  async #beginNext(): Promise<boolean> {
+    const { clock, driver, ledger } = this.#deps;
+    const active = new Set(
+      this.#states
+        .filter(({ status }) => status === "running" || status === "waiting")
+        .map(({ part }) => part.fingerprint),
+    );
+    if (active.size >= MAX_PARTS_IN_PROGRESS || this.#has("waiting")) return false;
+    const next = await this.#chooseNext(active);
+    if (next === undefined) return false;
+    const { position, fingerprint } = next;
+    const nowMs = clock.steadyMs();
+    if (this.#begun?.fingerprint === fingerprint && nowMs - this.#begun.atMs < BEGIN_AGAIN_MS) return false;
+    this.#begun = { fingerprint, atMs: nowMs };
+    const { baseUrl } = ledger.identity;
+    const { id } = await beginPart(this.#deps, buildPartRequest(baseUrl, this.#plan, position, next));
+    driver.ensure(id, { retriesErrors: true });
+    return true;
+  }
+
+  /** Chooses the part that begins next: one that was sent without an answer, else the first missing one. */
+  async #chooseNext(active: ReadonlySet<string>): Promise<PartRow | undefined> {
+    const find = (isNext: (state: PartState) => boolean): PartRow | undefined =>
+      this.#states.find((state) => isNext(state) && !active.has(state.part.fingerprint))?.part;
+    const unanswered = find(({ status }) => status === "unanswered");
+    if (unanswered !== undefined) return unanswered;
+    const endedCount = this.#states.filter(({ status }) => SETTLED.has(status)).length;
+    const hasCreditError = this.#has("blocked");
+    if (hasCreditError && this.#endedAtCreditError === endedCount) return undefined;
+    const next = find(({ status }) => status === "to_do" || status === "blocked");
+    if (next === undefined) return undefined;
+    const { spent } = await readNarrationBill(this.#deps.ledger, this.#id);
+    if (spent + RESERVED_CREDITS > (this.#narration?.max_credits ?? 0)) return undefined;
+    this.#endedAtCreditError = hasCreditError ? endedCount : -1;
+    return next;
+  }
+
+  // ---- files ----
+
+  /**
+   * Joins the next file whose parts are there; when nothing more comes, also those that lack parts.
+   *
+   * @returns whether a file or a part has changed, so that the rows are read again
+   */
+  async #joinNext({ narration, mayReplace }: RoundRead, isOver: boolean): Promise<boolean> {
+    for (const [index, file] of this.#files.entries()) {
+      if (this.#completeFiles.has(index)) continue;
+      const isComplete = this.#isComplete(file);
+      if (!isComplete && !isOver) continue;
+      const outcome = await this.#joiner.join({
+        ...{ narration, plan: this.#plan, file, states: this.#states, isComplete, mayReplace },
+      });
+      if (outcome.kind === "joined") {
+        if (!isComplete) continue;
+        this.#completeFiles.add(index);
+        return true;
+      }
+      if (outcome.kind === "parts_failed") await this.#storeProblems(outcome.problems);
+      this.#revision = null;
+      return true;
+    }
+    return false;
+  }
+
+  /** Whether a file has all parts that it can have. A file without any part counts: nothing is left to join. */
+  #isComplete({ partIndexes }: PlannedFile): boolean {
+    return partIndexes.every((index) => {
+      const status = this.#states[index]?.status;
+      return status === "saved" || status === "skipped";
+    });
+  }
+
+  async #storeProblems(problems: ReadonlyMap<number, StoredProblem>): Promise<void> {
+    const changes = [...problems].flatMap(([position, problem]) => {
+      const part = this.#parts[position];
+      return part === undefined ? [] : [{ part, problem }];
+    });
+    await setPartProblems(this.#deps.ledger, changes);
+  }
+
+  // ---- the end ----
+
+  async #end(
+    { narration, isWanted }: RoundRead,
+    reason: StoredProblem | "unwanted" | null,
+    isOver: boolean,
+  ): Promise<RoundOutcome> {
+    const isFinished = this.#completeFiles.size === this.#files.length;
+    if (!isOver && !isFinished) return "later";
+    // Requests that had failed may have been made by another call meanwhile.
+    if (!this.#isFresh) {
+      this.#revision = null;
+      return "now";
+    }
+    const { ledger } = this.#deps;
+    if (isFinished) {
+      const end = { status: "finished", problem: null, read: narration } as const;
+      return (await endNarration(ledger, this.#id, end)) ? "over" : "now";
+    }
+    // What ended before keeps its reason, and what nobody drives any more may be resumed within its limit.
+    if (narration.status !== "running" || !isWanted) return "over";
+    const problem = reason === "unwanted" ? null : reason;
+    return (await endNarration(ledger, this.#id, { status: "stopped", problem, read: narration })) ? "over" : "now";
+  }
+}
+
+const buildLimitProblem = (maxCredits: number, spent: number): StoredProblem => ({
+  code: "max_credits_reached",
+  message: `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(spent)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
+});

@@ -1,0 +1,166 @@
+/** Runs the loops of narrations in this process, at most one for each narration. A loop is rounds until an end. */
+import { AudioError, internalError } from "../errors.ts";
+import { endNarration, readStanding, releaseNarration, takeNarration } from "../ledger/narration-rows.ts";
+import { buildProblem } from "./part-status.ts";
+import type { PlanDocuments } from "./plan-documents.ts";
+import { UnreadablePlanError } from "./planning/stored-plan.ts";
+import { NarrationRound, type RoundDeps } from "./round.ts";
+
+export interface RoundsDeps extends RoundDeps {
+  readonly plans: PlanDocuments;
+}
+
+/** Changes by other processes are seen after this time. */
+const ROUND_MS = 500;
+/** Changes that come together are seen together. */
+const MIN_ROUND_MS = 15;
+/** How long a ledger that is away is left alone. */
+const LEDGER_AWAY_MS = 1000;
+
+interface Loop {
+  /** Aborts when the next round is due. */
+  wakeUp: AbortController;
+  /** Whether a call has asked for the narration since the newest round has begun. */
+  isAskedAgain: boolean;
+  readonly done: Promise<void>;
+}
+
+/** Whether the ledger is away, and may come back. */
+export const isLedgerAway = (error: unknown): boolean =>
+  error instanceof AudioError && error.code === "store_unavailable" && !(error instanceof UnreadablePlanError);
+
+export class NarrationRounds {
+  readonly #deps: RoundsDeps;
+  readonly #loops = new Map<string, Loop>();
+  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #closing = new AbortController();
+
+  constructor(deps: RoundsDeps) {
+    this.#deps = deps;
+  }
+
+  isRunning(narrationId: string): boolean {
+    return this.#loops.has(narrationId);
+  }
+
+  /** Makes sure that this process drives a narration, or waits to drive it while another process does. */
+  ensure(narrationId: string): void {
+    if (this.#closing.signal.aborted) return;
+    const running = this.#loops.get(narrationId);
+    if (running !== undefined) {
+      running.isAskedAgain = true;
+      running.wakeUp.abort("asked");
+      return;
+    }
+    const { promise: done, resolve } = Promise.withResolvers<void>();
+    const loop: Loop = { wakeUp: new AbortController(), isAskedAgain: false, done };
+    this.#loops.set(narrationId, loop);
+    void this.#run(narrationId, loop)
+      .catch((error: unknown) => this.#deps.log.error("a narration failed unexpectedly", error))
+      .finally(() => {
+        this.#loops.delete(narrationId);
+        this.#announce(narrationId);
+        resolve();
+        if (loop.isAskedAgain) this.ensure(narrationId);
+      });
+  }
+
+  /** Resolves after the next round of this process, after `maxMs`, or when the signal aborts. */
+  async waitForRound(narrationId: string, maxMs: number, signal: AbortSignal): Promise<void> {
+    const done = new AbortController();
+    const listener = (): void => done.abort("changed");
+    const listeners = this.#listeners.get(narrationId) ?? new Set();
+    this.#listeners.set(narrationId, listeners.add(listener));
+    await this.#sleep(maxMs, AbortSignal.any([signal, done.signal]));
+    listeners.delete(listener);
+    if (listeners.size === 0) this.#listeners.delete(narrationId);
+  }
+
+  /** Ends all loops. What is with the service is fetched by a later process. */
+  async close(): Promise<void> {
+    this.#closing.abort("closing");
+    await Promise.all([...this.#loops.values()].map(({ done }) => done));
+  }
+
+  #announce(narrationId: string): void {
+    for (const listener of [...(this.#listeners.get(narrationId) ?? [])]) listener();
+  }
+
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#deps.clock.sleep(Math.max(0, ms), signal).catch(() => undefined);
+  }
+
+  async #run(narrationId: string, loop: Loop): Promise<void> {
+    const { ledger, driver, log } = this.#deps;
+    const stopRenewing = driver.keepLeases();
+    try {
+      await this.#runRounds(narrationId, loop);
+    } finally {
+      stopRenewing();
+      await releaseNarration(ledger, narrationId).catch((error: unknown) => log.debug(String(error)));
+    }
+  }
+
+  async #runRounds(narrationId: string, loop: Loop): Promise<void> {
+    const { signal } = this.#closing;
+    let round: NarrationRound | null = null;
+    let isMine = false;
+    while (!signal.aborted) {
+      loop.isAskedAgain = false;
+      loop.wakeUp = new AbortController();
+      try {
+        round ??= await this.#openRound(narrationId);
+        isMine ||= await takeNarration(this.#deps.ledger, narrationId);
+        const outcome = isMine ? await round.run() : await this.#follow(narrationId);
+        if (outcome === "lost") isMine = false;
+        if (outcome === "over" && !loop.isAskedAgain) return;
+        this.#announce(narrationId);
+        if (outcome === "later") await this.#waitForChange(loop);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isLedgerAway(error)) await this.#sleep(LEDGER_AWAY_MS, signal);
+        else if (await this.#giveUp(narrationId, round, error)) return;
+      }
+    }
+  }
+
+  async #openRound(narrationId: string): Promise<NarrationRound> {
+    const plan = await this.#deps.plans.get(narrationId);
+    return new NarrationRound(this.#deps, narrationId, plan, this.#closing.signal);
+  }
+
+  /** Waits as long as another process drives a narration that is wanted, because that process may end. */
+  async #follow(narrationId: string): Promise<"later" | "over"> {
+    const standing = await readStanding(this.#deps.ledger, narrationId);
+    return standing?.isWanted === true ? "later" : "over";
+  }
+
+  async #waitForChange(loop: Loop): Promise<void> {
+    const signal = AbortSignal.any([this.#closing.signal, loop.wakeUp.signal]);
+    await this.#deps.driver.waitForChange(null, ROUND_MS, signal);
+    await this.#sleep(MIN_ROUND_MS, signal);
+  }
+
+  /**
+   * Ends a narration because of an error that concerns all of it.
+   *
+   * @returns false if a call has asked for it meanwhile
+   */
+  async #giveUp(narrationId: string, round: NarrationRound | null, thrown: unknown): Promise<boolean> {
+    const { ledger, log } = this.#deps;
+    if (!(thrown instanceof AudioError)) log.error("a narration failed unexpectedly", thrown);
+    const error = thrown instanceof AudioError ? thrown : internalError(thrown);
+    const read = round?.narration ?? null;
+    if (read?.status !== "running") return true;
+    const end = { status: "stopped", problem: buildProblem(error), read } as const;
+    while (!this.#closing.signal.aborted) {
+      try {
+        return await endNarration(ledger, narrationId, end);
+      } catch (failure) {
+        if (!isLedgerAway(failure)) throw failure;
+        await this.#sleep(LEDGER_AWAY_MS, this.#closing.signal);
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,420 @@
+/** What can happen to requests: each operation calls the ledger, and says how the facts judge the answer. */
+import type { Begun } from "../../../src/requests/begin.ts";
+import type { RequestPatch } from "../../../src/ledger/request-rows.ts";
+import type { RequestRow } from "../../../src/ledger/schema.ts";
+import {
+  beginAttempt,
+  fulfil,
+  isDriven,
+  isWithService,
+  judgeDriverWrite,
+  noteAnswered,
+  noteTask,
+  noteWish,
+  takeLease,
+  takeSendBack,
+} from "./effects.ts";
+import { attemptOf, type Facts, type RequestFact, requestOf, unsentAttempt, Violation } from "./facts.ts";
+import { type AskAnswer, judgeAsk } from "./judge-admission.ts";
+import { type Actor, type Job, TEXTS, type World } from "./world.ts";
+
+/** Judges what a call has answered, and notes what it has changed. */
+export type Judge = (facts: Facts) => void;
+
+export interface Operation {
+  readonly name: string;
+  /** The job that does it: a job does one thing after the other. `null` if it is not the work of a job. */
+  readonly job: Job | null;
+  readonly run: () => Promise<Judge>;
+}
+
+/** Numbers that choose among what is possible. */
+export interface Choice {
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+}
+
+/** Returns an operation, or `null` if there is nothing that it could be done to. */
+export type Prepare = (world: World, choice: Choice) => Operation | null;
+
+export const pick = <T>(from: readonly T[], at: number): T | undefined => from[at % from.length];
+
+const jobName = (actor: Actor, requestId: string): string => `${actor.id} ${requestId}`;
+const listRequests = (world: World, { key }: Actor): RequestFact[] =>
+  Object.values(world.facts.requests).filter((request) => request.key === key);
+
+/** A call that may lose the lease: then its job has ended. */
+async function whileDriving<T>(world: World, job: Job, call: () => Promise<T>): Promise<T | null> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof world.bench.code.ledger.LeaseLostError)) throw error;
+    world.jobs.delete(jobName(job.actor, job.requestId));
+    return null;
+  }
+}
+
+const buildFresh = ({ bench }: World, { ledger, key }: Actor, text: string) => {
+  const part = { body: `{"prompt":"${text}"}`, loose: text, fingerprint: text, asked: null, written: null, take: 1 };
+  return { ...bench.code.begin.buildNewRequest(ledger, part, true), id: `${text}@${key}` };
+};
+
+/** Notes what both ways to begin do to the row of an earlier request. */
+function reopen(facts: Facts, request: RequestFact, begun: Begun, mayBeginAttempt: boolean): void {
+  const driven = isDriven(facts, request);
+  if (driven !== "perhaps" && (driven === "yes") !== begun.wasDriven)
+    throw new Violation("lease", `a call was told that ${request.owner} drives: ${begun.wasDriven}`);
+  if (begun.wasDriven) return;
+  if (attemptOf(request).status === "failed" && mayBeginAttempt) beginAttempt(request);
+  else request.error = null;
+}
+
+export const begin: Prepare = (world, { a, b, c }) => {
+  const actor = world.actor(a);
+  const text = pick(TEXTS, b) ?? TEXTS[0];
+  const kind = pick(["call", "call", "handle", null] as const, c) ?? null;
+  const mayBeginAttempt = c % 5 !== 0;
+  const fresh = buildFresh(world, actor, text);
+  const wish = kind === null ? null : { id: world.newName("wish"), kind };
+  return {
+    name: `${actor.id} begins ${fresh.id} (${kind}${mayBeginAttempt ? "" : ", looks"})`,
+    job: null,
+    run: async () => {
+      const begun = await world.bench.code.begin.beginRequest(actor.ledger, fresh, { wish, mayBeginAttempt });
+      return (facts) => {
+        const known = facts.requests[fresh.id];
+        if (known === undefined) facts.requests[fresh.id] = newRequest(fresh.id, actor.key, text);
+        else reopen(facts, known, begun, mayBeginAttempt);
+        if (wish !== null) noteWish(facts, actor, wish.id, fresh.id, wish.kind);
+      };
+    },
+  };
+};
+
+const newRequest = (id: string, key: string, fingerprint: string): RequestFact => ({
+  ...{ id, key, fingerprint, owner: null, leaseUntilMs: 0, leasedAtMs: 0, error: null, hasNote: false },
+  attempt: 1,
+  attempts: { 1: unsentAttempt() },
+});
+
+/** A call under a new API key takes a task over that another API key of the account had made. */
+export const adopt: Prepare = (world, { a, b }) => {
+  const actor = world.actor(a);
+  const others = Object.values(world.facts.requests).filter(
+    (request) => request.key !== actor.key && attemptOf(request).taskId !== null,
+  );
+  const other = pick(others, b);
+  if (other === undefined || !world.options.isOneAccount) return null;
+  const { code, clock } = world.bench;
+  const id = `${other.fingerprint}@${actor.key}`;
+  return {
+    name: `${actor.id} takes the task of ${other.id} over`,
+    job: null,
+    run: async () => {
+      const row = await actor.ledger.database.run((db) => code.rows.readRequest(db, other.id));
+      if (row === undefined || row.task_id === null) return () => undefined;
+      const { end } = world.findTask(other.key, other.fingerprint, row.attempt);
+      const { n: _n, spent: _spent, is_open: _open, is_current: _current, ...columns } = row;
+      const nowMs = clock.wallMs();
+      const fresh = {
+        ...columns,
+        ...{ id, api_key_id: actor.key, maybe: 0, error: null, error_code: null, note: null },
+        ...{ status: end?.status ?? "processing", charged_credits: end?.charged ?? null } as const,
+        ...{ file_name: null, replaces: null, owner: null, lease_until_steady_ms: 0, polled_steady_ms: 0 },
+        ...{ sent_steady_ms: 0, created_at_ms: nowMs, updated_at_ms: nowMs },
+      };
+      const options = { wish: null, mayBeginAttempt: false } as const;
+      const begun = await code.begin.beginRequest(actor.ledger, fresh, options);
+      return (facts) => noteAdoption(facts, fresh, begun);
+    },
+  };
+};
+
+type Adopted = Pick<RequestRow, "id" | "api_key_id" | "fingerprint" | "attempt" | "status" | "send_id"> &
+  Pick<RequestRow, "task_id" | "charged_credits" | "payer" | "payer_run" | "spent_at_ms">;
+
+function noteAdoption(facts: Facts, fresh: Adopted, begun: Begun): void {
+  const known = facts.requests[fresh.id];
+  if (known !== undefined) {
+    const { taskId, maybe } = attemptOf(known);
+    reopen(facts, known, begun, false);
+    if (taskId !== null || maybe > 0) return;
+  }
+  const request = known ?? { ...newRequest(fresh.id, fresh.api_key_id, fresh.fingerprint), attempts: {} };
+  const adopted = {
+    ...{ status: fresh.status, maybe: 0, sendId: fresh.send_id, sentMs: facts.nowMs, isAdopted: true },
+    ...{ payer: fresh.payer, run: fresh.payer_run, before: { payer: null, run: 0 } },
+    ...{ spentAtWallMs: fresh.spent_at_ms, taskId: fresh.task_id, charged: fresh.charged_credits },
+  };
+  const { attempt } = fresh;
+  // An attempt that this API key has made itself stays what it is.
+  if (attempt === request.attempt || request.attempts[attempt] === undefined)
+    request.attempts[attempt] = adopted;
+  Object.assign(request, { attempt, error: null, hasNote: false });
+  facts.requests[request.id] = request;
+}
+
+export const acquire: Prepare = (world, { a, b, c }) => {
+  const actor = world.actor(a);
+  const request = pick(listRequests(world, actor), b);
+  if (request === undefined || world.jobs.has(jobName(actor, request.id))) return null;
+  const retriesErrors = c % 2 === 0;
+  return {
+    name: `${actor.id} wants to drive ${request.id}`,
+    job: null,
+    run: async () => {
+      const change = retriesErrors ? { error: null, error_code: null } : {};
+      const { row, isMine } = await world.bench.code.rows.acquireRequest(actor.ledger, request.id, change);
+      if (isMine && row !== undefined) {
+        const job = { actor, requestId: request.id, row, sendId: null, mayHaveSent: false };
+        world.jobs.set(jobName(actor, request.id), job);
+      }
+      return (facts) => {
+        const known = requestOf(facts, request.id);
+        const driven = known.owner === actor.id ? "no" : isDriven(facts, known);
+        if (driven !== "perhaps" && (driven === "no") !== isMine)
+          throw new Violation("lease", `${actor.id} ${isMine ? "got" : "did not get"} it: ${known.owner}`);
+        if (!isMine) return;
+        takeLease(facts, known, actor.id);
+        if (retriesErrors) known.error = null;
+      };
+    },
+  };
+};
+
+const pickJob = (world: World, at: number, fits: (job: Job) => boolean): Job | undefined =>
+  pick([...world.jobs.values()].filter(fits), at);
+
+/** A job asks for leave; one that has it already asks again, as after a lost answer. */
+export const ask: Prepare = (world, { a }) => {
+  const job = pickJob(world, a, ({ row }) => row.status === "waiting" || row.status === "unresolved");
+  if (job === undefined) return null;
+  const { actor, requestId, mayHaveSent: mayResend } = job;
+  const sendId = job.sendId ?? world.newName("send");
+  const question = { requestId, sendId, mayResend, budget: world.options.budget };
+  return {
+    name: `${actor.id} asks for leave for ${requestId} as ${sendId}`,
+    job,
+    run: async () => {
+      const { requestAdmission } = world.bench.code.admission;
+      const answer: AskAnswer = (await whileDriving(world, job, () =>
+        requestAdmission(actor.ledger, { id: requestId }, sendId, mayResend),
+      )) ?? { kind: "lease_lost" };
+      if (answer.kind === "admitted") Object.assign(job, { row: answer.row, sendId, mayHaveSent: true });
+      return (facts) => judgeAsk(facts, actor, question, answer);
+    },
+  };
+};
+
+const ANSWERS = [
+  ...["accepted", "accepted", "accepted", "accepted", "accepted", "refused", "refused"],
+  ...["unanswered", "unanswered", "unsent", "too_many", "failed", "succeeded"],
+] as const;
+const COOLDOWNS_MS = [1_000, 60_000, 60_000, 600_000];
+const CHARGES = [10, 20, 75, 150, null] as const;
+
+/** The columns of an attempt after a send of which no task can come, as the submitting step writes them. */
+const withoutSend = (row: RequestRow): RequestPatch =>
+  row.maybe > 1
+    ? { maybe: row.maybe - 1 }
+    : { maybe: 0, status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 };
+
+/** A send is answered, or it is known that no answer comes. */
+export const answer: Prepare = (world, { a, b, c }) => {
+  const job = pickJob(world, a, ({ sendId }) => sendId !== null);
+  const kind = pick(ANSWERS, c) ?? "accepted";
+  if (job?.sendId === undefined || job.sendId === null) return null;
+  const { actor, requestId, row, sendId } = job;
+  const task = world.findTask(actor.key, row.fingerprint, row.attempt);
+  const isAccepted = kind === "accepted" || kind === "failed" || kind === "succeeded";
+  if (kind === "failed") task.end ??= { status: "failed", charged: pick([0, 0, 150], b) ?? 0 };
+  if (kind === "succeeded") task.end ??= { status: "succeeded", charged: pick(CHARGES, b) ?? null };
+  const observed = { status: task.end?.status ?? "queued", charged: task.end?.charged ?? null } as const;
+  const cooldownMs = kind === "too_many" ? pick(COOLDOWNS_MS, b) : undefined;
+  const result = { sendId, wasSent: kind !== "unsent", ...(cooldownMs === undefined ? {} : { cooldownMs }) };
+  const patch: RequestPatch = isAccepted
+    ? {
+        ...{ status: observed.status, charged_credits: observed.charged, task_id: task.id },
+        ...{ accepted_at_ms: 1, maybe: 0, note: null },
+      }
+    : kind === "unanswered"
+      ? { note: "{}" }
+      : { ...withoutSend(row), note: kind === "unsent" ? "{}" : null };
+  return {
+    name: `the send ${sendId} of ${actor.id} for ${requestId} is ${kind}`,
+    job,
+    run: async () => {
+      const { recordSendResult } = world.bench.code.admission;
+      const written = await whileDriving(world, job, () =>
+        recordSendResult(actor.ledger, row, result, patch),
+      );
+      Object.assign(job, { sendId: null, row: written ?? row });
+      if (kind !== "unanswered" && row.maybe < 2) job.mayHaveSent = false;
+      return (facts) => {
+        if (!judgeDriverWrite(facts, actor, requestId, row.attempt, written !== null)) return;
+        const request = requestOf(facts, requestId);
+        const attempt = attemptOf(request);
+        noteAnswered(facts, sendId, result.wasSent);
+        if (cooldownMs !== undefined)
+          facts.cooldowns.push({ key: actor.key, atMs: facts.nowMs, untilMs: facts.nowMs + cooldownMs });
+        request.hasNote = kind === "unanswered" || kind === "unsent";
+        if (isAccepted) noteTask(attempt, { ...observed, taskId: task.id });
+        else if (kind !== "unanswered") takeSendBack(attempt);
+      };
+    },
+  };
+};
+
+/** An admission is taken back that was not used. The job ends with it. */
+export const takeBack: Prepare = (world, { a }) => {
+  const job = pickJob(world, a, ({ sendId }) => sendId !== null);
+  if (job?.sendId === undefined || job.sendId === null) return null;
+  const { actor, requestId, sendId } = job;
+  return {
+    name: `${actor.id} takes ${sendId} for ${requestId} back`,
+    job,
+    run: async () => {
+      await world.bench.code.admission.releaseAdmission(actor.ledger, requestId, sendId);
+      world.jobs.delete(jobName(actor, requestId));
+      return (facts) => {
+        facts.sends = facts.sends.filter(({ id }) => id !== sendId);
+        const attempt = attemptOf(requestOf(facts, requestId));
+        if (attempt.sendId !== sendId || attempt.taskId !== null) return;
+        takeSendBack(attempt);
+        attempt.sendId = null;
+      };
+    },
+  };
+};
+
+export const stopDriving: Prepare = (world, { a }) => {
+  const job = pickJob(world, a, ({ sendId }) => sendId === null);
+  if (job === undefined) return null;
+  const { actor, requestId } = job;
+  return {
+    name: `${actor.id} stops to drive ${requestId}`,
+    job,
+    run: async () => {
+      await world.bench.code.rows.releaseRequest(actor.ledger, requestId);
+      world.jobs.delete(jobName(actor, requestId));
+      return (facts) => {
+        const request = requestOf(facts, requestId);
+        if (request.owner === actor.id) takeLease(facts, request, null);
+      };
+    },
+  };
+};
+
+/** The task of a job goes on: it runs, ends, is saved, or is tried again after a failure. */
+export const proceed: Prepare = (world, { a, b, c }) => {
+  const job = pickJob(world, a, ({ sendId, row }) => sendId === null && row.task_id !== null);
+  if (job === undefined) return null;
+  const { actor, requestId, row } = job;
+  if (row.status === "succeeded") return end(world, job, "saved");
+  if (row.status !== "queued" && row.status !== "processing" && row.status !== "failed") return null;
+  const { rows } = world.bench.code;
+  const task = world.findTask(actor.key, row.fingerprint, row.attempt);
+  if (row.status !== "failed") {
+    if (c % 4 === 1) task.end ??= { status: "failed", charged: pick([0, 0, 150], b) ?? 0 };
+    else if (c % 4 !== 0) task.end ??= { status: "succeeded", charged: pick(CHARGES, b) ?? null };
+  }
+  const status = task.end?.status ?? "processing";
+  const observed = { status, charged: task.end?.charged ?? null, taskId: task.id };
+  const patch: RequestPatch =
+    row.status === "failed"
+      ? rows.buildNextAttempt(row)
+      : { status: observed.status, charged_credits: observed.charged };
+  return {
+    name: `${actor.id} writes of ${requestId}: ${row.status === "failed" ? "next attempt" : observed.status}`,
+    job,
+    run: async () => {
+      const written = await whileDriving(world, job, () => rows.saveAsDriver(actor.ledger, row, patch));
+      if (written !== null) Object.assign(job, { row: written, mayHaveSent: false });
+      return (facts) => {
+        if (!judgeDriverWrite(facts, actor, requestId, row.attempt, written !== null)) return;
+        const request = requestOf(facts, requestId);
+        if (row.status === "failed") beginAttempt(request);
+        else noteTask(attemptOf(request), observed);
+      };
+    },
+  };
+};
+
+/** A job ends: its audio is saved, or nobody works on it any more because of an error. Nothing is left to want. */
+function end(world: World, job: Job, error: "saved" | "network_error" | "not_found"): Operation {
+  const { actor, requestId, row } = job;
+  const isSaved = error === "saved";
+  const patch: RequestPatch = {
+    ...(isSaved ? { status: "saved" } : { error: "{}", error_code: error }),
+    ...{ note: null, owner: null, lease_until_steady_ms: 0 },
+  };
+  return {
+    name: `${actor.id} ends ${requestId}: ${error}`,
+    job,
+    run: async () => {
+      const { database } = actor.ledger;
+      const written = await whileDriving(world, job, () =>
+        database.tx(async (tx, nowSteadyMs) => {
+          await world.bench.code.rows.writeAsDriver(tx, actor.ledger, nowSteadyMs, row, patch);
+          await tx.deleteFrom("agm_wish").where("target", "=", requestId).execute();
+          return true;
+        }),
+      );
+      world.jobs.delete(jobName(actor, requestId));
+      return (facts) => {
+        if (!judgeDriverWrite(facts, actor, requestId, row.attempt, written !== null)) return;
+        const request = requestOf(facts, requestId);
+        takeLease(facts, request, null);
+        fulfil(facts, requestId);
+        request.hasNote = false;
+        if (isSaved) attemptOf(request).status = "saved";
+        else request.error = error;
+      };
+    },
+  };
+}
+
+export const giveUp: Prepare = (world, { a }) => {
+  const job = pickJob(world, a, ({ sendId, row }) => sendId === null && row.status !== "succeeded");
+  if (job === undefined) return null;
+  return end(world, job, job.row.task_id === null ? "network_error" : "not_found");
+};
+
+/** A call has returned and lets the work go on, is cancelled, or its handle is cancelled by whatever process. */
+export const endWish: Prepare = (world, { a, b, c }) => {
+  const wish = pick(Object.values(world.facts.wishes), b);
+  if (wish === undefined) return null;
+  const actor = world.actor(a);
+  const { id, kind, target } = wish;
+  const isRequest = world.facts.requests[target] !== undefined;
+  const { wishes } = world.bench.code;
+  if (kind === "handle" && isRequest) {
+    return {
+      name: `${actor.id} withdraws the handle ${id} of ${target}`,
+      job: null,
+      run: async () => {
+        const isInTime = await wishes.withdrawWish(actor.ledger, id);
+        return (facts) => {
+          const isStored = facts.wishes[id] !== undefined;
+          if (isInTime !== (!isStored || !isWithService(facts.requests[target])))
+            throw new Violation("wish", `a withdrawal was told that it is ${isInTime ? "in time" : "late"}`);
+          if (isInTime) delete facts.wishes[id];
+        };
+      },
+    };
+  }
+  const as = c % 3 === 0 ? "self" : "withdrawn";
+  return {
+    name: `the wish ${id} for ${target} ends: ${as}`,
+    job: null,
+    run: async () => {
+      await wishes.endWish(actor.ledger, id, as);
+      return (facts) => {
+        const stored = facts.wishes[id];
+        if (as === "withdrawn") delete facts.wishes[id];
+        else if (stored !== undefined) stored.kind = "self";
+      };
+    },
+  };
+};
