@@ -5,14 +5,9 @@ import { listSecrets } from "../config/secrets.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
-import type { Narrations } from "../narration/narrations.ts";
-import type { NarrateChanges } from "../narration/narrations.ts";
-import {
-  describeNarration,
-  formatChapterList,
-  formatDuration,
-} from "../narration/narration-messages.ts";
+import { describeNarration, formatChapterList, formatDuration } from "../narration/narration-messages.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
+import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { createRedact } from "../redaction.ts";
 import { toStructured } from "../tools/narrate.ts";
 import {

@@ -6,19 +6,15 @@ import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
+import { listOtherBaseUrls, readChargesByRequest } from "../ledger/bills.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
-import type { NarrationBill } from "../narration/state/narration-bill.ts";
-import { NarrationRepository } from "../narration/state/narration-repository.ts";
-import {
-  buildListedNarration,
-  describeNextStep,
-  type ListedNarration,
-} from "../narration/listed-narrations.ts";
+import { describeNextStep, type ListedNarration, listNarrations } from "../narration/listed-narrations.ts";
+import { PlanDocuments } from "../narration/plan-documents.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
-import { type ListedRequest, listRecordedRequests } from "../requests/use-cases/list-recorded-requests.ts";
+import { type ListedRequest, listRecordedRequests } from "../requests/list-requests.ts";
 import { buildTaskRow } from "../tools/list-tasks.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
 import { renderListedNarration } from "../tools/narration-row.ts";
@@ -72,7 +68,7 @@ function buildPageEntry(task: ListedRequest): PageEntry {
     dateTime: row.created_at,
     status: row.status,
     credits: row.credits ?? null,
-    charges: new Map([[task.requestLookupKey, row.credits ?? 0]]),
+    charges: new Map([[task.fingerprint, row.credits ?? 0]]),
     seconds: row.audio_seconds ?? null,
     voice: row.voice ?? "",
     take: row.take ?? 1,
@@ -83,15 +79,15 @@ function buildPageEntry(task: ListedRequest): PageEntry {
   };
 }
 
-function buildNarrationPageEntry(row: ListedNarration, bill: NarrationBill): PageEntry {
+function buildNarrationPageEntry(row: ListedNarration, charges: PageEntry["charges"]): PageEntry {
   const { narrationId, status, title, createdAtMs, savedPartCount, totalPartCount, paths, missingPaths } =
     row;
   return {
     description: title,
     dateTime: formatIsoWithOffset(createdAtMs),
     status: `${status}, ${savedPartCount} of ${totalPartCount} parts`,
-    credits: status === "planned" ? null : Math.round(bill.chargedCredits),
-    charges: bill.chargedByRequest,
+    credits: status === "planned" ? null : row.credits,
+    charges,
     seconds: row.audioSeconds,
     voice: "narration",
     take: 1,
@@ -131,14 +127,16 @@ async function readListing(limit: number): Promise<Listing> {
   });
   try {
     const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, query: null, limit });
-    const narrationRepository = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());
-    const entries = await narrationRepository.listNewest(limit);
-    const narrations = await Promise.all(
-      entries.map(async (entry) => ({
-        row: await buildListedNarration(narrationRepository, entry, folder.root),
-        bill: await narrationRepository.getBill(entry.narrationId),
-      })),
+    const narrations = await listNarrations(
+      { ledger, plans: new PlanDocuments(ledger.database), root: folder.root, isRunning: () => false },
+      { query: null, limit },
     );
+    const charges = await ledger.database.run(async (db) => {
+      const byNarration = new Map<string, Map<string, number>>();
+      for (const { narrationId } of narrations)
+        byNarration.set(narrationId, await readChargesByRequest(db, narrationId));
+      return byNarration;
+    });
     const allEntries = [
       ...listedTasks.map((task) => ({
         atMs: task.createdAtMs,
@@ -146,20 +144,21 @@ async function readListing(limit: number): Promise<Listing> {
         words: describe(buildTaskRow(task)),
         page: buildPageEntry(task),
       })),
-      ...narrations.map(({ row, bill }) => ({
+      ...narrations.map((row) => ({
         atMs: row.createdAtMs,
         row: renderListedNarration(row),
         words: describeNarration(row),
-        page: buildNarrationPageEntry(row, bill),
+        page: buildNarrationPageEntry(row, charges.get(row.narrationId) ?? new Map()),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
-    const otherBaseUrls = allEntries.length === 0 ? await ledger.store.recordSearch.findOtherBaseUrls() : [];
+    const otherBaseUrls =
+      allEntries.length === 0 ? await ledger.database.run((db) => listOtherBaseUrls(db, ledger)) : [];
     return {
       entries: allEntries,
       emptyMessage: escapeForTerminal(describeNoRequests(serviceAccess, otherBaseUrls)),
     };
   } finally {
-    await ledger.store.close();
+    await ledger.database.close();
   }
 }
 

@@ -42,6 +42,31 @@ export async function readBill(db: Db, narrationId: string): Promise<Bill> {
   return { spent, charged, unknown };
 }
 
+/** Returns what each request of a narration's bill was charged, by its fingerprint. */
+export async function readChargesByRequest(db: Db, narrationId: string): Promise<Map<string, number>> {
+  const tasks = await db
+    .selectFrom("agm_payment")
+    .select(["fingerprint", ...columns])
+    .where("payer", "=", narrationId)
+    .groupBy(["fingerprint", "n"])
+    .execute();
+  const charges = new Map<string, number>();
+  for (const { fingerprint, known } of tasks)
+    charges.set(fingerprint, (charges.get(fingerprint) ?? 0) + (known ?? 0));
+  return charges;
+}
+
+/** Lists the other addresses of services of which the ledger holds requests. */
+export async function listOtherBaseUrls(db: Db, { identity }: Pick<Ledger, "identity">): Promise<string[]> {
+  const rows = await db
+    .selectFrom("agm_request")
+    .select("base_url")
+    .distinct()
+    .where("base_url", "!=", identity.baseUrl)
+    .execute();
+  return rows.map((row) => row.base_url);
+}
+
 /**
  * Sums the credits that every API key has spent at the service since a time.
  *

@@ -22,7 +22,7 @@ import {
   UNSENT_ATTEMPT,
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
-import { addWish, listPayers, type NewWish } from "../ledger/wishes.ts";
+import { addWish, listPayers, listStandingWishes, type NewWish } from "../ledger/wishes.ts";
 import { describeRespelledWords, type Pronunciation } from "../pronunciation.ts";
 import { describeLanguageMismatch } from "../text-language.ts";
 import { describeReadHold } from "./activity.ts";
@@ -133,8 +133,8 @@ export interface Begun {
   readonly row: RequestRow;
   /** Whether the ledger had the request before. */
   readonly wasKnown: boolean;
-  /** Whether a living process was working on it. */
-  readonly wasDriven: boolean;
+  /** Whether a living process was working on it, or somebody else's call was about to have it made. */
+  readonly wasUnderWay: boolean;
   readonly kinship: Kinship | null;
   readonly wishId: string | null;
 }
@@ -154,6 +154,8 @@ export interface BeginOptions {
 export function beginRequest(ledger: Ledger, fresh: NewRequest, options: BeginOptions): Promise<Begun> {
   const { wish, name, openedAtMs, mayBeginAttempt } = options;
   return ledger.database.tx(async (tx, nowSteadyMs): Promise<Begun> => {
+    // The account's row makes calls begin in turn, so that two that type a text differently see each other.
+    if (wish !== null) await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
     const known = await readRequest(tx, fresh.id);
     const isNew = known === undefined || (known.status === "waiting" && known.attempt === 1);
     const kin =
@@ -167,6 +169,8 @@ export function beginRequest(ledger: Ledger, fresh: NewRequest, options: BeginOp
     const row = kin?.row ?? known ?? (await readRequest(tx, fresh.id));
     if (row === undefined) throw new AudioError("store_unavailable", "The row of this request has vanished.");
     const wasDriven = ledger.database.isHeld(row, nowSteadyMs);
+    const others = await listStandingWishes(tx, ledger, nowSteadyMs, row.id);
+    const wasWanted = others.some(({ id }) => id !== wish?.id);
     const wishId = wish === null ? null : await addWish(tx, ledger, nowSteadyMs, { ...wish, target: row.id });
     const patch: RequestPatch = {};
     if (fresh.is_listed === 1 && row.is_listed === 0) patch.is_listed = 1;
@@ -188,7 +192,7 @@ export function beginRequest(ledger: Ledger, fresh: NewRequest, options: BeginOp
     return {
       row: begun,
       wasKnown: known !== undefined || kin !== undefined,
-      wasDriven,
+      wasUnderWay: wasDriven || wasWanted,
       kinship: kin?.kinship ?? null,
       wishId,
     };

@@ -194,7 +194,7 @@ export async function generate(
   );
   if (begun.kinship !== null) notes.push(describeKinship(begun.kinship, request.take));
   driver.ensure(begun.row.id);
-  if (begun.wasDriven) driver.askAgain(begun.row.id);
+  if (begun.wasUnderWay) driver.askAgain(begun.row.id);
   const isRepeat = call.handle === undefined && begun.wasKnown && attendance.takeLikelyRepeat(begun.row.id);
   const waiting: CallWithDeadline = isRepeat
     ? { ...call, deadline: new Deadline(clock, Math.min(REPEAT_WAIT_MS, call.deadline.leftMs)) }
@@ -233,7 +233,7 @@ async function report(
 ): Promise<RequestView> {
   const { deps, driver } = context;
   const wasAccepted = begun.row.task_id !== null && begun.row.status !== "failed";
-  const replayed = wasAccepted || (row.task_id !== null && begun.wasDriven);
+  const replayed = wasAccepted || (row.task_id !== null && begun.wasUnderWay);
   if (row.status === "saved") {
     const file = await findSavedAudio(deps, [row], saveOptions.fileName ?? row.file_name);
     if (file !== null) return await deliver(context, row, file, { replayed, notes }, saveOptions);

@@ -5,6 +5,7 @@ import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
 import { formatThousands } from "../contract/thousands.ts";
 import type { Spending } from "../ledger/bills.ts";
+import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
 import type { ListedNarration } from "../narration/listed-narrations.ts";
 import {
   LISTED_STATUSES,

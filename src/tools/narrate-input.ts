@@ -7,8 +7,8 @@ import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fie
 import { formatThousands } from "../contract/thousands.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { NarrationInput } from "../files/input-format.ts";
-import type { PlanOptions } from "../narration/planning/build-stored-plan.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
+import type { PlanOptions } from "../narration/planning/build-stored-plan.ts";
 import { narrationSettingsSchema } from "../narration/planning/stored-plan.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
 import {
@@ -79,7 +79,10 @@ function parseSpeakerLine(line: string): {
   const colon = line.lastIndexOf(":");
   const settings: Record<string, unknown> = {};
   // One blank for each run, because the pattern would try every blank of a long run.
-  let unparsedText = line.slice(colon + 1).replace(/\s+/g, " ").trim();
+  let unparsedText = line
+    .slice(colon + 1)
+    .replace(/\s+/g, " ")
+    .trim();
   for (let match = OWN_SETTING.exec(unparsedText); match !== null; match = OWN_SETTING.exec(unparsedText)) {
     const [settingText, name = "", value] = match;
     settings[name.toLowerCase()] = Number(value);

@@ -1,38 +1,35 @@
-/** The answer to the call that starts a narration, while its driver has not acquired the lease yet. */
-import { expect, it, vi } from "vitest";
-import { createNarrations } from "../../src/narration/narrations.ts";
-import { createFailingService, makeDeps } from "../requests/request-setup.ts";
+/** The answer to the call that starts a narration, while no process drives it yet. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { FAST } from "../support/bin-under-test.ts";
+import {
+  openLedgerController,
+  startProcess,
+  startService,
+  useTestFolders,
+} from "../processes/server-processes.ts";
+
+/** How long the ledger takes no write. A call waits longer for it. */
+const HELD_MS = 700;
 
 it("the first answer never says that the process has ended, however slow the ledger is", async () => {
-  const { deps, clock } = await makeDeps(createFailingService);
-  const { ledger, folder, log } = deps;
-  const isHeldUp = Promise.withResolvers<string>();
-  vi.spyOn(ledger.store.narrations, "acquireLease").mockReturnValue(isHeldUp.promise);
-  const partOperations = {
-    findRecord: async () => null,
-    findSaved: async () => null,
-    generate: () => new Promise<never>(() => undefined),
-    readCalibration: async () => 1,
-    hasOtherPronunciation: async () => false,
-    awaitSent: async () => undefined,
-  };
-  const rest = { captionFiles: "vtt", containsSecret: () => false } as const;
-  const narrations = createNarrations({ ledger, partOperations, folder, clock, log, ...rest });
-  const source = {
-    kind: "text",
-    input: { text: "Once upon a time.", format: "plain" },
-    options: { settings: {}, voices: {}, pauseSeconds: 0.6, fileLayout: "one" },
-  } as const;
-  const changes = {
-    maxCredits: 1000,
-    shouldStop: false,
-    retakes: [],
-    shouldSkipFailed: null,
-    mayReplace: false,
-    fileName: null,
-  };
-  const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
-  expect((await narrations.narrate(source, changes, call)).status).toBe("running");
-  isHeldUp.resolve("another process");
-  await narrations.close();
+  const service = await startService({ processingMs: 60_000 });
+  const testFolders = await useTestFolders();
+  const client = await startProcess(testFolders, service, FAST);
+  await client.call("list_tasks", {});
+  const ledgerController = await openLedgerController(testFolders, service);
+  for (let number = 0; number < 5; number += 1) {
+    const call = { text: `Once upon a time, ${number}.`, max_credits: 1000, wait_seconds: 0 };
+    let isAnswered = false;
+    const answer = client.call("narrate", call).finally(() => {
+      isAnswered = true;
+    });
+    while (!isAnswered) {
+      ledgerController.hold();
+      if (ledgerController.undrivenNarrationCount() > 0) await sleep(HELD_MS);
+      ledgerController.release();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await answer).structuredContent).toMatchObject({ status: "running" });
+  }
 });

@@ -11,7 +11,7 @@ import { joinAudio } from "../../src/audio/join.ts";
 import type { JoinedAudio } from "../../src/audio/join-request.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import { FILE_EXTENSIONS } from "../../src/contract/audio-format.ts";
-import type { NarrationFile } from "../../src/narration/state/narration-state.ts";
+import { COPY_FILE_ROW_SQL, DELETE_MADE_FILES_SQL } from "../support/ledger-rows.ts";
 import type { ServerUnderTest } from "./server-under-test.ts";
 
 const SENTENCES = [
@@ -61,12 +61,16 @@ export async function joinLong(
 
 const stamp = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(11, 23);
 
-/** Records a file as that of a finished narration, with captions and chapters. Returns the narration's id. */
+/** Puts a file in the place of a finished narration's, with captions and chapters. Returns the narration's id. */
 export async function asNarration(server: ServerUnderTest, joined: Joined): Promise<string> {
-  const planned = await server.call("narrate", { text: `# Quiet\n\nA text of its own for ${joined.path}.` });
+  const finished = await server.call("narrate", {
+    text: `# Quiet\n\nA text of its own for ${joined.path}.`,
+    max_credits: 1000,
+    wait_seconds: 60,
+  });
   const { narration_id: narrationId } = z
-    .object({ narration_id: z.string() })
-    .parse(planned.structuredContent);
+    .object({ narration_id: z.string(), status: z.literal("finished") })
+    .parse(finished.structuredContent);
   const stem = joined.path.replace(/\.[^.]*$/, "");
   const cues = joined.parts.map(
     ({ startSeconds, endSeconds }, index) =>
@@ -75,37 +79,23 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
   await writeFile(`${stem}.vtt`, `WEBVTT\n\n${cues.join("\n\n")}\n`);
   const chapters = joined.chapters.map(({ title, startSeconds }) => ({ startTime: startSeconds, title }));
   await writeFile(`${stem}.chapters.json`, JSON.stringify({ version: "1.2.0", chapters }));
-  const recorded = async (path: string) => {
-    const sha256 = createHash("sha256")
-      .update(await readFile(path))
-      .digest("hex");
-    return { path, sizeBytes: (await stat(path)).size, sha256 };
-  };
-  const file: NarrationFile = {
-    ...(await recorded(joined.path)),
-    savedAtMs: Date.now(),
-    matchesFormat: true,
-    durationSeconds: joined.durationSeconds,
-    chapterIndex: null,
-    chapterTitle: null,
-    captionsFile: await recorded(`${stem}.vtt`),
-    chaptersFile: await recorded(`${stem}.chapters.json`),
-    conflictingName: null,
-    inputFingerprint: "",
-    isIncomplete: false,
-    missingPartIndexes: [],
-    doubtfulPartProblems: [],
-  };
   const folders = await readdir(server.testFolders.stateDir);
   const folder = folders.find((name) => name.startsWith("sandbox-")) ?? "";
   const database = new DatabaseSync(join(server.testFolders.stateDir, folder, "ledger.sqlite"), {
     timeout: 10_000,
   });
-  const row = database.prepare("SELECT state FROM agm_narrations WHERE narration_id = ?").get(narrationId);
-  const state = z.looseObject({}).parse(JSON.parse(String(row?.["state"])));
-  database
-    .prepare("UPDATE agm_narrations SET state = ?, revision = revision + 1 WHERE narration_id = ?")
-    .run(JSON.stringify({ ...state, status: "finished", files: [file] }), narrationId);
+  for (const [kind, path] of [
+    ["audio", joined.path],
+    ["captions", `${stem}.vtt`],
+    ["chapters", `${stem}.chapters.json`],
+  ] as const) {
+    const sha256 = createHash("sha256")
+      .update(await readFile(path))
+      .digest("hex");
+    const sizeBytes = (await stat(path)).size;
+    database.prepare(COPY_FILE_ROW_SQL).run(kind, path, sizeBytes, sha256, joined.durationSeconds, narrationId);
+  }
+  database.prepare(DELETE_MADE_FILES_SQL).run(narrationId, `${stem}.%`);
   database.close();
   return narrationId;
 }

@@ -17,6 +17,7 @@ import {
   REMOVE_OBSTRUCTION_SQL,
   recordsQuery,
   spentCreditsQuery,
+  UNDRIVEN_NARRATIONS_QUERY,
 } from "./ledger-rows.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -70,6 +71,11 @@ export class LedgerController {
   /** Returns the credits that the budget counts. */
   spentInWindowCredits(): number {
     return parseTotal(read(this.#db, spentCreditsQuery(this.#baseUrl)));
+  }
+
+  /** Returns the number of narrations that run although no process drives them yet. */
+  undrivenNarrationCount(): number {
+    return parseTotal(read(this.#db, UNDRIVEN_NARRATIONS_QUERY));
   }
 
   integrity(): string {

@@ -77,7 +77,13 @@ export const RATE_SLOTS_QUERY: LedgerQuery = {
   values: [],
 };
 
-/** Counts the views of the newest table definition: 1 as soon as the tables exist, on SQLite. */
+/** Counts the narrations that run although no process drives them yet, on SQLite. */
+export const UNDRIVEN_NARRATIONS_QUERY: LedgerQuery = {
+  text: "SELECT count(*) AS total FROM agm_narration WHERE status = 'running' AND owner IS NULL",
+  values: [],
+};
+
+/** Counts the last index that is created: 1 as soon as the tables exist, on SQLite. */
 export const IS_CREATED_QUERY: LedgerQuery = {
   text: "SELECT count(*) AS total FROM sqlite_master WHERE name = 'agm_handle_status'",
   values: [],
@@ -105,7 +111,6 @@ const WRITES = {
   "the end of a task": `UPDATE ON agm_attempt
     WHEN old.status IN ('queued', 'processing') AND new.status IN ('succeeded', 'saved', 'failed')`,
   "a saved file": "INSERT ON agm_file WHEN new.kind IN ('audio', 'unusable')",
-  "the start of a narration": "UPDATE ON agm_narration WHEN old.owner IS NULL AND new.owner IS NOT NULL",
 } as const;
 export type ObstructedWrite = keyof typeof WRITES;
 
@@ -122,3 +127,15 @@ export const REMOVE_OBSTRUCTION_SQL = "DROP TRIGGER IF EXISTS obstructed";
 /** SQL that empties a ledger of its requests, as a person could. */
 export const DELETE_REQUESTS_SQL =
   "BEGIN; DELETE FROM agm_file; DELETE FROM agm_attempt; DELETE FROM agm_request; COMMIT";
+
+/**
+ * SQL that notes a file (kind, path, size in bytes, sha256, seconds) beside the joined file of a narration (its id), as
+ * if it had been joined from the same parts.
+ */
+export const COPY_FILE_ROW_SQL = `INSERT INTO agm_file (path, owner, kind, chapter, size_bytes, sha256, saved_at_ms, inputs, seconds)
+  SELECT copy.path, owner, copy.kind, chapter, copy.size_bytes, copy.sha256, saved_at_ms, inputs, copy.seconds
+  FROM agm_file CROSS JOIN (SELECT ? AS kind, ? AS path, ? AS size_bytes, ? AS sha256, ? AS seconds) AS copy
+  WHERE owner = ? AND agm_file.kind = 'audio' ORDER BY saved_at_ms LIMIT 1`;
+
+/** SQL that forgets the files that a narration (its id) has made, except those of a path (a LIKE pattern). */
+export const DELETE_MADE_FILES_SQL = "DELETE FROM agm_file WHERE owner = ? AND path NOT LIKE ?";

@@ -1,6 +1,6 @@
 /** Narration views in every state, for tests of results and texts. */
-import type { NarrationProblem } from "../../src/narration/state/narration-state.ts";
-import type { NarrationView } from "../../src/narration/views/narration-view.ts";
+import type { NarrationView } from "../../src/narration/narration-view.ts";
+import type { NarrationProblem } from "../../src/narration/part-status.ts";
 
 const ID = "nar_0123456789abcdef0123456789abcdef";
 const FOLDER = "/home/someone/audio-generation";

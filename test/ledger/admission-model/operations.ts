@@ -60,13 +60,14 @@ const buildFresh = ({ bench }: World, { ledger, key }: Actor, text: string) => {
   return { ...bench.code.begin.buildNewRequest(ledger, part, true), id: `${text}@${key}` };
 };
 
-/** Notes what both ways to begin do to the row of an earlier request. */
-function reopen(facts: Facts, request: RequestFact, begun: Begun, mayBeginAttempt: boolean): void {
+/** Notes what both ways to begin do to the row of an earlier request. A driven row stays as it is. */
+function reopen(facts: Facts, request: RequestFact, { row }: Begun, mayBeginAttempt: boolean): void {
   const driven = isDriven(facts, request);
-  if (driven !== "perhaps" && (driven === "yes") !== begun.wasDriven)
-    throw new Violation("lease", `a call was told that ${request.owner} drives: ${begun.wasDriven}`);
-  if (begun.wasDriven) return;
-  if (attemptOf(request).status === "failed" && mayBeginAttempt) beginAttempt(request);
+  const begins = attemptOf(request).status === "failed" && mayBeginAttempt;
+  // After a restart, the ledger may take a dead driver for a living one.
+  const isLeft = begins ? row.attempt === request.attempt : row.error_code === request.error;
+  if (driven === "yes" || (driven === "perhaps" && isLeft)) return;
+  if (begins) beginAttempt(request);
   else request.error = null;
 }
 
@@ -319,7 +320,7 @@ export const proceed: Prepare = (world, { a, b, c }) => {
     if (c % 4 === 1) task.end ??= { status: "failed", charged: pick([0, 0, 150], b) ?? 0 };
     else if (c % 4 !== 0) task.end ??= { status: "succeeded", charged: pick(CHARGES, b) ?? null };
   }
-  const status = task.end?.status ?? "processing";
+  const status = task.end?.status ?? ("processing" as const);
   const observed = { status, charged: task.end?.charged ?? null, taskId: task.id };
   const patch: RequestPatch =
     row.status === "failed"

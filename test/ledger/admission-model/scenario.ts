@@ -14,41 +14,44 @@ interface Kind {
   readonly mayBePaired: boolean;
 }
 
-const KINDS: readonly Kind[] = [
-  { weight: 14, prepare: request.begin, mayBePaired: true },
-  { weight: 14, prepare: request.acquire, mayBePaired: true },
-  { weight: 22, prepare: request.ask, mayBePaired: true },
-  { weight: 16, prepare: request.answer, mayBePaired: true },
-  { weight: 9, prepare: request.proceed, mayBePaired: true },
-  { weight: 3, prepare: request.takeBack, mayBePaired: true },
-  { weight: 3, prepare: request.stopDriving, mayBePaired: true },
-  { weight: 2, prepare: request.giveUp, mayBePaired: true },
-  { weight: 6, prepare: request.endWish, mayBePaired: true },
-  { weight: 3, prepare: request.adopt, mayBePaired: true },
-  { weight: 8, prepare: around.narrate, mayBePaired: true },
-  { weight: 5, prepare: around.changeNarration, mayBePaired: true },
-  { weight: 6, prepare: around.renew, mayBePaired: true },
-  { weight: 10, prepare: around.passTime, mayBePaired: false },
-  { weight: 1, prepare: around.setWallClock, mayBePaired: false },
-  { weight: 1, prepare: around.restartMachine, mayBePaired: false },
-  { weight: 2, prepare: around.die, mayBePaired: false },
-  { weight: 1, prepare: around.tidy, mayBePaired: false },
-];
+const KINDS = {
+  begin: { weight: 14, prepare: request.begin, mayBePaired: true },
+  acquire: { weight: 14, prepare: request.acquire, mayBePaired: true },
+  ask: { weight: 22, prepare: request.ask, mayBePaired: true },
+  answer: { weight: 16, prepare: request.answer, mayBePaired: true },
+  proceed: { weight: 9, prepare: request.proceed, mayBePaired: true },
+  takeBack: { weight: 3, prepare: request.takeBack, mayBePaired: true },
+  stopDriving: { weight: 3, prepare: request.stopDriving, mayBePaired: true },
+  giveUp: { weight: 2, prepare: request.giveUp, mayBePaired: true },
+  endWish: { weight: 6, prepare: request.endWish, mayBePaired: true },
+  adopt: { weight: 3, prepare: request.adopt, mayBePaired: true },
+  narrate: { weight: 8, prepare: around.narrate, mayBePaired: true },
+  changeNarration: { weight: 5, prepare: around.changeNarration, mayBePaired: true },
+  renew: { weight: 6, prepare: around.renew, mayBePaired: true },
+  passTime: { weight: 10, prepare: around.passTime, mayBePaired: false },
+  setWallClock: { weight: 1, prepare: around.setWallClock, mayBePaired: false },
+  restartMachine: { weight: 1, prepare: around.restartMachine, mayBePaired: false },
+  die: { weight: 2, prepare: around.die, mayBePaired: false },
+  tidy: { weight: 1, prepare: around.tidy, mayBePaired: false },
+} as const satisfies Record<string, Kind>;
+type KindName = keyof typeof KINDS;
+const isKindName = (name: string): name is KindName => name in KINDS;
+const KIND_NAMES = Object.keys(KINDS).filter(isKindName);
 
 interface Step extends Choice {
-  readonly kind: Kind;
+  readonly kind: KindName;
   /** What happens at the same time; `null` for nothing. */
-  readonly beside: (Choice & { readonly kind: Kind }) | null;
+  readonly beside: (Choice & { readonly kind: KindName }) | null;
 }
 
 const number = fc.nat(59);
-const kinds = (allowed: readonly Kind[]) =>
-  fc.oneof(...allowed.map((kind) => ({ weight: kind.weight, arbitrary: fc.constant(kind) })));
+const kinds = (allowed: readonly KindName[]) =>
+  fc.oneof(...allowed.map((kind) => ({ weight: KINDS[kind].weight, arbitrary: fc.constant(kind) })));
 const step: fc.Arbitrary<Step> = fc.record({
-  ...{ kind: kinds(KINDS), a: number, b: number, c: number },
+  ...{ kind: kinds(KIND_NAMES), a: number, b: number, c: number },
   beside: fc.option(
     fc.record({
-      ...{ kind: kinds(KINDS.filter(({ mayBePaired }) => mayBePaired)), a: number, b: number, c: number },
+      ...{ kind: kinds(KIND_NAMES.filter((name) => KINDS[name].mayBePaired)), a: number, b: number, c: number },
     }),
     { freq: 3 },
   ),
@@ -87,9 +90,10 @@ export async function runScenario(bench: Bench, { options, steps }: Scenario): P
 }
 
 function prepareStep(world: World, { kind, beside, ...choice }: Step): Operation[] {
-  const first = kind.prepare(world, choice);
+  const { prepare, mayBePaired } = KINDS[kind];
+  const first = prepare(world, choice);
   if (first === null) return [];
-  const second = kind.mayBePaired && beside !== null ? beside.kind.prepare(world, beside) : null;
+  const second = mayBePaired && beside !== null ? KINDS[beside.kind].prepare(world, beside) : null;
   // A process does one thing after the other for a request.
   const isOneJob = second?.job !== undefined && second.job !== null && second.job === first.job;
   const isOneName = second?.name === first.name;
