@@ -72,7 +72,21 @@ function describeFinished({ files, credits, isRepeat }: NarrationView): string {
     : `${length} of audio, ${credits.charged} credits.`;
 }
 
-function report(view: NarrationView, asJson: boolean): void {
+/** Says what is true after Ctrl-C: this process ends, so what the service has accepted is not saved by it. */
+function describeInterrupted({ parts, credits }: NarrationView): string {
+  const saved = `Interrupted: ${parts.saved} of ${parts.total} parts saved, ${credits.charged} credits charged.`;
+  const running =
+    parts.running === 0
+      ? ""
+      : ` ${parts.running} ${parts.running === 1 ? "part is" : "parts are"} with the service and will be charged, about ${credits.pendingCharge} credits; nothing of them is on this disk yet.`;
+  return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
+}
+
+function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean): void {
+  if (wasInterrupted && !asJson && view.status !== "finished") {
+    process.stdout.write(`${escapeForTerminal(describeInterrupted(view))}\n`);
+    return;
+  }
   if (asJson) {
     process.stdout.write(`${renderTerminalJson(toStructured(view))}\n`);
     return;
@@ -109,8 +123,8 @@ async function runNarration(
   narrations: Narrations,
   source: Parameters<Narrations["narrate"]>[0],
   changes: NarrateChanges,
+  signal: AbortSignal,
 ): Promise<NarrationView> {
-  const signal = createInterruptSignal();
   const line = new ProgressLine(process.stderr);
   const quiet = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
   const planned = await narrations.narrate(source, { ...changes, maxCredits: null }, quiet);
@@ -151,8 +165,10 @@ export async function runNarrateCommand({ file, args, asJson }: NarrateCommand):
       readInput,
     });
     const narrations = await provider.narrations();
-    const view = await runNarration(narrations, { kind: "text", ...request }, toNarrateChanges(checkedArgs));
-    report(view, asJson);
+    const signal = createInterruptSignal();
+    const changes = toNarrateChanges(checkedArgs);
+    const view = await runNarration(narrations, { kind: "text", ...request }, changes, signal);
+    report(view, asJson, signal.aborted);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
     return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_UNFINISHED;

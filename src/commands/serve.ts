@@ -155,6 +155,7 @@ export function runServer(isSandbox: boolean): void {
   const serverDeps: ServerDeps = {
     toolDeps: buildToolDeps(config, provider, log),
     openLocalRequests: () => provider.openLocalRequests(),
+    ledger: () => provider.ledger(),
     instructions: renderInstructions({ ...config, isSandbox }),
     redact,
     containsSecret: createDetector(listCertainSecrets(process.env)),

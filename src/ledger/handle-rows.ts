@@ -10,6 +10,12 @@ const KEEP_FINISHED_MS = 30 * 24 * 60 * 60 * 1000;
 /** After this many leases without a sign of life, a call that has no wish yet counts as abandoned. */
 const SILENT_LEASES = 4;
 
+const OPEN_STATUSES = ["working", "cancelling"] as const satisfies ReadonlyArray<HandleRow["status"]>;
+
+/** Whether a call has not ended. */
+export const isHandleOpen = ({ status }: Pick<HandleRow, "status">): boolean =>
+  status === "working" || status === "cancelling";
+
 const FIRST_MESSAGE = "The request is about to be taken up.";
 
 /**
@@ -106,7 +112,7 @@ const updateOpenHandle = (
   change: Updateable<HandleTable>,
 ): Promise<boolean> =>
   database.run(async (db) => {
-    const open = db.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
+    const open = db.updateTable("agm_handle").where("id", "=", id).where("status", "in", OPEN_STATUSES);
     const { numUpdatedRows } = await (process === null ? open : open.where("process", "=", process))
       .set({ ...change, updated_at_ms: clock.wallMs() })
       .executeTakeFirstOrThrow();

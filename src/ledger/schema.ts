@@ -206,7 +206,8 @@ export interface HandleTable {
   /** The request or narration that the call wants, since its wish was stored. A call that is resumed names it. */
   target: string | null;
   message: string;
-  status: "working" | "cancelled" | "completed";
+  /** `cancelling`: cancelled while the service may have its request. It is saved if the service has made it. */
+  status: "working" | "cancelling" | "cancelled" | "completed";
   /** The result of the call as JSON, once it has ended. */
   result: string | null;
   created_at_ms: number;

@@ -1,5 +1,6 @@
 /** Says who wants a request or a narration. Admission reads these rows; nothing else decides what is wanted. */
 import { randomUUID } from "node:crypto";
+import { AudioError } from "../errors.ts";
 import type { Db, Tx } from "./database.ts";
 import { doesWishStand, type Ledger } from "./ledger.ts";
 import { readRequest } from "./request-rows.ts";
@@ -20,6 +21,7 @@ export async function addWish(
   nowSteadyMs: number,
   { id = randomUUID(), target, kind, mayReplace = false }: NewWish,
 ): Promise<string> {
+  if (kind === "handle" && !(await noteTarget(tx, id, target))) return id;
   const { processId, apiKeyId } = ledger.identity;
   const row = {
     id,
@@ -37,6 +39,24 @@ export async function addWish(
     .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
     .execute();
   return id;
+}
+
+/**
+ * Notes what the call of an MCP task wants, because it is asked for longer than its wish stands.
+ *
+ * @returns false if it was cancelled too late: it then only waits for what the service has
+ * @throws AudioError if it has ended in another process; nobody reads this error
+ */
+async function noteTarget(tx: Tx, handleId: string, target: string): Promise<boolean> {
+  await tx.updateTable("agm_handle").set({ target }).where("id", "=", handleId).execute();
+  const handle = await tx
+    .selectFrom("agm_handle")
+    .select("status")
+    .where("id", "=", handleId)
+    .executeTakeFirst();
+  if (handle?.status === "working") return true;
+  if (handle?.status === "cancelling") return false;
+  throw new AudioError("timeout", "The MCP task has ended.");
 }
 
 /** Lists the wishes for a target that stand: those of living processes. */
@@ -146,13 +166,18 @@ export const deleteDeadWishes = (ledger: Ledger): Promise<unknown> =>
  */
 export const withdrawWish = (ledger: Ledger, id: string): Promise<boolean> =>
   ledger.database.tx(async (tx) => {
-    const wish = await tx.selectFrom("agm_wish").select("target").where("id", "=", id).executeTakeFirst();
-    if (wish === undefined) return true;
-    await ledger.database.lockRow(tx, "agm_request", wish.target);
-    const row = await readRequest(tx, wish.target);
+    // The wish itself may be gone: what is saved is no longer wished for.
+    const handle = await tx.selectFrom("agm_handle").select("target").where("id", "=", id).executeTakeFirst();
+    const target = handle?.target ?? null;
+    if (target !== null) await ledger.database.lockRow(tx, "agm_request", target);
+    const row = target === null ? undefined : await readRequest(tx, target);
     const isWithService =
       row !== undefined && row.status !== "failed" && (row.task_id !== null || row.maybe > 0);
-    if (isWithService) return false;
+    // Without a wish, nothing is sent for it again, but what the service has is completed and saved.
     await tx.deleteFrom("agm_wish").where("id", "=", id).execute();
-    return true;
+    if (isWithService) {
+      const open = tx.updateTable("agm_handle").where("id", "=", id).where("status", "=", "working");
+      await open.set({ status: "cancelling" }).execute();
+    }
+    return !isWithService;
   });

@@ -64,7 +64,12 @@ export async function makeCompanions(request: CompanionRequest): Promise<Compani
   }));
   const captions = await makeCaptions({ format, parts, signal });
   const companions: Companion[] = [];
-  const save = async (kind: Companion["kind"], words: string, extension: string, text: string): Promise<void> => {
+  const save = async (
+    kind: Companion["kind"],
+    words: string,
+    extension: string,
+    text: string,
+  ): Promise<void> => {
     companions.push({ kind, file: await saveText(folder, appendToStem(name, words, extension), text) });
   };
   if (joined.chapters.length > 0)

@@ -51,7 +51,11 @@ function describeTyping(count: number, narrationIds: readonly string[]): string 
 }
 
 /** Finds the consents that a narration needs which is only planned. Others have been agreed to. */
-export async function findConsents(ledger: Ledger, narration: NarrationRow, plan: StoredPlan): Promise<Consents> {
+export async function findConsents(
+  ledger: Ledger,
+  narration: NarrationRow,
+  plan: StoredPlan,
+): Promise<Consents> {
   if (narration.status !== "planned") return NO_CONSENTS;
   const nowMs = ledger.clock.wallMs();
   const positions = { pronunciation: new Set<number>(), typing: new Set<number>() };

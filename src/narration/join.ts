@@ -9,7 +9,13 @@ import { planReplacement } from "../files/plan-replacement.ts";
 import { saveAudio } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
-import { deleteFiles, forgetAudio, listChapterFiles, saveFiles, type StoredProblem } from "../ledger/narration-rows.ts";
+import {
+  deleteFiles,
+  forgetAudio,
+  listChapterFiles,
+  type StoredProblem,
+  saveFiles,
+} from "../ledger/narration-rows.ts";
 import { findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
@@ -23,7 +29,14 @@ import {
   isFreeInOtherFormats,
   isNameOfOtherRow,
 } from "./narration-file-names.ts";
-import { findConflictingName, isFileIntact, isIncompleteFile, listCompanions, listCurrentFiles, markInputs } from "./narration-files.ts";
+import {
+  findConflictingName,
+  isFileIntact,
+  isIncompleteFile,
+  listCompanions,
+  listCurrentFiles,
+  markInputs,
+} from "./narration-files.ts";
 import { convertJoinError, type PartState, REFETCHED_IN_VAIN } from "./part-status.ts";
 import type { PlannedFile } from "./planned-files.ts";
 import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
@@ -202,7 +215,10 @@ export class NarrationJoiner {
    * and must have been saved by this server: the last owner of a name gives it up. Two files of one narration never
    * take each other's name.
    */
-  async #findReplaced({ narration, file, isComplete, mayReplace }: FileJoin, name: string): Promise<FileRow | null> {
+  async #findReplaced(
+    { narration, file, isComplete, mayReplace }: FileJoin,
+    name: string,
+  ): Promise<FileRow | null> {
     if (!mayReplace || !isComplete) return null;
     const owner = await findNameOwner(this.#deps, name);
     const isOtherFile = owner?.owner === narration.id && owner.chapter !== file.chapterIndex;
@@ -245,9 +261,7 @@ export class NarrationJoiner {
     const [joined] = results;
     if (joined === undefined) throw new Error("nothing was joined");
     if (replaced !== null && replaced.path === saved.path) await this.#giveUpName(replaced, narration.id);
-    const companions = hasCompanions
-      ? await this.#saveCompanions(saved, plan, parts, content, joined)
-      : [];
+    const companions = hasCompanions ? await this.#saveCompanions(saved, plan, parts, content, joined) : [];
     const present = new Set(parts.map(({ part }) => part.position));
     const audio: FileRow = {
       ...toFileRow(narration.id, saved),
@@ -296,7 +310,8 @@ export class NarrationJoiner {
     const leadSeconds = await measureLeads(format, sources, this.#signal);
     const placed = sources.map(({ startSeconds, ...source }, index) => ({
       ...source,
-      startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leadSeconds[index] ?? 0)),
+      startSeconds:
+        startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leadSeconds[index] ?? 0)),
     }));
     const tags = { title, author: plan.author, ...buildAlbumTags(plan, file) };
     const chapters = chapter === null ? listChapterMarks(plan, parts) : [];

@@ -81,7 +81,10 @@ export async function listNarrations(
   const newest = await listNewestNarrations(deps.ledger, query === null ? limit : MAX_NARRATIONS_SEARCHED);
   for (const { id, title, file_name } of newest) {
     if (listed.length === limit) break;
-    if (query !== null && !containsWords([title, file_name ?? "", ...(await listSearchedTexts(deps, id))], query))
+    if (
+      query !== null &&
+      !containsWords([title, file_name ?? "", ...(await listSearchedTexts(deps, id))], query)
+    )
       continue;
     const progress = await readProgress(deps.ledger, id);
     if (progress !== undefined) listed.push(await buildListedNarration(deps, progress));

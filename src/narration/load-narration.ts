@@ -1,6 +1,7 @@
 /** Finds the narration that a call means, and plans it if it is new. */
 import { AudioError } from "../errors.ts";
 import type { NarrationInput } from "../files/input-format.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import {
   findNarration,
   findNarrationByPlan,
@@ -10,7 +11,6 @@ import {
   storeNarration,
 } from "../ledger/narration-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { secretRefusedError } from "../redaction.ts";
 import { buildFileStem } from "./narration-file-names.ts";
@@ -118,8 +118,7 @@ async function planSource(
   const changed = changePlan(plan, (before) =>
     applyEdits(before, source.edits, source.pronunciations, speeds),
   );
-  const fileName =
-    plan.fileLayout === "rows" ? base.file_name : buildFileStem(base.id, plan, base.file_name);
+  const fileName = plan.fileLayout === "rows" ? base.file_name : buildFileStem(base.id, plan, base.file_name);
   return { ...changed, base, fileName };
 }
 

@@ -76,8 +76,7 @@ export function buildFileName({ narrationId, plan, fileName, file, isComplete }:
   const words = `${number}-${slugifyFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
   // Leave the narration's id out of the names of rows. If one row changes, the narration gets another id, but the other
   // rows keep their file names.
-  if (plan.fileLayout === "rows" && fileName === null)
-    return `${words}${ending}${FILE_EXTENSIONS[format]}`;
+  if (plan.fileLayout === "rows" && fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
   return appendToStem(name, `-${words}${ending}`);
 }
 

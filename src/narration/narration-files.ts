@@ -2,9 +2,9 @@
 import { basename } from "node:path";
 import { z } from "zod";
 import { isNumbered } from "../files/file-name.ts";
+import type { SavedText } from "../files/save-text.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { SavedText } from "../files/save-text.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
 import { buildFileName, chooseChapterTitle } from "./narration-file-names.ts";
@@ -68,7 +68,8 @@ export const listCompanions = (rows: readonly FileRow[], { owner, chapter, input
   );
 
 /** Whether a recorded file is unchanged on this machine. */
-export const isFileIntact = (row: FileRow, root: string): Promise<boolean> => isIntact(toSavedFile(row), root);
+export const isFileIntact = (row: FileRow, root: string): Promise<boolean> =>
+  isIntact(toSavedFile(row), root);
 
 /**
  * Returns the requested name of a file that got a number, because another file had the name; `null` if it has its name.

@@ -28,7 +28,10 @@ function hashTexts(texts: Iterable<string>): string {
 export function derivePlanHash(baseUrl: string, plan: StoredPlan): string {
   const texts = [baseUrl, `${CUTTING_RULES_VERSION}`, plan.fileLayout];
   for (const part of plan.parts) {
-    texts.push(canonicalizeInput(buildPartInput(plan, part)), `${part.pauseAfterSeconds} ${part.chapterIndex}`);
+    texts.push(
+      canonicalizeInput(buildPartInput(plan, part)),
+      `${part.pauseAfterSeconds} ${part.chapterIndex}`,
+    );
     if (part.startSeconds !== undefined) texts.push(`at ${part.startSeconds}`);
   }
   for (const [index, { fileName }] of plan.chapters.entries()) {

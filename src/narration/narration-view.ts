@@ -157,7 +157,10 @@ export function toShownStatus(state: PartState): ShownPartStatus {
  * Returns the ratio of actual to estimated length of the parts with audio, limited to the range from 1/3 to 3; `null`
  * if no part has audio yet. Estimates and the suggested `max_credits` use this ratio.
  */
-export function computeOwnCalibration({ plan, states }: Pick<ViewedNarration, "plan" | "states">): number | null {
+export function computeOwnCalibration({
+  plan,
+  states,
+}: Pick<ViewedNarration, "plan" | "states">): number | null {
   let [estimated, actual] = [0, 0];
   for (const { part, task } of states) {
     const seconds = task?.audio_seconds ?? null;
@@ -209,7 +212,11 @@ function derivePace({ narration, states }: ViewedNarration, savedCount: number):
  *
  * @param nowMs wall-clock time, from which the remaining seconds are estimated
  */
-function deriveTotals(viewed: ViewedNarration, outlook: readonly PartOutlook[], nowMs: number): NarrationTotals {
+function deriveTotals(
+  viewed: ViewedNarration,
+  outlook: readonly PartOutlook[],
+  nowMs: number,
+): NarrationTotals {
   const { narration, states, status, bill } = viewed;
   const shown = states.map(toShownStatus);
   const count = (wanted: ShownPartStatus): number => shown.filter((each) => each === wanted).length;
@@ -249,7 +256,9 @@ function deriveTotals(viewed: ViewedNarration, outlook: readonly PartOutlook[], 
       estimate: Math.round(sum(outlook.map(({ seconds }) => seconds))),
       saved: Math.round(sum(saved.map(({ task }) => task?.audio_seconds ?? 0))),
       left:
-        status === "running" ? estimateSecondsLeft(derivePace(viewed, saved.length), saved.length, nowMs) : null,
+        status === "running"
+          ? estimateSecondsLeft(derivePace(viewed, saved.length), saved.length, nowMs)
+          : null,
     },
     retakenPartCount: states.filter(({ part }) => part.take !== 1 || part.speed !== null).length,
   };

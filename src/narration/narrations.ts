@@ -1,7 +1,7 @@
 /** The interface of narrations: plans a text before anything is spent, then makes its parts and joins them to files. */
 import { isCancelledByCaller } from "../call-cancellation.ts";
-import { Deadline } from "../deadline.ts";
 import type { CaptionFiles } from "../config/settings.ts";
+import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
 import {
@@ -52,7 +52,8 @@ import { PlanDocuments } from "./plan-documents.ts";
 import { toRemarks } from "./planning/remark.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
 import type { ShownPart } from "./render-parts-table.ts";
-import { isLedgerAway, NarrationRounds } from "./rounds.ts";
+import { isLedgerAway } from "./round.ts";
+import { NarrationRounds } from "./rounds.ts";
 import { estimateLateRemarks, isTimeline } from "./timeline/late-cues.ts";
 
 /** Settings that each call may change. Changing them does not make another narration. */
@@ -255,10 +256,14 @@ class NarrationOperations implements Narrations {
 
   // ---- what a call means ----
 
-  async #load(source: NarrateSource, { fileName, maxCredits, retakes }: NarrateChanges): Promise<CalledNarration> {
+  async #load(
+    source: NarrateSource,
+    { fileName, maxCredits, retakes }: NarrateChanges,
+  ): Promise<CalledNarration> {
     const { ledger, folder } = this.#deps;
     if (fileName !== null) assertFileName(fileName);
-    if (fileName !== null && this.#loadDeps.containsSecret(fileName)) throw secretRefusedError("The file name");
+    if (fileName !== null && this.#loadDeps.containsSecret(fileName))
+      throw secretRefusedError("The file name");
     const loaded = await loadNarration(this.#loadDeps, source);
     const { narration, plan } = loaded;
     if (maxCredits !== null) {
@@ -328,7 +333,13 @@ class NarrationOperations implements Narrations {
     let wishId: string | null = null;
     if (maxCredits !== null && !isResumed) {
       const from = ["planned", "running", "stopped", "finished"] as const;
-      wishId = await wantNarration(ledger, id, { ...want, maxCredits, choices, skipsFailed: shouldSkipFailed, from });
+      wishId = await wantNarration(ledger, id, {
+        ...want,
+        maxCredits,
+        choices,
+        skipsFailed: shouldSkipFailed,
+        from,
+      });
     } else {
       const isNamed = fileName !== null && fileName !== narration.file_name;
       const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
@@ -370,14 +381,19 @@ class NarrationOperations implements Narrations {
         // The loop waits for the ledger, too.
         if (!isLedgerAway(error) || deadline.isOver) throw error;
       }
-      await this.#rounds.waitForRound(narrationId, Math.min(FOLLOW_INTERVAL_MS, deadline.leftMs), call.signal);
+      await this.#rounds.waitForRound(
+        narrationId,
+        Math.min(FOLLOW_INTERVAL_MS, deadline.leftMs),
+        call.signal,
+      );
     }
   }
 
   async #reportProgress(narrationId: string, { onProgress }: Call): Promise<void> {
     const progress = await readProgress(this.#deps.ledger, narrationId);
     if (progress === undefined) return;
-    const { narration, savedPartCount, totalPartCount, savedInRunCount, lastSavedAtMs, chargedCredits } = progress;
+    const { narration, savedPartCount, totalPartCount, savedInRunCount, lastSavedAtMs, chargedCredits } =
+      progress;
     const pace = {
       startedAtMs: narration.started_at_ms,
       lastSavedAtMs,
@@ -476,7 +492,10 @@ class NarrationOperations implements Narrations {
   }
 
   /** Estimates which cues would begin late. */
-  async #estimateLateness({ narration, parts, tasks }: NarrationSnapshot, plan: StoredPlan): Promise<string[]> {
+  async #estimateLateness(
+    { narration, parts, tasks }: NarrationSnapshot,
+    plan: StoredPlan,
+  ): Promise<string[]> {
     if (!isTimeline(plan)) return [];
     const otherSpeed = parts.filter(({ speed }) => speed !== null).map(({ input }) => input);
     const planned = await readTasksOf(this.#deps.ledger, narration, otherSpeed);

@@ -2,10 +2,15 @@
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError, type ErrorCode, parseErrorCode } from "../errors.ts";
-import { parseProblem, type PartTask, type StoredProblem, type TasksByFingerprint } from "../ledger/narration-rows.ts";
+import {
+  type PartTask,
+  parseProblem,
+  type StoredProblem,
+  type TasksByFingerprint,
+} from "../ledger/narration-rows.ts";
+import { UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
 import type { NarrationRow, PartRow, RequestRow } from "../ledger/schema.ts";
 import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
-import { UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
 import { describeActivity } from "../requests/activity.ts";
 import { parseNote } from "../requests/note.ts";
 import { taskFailedError } from "../requests/task-failed-error.ts";
@@ -55,14 +60,19 @@ const PART_ERROR_CODES: ReadonlySet<string> = new Set<ErrorCode>([
  * Errors that may disappear when a running part ends, because credits that were reserved but not charged then become
  * free.
  */
-const CREDIT_ERROR_CODES: ReadonlySet<string> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
+const CREDIT_ERROR_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  "budget_exceeded",
+  "max_credits_reached",
+]);
 
 /** A request that fails is driven twice in a run: the first time with one retry, the second time without. */
 const MAX_FAILURES = 3;
 
 /** Whether an error concerns only one part. A task that was never accepted cannot be unknown: its address is wrong. */
 const concernsOnePart = ({ error_code, task_id }: PartTask): boolean =>
-  error_code !== null && PART_ERROR_CODES.has(error_code) && !(error_code === "not_found" && task_id === null);
+  error_code !== null &&
+  PART_ERROR_CODES.has(error_code) &&
+  !(error_code === "not_found" && task_id === null);
 
 export const isForCredits = ({ error_code }: PartTask): boolean =>
   error_code !== null && CREDIT_ERROR_CODES.has(error_code);
@@ -100,7 +110,11 @@ export function choosePartTask(tasks: readonly PartTask[], context: StatusContex
   return best;
 }
 
-export function decidePartStatus(part: PartRow, task: PartTask | undefined, context: StatusContext): PartStatus {
+export function decidePartStatus(
+  part: PartRow,
+  task: PartTask | undefined,
+  context: StatusContext,
+): PartStatus {
   const { narration, apiKeyId, isDriving, unknownHere } = context;
   const failed = narration.skip_failed === 1 ? "skipped" : "failed";
   if (part.problem !== null) return failed;
@@ -180,7 +194,15 @@ export const buildTaskProblem = (task: PartTask): StoredProblem => buildProblem(
 const toRequestRow = (task: PartTask): RequestRow => ({
   ...UNSENT_ATTEMPT,
   ...{ base_url: "", loose: null, body: null, written: null, asked: null, take: null, is_listed: 0 },
-  ...{ file_name: null, replaces: null, created_at_ms: 0, updated_at_ms: 0, n: task.attempt, spent: 0, is_current: 1 },
+  ...{
+    file_name: null,
+    replaces: null,
+    created_at_ms: 0,
+    updated_at_ms: 0,
+    n: task.attempt,
+    spent: 0,
+    is_current: 1,
+  },
   ...task,
 });
 
@@ -201,7 +223,8 @@ function findPartProblem({ part, task, status }: PartState): StoredProblem | nul
     return isPaid ? buildUnusableAudioProblem(error.message) : buildProblem(error);
   }
   // A part that an earlier run has given up is left out without a new try.
-  if (status === "skipped" && task.failures.count === 0) return { code: "skipped", message: "It is skipped." };
+  if (status === "skipped" && task.failures.count === 0)
+    return { code: "skipped", message: "It is skipped." };
   return buildProblem(taskFailedError(toRequestRow(task)));
 }
 

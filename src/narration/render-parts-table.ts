@@ -30,7 +30,16 @@ const TABLE_HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "
 /** Puts text on one line, and escapes the characters that end a cell. */
 const renderCell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
-function renderRow({ number, status, take, taskId, credits, audioSeconds, chapter, text }: ShownPart): string {
+function renderRow({
+  number,
+  status,
+  take,
+  taskId,
+  credits,
+  audioSeconds,
+  chapter,
+  text,
+}: ShownPart): string {
   const excerpt = takeFirstCodePoints(text, EXCERPT_CODE_POINTS);
   const cells = [
     `${number}`,

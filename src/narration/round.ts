@@ -3,14 +3,15 @@
  * joins each file whose parts are there, and ends when nothing is left or nothing is wanted.
  */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { AudioError } from "../errors.ts";
 import {
   endNarration,
   type PartTask,
+  type RoundRead,
   readNarrationBill,
   readRound,
-  type RoundRead,
-  setPartProblems,
   type StoredProblem,
+  setPartProblems,
 } from "../ledger/narration-rows.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
@@ -18,6 +19,7 @@ import { adoptTask, beginPart } from "../requests/begin.ts";
 import type { RequestDriver } from "../requests/driver.ts";
 import { type JoinDeps, NarrationJoiner } from "./join.ts";
 import {
+  buildProblem,
   buildTaskProblem,
   derivePartStates,
   isForCredits,
@@ -26,7 +28,7 @@ import {
 } from "./part-status.ts";
 import { buildPartRequest } from "./parts.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
-import type { StoredPlan } from "./planning/stored-plan.ts";
+import { type StoredPlan, UnreadablePlanError } from "./planning/stored-plan.ts";
 
 export interface RoundDeps extends JoinDeps {
   readonly driver: RequestDriver;
@@ -39,6 +41,12 @@ export type RoundOutcome = "over" | "lost" | "now" | "later";
 const MAX_PARTS_IN_PROGRESS = 3;
 /** A part that nobody has taken up is not begun again sooner, because something else must change first. */
 const BEGIN_AGAIN_MS = 500;
+
+/** Whether the ledger is away, and may come back. */
+export const isLedgerAway = (error: unknown): boolean =>
+  error instanceof AudioError &&
+  error.code === "store_unavailable" &&
+  !(error instanceof UnreadablePlanError);
 
 /** Statuses to which nothing happens by itself. */
 const SETTLED: ReadonlySet<PartStatus> = new Set<PartStatus>(["saved", "failed", "skipped"]);
@@ -68,7 +76,12 @@ export class NarrationRound {
   readonly #retried = new Set<string>();
   /** Indexes of the files that are complete. */
   readonly #completeFiles = new Set<number>();
-  #begun: { readonly fingerprint: string; readonly atMs: number } | null = null;
+  /** Indexes of the files that could not be saved since the last call. */
+  readonly #failedFiles = new Set<number>();
+  /** An error that concerns the whole narration. What is accepted is saved all the same. */
+  #failure: StoredProblem | null = null;
+  /** The part that was begun last, when, and how many parts had ended by then. */
+  #begun: { readonly fingerprint: string; readonly atMs: number; readonly endedCount: number } | null = null;
   /** How many parts had ended when credits did not suffice for another one. */
   #endedAtCreditError = -1;
 
@@ -97,10 +110,21 @@ export class NarrationRound {
     this.#takeIn(read);
     if (await this.#fetchAccepted()) return "now";
     const reason = await this.#findReasonToEnd(read);
-    if (reason === null && (await this.#beginNext())) return "now";
+    if (reason === null && (await this.#tryWholly(() => this.#beginNext()))) return "now";
     const isOver = !this.#has("running") && !this.#has("waiting") && (reason !== null || !this.#isMissing());
-    if (await this.#joinNext(read, isOver)) return "now";
+    if (await this.#tryWholly(() => this.#joinNext(read, isOver))) return "now";
     return await this.#end(read, reason, isOver);
+  }
+
+  /** Remembers an error that concerns the whole narration, except if the ledger is away. */
+  async #tryWholly(work: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof AudioError) || isLedgerAway(error) || this.#signal.aborted) throw error;
+      this.#failure = buildProblem(error);
+      return true;
+    }
   }
 
   #has(status: PartStatus): boolean {
@@ -109,6 +133,10 @@ export class NarrationRound {
 
   #isMissing(): boolean {
     return this.#states.some(({ status }) => !SETTLED.has(status));
+  }
+
+  #countEnded(): number {
+    return this.#states.filter(({ status }) => SETTLED.has(status)).length;
   }
 
   #listOpenFingerprints(): string[] {
@@ -123,6 +151,8 @@ export class NarrationRound {
     if (narration.revision !== this.#narration?.revision) {
       // A call has come: whatever was tried in vain may be tried again.
       this.#completeFiles.clear();
+      this.#failedFiles.clear();
+      this.#failure = null;
       this.#retried.clear();
       this.#unknownHere.clear();
       this.#joiner.reset();
@@ -165,7 +195,8 @@ export class NarrationRound {
     for (const { task, status } of this.#states) {
       if (task === undefined || task.isDriven || driver.isDriving(task.id)) continue;
       // An error of a run is kept until the next start, but a narration that has ended starts nothing again by itself.
-      const mayRetry = status === "blocked" && !isRunning && task.task_id !== null && !this.#retried.has(task.id);
+      const mayRetry =
+        status === "blocked" && !isRunning && task.task_id !== null && !this.#retried.has(task.id);
       if (status !== "running" && !mayRetry) continue;
       if (mayRetry) this.#retried.add(task.id);
       if (task.api_key_id === ledger.identity.apiKeyId) driver.ensure(task.id, { retriesErrors: mayRetry });
@@ -191,6 +222,7 @@ export class NarrationRound {
   async #findReasonToEnd({ narration, isWanted }: RoundRead): Promise<StoredProblem | "unwanted" | null> {
     if (!this.#isMissing()) return null;
     if (narration.status !== "running" || !isWanted) return "unwanted";
+    if (this.#failure !== null) return this.#failure;
     const blocked = this.#states.flatMap(({ status, task }) =>
       status === "blocked" && task !== undefined ? [task] : [],
     );
@@ -199,7 +231,8 @@ export class NarrationRound {
     // Credits that running parts have reserved may become free.
     if (this.#has("running") || this.#has("waiting")) return null;
     const [withoutCredits] = blocked;
-    if (withoutCredits !== undefined) return buildTaskProblem(withoutCredits);
+    if (withoutCredits !== undefined)
+      return this.#endedAtCreditError === this.#countEnded() ? buildTaskProblem(withoutCredits) : null;
     if (this.#has("unanswered") || !this.#has("to_do")) return null;
     const { spent } = await readNarrationBill(this.#deps.ledger, this.#id);
     const limit = narration.max_credits ?? 0;
@@ -217,10 +250,14 @@ export class NarrationRound {
     if (active.size >= MAX_PARTS_IN_PROGRESS || this.#has("waiting")) return false;
     const next = await this.#chooseNext(active);
     if (next === undefined) return false;
+    await this.#deps.partsFolder.ensureWritable();
     const { position, fingerprint } = next;
     const nowMs = clock.steadyMs();
-    if (this.#begun?.fingerprint === fingerprint && nowMs - this.#begun.atMs < BEGIN_AGAIN_MS) return false;
-    this.#begun = { fingerprint, atMs: nowMs };
+    const endedCount = this.#countEnded();
+    const isSame = this.#begun?.fingerprint === fingerprint && this.#begun.endedCount === endedCount;
+    if (isSame && nowMs - (this.#begun?.atMs ?? 0) < BEGIN_AGAIN_MS) return false;
+    this.#begun = { fingerprint, atMs: nowMs, endedCount };
+    this.#endedAtCreditError = this.#has("blocked") ? endedCount : -1;
     const { baseUrl } = ledger.identity;
     const { id } = await beginPart(this.#deps, buildPartRequest(baseUrl, this.#plan, position, next));
     driver.ensure(id, { retriesErrors: true });
@@ -233,14 +270,11 @@ export class NarrationRound {
       this.#states.find((state) => isNext(state) && !active.has(state.part.fingerprint))?.part;
     const unanswered = find(({ status }) => status === "unanswered");
     if (unanswered !== undefined) return unanswered;
-    const endedCount = this.#states.filter(({ status }) => SETTLED.has(status)).length;
-    const hasCreditError = this.#has("blocked");
-    if (hasCreditError && this.#endedAtCreditError === endedCount) return undefined;
+    if (this.#has("blocked") && this.#endedAtCreditError === this.#countEnded()) return undefined;
     const next = find(({ status }) => status === "to_do" || status === "blocked");
     if (next === undefined) return undefined;
     const { spent } = await readNarrationBill(this.#deps.ledger, this.#id);
     if (spent + RESERVED_CREDITS > (this.#narration?.max_credits ?? 0)) return undefined;
-    this.#endedAtCreditError = hasCreditError ? endedCount : -1;
     return next;
   }
 
@@ -253,11 +287,13 @@ export class NarrationRound {
    */
   async #joinNext({ narration, mayReplace }: RoundRead, isOver: boolean): Promise<boolean> {
     for (const [index, file] of this.#files.entries()) {
-      if (this.#completeFiles.has(index)) continue;
+      if (this.#completeFiles.has(index) || this.#failedFiles.has(index)) continue;
       const isComplete = this.#isComplete(file);
       if (!isComplete && !isOver) continue;
-      const outcome = await this.#joiner.join({
-        ...{ narration, plan: this.#plan, file, states: this.#states, isComplete, mayReplace },
+      const join = { narration, plan: this.#plan, file, states: this.#states, isComplete, mayReplace };
+      const outcome = await this.#joiner.join(join).catch((error: unknown) => {
+        if (!isLedgerAway(error)) this.#failedFiles.add(index);
+        throw error;
       });
       if (outcome.kind === "joined") {
         if (!isComplete) continue;
@@ -308,8 +344,10 @@ export class NarrationRound {
     }
     // What ended before keeps its reason, and what nobody drives any more may be resumed within its limit.
     if (narration.status !== "running" || !isWanted) return "over";
-    const problem = reason === "unwanted" ? null : reason;
-    return (await endNarration(ledger, this.#id, { status: "stopped", problem, read: narration })) ? "over" : "now";
+    const problem = reason === "unwanted" || reason === null ? this.#failure : reason;
+    return (await endNarration(ledger, this.#id, { status: "stopped", problem, read: narration }))
+      ? "over"
+      : "now";
   }
 }
 

@@ -3,8 +3,7 @@ import { AudioError, internalError } from "../errors.ts";
 import { endNarration, readStanding, releaseNarration, takeNarration } from "../ledger/narration-rows.ts";
 import { buildProblem } from "./part-status.ts";
 import type { PlanDocuments } from "./plan-documents.ts";
-import { UnreadablePlanError } from "./planning/stored-plan.ts";
-import { NarrationRound, type RoundDeps } from "./round.ts";
+import { isLedgerAway, NarrationRound, type RoundDeps } from "./round.ts";
 
 export interface RoundsDeps extends RoundDeps {
   readonly plans: PlanDocuments;
@@ -24,10 +23,6 @@ interface Loop {
   isAskedAgain: boolean;
   readonly done: Promise<void>;
 }
-
-/** Whether the ledger is away, and may come back. */
-export const isLedgerAway = (error: unknown): boolean =>
-  error instanceof AudioError && error.code === "store_unavailable" && !(error instanceof UnreadablePlanError);
 
 export class NarrationRounds {
   readonly #deps: RoundsDeps;

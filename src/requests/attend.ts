@@ -114,7 +114,9 @@ export class Attendance {
         if (unwritten !== null) row = unwritten;
         else if (!isFirst) row = (await ledger.database.run((db) => readRequest(db, first.id))) ?? row;
         if (await isDone(row)) return row;
-        if (call.handle !== undefined && wishId !== null && !(await hasWish(ledger, wishId))) return row;
+        const isUnsent = row.task_id === null && row.maybe === 0;
+        if (call.handle !== undefined && wishId !== null && isUnsent && !(await hasWish(ledger, wishId)))
+          return row;
       } catch (error) {
         // A ledger that is away is waited for: it may have the result by the end of the call.
         const mayPass = error instanceof AudioError && error.code === "store_unavailable";

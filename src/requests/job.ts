@@ -4,6 +4,7 @@ import type { AudioError } from "../errors.ts";
 import { releaseAdmission } from "../ledger/admission.ts";
 import { buildNextAttempt, type RequestPatch, saveAsDriver } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
+import { isRequestWanted } from "../ledger/wishes.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { SubmissionLine } from "./submission-line.ts";
 import { isRefunded } from "./task-failed-error.ts";
@@ -94,7 +95,7 @@ export async function retryFailed(
 ): Promise<RequestRow | null> {
   deps.line.wake();
   const mayRetry = isRefunded(row) && (isEarlierTask ? job.replaysLeft > 0 : job.retriesLeft > 0);
-  if (!mayRetry) return null;
+  if (!mayRetry || !(await deps.persist(job, () => isRequestWanted(deps.ledger, row.id)))) return null;
   if (isEarlierTask) job.replaysLeft -= 1;
   else job.retriesLeft -= 1;
   job.hasLostAnswer = false;

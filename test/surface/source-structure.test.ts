@@ -13,7 +13,6 @@ const LAYERS: readonly string[] = [
   "tools",
   "narration",
   "requests",
-  "limits",
   "ledger",
   "files",
   "api",
@@ -24,17 +23,7 @@ const LAYERS: readonly string[] = [
 ];
 
 /** The folders of `narration` from top to bottom, with the same rule; `entry` are the files directly in it. */
-const NARRATION_LAYERS: readonly string[] = [
-  "entry",
-  "driving",
-  "views",
-  "planning",
-  "files",
-  "timeline",
-  "books",
-  "state",
-  "text",
-];
+const NARRATION_LAYERS: readonly string[] = ["entry", "planning", "timeline", "books", "text"];
 
 interface Source {
   readonly path: string;

@@ -5,8 +5,6 @@ import { INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { TextFormat } from "../../files/input-format.ts";
 import { describeRespelledWords, type Pronunciation } from "../../pronunciation.ts";
-import type { NarrationSettings, StoredPart, StoredPlan } from "./stored-plan.ts";
-import { type Remark, toRemarks } from "./remark.ts";
 import type { ParsedText, UnspokenList } from "../text/blocks.ts";
 import { selectChapters } from "../text/chapters/chosen-chapters.ts";
 import { chooseNarrationTitle } from "../text/narration-title.ts";
@@ -21,7 +19,9 @@ import {
 } from "../text/plan-types.ts";
 import { planTimeline } from "../timeline/plan-timeline.ts";
 import { buildChosenRemarks, buildChosenTitle, buildEdgesRemark, buildPlanRemarks } from "./plan-remarks.ts";
+import { type Remark, toRemarks } from "./remark.ts";
 import { applyPronunciations, type RespelledPart } from "./respelled-part.ts";
+import type { NarrationSettings, StoredPart, StoredPlan } from "./stored-plan.ts";
 import { buildUnspokenRemark, toRemarkOnWholeText } from "./unspoken-remarks.ts";
 import { buildUnusedSettingsRemarks } from "./unused-settings.ts";
 

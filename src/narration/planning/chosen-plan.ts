@@ -1,6 +1,5 @@
 /** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
 import { AudioError } from "../../errors.ts";
-import type { StoredPlan } from "./stored-plan.ts";
 import {
   describeChapter,
   listPartsOfChapters,
@@ -9,6 +8,7 @@ import {
 import type { PlannedChapter } from "../text/plan-types.ts";
 import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildChosenRemarks, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
+import type { StoredPlan } from "./stored-plan.ts";
 import { toRemarkOnWholeText } from "./unspoken-remarks.ts";
 
 /**

@@ -1,8 +1,8 @@
 /** Plans an input by its kind. The reader of each kind is loaded on first use. */
 import { AudioError } from "../../errors.ts";
 import type { NarrationInput } from "../../files/input-format.ts";
-import type { StoredPlan } from "./stored-plan.ts";
 import type { PlanOptions, PlanSource } from "./build-stored-plan.ts";
+import type { StoredPlan } from "./stored-plan.ts";
 
 /**
  * Plans an input, by the planner for its kind.

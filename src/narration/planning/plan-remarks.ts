@@ -3,12 +3,12 @@
  * much each voice speaks.
  */
 import { describeLanguageMismatch } from "../../text-language.ts";
-import { type Remark, toRemarks } from "./remark.ts";
 import { numberChapters } from "../text/chapters/chapter-number.ts";
 import { describeChapter } from "../text/chapters/chosen-chapters.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { formatNumberSpans } from "../text/number-spans.ts";
 import type { NarrationPlan } from "../text/plan-types.ts";
+import { type Remark, toRemarks } from "./remark.ts";
 
 const VOICES_SHOWN = 10;
 

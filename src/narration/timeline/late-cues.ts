@@ -42,8 +42,7 @@ export function estimateLateRemarks(
 ): string[] {
   if (!isTimeline(plan)) return [];
   const parts = plan.parts.map(({ estimatedSeconds }, index) => {
-    const ratio =
-      getPartSpeed(plan, index, null) / getPartSpeed(plan, index, speeds[index] ?? null);
+    const ratio = getPartSpeed(plan, index, null) / getPartSpeed(plan, index, speeds[index] ?? null);
     const estimated = (plannedSeconds[index] ?? estimatedSeconds) * ratio;
     return buildTimedPart(plan, speeds, index, knownSeconds[index] ?? estimated);
   });

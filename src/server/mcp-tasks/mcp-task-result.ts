@@ -1,6 +1,7 @@
 /** Renders an MCP task for the answer to its call and for the answers to `tasks/get`. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { isHandleOpen } from "../../ledger/handle-rows.ts";
 import type { HandleRow } from "../../ledger/schema.ts";
 
 /**
@@ -36,7 +37,8 @@ const storedResult = z.record(z.string(), z.unknown());
 export function buildMcpTaskDetails(row: HandleRow): Record<string, unknown> {
   const { status, message, result } = row;
   const fields = buildMcpTaskFields(row);
-  if (status !== "completed") return { ...fields, status, statusMessage: message };
+  if (isHandleOpen(row)) return { ...fields, status: "working", statusMessage: message };
+  if (status === "cancelled") return { ...fields, status, statusMessage: message };
   const stored = storedResult.parse(JSON.parse(result ?? "{}"));
   return { ...fields, status, result: { resultType: "complete", ...stored } };
 }

@@ -10,6 +10,7 @@ import {
   discardHandle,
   findHandle,
   isHandleAbandoned,
+  isHandleOpen,
   openHandle,
   takeOverHandle,
   writeHandleMessage,
@@ -23,7 +24,7 @@ import { buildMcpTaskResult } from "./mcp-task-result.ts";
 /** A call that ends within this time after its first progress message, such as a repeated one, gets a plain result. */
 const AT_ONCE_MS = 150;
 /** The same for a call that reports no progress: it looks something up, or checks a file. */
-const SILENT_MS = 1000;
+const SILENT_MS = 5000;
 /** The least time between two writes of a call's message, because each write waits for the disk. */
 const MESSAGE_PAUSE_MS = 1000;
 /**
@@ -96,8 +97,11 @@ export class McpTasks {
     const row = await findHandle(ledger, id);
     if (row === undefined) return null;
     if (row.status === "cancelled") running?.abort.abort(cancelledReason());
-    if (row.status !== "working") return row;
-    await this.#resumeIfAbandoned(ledger, row, findRunner(row.tool));
+    if (!isHandleOpen(row)) return row;
+    const runner = findRunner(row.tool);
+    const settled = this.#calls.has(id) ? null : await this.#settleCancellation(ledger, row, runner);
+    if (settled !== null) return settled;
+    await this.#resumeIfAbandoned(ledger, row, runner);
     return { ...row, message: this.#calls.get(id)?.message ?? row.message };
   }
 
@@ -110,7 +114,7 @@ export class McpTasks {
   async cancel(id: string, findRunner: FindRunner): Promise<boolean> {
     const ledger = await this.#deps.ledger();
     const row = await findHandle(ledger, id);
-    if (row?.status === "working") await this.#cancel(ledger, id, findRunner(row.tool));
+    if (row !== undefined && isHandleOpen(row)) await this.#cancel(ledger, id, findRunner(row.tool));
     return row !== undefined;
   }
 
@@ -119,6 +123,18 @@ export class McpTasks {
     if (message === null) return;
     await cancelHandle(ledger, id, this.#deps.redact(message));
     this.#calls.get(id)?.abort.abort(cancelledReason());
+  }
+
+  /** Ends a call that was cancelled too late, if the service has not made its request. Returns the ended call. */
+  async #settleCancellation(
+    ledger: Ledger,
+    { id, status }: HandleRow,
+    runner: CallRunner,
+  ): Promise<HandleRow | null> {
+    if (status !== "cancelling") return null;
+    await this.#cancel(ledger, id, runner);
+    const row = await findHandle(ledger, id);
+    return row === undefined || isHandleOpen(row) ? null : row;
   }
 
   async #resumeIfAbandoned(ledger: Ledger, row: HandleRow, runner: CallRunner): Promise<void> {
@@ -150,14 +166,23 @@ export class McpTasks {
     const target = row.target ?? undefined;
     void runner
       .run(JSON.parse(row.args), { signal, onProgress, handle, target })
-      .then((answer) => this.#end(ledger, row.id, call, answer));
+      .then((answer) => this.#end(ledger, row.id, call, answer, runner));
     return call;
   }
 
-  async #end(ledger: Ledger, id: string, call: RunningCall, answer: Answer): Promise<void> {
+  async #end(
+    ledger: Ledger,
+    id: string,
+    call: RunningCall,
+    answer: Answer,
+    runner: CallRunner,
+  ): Promise<void> {
     call.answered.resolve(answer);
-    if (answer.work === "goes_on" || call.abort.signal.aborted) {
-      if (!call.abort.signal.aborted) await ledger.clock.sleep(RESUME_PAUSE_MS);
+    const { signal } = call.abort;
+    if (answer.work === "goes_on" || signal.aborted) {
+      const row = signal.aborted ? undefined : await findHandle(ledger, id).catch(() => undefined);
+      if (row !== undefined) await this.#settleCancellation(ledger, row, runner).catch(() => null);
+      if (!signal.aborted) await ledger.clock.sleep(RESUME_PAUSE_MS);
       this.#calls.delete(id);
       return;
     }

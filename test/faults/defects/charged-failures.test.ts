@@ -131,7 +131,7 @@ describe("one damaged cell of the ledger", () => {
       await setup.server.call("narrate", { text });
     damage(
       setup.testFolders.stateDir,
-      `UPDATE agm_narration SET told = 'odd', max_credits = 'odd'
+      `UPDATE agm_narration SET status = 'odd', max_credits = 'odd'
         WHERE created_at_ms = (SELECT max(created_at_ms) FROM agm_narration)`,
     );
     const list = resultTextOf(await setup.server.call("list_tasks", { limit: 1 }));

@@ -308,7 +308,7 @@ describe("two keys of one account", () => {
       setup.misbehave(undefined);
       if (fate === "is gone") await rm(setup.testFolders.outputDir, { recursive: true });
       // Rules of the settings pay nothing by themselves. A call's own rules make another text.
-      const rules = join(setup.testFolders.root, "pronunciations.json");
+      const rules = join(setup.testFolders.stateDir, "pronunciations.json");
       await writeFile(rules, JSON.stringify({ Nguyen: "Win" }));
       const later = await setup.another({ AUDIO_API_KEY: NEWER_KEY, AUDIO_PRONUNCIATIONS: rules });
       const task = shownTaskOf(await later.call("generate_audio", call));

@@ -306,7 +306,7 @@ function noteAdmission(
   if (attempt.maybe === 0) attempt.spentAtWallMs = facts.wallMs;
   attempt.before = { payer: attempt.payer, run: attempt.run };
   Object.assign(attempt, { status: "unresolved", maybe: attempt.maybe + 1, sendId, sentMs: nowMs, payer, run });
-  Object.assign(request, { error: null, hasNote: false, leasedAtMs: nowMs, leaseUntilMs: nowMs + LEASE_MS });
+  Object.assign(request, { error: null, leasedAtMs: nowMs, leaseUntilMs: nowMs + LEASE_MS });
   facts.sends.push({
     id: sendId,
     key: request.key,

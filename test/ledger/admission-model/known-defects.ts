@@ -14,4 +14,6 @@ export const KNOWN_DEFECTS = {
   payerOfUnsentResendStays: true,
   /** Two API keys' unanswered sends of one attempt count once, although two accounts may be charged. */
   unansweredSendsAreMerged: true,
+  /** A refused resend writes a count of open sends that it has read before, although a late answer has brought the task. */
+  refusalCountsOldSends: true,
 } as const;

@@ -9,6 +9,7 @@ import {
   isWithService,
   judgeDriverWrite,
   noteAnswered,
+  noteLateTask,
   noteTask,
   noteWish,
   takeLease,
@@ -252,16 +253,21 @@ export const answer: Prepare = (world, { a, b, c }) => {
       );
       Object.assign(job, { sendId: null, row: written ?? row });
       if (kind !== "unanswered" && row.maybe < 2) job.mayHaveSent = false;
+      if (written !== null && written.owner !== actor.id) world.jobs.delete(jobName(actor, requestId));
       return (facts) => {
-        if (!judgeDriverWrite(facts, actor, requestId, row.attempt, written !== null)) return;
         const request = requestOf(facts, requestId);
+        if (isAccepted && written !== null && request.owner !== actor.id) {
+          noteLateTask(facts, request, row.attempt, sendId, { ...observed, taskId: task.id });
+          return;
+        }
+        if (!judgeDriverWrite(facts, actor, requestId, row.attempt, written !== null)) return;
         const attempt = attemptOf(request);
         noteAnswered(facts, sendId, result.wasSent);
         if (cooldownMs !== undefined)
           facts.cooldowns.push({ key: actor.key, atMs: facts.nowMs, untilMs: facts.nowMs + cooldownMs });
         request.hasNote = kind === "unanswered" || kind === "unsent";
         if (isAccepted) noteTask(attempt, { ...observed, taskId: task.id });
-        else if (kind !== "unanswered") takeSendBack(attempt);
+        else if (kind !== "unanswered") takeSendBack(attempt, row.maybe);
       };
     },
   };
@@ -282,7 +288,7 @@ export const takeBack: Prepare = (world, { a }) => {
         facts.sends = facts.sends.filter(({ id }) => id !== sendId);
         const attempt = attemptOf(requestOf(facts, requestId));
         if (attempt.sendId !== sendId || attempt.taskId !== null) return;
-        takeSendBack(attempt);
+        takeSendBack(attempt, attempt.maybe);
         attempt.sendId = null;
       };
     },

@@ -14,8 +14,6 @@ import { countCodePoints, INVISIBLE_CHARACTERS } from "../../../contract/unicode
 import { AudioError } from "../../../errors.ts";
 import { buildRequestedName, findFileNameIssue } from "../../../files/file-name.ts";
 import { describeRespelledWords } from "../../../pronunciation.ts";
-import { getPlanFormat, type StoredPlan } from "../stored-plan.ts";
-import { toRemarks } from "../remark.ts";
 import { hasWords } from "../../text/characters.ts";
 import { shortenExcerpt } from "../../text/excerpt.ts";
 import { chooseNarrationTitle } from "../../text/narration-title.ts";
@@ -30,7 +28,9 @@ import {
 } from "../../text/plan-types.ts";
 import { buildPronunciationsField, buildShortPartsRemarks, type PlanOptions } from "../build-stored-plan.ts";
 import { buildEdgesRemark, buildPlanRemarks } from "../plan-remarks.ts";
+import { toRemarks } from "../remark.ts";
 import { applyPronunciations, type RespelledPart } from "../respelled-part.ts";
+import { getPlanFormat, type StoredPlan } from "../stored-plan.ts";
 import { buildUnusedSettingsRemarks } from "../unused-settings.ts";
 import { COLUMNS, parseSheet, refusedSheetError, type Sheet, type SheetRow } from "./parse-sheet.ts";
 

@@ -2,8 +2,8 @@
 import { Worker } from "node:worker_threads";
 import { AudioError, internalError } from "../../../errors.ts";
 import type { NarrationInput } from "../../../files/input-format.ts";
-import type { StoredPlan } from "../stored-plan.ts";
 import type { PlanOptions } from "../build-stored-plan.ts";
+import type { StoredPlan } from "../stored-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** Plans a text without blocking other calls: a short one at once, a long one in a worker thread. */
 import type { NarrationInput } from "../../../files/input-format.ts";
-import type { StoredPlan } from "../stored-plan.ts";
 import type { PlanOptions } from "../build-stored-plan.ts";
+import type { StoredPlan } from "../stored-plan.ts";
 
 /**
  * Maximum length of a text that is planned without a thread. Planning it takes about 40 ms, less than a thread takes to

@@ -1,0 +1,294 @@
+/** Faults that the model must find. Each is planted by changing the text of a copy of the sources. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Rule } from "./facts.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+/** In the root, so that the copies find the packages. Git, and so the checks, leave it out. */
+const COPIES = join(ROOT, ".planted-faults");
+
+export interface PlantedFault {
+  readonly name: string;
+  /** A file below `src`. */
+  readonly file: string;
+  /** Texts that are in the file exactly once, with what takes their place. */
+  readonly changes: ReadonlyArray<readonly [text: string, replacement: string]>;
+  /** The violation that is found first must be of one of these rules. */
+  readonly rules: readonly Rule[];
+}
+
+/**
+ * Plants a fault in a copy of the sources.
+ *
+ * @returns the folder of the copy, which the caller removes
+ */
+export function plantFault({ name, file, changes }: PlantedFault): string {
+  mkdirSync(COPIES, { recursive: true });
+  const folder = mkdtempSync(join(COPIES, "fault-"));
+  cpSync(join(ROOT, "src"), folder, { recursive: true });
+  const path = join(folder, file);
+  let source = readFileSync(path, "utf8");
+  for (const [text, replacement] of changes) {
+    const count = source.split(text).length - 1;
+    if (count !== 1) throw new Error(`${name}: the text is ${count} times in ${file}: ${text}`);
+    source = source.replace(text, () => replacement);
+  }
+  writeFileSync(path, source);
+  return folder;
+}
+
+const ADMISSION = "ledger/admission.ts";
+const BILLS = "ledger/bills.ts";
+const ROWS = "ledger/request-rows.ts";
+const WISHES = "ledger/wishes.ts";
+
+const fault = (
+  name: string,
+  file: string,
+  rules: readonly Rule[],
+  ...changes: ReadonlyArray<readonly [string, string]>
+): PlantedFault => ({ name, file, changes, rules });
+
+/** Lets an admission decide on what `read` has found before its transaction, while other processes may write. */
+const decidedEarly = (
+  name: string,
+  read: string,
+  rules: readonly Rule[],
+  ...changes: ReadonlyArray<readonly [string, string]>
+): PlantedFault =>
+  fault(
+    name,
+    ADMISSION,
+    rules,
+    [
+      "  ledger.database.tx(async (tx): Promise<Admission> => {",
+      `  ledger.database.run(async (db) => { early = ${read}; }).then(() => ledger.database.tx(async (tx) => {
+    const old = early;`,
+    ],
+    [
+      'return { kind: "admitted", row: await writeAsDriver(tx, ledger, nowSteadyMs, row, patch) };\n  });',
+      'return { kind: "admitted", row: await writeAsDriver(tx, ledger, nowSteadyMs, row, patch) };\n  }));\nlet early;',
+    ],
+    ...changes,
+  );
+
+const OLD_READS: readonly PlantedFault[] = [
+  decidedEarly("the row is read before the lock", "await readRequest(db, id)", ["rows", "wish", "lease"], [
+    "const row = await readRequest(tx, id);",
+    "const row = old;",
+  ]),
+  decidedEarly(
+    "the limit is read before the lock",
+    'await db.selectFrom("agm_narration").selectAll().execute()',
+    ["limit", "wish", "payer", "liveness"],
+    ['    if (narration?.status !== "running") continue;', ""],
+    ["(narration.max_credits ?? 0)", "(early.find((each) => each.id === payer).max_credits ?? 0)"],
+  ),
+  decidedEarly(
+    "the bill is read outside of the transaction",
+    'new Map(await Promise.all(["narration1", "narration2"].map(async (each) => [each, await readBill(db, each)])))',
+    ["limit", "payer", "liveness"],
+    ["await readBill(tx, payer)", "early.get(payer)"],
+  ),
+  decidedEarly(
+    "the wishes are read before one is withdrawn",
+    "await listPayers(db, ledger, ledger.clock.steadyMs(), id)",
+    ["wish", "payer", "liveness", "limit"],
+    ["await listPayers(tx, ledger, nowSteadyMs, id)", "old"],
+  ),
+  decidedEarly(
+    "the budget is summed outside of the transaction",
+    "await sumSpentCredits(db, ledger, ledger.clock.wallMs() - BUDGET_WINDOW_MS, id)",
+    ["budget", "sums"],
+    ["await sumSpentCredits(tx, ledger, sinceMs, id)", "old"],
+  ),
+  decidedEarly(
+    "the sends of the minute are read before the lock",
+    'await db.selectFrom("agm_gate").selectAll().where("id", "=", ledger.identity.apiKeyId).executeTakeFirst()',
+    ["rate", "concurrency", "liveness", "cooldown"],
+    ["const facts = await readLimitFacts(tx, ledger, gate,", "const facts = await readLimitFacts(tx, ledger, old ?? gate,"],
+  ),
+  decidedEarly(
+    "the open tasks are read before the lock",
+    'await readLimitFacts(db, ledger, { sends: "[]" }, { id }, false, ledger.clock.steadyMs())',
+    ["concurrency", "liveness"],
+    [
+      "const hold = decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);\n    if",
+      "const hold = decideHold({ ...facts, slotEndsMs: old.slotEndsMs }, buildLimitTiming(ledger.timeScale), nowSteadyMs);\n    if",
+    ],
+  ),
+  fault(
+    "a withdrawal reads the request before its transaction",
+    WISHES,
+    ["wish"],
+    [
+      "(ledger: Ledger, id: string): Promise<boolean> =>\n  ledger.database.tx(async (tx) => {\n    const wish",
+      `(ledger: Ledger, id: string): Promise<boolean> =>
+  ledger.database.run(async (db) => {
+    const wish = await db.selectFrom("agm_wish").select("target").where("id", "=", id).executeTakeFirst();
+    return wish && readRequest(db, wish.target);
+  }).then((early) => ledger.database.tx(async (tx) => {
+    const wish`,
+    ],
+    ["const row = await readRequest(tx, wish.target);", "const row = early;"],
+    ["    return true;\n  });", "    return true;\n  }));"],
+  ),
+  fault(
+    "a driver looks for another driver before its transaction",
+    ROWS,
+    ["lease", "rows"],
+    [
+      "  ledger.database.tx(async (tx, nowSteadyMs) => {\n    await ledger.database.lockRow(tx, \"agm_request\", id);\n    const row = await readRequest(tx, id);",
+      "  ledger.database.run((db) => readRequest(db, id)).then((row) => ledger.database.tx(async (tx, nowSteadyMs) => {",
+    ],
+    [
+      "return { row: await readRequest(tx, id), isMine: true, earlierError };\n  });",
+      "return { row: await readRequest(tx, id), isMine: true, earlierError };\n  }));",
+    ],
+  ),
+];
+
+export const PLANTED_FAULTS: readonly PlantedFault[] = [
+  ...OLD_READS,
+  fault("seven leave in a minute", ADMISSION, ["rate"], [
+    "sends.length >= SUBMISSIONS_PER_WINDOW",
+    "sends.length > SUBMISSIONS_PER_WINDOW",
+  ]),
+  fault("three tasks are open at once", ADMISSION, ["concurrency"], [
+    "taken[taken.length - MAX_CONCURRENT_TASKS]",
+    "taken[taken.length - MAX_CONCURRENT_TASKS - 1]",
+  ]),
+  fault("a cooldown is not kept", ADMISSION, ["cooldown"], ["cooldownUntilMs > nowMs &&", "false &&"]),
+  fault("a shorter cooldown takes the place of a longer one", ADMISSION, ["cooldown"], [
+    "Math.max(gate.cooldown_until_steady_ms, nowSteadyMs + cooldownMs)",
+    "nowSteadyMs + cooldownMs",
+  ]),
+  fault("an unanswered send leaves the minute as an answered one does", ADMISSION, ["rate"], [
+    "(isOpen === true ? openMs : 0)",
+    "0",
+  ]),
+  fault("the minute of a send begins before its answer", ADMISSION, ["rate"], [
+    "[{ id: sendId, atSteadyMs: nowSteadyMs }]",
+    "[{ id: sendId, atSteadyMs: stamp.atSteadyMs }]",
+  ]),
+  fault("an answered send does not count", ADMISSION, ["rate"], ["return wasSent ? [", "return false ? ["]),
+  fault("a send that did not leave counts", ADMISSION, ["liveness"], ["return wasSent ? [", "return true ? ["]),
+  fault("a released send counts", ADMISSION, ["liveness"], ["stamp.id !== sendId);", "stamp.id !== null);"]),
+  fault("a release does not look for a newer send", ADMISSION, ["rows"], [
+    "row.send_id !== sendId || row.task_id",
+    "row.task_id",
+  ]),
+  fault("a released send keeps its payer", ADMISSION, ["rows"], [
+    'status: "waiting", payer: null, payer_run: 0,',
+    'status: "waiting",',
+  ]),
+  fault("a repeated question is another send", ADMISSION, ["repeat", "rows"], [
+    "if (row.send_id === sendId)",
+    "if (row.send_id === undefined)",
+  ]),
+  fault("what may have arrived is sent again although nobody wants it", ADMISSION, ["wish"], [
+    "!(isResend && mayResend)",
+    "!isResend",
+  ]),
+  fault("nobody has to want a send", ADMISSION, ["wish", "payer"], ["payers.length === 0 &&", "false &&"], [
+    "if (chosen === undefined && !isResend)",
+    "if (payers.length > 0 && chosen === undefined && !isResend)",
+  ]),
+  fault("the budget holds a send that may have arrived", ADMISSION, ["liveness"], [
+    "ledger.creditBudget !== null && !isResend",
+    "ledger.creditBudget !== null",
+  ]),
+  fault("the budget counts a day from the newest send", ADMISSION, ["rows", "sums"], [
+    "...(isResend ? {} : { spent_at_ms: ledger.clock.wallMs() }),",
+    "spent_at_ms: ledger.clock.wallMs(),",
+  ]),
+  fault("the payer is not written", ADMISSION, ["payer"], ["      payer,\n      payer_run", "      payer_run"]),
+  fault("the run of the payer is not written", ADMISSION, ["payer"], ["payer_run: run,", "payer_run: 0,"]),
+  fault("the first payer pays for a resend, whoever wants it", ADMISSION, ["payer"], [
+    "= chosen ?? {",
+    "= (isResend ? undefined : chosen) ?? {",
+  ]),
+  fault("a limit need not cover the reservation", ADMISSION, ["limit", "payer"], [
+    "spent + RESERVED_CREDITS <= (narration",
+    "spent < (narration",
+  ]),
+  fault("parts do not let calls pass", ADMISSION, ["concurrency"], [
+    "mustLetPass: isCalledFor",
+    "mustLetPass: false",
+  ]),
+  fault("parts let calls pass that nobody drives", ADMISSION, ["liveness"], [
+    '    .where("agm_task.lease_until_steady_ms", ">", nowSteadyMs)\n',
+    "",
+  ]),
+  fault("the slot of a task ends after a minute", ADMISSION, ["concurrency"], [
+    "return sentMs + timing.acceptedSlotMs",
+    "return sentMs + timing.windowMs",
+  ]),
+  fault("the slot of an unanswered send ends although its driver lives", ADMISSION, ["concurrency"], [
+    "return Math.min(seenMs, sentMs + timing.windowMs)",
+    "return sentMs",
+  ]),
+  fault("the slot of an unanswered send has no end while its driver lives", ADMISSION, ["liveness"], [
+    "Math.min(seenMs, sentMs + timing.windowMs)",
+    "seenMs",
+  ]),
+  fault("a late task takes the place of a newer one", ADMISSION, ["rows", "sums"], [
+    "current.attempt === row.attempt && current.task_id === null",
+    "current.attempt === row.attempt",
+  ]),
+  fault("a late task is written into the next attempt", ADMISSION, ["rows", "sums"], [
+    "current.attempt === row.attempt && current.task_id === null",
+    "current.task_id === null",
+  ]),
+  fault("callers of the request itself pay after narrations", WISHES, ["payer", "limit"], [
+    "if (standing.some((wish) => wish.target === requestId)) return [null];\n  return [...new Set(standing.map((wish) => wish.target))];",
+    "return [...new Set(standing.map((wish) => wish.target))].map((each) => (each === requestId ? null : each)).sort((a, b) => (a === null) - (b === null));",
+  ]),
+  fault("the newest wish pays first", WISHES, ["payer"], ['.orderBy("wished_at_ms")', '.orderBy("wished_at_ms", "desc")']),
+  fault("the wishes under another API key count", WISHES, ["wish", "payer", "limit"], [
+    '    .where("api_key_id", "=", ledger.identity.apiKeyId)\n',
+    "",
+  ]),
+  fault("the wishes of dead processes stand", "ledger/ledger.ts", ["wish", "payer", "limit", "concurrency", "liveness"], [
+    "return lease_until_steady_ms > nowSteadyMs &&",
+    "return",
+  ]),
+  fault("what the service has can be withdrawn", WISHES, ["wish"], ["if (isWithService) return false;", ""]),
+  fault("a bill counts only what was charged", BILLS, ["sums", "limit", "payer"], [
+    "    spent += task.known ?? task.most;",
+    "    spent += task.known ?? 0;",
+  ]),
+  fault("each API key pays for a task that several know", BILLS, ["sums", "limit", "budget"], [
+    "COALESCE(task_id, fingerprint || '#' || n)",
+    "id || '#' || n",
+  ]),
+  fault("the budget counts one API key", BILLS, ["sums", "budget"], [
+    '.where("base_url", "=", identity.baseUrl)\n    .where("spent_at_ms", ">", sinceMs);',
+    '.where("api_key_id", "=", identity.apiKeyId)\n    .where("spent_at_ms", ">", sinceMs);',
+  ]),
+  fault("a task without a known charge is free", "ledger/schema.ts", ["sums", "limit", "budget"], [
+    "THEN COALESCE(a.charged_credits, 150)",
+    "THEN COALESCE(a.charged_credits, 0)",
+  ]),
+  fault("a driver writes although another one drives", ROWS, ["lease", "rows"], [
+    'if (owner !== null) update = update.where("owner", "=", owner);',
+    "",
+  ]),
+  fault("a driver writes into an attempt that is over", ROWS, ["lease", "rows"], [
+    '    .where("id", "=", id)\n    .where("attempt", "=", attempt);',
+    '    .where("id", "=", id);',
+  ]),
+  fault("a living driver is replaced", ROWS, ["lease"], [
+    "if (row.owner !== processId && ledger.database.isHeld(row, nowSteadyMs))",
+    "if (row.owner !== processId && false)",
+  ]),
+  fault("a lease never lapses", "ledger/database.ts", ["lease", "rows"], ["leftMs > 0 && leftMs", "leftMs"]),
+  fault("the next attempt keeps its payer", ROWS, ["rows", "sums"], [
+    "  ...UNSENT_ATTEMPT,\n  attempt: attempt + 1,",
+    '  ...UNSENT_ATTEMPT,\n  payer: "narration1",\n  attempt: attempt + 1,',
+  ]),
+  fault("a task that is taken over loses its payer", "requests/begin.ts", ["rows"], [
+    "created_at_ms: _created, ...adopted }",
+    "created_at_ms: _created, payer: _payer, ...adopted }",
+  ]),
+];
