@@ -1,78 +1,67 @@
 /**
- * Adds copies of one record to a ledger, with their lookup keys and their spend, as the program would write them. The
- * dates of the copies are spread over the 24 hours before the record. Usage: `node bench/filled-ledger.ts COPIES`, with
- * the ledger's settings in the environment. Only this file of the bench knows the tables. Its statements run on SQLite
- * and on PostgreSQL.
+ * Adds copies of one request to a ledger, with their attempts and files, as the program would write them. The copies are
+ * ten seconds apart, as many as the service's limit of six a minute allows. Usage: `node bench/filled-ledger.ts COPIES`,
+ * with the ledger's settings in the environment. Only this file of the bench knows the tables. Its statements run on
+ * SQLite and on PostgreSQL.
  */
-import { z } from "zod";
+import { sql } from "kysely";
 import { systemClock } from "../src/clock.ts";
-import { openEngine } from "../src/ledger/open-ledger.ts";
-import { sql } from "../src/ledger/store/sql-engine.ts";
+import { openDatabase } from "../src/ledger/database.ts";
 import { createLog } from "../src/log.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-const BUCKETS_A_DAY = 96;
-/** How many copies one transaction adds. The engine gives up a transaction that takes seconds. */
+const APART_MS = 10_000;
+/** How many copies one transaction adds. The database gives up a transaction that takes seconds. */
 const COPIES_A_TRANSACTION = 2000;
 
 const copies = Number(process.argv[2]);
-const engine = await openEngine({
-  config: {
-    stateDir: process.env["AUDIO_STATE_DIR"] ?? null,
-    storeUrl: process.env["AUDIO_STORE_URL"] ?? null,
-  },
+const storeUrl = process.env["AUDIO_STORE_URL"] ?? null;
+const database = await openDatabase({
+  config: { stateDir: process.env["AUDIO_STATE_DIR"] ?? null, storeUrl },
   log: createLog("silent", (text) => text),
   clock: systemClock,
 });
-const [oldest] = await engine.read([
-  sql(
-    "SELECT api_key_id, record_id FROM agm_records WHERE spend_bucket IS NOT NULL ORDER BY created_at_ms LIMIT 1",
-  ),
-]);
-const [{ api_key_id, record_id }] = z
-  .tuple([z.object({ api_key_id: z.string(), record_id: z.string() })])
-  .parse(oldest);
+const { id } = await database.run((db) =>
+  db
+    .selectFrom("agm_task")
+    .select("id")
+    .where("status", "=", "saved")
+    .orderBy("created_at_ms")
+    .executeTakeFirstOrThrow(),
+);
 
 for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   const last = Math.min(copies, first + COPIES_A_TRANSACTION - 1);
-  const numbers = `WITH RECURSIVE numbers(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${last})`;
-  const ofOldest = "WHERE real.api_key_id = ? AND real.record_id = ?";
-  const bucket = `real.spend_bucket - n * ${BUCKETS_A_DAY} / ${copies}`;
+  const numbers = `WITH RECURSIVE numbers(step) AS
+    (SELECT ${first} UNION ALL SELECT step + 1 FROM numbers WHERE step < ${last})`;
+  const earlier = (column: string): string => `${column} - step * ${APART_MS} AS ${column}`;
   const statements = [
-    `${numbers} INSERT INTO agm_records (api_key_id, record_id, base_url, status, is_resumable, is_listed, created_at_ms, revision,
-         spend_bucket, spend_credits, record_json)
-       SELECT api_key_id, 'copy-' || n, base_url, status, is_resumable, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
-         ${bucket}, spend_credits, replace(record_json, record_id, 'copy-' || n)
-       FROM numbers CROSS JOIN agm_records AS real ${ofOldest}`,
-    `${numbers} INSERT INTO agm_lookup_keys (lookup_key, api_key_id, record_id)
-       SELECT lookup_key || '-' || n, api_key_id, 'copy-' || n FROM numbers CROSS JOIN agm_lookup_keys AS real ${ofOldest}`,
-    `${numbers} INSERT INTO agm_spend (base_url, bucket, credits)
-       SELECT base_url, ${bucket}, sum(spend_credits) FROM numbers CROSS JOIN agm_records AS real ${ofOldest} GROUP BY 1, 2
-       ON CONFLICT (base_url, bucket) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
+    `${numbers} INSERT INTO agm_request (id, base_url, api_key_id, fingerprint, loose, take, attempt, is_listed, error_code,
+        owner, lease_until_steady_ms, created_at_ms, updated_at_ms, error, note, file_name, replaces, written, asked, body)
+      SELECT 'copy-' || step, base_url, api_key_id, fingerprint || '-' || step, loose || '-' || step, take, attempt,
+        is_listed, error_code, owner, lease_until_steady_ms, ${earlier("created_at_ms")}, ${earlier("updated_at_ms")},
+        error, note, file_name, replaces, written, asked, body
+      FROM numbers CROSS JOIN agm_request WHERE id = '${id}'`,
+    `${numbers} INSERT INTO agm_attempt (request, n, status, maybe, send_id, sent_steady_ms, task_id, charged_credits,
+        refunded_credits, audio_seconds, output_format, output_rate_hz, output_seconds, is_paid, payer_run, spent_at_ms,
+        accepted_at_ms, finished_at_ms, polled_steady_ms)
+      SELECT 'copy-' || step, n, status, maybe, send_id, sent_steady_ms, task_id || '-' || step, charged_credits,
+        refunded_credits, audio_seconds, output_format, output_rate_hz, output_seconds, is_paid, payer_run,
+        ${earlier("spent_at_ms")}, ${earlier("accepted_at_ms")}, ${earlier("finished_at_ms")}, polled_steady_ms
+      FROM numbers CROSS JOIN agm_attempt WHERE request = '${id}'`,
+    `${numbers} INSERT INTO agm_file (path, owner, kind, size_bytes, sha256, saved_at_ms)
+      SELECT path || '-' || step, 'copy-' || step, kind, size_bytes, sha256, ${earlier("saved_at_ms")}
+      FROM numbers CROSS JOIN agm_file WHERE owner = '${id}'`,
   ];
-  await engine.transact({
-    durability: "survives_process_kill",
-    locks: [],
-    // The engine may repeat a transaction whose answer was lost. If the first copy exists, add nothing again.
-    loadStatements: [
-      sql("SELECT 1 FROM agm_records WHERE api_key_id = ? AND record_id = ?", api_key_id, `copy-${first}`),
-    ],
-    decide: ({ loaded: [done = []] }) => ({
-      result: undefined,
-      saveStatements: done.length > 0 ? [] : statements.map((text) => sql(text, api_key_id, record_id)),
-    }),
+  await database.tx(async (tx) => {
+    // The database may repeat a transaction whose answer was lost. If the first copy exists, add nothing again.
+    const done = await tx.selectFrom("agm_request").select("id").where("id", "=", `copy-${first}`).execute();
+    if (done.length > 0) return;
+    for (const statement of statements) await sql.raw(statement).execute(tx);
   });
 }
 // PostgreSQL gathers these statistics by itself, but only after a minute.
-if (process.env["AUDIO_STORE_URL"] !== undefined) {
-  await engine.transact({
-    durability: "survives_process_kill",
-    locks: [],
-    loadStatements: [],
-    decide: () => ({
-      result: undefined,
-      saveStatements: [sql("ANALYZE agm_records"), sql("ANALYZE agm_lookup_keys")],
-    }),
-  });
+if (storeUrl !== null) {
+  for (const table of ["agm_request", "agm_attempt", "agm_file"])
+    await database.run((db) => sql.raw(`ANALYZE ${table}`).execute(db));
 }
-await engine.close();
+await database.close();

@@ -2,10 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { systemClock } from "../src/clock.ts";
+import { releaseAdmission, requestAdmission } from "../src/ledger/admission.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
+import { acquireRequest } from "../src/ledger/request-rows.ts";
 import { createLog } from "../src/log.ts";
 import { createProcessId } from "../src/process-id.ts";
-import { buildNewRecord } from "../src/requests/records/resolve-record.ts";
+import { beginRequest, buildNewRequest, prepareRequest } from "../src/requests/begin.ts";
 import { PostgresServer, whyNoPostgres } from "../test/support/postgres-server.ts";
 import { compare, type Row, report, timed } from "./measure.ts";
 import { OURS } from "./programs.ts";
@@ -90,33 +92,36 @@ async function fillLedger(engine: Engine, records: number) {
 /** Opens the ledger in this process. Returns a function that measures an admission, and then releases it. */
 async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   const ledger = await openLedger({
-    config: { stateDir: env["AUDIO_STATE_DIR"] ?? null, storeUrl: env["AUDIO_STORE_URL"] ?? null },
+    config: {
+      stateDir: env["AUDIO_STATE_DIR"] ?? null,
+      storeUrl: env["AUDIO_STORE_URL"] ?? null,
+      creditBudget: 1e12,
+    },
     serviceAccess: { baseUrl: env["AUDIO_BASE_URL"] ?? "", apiKey: env["AUDIO_API_KEY"] ?? "" },
     processId: createProcessId(),
     log: createLog("silent", (text) => text),
     clock: systemClock,
   });
-  cleanups.push(() => ledger.store.close());
-  // These limits make no submission wait, because waiting is not a cost of the ledger.
-  const limits = {
-    maxSubmissions: 1_000_000,
-    limitWindowMs: 60_000,
-    maxConcurrentTasks: 1000,
-    unresolvedSlotTtlMs: 30_000,
-    budget: { credits: 1e12, windowMs: 24 * 60 * 60 * 1000 },
-  };
-  const input = JSON.stringify({ prompt: "Admitted" });
-  const work = { input, originalPrompt: null, take: 1, fileName: null, isListed: true } as const;
+  cleanups.push(() => ledger.database.close());
+  const prepared = prepareRequest(ledger.identity.baseUrl, {
+    ...{ input: { prompt: "Admitted" }, take: 1, fileName: null, mayReplace: false },
+    ...{ callPronunciations: [], pronunciations: [] },
+  });
+  const { row } = await beginRequest(ledger, buildNewRequest(ledger, prepared, true), {
+    wish: { kind: "self" },
+    mayBeginAttempt: true,
+  });
   let sends = 0;
   return async (): Promise<number> => {
-    const { record } = await ledger.acquireLease(buildNewRecord({ ledger, clock: systemClock }, work));
+    await acquireRequest(ledger, row.id);
     sends += 1;
     const send = `send ${sends}`;
     const beganAtMs = performance.now();
-    const admission = await ledger.requestAdmission(record, send, limits);
+    const admission = await requestAdmission(ledger, row, send, false);
     const tookMs = performance.now() - beganAtMs;
     if (admission.kind !== "admitted") throw new Error(`the submission was not admitted: ${admission.kind}`);
-    await ledger.releaseAdmission(admission.record, send);
+    // Taken back, so that no submission has to wait: waiting is not a cost of the ledger.
+    await releaseAdmission(ledger, row.id, send);
     return tookMs;
   };
 }

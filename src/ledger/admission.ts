@@ -84,6 +84,14 @@ export function parseStamps(text: string, nowMs: number, windowMs: number, openM
     .filter(({ atSteadyMs, isOpen }) => atSteadyMs > nowMs - windowMs - (isOpen === true ? openMs : 0));
 }
 
+/** Whether stamps were written before the steady clock restarted, so that they must be written anew. */
+export const hasFutureStamp = (text: string, nowMs: number): boolean =>
+  [...text.matchAll(/"atSteadyMs":(\d+(?:\.\d+)?)/g)].some(([, atMs]) => Number(atMs) > nowMs);
+
+/** Changes the row of an account, which the transaction has locked. */
+export const updateGate = (tx: Tx, id: string, change: Partial<Selectable<GateTable>>): Promise<unknown> =>
+  tx.updateTable("agm_gate").set(change).where("id", "=", id).execute();
+
 /** When the concurrency slot of another request becomes free at the latest, unless its task ends before. */
 function computeSlotEndMs(
   row: Pick<RequestRow, "status" | "sent_steady_ms" | "lease_until_steady_ms">,
@@ -121,6 +129,15 @@ async function readLimitFacts(
     .where("is_open", "=", 1)
     .execute();
   const isCalledFor = isOfNarration && (await isCallWaiting(tx, ledger, row, nowSteadyMs));
+  if (open.some(({ sent_steady_ms }) => sent_steady_ms > nowSteadyMs)) {
+    // Written before the machine restarted, and with it the steady clock: the time of these counts from now.
+    await tx
+      .updateTable("agm_attempt")
+      .set({ sent_steady_ms: nowSteadyMs })
+      .where("status", "in", ["unresolved", "queued", "processing"])
+      .where("sent_steady_ms", ">", nowSteadyMs)
+      .execute();
+  }
   return {
     cooldownUntilMs: gate.cooldown_until_steady_ms,
     sends: parseStamps(gate.sends, nowSteadyMs, timing.windowMs, timing.unansweredSlotMs),
@@ -215,13 +232,13 @@ export const requestAdmission = (
     }
     const facts = await readLimitFacts(tx, ledger, gate, row, payer !== null && !isResend, nowSteadyMs);
     const hold = decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);
-    if (hold !== null) return { kind: "hold", ...hold };
+    if (hold !== null) {
+      if (hasFutureStamp(gate.sends, nowSteadyMs))
+        await updateGate(tx, gate.id, { sends: JSON.stringify(facts.sends) });
+      return { kind: "hold", ...hold };
+    }
     const sends: GateStamp[] = [...facts.sends, { id: sendId, atSteadyMs: nowSteadyMs, isOpen: true }];
-    await tx
-      .updateTable("agm_gate")
-      .set({ sends: JSON.stringify(sends) })
-      .where("id", "=", gate.id)
-      .execute();
+    await updateGate(tx, gate.id, { sends: JSON.stringify(sends) });
     const patch: RequestPatch = {
       status: "unresolved",
       maybe: row.maybe + 1,
@@ -277,11 +294,7 @@ export const recordSendResult = (
       cooldownMs === undefined
         ? {}
         : { cooldown_until_steady_ms: Math.max(gate.cooldown_until_steady_ms, nowSteadyMs + cooldownMs) };
-    await tx
-      .updateTable("agm_gate")
-      .set({ sends: JSON.stringify(sends), ...cooldown })
-      .where("id", "=", gate.id)
-      .execute();
+    await updateGate(tx, gate.id, { sends: JSON.stringify(sends), ...cooldown });
     if (patch.task_id == null) return await writeAsDriver(tx, ledger, nowSteadyMs, row, patch);
     return await writeAccepted(tx, ledger, nowSteadyMs, row, { ...patch, polled_steady_ms: nowSteadyMs });
   });
@@ -297,6 +310,7 @@ async function writeAccepted(
   row: RequestRow,
   patch: RequestPatch,
 ): Promise<RequestRow> {
+  await ledger.database.lockRow(tx, "agm_request", row.id);
   const current = await readRequest(tx, row.id);
   const isOwn = current === undefined || current.owner === ledger.identity.processId;
   if (isOwn) return await writeAsDriver(tx, ledger, nowSteadyMs, row, patch);
@@ -315,11 +329,7 @@ export const releaseAdmission = (ledger: Ledger, id: string, sendId: string): Pr
     const { windowMs, unansweredSlotMs } = buildLimitTiming(ledger.timeScale);
     const sends = parseStamps(gate.sends, nowSteadyMs, windowMs, unansweredSlotMs);
     const left = sends.filter((stamp) => stamp.id !== sendId);
-    await tx
-      .updateTable("agm_gate")
-      .set({ sends: JSON.stringify(left) })
-      .where("id", "=", gate.id)
-      .execute();
+    await updateGate(tx, gate.id, { sends: JSON.stringify(left) });
     const row = await readRequest(tx, id);
     if (row === undefined || row.send_id !== sendId || row.task_id !== null) return;
     const maybe = Math.max(0, row.maybe - 1);

@@ -19,25 +19,31 @@ const ENDED = sql`status IN ('succeeded', 'saved', 'failed')`;
 const columns = [
   sql<number>`MAX(spent)`.as("most"),
   sql<number | null>`MAX(CASE WHEN ${ENDED} THEN spent END)`.as("known"),
-  sql<number>`MAX(CASE WHEN task_id IS NULL THEN spent ELSE 0 END)`.as("unknown"),
 ] as const;
 
 /** An attempt without a task id is told from others by its request's text and its number. */
 const taskKey = sql`COALESCE(task_id, fingerprint || '#' || n)`;
 
-/** Returns what a narration has cost: the attempts that were admitted for it and not refused. */
+/**
+ * Returns what a narration has cost: the attempts that were admitted for it and not refused. A send whose answer one API
+ * key never saw counts until another one has sent the same attempt and has its task.
+ */
 export async function readBill(db: Db, narrationId: string): Promise<Bill> {
   const tasks = await db
     .selectFrom("agm_payment")
-    .select([...columns])
+    .select(["fingerprint", "n", "task_id", ...columns])
     .where("payer", "=", narrationId)
-    .groupBy(taskKey)
+    .groupBy(["fingerprint", "n", "task_id"])
     .execute();
+  const answered = new Set(
+    tasks.flatMap(({ fingerprint, n, task_id }) => (task_id === null ? [] : [`${fingerprint}#${n}`])),
+  );
   let [spent, charged, unknown] = [0, 0, 0];
-  for (const task of tasks) {
-    spent += task.known ?? task.most;
-    charged += task.known ?? 0;
-    unknown += task.known === null ? task.unknown : 0;
+  for (const { fingerprint, n, task_id, most, known } of tasks) {
+    if (task_id === null && answered.has(`${fingerprint}#${n}`)) continue;
+    spent += known ?? most;
+    charged += known ?? 0;
+    unknown += task_id === null ? most : 0;
   }
   return { spent, charged, unknown };
 }

@@ -1,6 +1,6 @@
 /** Lets queries and downloads of an account leave, within 60 a minute and outside the pauses of the service. */
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
-import { parseStamps } from "./admission.ts";
+import { hasFutureStamp, parseStamps, updateGate } from "./admission.ts";
 import type { Ledger } from "./ledger.ts";
 import { buildLimitTiming, computePollSpacingMs, MAX_POLLS } from "./limit-timing.ts";
 import type { GateStamp } from "./schema.ts";
@@ -46,13 +46,13 @@ export const requestRead = (ledger: Ledger, isPoll: boolean): Promise<ReadHold |
     const { windowMs } = buildLimitTiming(ledger.timeScale);
     const reads = parseStamps(gate.reads, nowSteadyMs, windowMs, 0);
     const hold = decideReadHold(reads, gate.read_cooldown_until_steady_ms, isPoll, windowMs, nowSteadyMs);
-    if (hold !== null) return hold;
+    if (hold !== null) {
+      if (hasFutureStamp(gate.reads, nowSteadyMs))
+        await updateGate(tx, gate.id, { reads: JSON.stringify(reads) });
+      return hold;
+    }
     const stamp = { atSteadyMs: nowSteadyMs, ...(isPoll ? { isPoll } : {}) };
-    await tx
-      .updateTable("agm_gate")
-      .set({ reads: JSON.stringify([...reads, stamp]) })
-      .where("id", "=", gate.id)
-      .execute();
+    await updateGate(tx, gate.id, { reads: JSON.stringify([...reads, stamp]) });
     return null;
   });
 
@@ -62,11 +62,7 @@ export const startReadCooldown = (ledger: Ledger, pauseMs: number): Promise<void
     const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
     const { nowSteadyMs } = gate;
     const untilMs = Math.max(gate.read_cooldown_until_steady_ms, nowSteadyMs + pauseMs);
-    await tx
-      .updateTable("agm_gate")
-      .set({ read_cooldown_until_steady_ms: untilMs })
-      .where("id", "=", gate.id)
-      .execute();
+    await updateGate(tx, gate.id, { read_cooldown_until_steady_ms: untilMs });
   });
 
 /** How long ago a request was last polled, by whichever process; infinite if never. */

@@ -83,7 +83,8 @@ export class RequestDriver {
       requestId,
       signal: stop.signal,
       sendSignal: sendStop.signal,
-      retriesLeft: 1,
+      hadFailedAttempt: false,
+      newTaskCount: 0,
       replaysLeft: 2,
       mayHaveSent: false,
       hasLostAnswer: false,
@@ -238,7 +239,7 @@ export class RequestDriver {
     if (!isMine || acquired === undefined) return;
     job.wasGone = earlierError === "not_found";
     try {
-      if (acquired.attempt > 1) job.retriesLeft = 0;
+      job.hadFailedAttempt = acquired.attempt > 1 || acquired.status === "failed";
       let row: RequestRow | null = acquired.error_code === null ? acquired : null;
       while (row !== null) row = await this.#step(job, row);
     } finally {

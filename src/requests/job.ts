@@ -16,8 +16,10 @@ export interface Job {
   readonly signal: AbortSignal;
   /** Aborts a send that is under way; a little later than `signal`, because its answer may be about to arrive. */
   readonly sendSignal: AbortSignal;
-  /** How often a task that failed and was refunded is tried again. */
-  retriesLeft: number;
+  /** Whether a task of the request had failed before this job. */
+  hadFailedAttempt: boolean;
+  /** How many tasks this job has had made. Only such a task is tried again, and only once. */
+  newTaskCount: number;
   /** How many submissions may still be answered by a task that had failed before. */
   replaysLeft: number;
   /** Whether a send of this job may have arrived and has no answer. */
@@ -81,6 +83,9 @@ export function toObservedPatch(task: ObservedTask, row: RequestRow, nowMs: numb
   };
 }
 
+/** A job has at most two tasks made: the first, and one more if the first fails and is refunded. */
+const MAX_NEW_TASKS = 2;
+
 /**
  * Begins the next attempt after a task that failed, if that is free and was not tried before.
  *
@@ -94,10 +99,11 @@ export async function retryFailed(
   isEarlierTask: boolean,
 ): Promise<RequestRow | null> {
   deps.line.wake();
-  const mayRetry = isRefunded(row) && (isEarlierTask ? job.replaysLeft > 0 : job.retriesLeft > 0);
+  const mayRetryOwn = !job.hadFailedAttempt && job.newTaskCount > 0 && job.newTaskCount < MAX_NEW_TASKS;
+  const mayReplay = job.replaysLeft > 0 && (job.newTaskCount === 0 || mayRetryOwn);
+  const mayRetry = isRefunded(row) && (isEarlierTask ? mayReplay : mayRetryOwn);
   if (!mayRetry || !(await deps.persist(job, () => isRequestWanted(deps.ledger, row.id)))) return null;
   if (isEarlierTask) job.replaysLeft -= 1;
-  else job.retriesLeft -= 1;
   job.hasLostAnswer = false;
   const next = await deps.persist(job, () => saveAsDriver(deps.ledger, row, buildNextAttempt(row)));
   deps.announce(next);

@@ -105,6 +105,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   );
   job.unwritten = null;
   job.mayHaveSent = false;
+  if (task.status !== "failed" || job.hasLostAnswer) job.newTaskCount += 1;
   log.info(`task ${task.taskId} was accepted for request ${row.id}`);
   deps.announce(accepted);
   if (accepted.owner !== ledger.identity.processId) return null;

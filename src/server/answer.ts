@@ -1,6 +1,7 @@
 /** Defines the rendered answer of a call, and what it says about the work that the call asked for. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { AudioError } from "../errors.ts";
+import type { HandleRow } from "../ledger/schema.ts";
 import type { CallWork, Question, ToolCall } from "../tools/tool.ts";
 
 export interface Answer {
@@ -14,7 +15,7 @@ export interface CallRunner {
   /** Runs the tool and renders its result or its error. Never rejects. */
   run(args: unknown, call: ToolCall): Promise<Answer>;
   /** Takes back a call that is answered as an MCP task. See `cancel` of `Tool`. */
-  cancel(handleId: string): Promise<string | null>;
+  cancel(handle: Pick<HandleRow, "id" | "target">): Promise<string | null>;
 }
 
 /** A call that may last, so that its client can be answered with an MCP task. */

@@ -209,7 +209,7 @@ export function createCallRunner(
   const toolDeps = capDefaultWait(deps, client);
   const traits = detectClientTraits(deps, context, client);
   return {
-    cancel: async (handleId) => (await tool.cancel?.(handleId, deps.toolDeps)) ?? null,
+    cancel: async (handle) => (await tool.cancel?.(handle, deps.toolDeps)) ?? null,
     run: async (args, call) => {
       try {
         const isMcpTask = call.handle !== undefined;

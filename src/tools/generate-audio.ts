@@ -106,8 +106,8 @@ export const generateAudioTool = defineTool({
     return { ...renderTask(view, deps), work: deriveWork(view) };
   },
   pinArguments: ({ wait_seconds: _, ...args }, deps) => withDefaultVoice(args, deps),
-  async cancel(handleId, deps) {
-    const isTakenBack = await (await deps.requests()).cancelHandle(handleId);
+  async cancel({ id }, deps) {
+    const isTakenBack = await (await deps.requests()).cancelHandle(id);
     return isTakenBack
       ? "Cancelled before anything was sent: nothing was charged. The same call begins a new task."
       : null;

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
 import type { NarrateSource } from "../narration/load-narration.ts";
 import {
+  describeCancelled,
   describeFilesBriefly,
   describeNarration,
   describeNarrationNextStep,
@@ -164,10 +165,6 @@ function buildResult(args: NarrateArgs, view: NarrationView): ToolResult {
   return isQuestion ? { ...rendered, ...buildQuestion(view) } : rendered;
 }
 
-/** The final sentence about an MCP task whose narration is not known any more, or not yet. */
-const CANCELLED =
-  "Cancelled: nothing more is created for this task; requests already sent are completed, charged as usual and saved. The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
-
 export const narrateTool = defineTool({
   name: "narrate",
   title: "Narrate a long text",
@@ -191,5 +188,11 @@ export const narrateTool = defineTool({
   },
   pinArguments: ({ wait_seconds: _, ...args }) =>
     toNarrateChanges(args).maxCredits === null || args.stop === true ? null : args,
-  cancel: async (handleId, deps) => (await (await deps.narrations()).cancel(handleId)) ?? CANCELLED,
+  async cancel({ id, target }, deps) {
+    const narrations = await deps.narrations();
+    await narrations.cancel(id);
+    if (target === null) return "Cancelled before anything was sent: nothing was charged.";
+    const { view } = await narrations.listParts(target);
+    return describeCancelled({ totals: view, isLeftRunning: view.status === "running" });
+  },
 });

@@ -152,10 +152,13 @@ export interface Tool {
   /**
    * Takes back what a call that is answered as an MCP task wants.
    *
-   * @param handleId the id of the MCP task, which the call's wish has, too
+   * @param handle the MCP task. The call's wish has its id, too. `target` is what it wants; `null` if nothing yet
    * @returns the final sentence about the MCP task; `null` if it is too late, because the service may have the request
    */
-  readonly cancel?: (handleId: string, deps: ToolDeps) => Promise<string | null>;
+  readonly cancel?: (
+    handle: { readonly id: string; readonly target: string | null },
+    deps: ToolDeps,
+  ) => Promise<string | null>;
 }
 
 /** The names of the published arguments, in order. */

@@ -111,11 +111,7 @@ export class CrashSetup {
     const ledgerController = await this.ledgerController();
     expectSame("records", ledgerController.records().length, 1);
     expectSame("concurrency slots", ledgerController.concurrencySlots(), 0);
-    expectSame(
-      "counted credits",
-      ledgerController.spentInWindowCredits(),
-      task.billing?.charged_credits,
-    );
+    expectSame("counted credits", ledgerController.spentInWindowCredits(), task.billing?.charged_credits);
     expectSame("ledger", ledgerController.integrity(), '[{"integrity_check":"ok"}]');
     if (faults.length > 0) throw new Error(faults.join("; "));
     return task;

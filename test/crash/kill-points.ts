@@ -61,7 +61,9 @@ export const KILL_POINTS: readonly KillPoint[] = [
     reach: async (setup) => {
       const ledgerController = await setup.ledgerController();
       ledgerController.slowDown("an admission");
-      await ledgerController.waitUntil((records) => records.some(({ status, owner }) => status === "waiting" && owner !== null));
+      await ledgerController.waitUntil((records) =>
+        records.some(({ status, owner }) => status === "waiting" && owner !== null),
+      );
     },
     leaves: (record, setup) => record?.status === "waiting" && setup.service.tasks.size === 0,
   },

@@ -110,7 +110,13 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
           return row === undefined ? undefined : (await ask(ledger, row)).kind;
         }),
       );
-      expect(admissions.toSorted()).toEqual(["admitted", "admitted", "admitted", "over_budget", "over_budget"]);
+      expect(admissions.toSorted()).toEqual([
+        "admitted",
+        "admitted",
+        "admitted",
+        "over_budget",
+        "over_budget",
+      ]);
     });
 
     it("counts a task that two API keys know once, by the row that knows its end", async () => {
@@ -242,7 +248,11 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
     it("judges the row, then the budget, then cooldown, rate and slots", async () => {
       const where = await createPlace();
       const ledger = await openLedgerAt(where, { creditBudget: 150 });
-      const running = await answer(ledger, await admit(ledger, await place(ledger, "runs")), accepted("task"));
+      const running = await answer(
+        ledger,
+        await admit(ledger, await place(ledger, "runs")),
+        accepted("task"),
+      );
       expect(await ask(ledger, running)).toEqual({ kind: "unwanted" });
       await ledger.database.tx(async (tx) => {
         await ledger.database.lockGate(tx, "account");
@@ -254,7 +264,9 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
       });
       const row = await place(ledger, "next");
       expect(await ask(ledger, row)).toEqual({ kind: "over_budget", spentCredits: 150 });
-      expect(await ask(await openLedgerAt(where, ledger.identity), row)).toMatchObject({ reason: "cooldown" });
+      expect(await ask(await openLedgerAt(where, ledger.identity), row)).toMatchObject({
+        reason: "cooldown",
+      });
     });
   });
 

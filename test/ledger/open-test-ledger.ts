@@ -101,8 +101,12 @@ export async function place(
 }
 
 /** Asks whether the submission of a request may leave. */
-export const ask = (ledger: Ledger, row: Pick<RequestRow, "id">, sendId = crypto.randomUUID(), isResend = false) =>
-  requestAdmission(ledger, row, sendId, isResend);
+export const ask = (
+  ledger: Ledger,
+  row: Pick<RequestRow, "id">,
+  sendId = crypto.randomUUID(),
+  isResend = false,
+) => requestAdmission(ledger, row, sendId, isResend);
 
 export async function look(ledger: Ledger, { id }: Pick<RequestRow, "id">): Promise<RequestRow> {
   const row = await ledger.database.run((db) => readRequest(db, id));

@@ -58,7 +58,9 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
       where.clock.skip(one.database.leaseMs);
       await acquireRequest(other, row.id);
       expect(await renewLeases(one)).toEqual(new Set());
-      await expect(saveAsDriver(one, row, { status: "queued", task_id: "late" })).rejects.toThrow(LeaseLostError);
+      await expect(saveAsDriver(one, row, { status: "queued", task_id: "late" })).rejects.toThrow(
+        LeaseLostError,
+      );
       expect(await look(one, row)).toMatchObject({
         status: "waiting",
         task_id: null,
@@ -78,11 +80,17 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
     it("to an attempt is refused once a newer attempt exists", async () => {
       const ledger = await openLedgerAt(await createPlace());
       const row = await place(ledger, "text");
-      const failed = await saveAsDriver(ledger, row, { status: "failed", task_id: "one", charged_credits: 0 });
+      const failed = await saveAsDriver(ledger, row, {
+        status: "failed",
+        task_id: "one",
+        charged_credits: 0,
+      });
       const next = await saveAsDriver(ledger, failed, buildNextAttempt(failed));
       expect(next).toMatchObject({ attempt: 2, n: 2, status: "waiting", task_id: null, spent: 0 });
       await expect(saveAsDriver(ledger, failed, { status: "succeeded" })).rejects.toThrow(LeaseLostError);
-      expect(await findAttemptsOfTask(ledger, "one")).toMatchObject([{ n: 1, status: "failed", is_current: 0 }]);
+      expect(await findAttemptsOfTask(ledger, "one")).toMatchObject([
+        { n: 1, status: "failed", is_current: 0 },
+      ]);
     });
 
     it.each([["agm_request"], ["agm_attempt"], ["both"]] as const)(
@@ -135,7 +143,11 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
         "of an earlier key",
         "oldest",
       ]);
-      expect(await list({ ...ALL, statuses: ["waiting"] })).toEqual(["newest", "of an earlier key", "oldest"]);
+      expect(await list({ ...ALL, statuses: ["waiting"] })).toEqual([
+        "newest",
+        "of an earlier key",
+        "oldest",
+      ]);
       expect(await list({ ...ALL, statuses: ["failed"] })).toEqual([]);
     });
 

@@ -1,13 +1,13 @@
 /** The answer to the call that starts a narration, while no process drives it yet. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { FAST } from "../support/bin-under-test.ts";
 import {
   openLedgerController,
   startProcess,
   startService,
   useTestFolders,
 } from "../processes/server-processes.ts";
+import { FAST } from "../support/bin-under-test.ts";
 
 /** How long the ledger takes no write. A call waits longer for it. */
 const HELD_MS = 700;

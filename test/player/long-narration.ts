@@ -93,7 +93,9 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
       .update(await readFile(path))
       .digest("hex");
     const sizeBytes = (await stat(path)).size;
-    database.prepare(COPY_FILE_ROW_SQL).run(kind, path, sizeBytes, sha256, joined.durationSeconds, narrationId);
+    database
+      .prepare(COPY_FILE_ROW_SQL)
+      .run(kind, path, sizeBytes, sha256, joined.durationSeconds, narrationId);
   }
   database.prepare(DELETE_MADE_FILES_SQL).run(narrationId, `${stem}.%`);
   database.close();

@@ -33,7 +33,7 @@ it.each([DAY_MS, -DAY_MS])(
         return endless;
       },
     }));
-    const requests = createRequests(deps);
+    const { requests } = createRequests(deps);
     onTestFinished(() => requests.close());
     const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
     const generate = () => requests.generate(requestOf("Watched for long"), call);

@@ -42,7 +42,7 @@ it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its accep
       return { ...(afterMs < ENDS_AFTER_MS ? RUNNING : ENDED), taskId: taskId() };
     },
   }));
-  const requests = createRequests(deps);
+  const { requests } = createRequests(deps);
   onTestFinished(() => requests.close());
   const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
 

@@ -1,70 +1,63 @@
-/** Counts the store operations of one generation, because each one is a transaction or a round trip that can fail. */
+/** Counts the uses of the ledger, because each one is a transaction or a round trip that can fail. */
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceClient } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
 import { buildPartsPath, openOutputFolder } from "../../src/files/output-folder.ts";
-import { deriveApiKeyHash, deriveApiKeyId } from "../../src/ledger/identity.ts";
-import { Ledger } from "../../src/ledger/ledger.ts";
-import type { LedgerStore } from "../../src/ledger/store/ledger-store.ts";
-import { Limits } from "../../src/limits/limits.ts";
+import type { Database } from "../../src/ledger/database.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { buildTiming } from "../../src/requests/deps.ts";
-import { createRequests } from "../../src/requests/requests.ts";
-import { FakeService } from "../support/fake-service.ts";
+import { createRequests, type Requests } from "../../src/requests/requests.ts";
+import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { openSqliteStore } from "../support/sqlite-ledger.ts";
+import { requestOf } from "./request-setup.ts";
 
-/** A generation needs 15 operations. On a busy machine, it may need two more, such as the renewal of a lease. */
-const MAX_OPERATIONS = 17;
+/** A generation needs fewer operations. On a busy machine, it may need some more, such as the renewal of a lease. */
+const MAX_OPERATIONS = 36;
+const MAX_OPERATIONS_OF_REPEAT = 6;
 
-/** Returns a store that records the name of each method that is called, also on the stores that it contains. */
-function counted(store: LedgerStore, operations: string[]): LedgerStore {
-  const noting = <T extends object>(target: T, prefix: string): T =>
-    new Proxy(target, {
-      get(inner, name) {
-        const member: unknown = Reflect.get(inner, name);
-        if (typeof member === "object" && member !== null) return noting(member, `${prefix}${String(name)}.`);
-        if (typeof member !== "function") return member;
-        return (...args: unknown[]): unknown => {
-          operations.push(`${prefix}${String(name)}`);
-          return Reflect.apply(member, inner, args);
-        };
-      },
-    });
-  return noting(store, "");
+/** Records the name of each method that is called: `run` for single statements, `tx` and `snapshot` for transactions. */
+function counted(database: Database, operations: string[]): Database {
+  return new Proxy(database, {
+    get(inner, name) {
+      const member: unknown = Reflect.get(inner, name, inner);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]): unknown => {
+        if (name === "run" || name === "tx" || name === "snapshot") operations.push(name);
+        return Reflect.apply(member, inner, args);
+      };
+    },
+  });
 }
 
-it("a generation with two polls asks the store at most 17 times, and its repeat once or twice", async () => {
-  const service = await FakeService.start({ processingMs: 60_000 });
-  service.intercept = (exchange) => {
-    // The task ends between the two polls, even on a slow machine.
-    if (exchange.kind === "query" && exchange.ordinal === 2) service.processingMs = 0;
-    return false;
-  };
+async function setUp(
+  options: FakeServiceOptions,
+  timeScale: number,
+): Promise<{ service: FakeService; requests: Requests; operations: string[] }> {
+  const service = await FakeService.start(options);
   const root = scratchFolder();
   const clock = systemClock;
   const log = createLog("silent", (text) => text);
-  const baseUrl = service.baseUrl;
-  const identity = {
-    baseUrl,
-    apiKeyId: deriveApiKeyId(baseUrl, deriveApiKeyHash(service.apiKey)),
+  const { baseUrl, apiKey } = service;
+  const ledger = await openLedger({
+    config: { stateDir: join(root, "state"), storeUrl: null, timeScale, creditBudget: 10_000 },
+    serviceAccess: { baseUrl, apiKey },
     processId: createProcessId(),
-  };
+    log,
+    clock,
+  });
   const operations: string[] = [];
-  const store = openSqliteStore({ stateDir: join(root, "state"), clock, identity });
-  const ledger = new Ledger(counted(store, operations), identity, clock, log);
-  const timeScale = 0.01;
-  const requests = createRequests({
+  const { requests } = createRequests({
     service: createServiceClient(
-      { baseUrl, apiKey: service.apiKey, isLoopback: true },
+      { baseUrl, apiKey, isLoopback: true },
       { proxy: { httpsProxy: undefined, noProxy: undefined } },
     ),
-    limits: new Limits({ ledger, clock, log, timeScale, creditBudget: 10_000 }),
-    ledger,
-    folder: await openOutputFolder(join(root, "out")),
-    partsFolder: await openOutputFolder(buildPartsPath(join(root, "out"))),
+    ledger: { ...ledger, database: counted(ledger.database, operations) },
+    folder: await openOutputFolder(join(root, "out"), clock),
+    partsFolder: await openOutputFolder(buildPartsPath(join(root, "out")), clock),
     clock,
     log,
     timing: buildTiming({ pollIntervalSeconds: 5, timeScale, waitSeconds: 45 }),
@@ -74,17 +67,51 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
     await requests.close();
     await service.stop();
   });
-  const request = { input: { prompt: "Counted" }, take: 1, fileName: "counted", mayReplace: false };
-  const call = { signal: new AbortController().signal, waitMs: 20_000, onProgress: () => undefined };
-  const view = await requests.generate(request, call);
-  expect(view.audio).not.toBeNull();
+  return { service, requests, operations };
+}
+
+const callFor = (waitMs: number) => ({
+  signal: new AbortController().signal,
+  waitMs,
+  onProgress: () => undefined,
+});
+
+it("a generation with two polls uses the ledger at most 36 times, and its repeat at most six times", async () => {
+  const { service, requests, operations } = await setUp({ processingMs: 60_000 }, 0.01);
+  service.intercept = (exchange) => {
+    // The task ends between the two polls, even on a slow machine.
+    if (exchange.kind === "query" && exchange.ordinal === 2) service.processingMs = 0;
+    return false;
+  };
+  const request = { ...requestOf("Counted"), fileName: "counted" };
+  expect((await requests.generate(request, callFor(20_000))).audio).not.toBeNull();
   expect(service.count("query")).toBe(2);
-  // Heartbeats depend on the clock and not on the work. This time scale makes them a hundred times as frequent.
-  const ofWork = operations.filter((name) => name !== "heartbeat");
-  process.stderr.write(`store operations of one request: ${ofWork.length} (${ofWork.join(", ")})\n`);
-  expect(ofWork.length).toBeLessThanOrEqual(MAX_OPERATIONS);
+  process.stderr.write(
+    `uses of the ledger by one request: ${operations.length} (${operations.join(", ")})\n`,
+  );
+  expect(operations.length).toBeLessThanOrEqual(MAX_OPERATIONS);
 
   operations.length = 0;
-  await requests.generate(request, call);
-  expect(operations.filter((name) => name !== "recordSearch.list").length).toBeLessThanOrEqual(2);
+  await requests.generate(request, callFor(20_000));
+  process.stderr.write(`uses by its repeat: ${operations.length} (${operations.join(", ")})\n`);
+  expect(operations.length).toBeLessThanOrEqual(MAX_OPERATIONS_OF_REPEAT);
+});
+
+it("forty calls that wait for their turn ask for it one at a time", async () => {
+  const { requests, operations } = await setUp({ processingMs: 60_000 }, 1);
+  const calls = Array.from({ length: 40 }, (_, index) =>
+    requests.generate(requestOf(`Waits, number ${index}`), callFor(6000)).catch(() => undefined),
+  );
+  await sleep(3000);
+  operations.length = 0;
+  const cpuBefore = process.cpuUsage();
+  await sleep(2000);
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const transactions = operations.filter((name) => name === "tx").length;
+  process.stderr.write(
+    `40 waiting calls in 2 s: ${operations.length} uses, ${transactions} transactions, ${(user + system) / 1000} ms of CPU\n`,
+  );
+  // The first of the line asks once a second; leases, polls and notes are written now and then.
+  expect(transactions).toBeLessThanOrEqual(20);
+  await Promise.all(calls);
 });

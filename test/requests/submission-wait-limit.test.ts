@@ -18,12 +18,15 @@ const fillMinute = ({ database, identity, clock }: Ledger): Promise<void> =>
       id: `of another process ${index}`,
       atSteadyMs: clock.steadyMs(),
     }));
-    await tx.updateTable("agm_gate").set({ sends: JSON.stringify(sends) }).execute();
+    await tx
+      .updateTable("agm_gate")
+      .set({ sends: JSON.stringify(sends) })
+      .execute();
   });
 
 it("a job without a free rate slot gives up after 65 minutes, unsent and retryable", async () => {
   const { clock, deps } = await makeDeps(createFailingService);
-  const requests = createRequests(deps);
+  const { requests } = createRequests(deps);
   onTestFinished(() => requests.close());
   await fillMinute(deps.ledger);
   // The call's wait is so long that it does not end before the job. The manual clock advances while the ledger opens.
@@ -37,7 +40,7 @@ it("a job without a free rate slot gives up after 65 minutes, unsent and retryab
       async () => {
         await fillMinute(deps.ledger);
         // Opening the ledger and the folder takes real time, so the clock may advance before the job begins to wait.
-        await clock.advance(MINUTE_MS / 2);
+        await clock.advance(MINUTE_MS);
         return end?.code;
       },
       { interval: 1, timeout: 25_000 },

@@ -123,10 +123,7 @@ export class LedgerController {
    * Lets the servers write in very small steps until `reached` is true for the records. From then on nobody can write
    * until {@link release} is called, so each server waits just after that point.
    */
-  async freezeWhen(
-    reached: (records: readonly LedgerRecord[]) => boolean,
-    withinMs = 10_000,
-  ): Promise<void> {
+  async freezeWhen(reached: (records: readonly LedgerRecord[]) => boolean, withinMs = 10_000): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;
     for (;;) {
       this.hold();

@@ -6,7 +6,7 @@ const refuse = (): never => {
 };
 
 /** Every method throws; a test replaces those that it needs. Nothing is driven. */
-export const UNUSED_REQUESTS: Omit<Requests, "driver"> = {
+export const UNUSED_REQUESTS: Requests = {
   generate: refuse,
   cancelHandle: refuse,
   getTask: refuse,

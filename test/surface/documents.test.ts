@@ -87,9 +87,9 @@ describe("the documents", () => {
   });
 
   it("are reported for names that do not exist", () => {
-    expect(missingPaths("`src/tools/catalog.ts`, `requests/note.ts`, `test/e2e/`, src/tools/<name>.ts")).toEqual(
-      [],
-    );
+    expect(
+      missingPaths("`src/tools/catalog.ts`, `requests/note.ts`, `test/e2e/`, src/tools/<name>.ts"),
+    ).toEqual([]);
     expect(missingPaths("`src/tools/no-such.ts`, `other/note.ts`, `test/no-such/`")).toEqual([
       "src/tools/no-such.ts",
       "other/note.ts",

@@ -78,7 +78,7 @@ export class McpTasks {
       await this.#storeAnswer(ledger, row.id, call);
     }
     if (isNew && signal.aborted && isCancelledByCaller(signal.reason))
-      await this.#cancel(ledger, row.id, runner);
+      await this.#cancel(ledger, row, runner);
     signal.throwIfAborted();
     if (isPlain) return early;
     const message = call?.message ?? row.message;
@@ -114,27 +114,23 @@ export class McpTasks {
   async cancel(id: string, findRunner: FindRunner): Promise<boolean> {
     const ledger = await this.#deps.ledger();
     const row = await findHandle(ledger, id);
-    if (row !== undefined && isHandleOpen(row)) await this.#cancel(ledger, id, findRunner(row.tool));
+    if (row !== undefined && isHandleOpen(row)) await this.#cancel(ledger, row, findRunner(row.tool));
     return row !== undefined;
   }
 
-  async #cancel(ledger: Ledger, id: string, runner: CallRunner): Promise<void> {
-    const message = await runner.cancel(id);
+  async #cancel(ledger: Ledger, row: HandleRow, runner: CallRunner): Promise<void> {
+    const message = await runner.cancel(row);
     if (message === null) return;
-    await cancelHandle(ledger, id, this.#deps.redact(message));
-    this.#calls.get(id)?.abort.abort(cancelledReason());
+    await cancelHandle(ledger, row.id, this.#deps.redact(message));
+    this.#calls.get(row.id)?.abort.abort(cancelledReason());
   }
 
   /** Ends a call that was cancelled too late, if the service has not made its request. Returns the ended call. */
-  async #settleCancellation(
-    ledger: Ledger,
-    { id, status }: HandleRow,
-    runner: CallRunner,
-  ): Promise<HandleRow | null> {
-    if (status !== "cancelling") return null;
-    await this.#cancel(ledger, id, runner);
-    const row = await findHandle(ledger, id);
-    return row === undefined || isHandleOpen(row) ? null : row;
+  async #settleCancellation(ledger: Ledger, row: HandleRow, runner: CallRunner): Promise<HandleRow | null> {
+    if (row.status !== "cancelling") return null;
+    await this.#cancel(ledger, row, runner);
+    const ended = await findHandle(ledger, row.id);
+    return ended === undefined || isHandleOpen(ended) ? null : ended;
   }
 
   async #resumeIfAbandoned(ledger: Ledger, row: HandleRow, runner: CallRunner): Promise<void> {

@@ -142,10 +142,7 @@ describe("one damaged cell of the ledger", () => {
   it("neither hides other requests nor prevents new ones", async () => {
     const setup = await openFaultSetup();
     await setup.server.call("generate_audio", { prompt: "Damaged" });
-    damage(
-      setup.testFolders.stateDir,
-      "UPDATE agm_attempt SET status = 'odd', charged_credits = 'many'",
-    );
+    damage(setup.testFolders.stateDir, "UPDATE agm_attempt SET status = 'odd', charged_credits = 'many'");
     const sound = taskOf(await setup.server.call("generate_audio", { prompt: "Sound" }));
     expect(sound.status).toBe("succeeded");
     const listed = await setup.server.call("list_tasks", {});

@@ -202,9 +202,7 @@ describe("a 402", () => {
   it("is reported although a clock that was ahead has recorded an end in the future", async () => {
     const setup = await openFaultSetup();
     await setup.server.call("generate_audio", { prompt: "Was paid", wait_seconds: 10 });
-    ledgerFile(setup).exec(
-      `UPDATE agm_attempt SET finished_at_ms = ${Date.now() + 3_600_000}`,
-    );
+    ledgerFile(setup).exec(`UPDATE agm_attempt SET finished_at_ms = ${Date.now() + 3_600_000}`);
     refuseSubmissions(setup);
     const call = { prompt: "No credits left", wait_seconds: 10 };
     expect(codeOf(await setup.server.call("generate_audio", call))).toBe("insufficient_credits");

@@ -39,7 +39,10 @@ export function judgeDriverWrite(
   const request = requestOf(facts, requestId);
   const isDriver = request.owner === id && request.attempt === attempt;
   if (wasWritten !== isDriver)
-    throw new Violation("lease", `${id} ${wasWritten ? "wrote" : "could not write"}: ${request.owner} drives`);
+    throw new Violation(
+      "lease",
+      `${id} ${wasWritten ? "wrote" : "could not write"}: ${request.owner} drives`,
+    );
   if (isDriver) takeLease(facts, request, id);
   return isDriver;
 }
@@ -127,7 +130,13 @@ export function isWithService(request: RequestFact | undefined): boolean {
   return attempt.status !== "failed" && (attempt.taskId !== null || attempt.maybe > 0);
 }
 
-export function noteWish(facts: Facts, asker: Asker, id: string, target: string, kind: "call" | "handle"): void {
+export function noteWish(
+  facts: Facts,
+  asker: Asker,
+  id: string,
+  target: string,
+  kind: "call" | "handle",
+): void {
   facts.wishes[id] = {
     id,
     target,

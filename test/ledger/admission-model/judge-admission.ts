@@ -46,8 +46,7 @@ export function standsFor(facts: Facts, asker: Asker, wish: WishFact, doubt: Dou
   if (!isBeforeBoot(facts, wish.leasedAtMs)) return wish.leaseUntilMs > facts.nowMs;
   // The ledger may take a lease from before the restart for one of now, for as long as a lease can last.
   return (
-    doubt === "possible" &&
-    (KNOWN_DEFECTS.timesOfTheFutureStay || facts.nowMs - facts.bootMs <= 2 * LEASE_MS)
+    doubt === "possible" && (KNOWN_DEFECTS.timesOfTheFutureStay || facts.nowMs - facts.bootMs <= 2 * LEASE_MS)
   );
 }
 
@@ -228,7 +227,8 @@ export function judgeAsk(facts: Facts, asker: Asker, question: Question, answer:
       throw new Violation("lease", `${asker.id} may send, but ${request?.owner} drives`);
     return;
   }
-  if (answer.kind === "lease_lost") throw new Violation("lease", "the driver was told that it lost the lease");
+  if (answer.kind === "lease_lost")
+    throw new Violation("lease", "the driver was told that it lost the lease");
   const isOld = (wish: WishFact) => isBeforeBoot(facts, wish.leasedAtMs);
   const doubts: readonly Doubt[] = Object.values(facts.wishes).some(isOld)
     ? ["certain", "possible"]
@@ -269,7 +269,10 @@ function judgeAgainst(
     const endMs = holdEndsMs(facts, asker, requestId, isPart, "possible")[answer.reason];
     if (endMs <= facts.nowMs) throw new Violation("liveness", `held without a reason: ${answer.reason}`);
     if (answer.retryMs <= 0 || answer.retryMs > endMs - facts.nowMs + 1)
-      throw new Violation("liveness", `${answer.reason}: ${answer.retryMs} ms instead of ${endMs - facts.nowMs}`);
+      throw new Violation(
+        "liveness",
+        `${answer.reason}: ${answer.retryMs} ms instead of ${endMs - facts.nowMs}`,
+      );
     return;
   }
   if (answer.kind !== "admitted") throw new Violation("liveness", `it may leave, but it is ${answer.kind}`);
@@ -305,7 +308,14 @@ function noteAdmission(
   const { nowMs } = facts;
   if (attempt.maybe === 0) attempt.spentAtWallMs = facts.wallMs;
   attempt.before = { payer: attempt.payer, run: attempt.run };
-  Object.assign(attempt, { status: "unresolved", maybe: attempt.maybe + 1, sendId, sentMs: nowMs, payer, run });
+  Object.assign(attempt, {
+    status: "unresolved",
+    maybe: attempt.maybe + 1,
+    sendId,
+    sentMs: nowMs,
+    payer,
+    run,
+  });
   Object.assign(request, { error: null, leasedAtMs: nowMs, leaseUntilMs: nowMs + LEASE_MS });
   facts.sends.push({
     id: sendId,

@@ -1,7 +1,8 @@
 /** What can happen to requests: each operation calls the ledger, and says how the facts judge the answer. */
-import type { Begun } from "../../../src/requests/begin.ts";
+
 import type { RequestPatch } from "../../../src/ledger/request-rows.ts";
 import type { RequestRow } from "../../../src/ledger/schema.ts";
+import type { Begun } from "../../../src/requests/begin.ts";
 import {
   beginAttempt,
   fulfil,
@@ -57,7 +58,14 @@ async function whileDriving<T>(world: World, job: Job, call: () => Promise<T>): 
 }
 
 const buildFresh = ({ bench }: World, { ledger, key }: Actor, text: string) => {
-  const part = { body: `{"prompt":"${text}"}`, loose: text, fingerprint: text, asked: null, written: null, take: 1 };
+  const part = {
+    body: `{"prompt":"${text}"}`,
+    loose: text,
+    fingerprint: text,
+    asked: null,
+    written: null,
+    take: 1,
+  };
   return { ...bench.code.begin.buildNewRequest(ledger, part, true), id: `${text}@${key}` };
 };
 
@@ -83,6 +91,7 @@ export const begin: Prepare = (world, { a, b, c }) => {
     name: `${actor.id} begins ${fresh.id} (${kind}${mayBeginAttempt ? "" : ", looks"})`,
     job: null,
     run: async () => {
+      if (wish?.kind === "handle") await openHandle(actor, wish.id);
       const begun = await world.bench.code.begin.beginRequest(actor.ledger, fresh, { wish, mayBeginAttempt });
       return (facts) => {
         const known = facts.requests[fresh.id];
@@ -93,6 +102,18 @@ export const begin: Prepare = (world, { a, b, c }) => {
     },
   };
 };
+
+/** Stores the row of a call that is answered as an MCP task. */
+const openHandle = ({ ledger, id: process, key }: Actor, id: string): Promise<unknown> =>
+  ledger.database.run((db) =>
+    db
+      .insertInto("agm_handle")
+      .values({
+        ...{ id, api_key_id: key, tool: "generate_audio", args: id, process, target: null, message: "" },
+        ...{ status: "working", result: null, created_at_ms: 0, updated_at_ms: 0 },
+      })
+      .execute(),
+  );
 
 const newRequest = (id: string, key: string, fingerprint: string): RequestFact => ({
   ...{ id, key, fingerprint, owner: null, leaseUntilMs: 0, leasedAtMs: 0, error: null, hasNote: false },
@@ -122,7 +143,7 @@ export const adopt: Prepare = (world, { a, b }) => {
       const fresh = {
         ...columns,
         ...{ id, api_key_id: actor.key, maybe: 0, error: null, error_code: null, note: null },
-        ...{ status: end?.status ?? "processing", charged_credits: end?.charged ?? null } as const,
+        ...({ status: end?.status ?? "processing", charged_credits: end?.charged ?? null } as const),
         ...{ file_name: null, replaces: null, owner: null, lease_until_steady_ms: 0, polled_steady_ms: 0 },
         ...{ sent_steady_ms: 0, created_at_ms: nowMs, updated_at_ms: nowMs },
       };
@@ -403,10 +424,9 @@ export const endWish: Prepare = (world, { a, b, c }) => {
       run: async () => {
         const isInTime = await wishes.withdrawWish(actor.ledger, id);
         return (facts) => {
-          const isStored = facts.wishes[id] !== undefined;
-          if (isInTime !== (!isStored || !isWithService(facts.requests[target])))
+          if (isInTime === isWithService(facts.requests[target]))
             throw new Violation("wish", `a withdrawal was told that it is ${isInTime ? "in time" : "late"}`);
-          if (isInTime) delete facts.wishes[id];
+          delete facts.wishes[id];
         };
       },
     };

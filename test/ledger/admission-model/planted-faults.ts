@@ -73,10 +73,12 @@ const decidedEarly = (
   );
 
 const OLD_READS: readonly PlantedFault[] = [
-  decidedEarly("the row is read before the lock", "await readRequest(db, id)", ["rows", "wish", "lease"], [
-    "const row = await readRequest(tx, id);",
-    "const row = old;",
-  ]),
+  decidedEarly(
+    "the row is read before the lock",
+    "await readRequest(db, id)",
+    ["rows", "wish", "lease"],
+    ["const row = await readRequest(tx, id);", "const row = old;"],
+  ),
   decidedEarly(
     "the limit is read before the lock",
     'await db.selectFrom("agm_narration").selectAll().execute()',
@@ -106,7 +108,10 @@ const OLD_READS: readonly PlantedFault[] = [
     "the sends of the minute are read before the lock",
     'await db.selectFrom("agm_gate").selectAll().where("id", "=", ledger.identity.apiKeyId).executeTakeFirst()',
     ["rate", "concurrency", "liveness", "cooldown"],
-    ["const facts = await readLimitFacts(tx, ledger, gate,", "const facts = await readLimitFacts(tx, ledger, old ?? gate,"],
+    [
+      "const facts = await readLimitFacts(tx, ledger, gate,",
+      "const facts = await readLimitFacts(tx, ledger, old ?? gate,",
+    ],
   ),
   decidedEarly(
     "the open tasks are read before the lock",
@@ -122,23 +127,22 @@ const OLD_READS: readonly PlantedFault[] = [
     WISHES,
     ["wish"],
     [
-      "(ledger: Ledger, id: string): Promise<boolean> =>\n  ledger.database.tx(async (tx) => {\n    const wish",
-      `(ledger: Ledger, id: string): Promise<boolean> =>
-  ledger.database.run(async (db) => {
-    const wish = await db.selectFrom("agm_wish").select("target").where("id", "=", id).executeTakeFirst();
-    return wish && readRequest(db, wish.target);
+      "  ledger.database.tx(async (tx) => {\n    // The wish itself may be gone",
+      `  ledger.database.run(async (db) => {
+    const handle = await db.selectFrom("agm_handle").select("target").where("id", "=", id).executeTakeFirst();
+    return readRequest(db, handle?.target ?? "");
   }).then((early) => ledger.database.tx(async (tx) => {
-    const wish`,
+    // The wish itself may be gone`,
     ],
-    ["const row = await readRequest(tx, wish.target);", "const row = early;"],
-    ["    return true;\n  });", "    return true;\n  }));"],
+    ["await readRequest(tx, target);", "early;"],
+    ["    return !isWithService;\n  });", "    return !isWithService;\n  }));"],
   ),
   fault(
     "a driver looks for another driver before its transaction",
     ROWS,
     ["lease", "rows"],
     [
-      "  ledger.database.tx(async (tx, nowSteadyMs) => {\n    await ledger.database.lockRow(tx, \"agm_request\", id);\n    const row = await readRequest(tx, id);",
+      '  ledger.database.tx(async (tx, nowSteadyMs) => {\n    await ledger.database.lockRow(tx, "agm_request", id);\n    const row = await readRequest(tx, id);',
       "  ledger.database.run((db) => readRequest(db, id)).then((row) => ledger.database.tx(async (tx, nowSteadyMs) => {",
     ],
     [
@@ -150,145 +154,244 @@ const OLD_READS: readonly PlantedFault[] = [
 
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ...OLD_READS,
-  fault("seven leave in a minute", ADMISSION, ["rate"], [
-    "sends.length >= SUBMISSIONS_PER_WINDOW",
-    "sends.length > SUBMISSIONS_PER_WINDOW",
-  ]),
-  fault("three tasks are open at once", ADMISSION, ["concurrency"], [
-    "taken[taken.length - MAX_CONCURRENT_TASKS]",
-    "taken[taken.length - MAX_CONCURRENT_TASKS - 1]",
-  ]),
+  fault(
+    "seven leave in a minute",
+    ADMISSION,
+    ["rate"],
+    ["sends.length >= SUBMISSIONS_PER_WINDOW", "sends.length > SUBMISSIONS_PER_WINDOW"],
+  ),
+  fault(
+    "three tasks are open at once",
+    ADMISSION,
+    ["concurrency"],
+    ["taken[taken.length - MAX_CONCURRENT_TASKS]", "taken[taken.length - MAX_CONCURRENT_TASKS - 1]"],
+  ),
   fault("a cooldown is not kept", ADMISSION, ["cooldown"], ["cooldownUntilMs > nowMs &&", "false &&"]),
-  fault("a shorter cooldown takes the place of a longer one", ADMISSION, ["cooldown"], [
-    "Math.max(gate.cooldown_until_steady_ms, nowSteadyMs + cooldownMs)",
-    "nowSteadyMs + cooldownMs",
-  ]),
-  fault("an unanswered send leaves the minute as an answered one does", ADMISSION, ["rate"], [
-    "(isOpen === true ? openMs : 0)",
-    "0",
-  ]),
-  fault("the minute of a send begins before its answer", ADMISSION, ["rate"], [
-    "[{ id: sendId, atSteadyMs: nowSteadyMs }]",
-    "[{ id: sendId, atSteadyMs: stamp.atSteadyMs }]",
-  ]),
+  fault(
+    "a shorter cooldown takes the place of a longer one",
+    ADMISSION,
+    ["cooldown"],
+    ["Math.max(gate.cooldown_until_steady_ms, nowSteadyMs + cooldownMs)", "nowSteadyMs + cooldownMs"],
+  ),
+  fault(
+    "an unanswered send leaves the minute as an answered one does",
+    ADMISSION,
+    ["rate"],
+    ["(isOpen === true ? openMs : 0)", "0"],
+  ),
+  fault(
+    "the minute of a send begins before its answer",
+    ADMISSION,
+    ["rate"],
+    ["[{ id: sendId, atSteadyMs: nowSteadyMs }]", "[{ id: sendId, atSteadyMs: stamp.atSteadyMs }]"],
+  ),
   fault("an answered send does not count", ADMISSION, ["rate"], ["return wasSent ? [", "return false ? ["]),
-  fault("a send that did not leave counts", ADMISSION, ["liveness"], ["return wasSent ? [", "return true ? ["]),
+  fault(
+    "a send that did not leave counts",
+    ADMISSION,
+    ["liveness"],
+    ["return wasSent ? [", "return true ? ["],
+  ),
   fault("a released send counts", ADMISSION, ["liveness"], ["stamp.id !== sendId);", "stamp.id !== null);"]),
-  fault("a release does not look for a newer send", ADMISSION, ["rows"], [
-    "row.send_id !== sendId || row.task_id",
-    "row.task_id",
-  ]),
-  fault("a released send keeps its payer", ADMISSION, ["rows"], [
-    'status: "waiting", payer: null, payer_run: 0,',
-    'status: "waiting",',
-  ]),
-  fault("a repeated question is another send", ADMISSION, ["repeat", "rows"], [
-    "if (row.send_id === sendId)",
-    "if (row.send_id === undefined)",
-  ]),
-  fault("what may have arrived is sent again although nobody wants it", ADMISSION, ["wish"], [
-    "!(isResend && mayResend)",
-    "!isResend",
-  ]),
-  fault("nobody has to want a send", ADMISSION, ["wish", "payer"], ["payers.length === 0 &&", "false &&"], [
-    "if (chosen === undefined && !isResend)",
-    "if (payers.length > 0 && chosen === undefined && !isResend)",
-  ]),
-  fault("the budget holds a send that may have arrived", ADMISSION, ["liveness"], [
-    "ledger.creditBudget !== null && !isResend",
-    "ledger.creditBudget !== null",
-  ]),
-  fault("the budget counts a day from the newest send", ADMISSION, ["rows", "sums"], [
-    "...(isResend ? {} : { spent_at_ms: ledger.clock.wallMs() }),",
-    "spent_at_ms: ledger.clock.wallMs(),",
-  ]),
-  fault("the payer is not written", ADMISSION, ["payer"], ["      payer,\n      payer_run", "      payer_run"]),
+  fault(
+    "a release does not look for a newer send",
+    ADMISSION,
+    ["rows"],
+    ["row.send_id !== sendId || row.task_id", "row.task_id"],
+  ),
+  fault(
+    "a released send keeps its payer",
+    ADMISSION,
+    ["rows"],
+    ['status: "waiting", payer: null, payer_run: 0,', 'status: "waiting",'],
+  ),
+  fault(
+    "a repeated question is another send",
+    ADMISSION,
+    ["repeat", "rows"],
+    ["if (row.send_id === sendId)", "if (row.send_id === undefined)"],
+  ),
+  fault(
+    "what may have arrived is sent again although nobody wants it",
+    ADMISSION,
+    ["wish"],
+    ["!(isResend && mayResend)", "!isResend"],
+  ),
+  fault(
+    "nobody has to want a send",
+    ADMISSION,
+    ["wish", "payer"],
+    ["payers.length === 0 &&", "false &&"],
+    ["if (chosen === undefined && !isResend)", "if (payers.length > 0 && chosen === undefined && !isResend)"],
+  ),
+  fault(
+    "the budget holds a send that may have arrived",
+    ADMISSION,
+    ["liveness"],
+    ["ledger.creditBudget !== null && !isResend", "ledger.creditBudget !== null"],
+  ),
+  fault(
+    "the budget counts a day from the newest send",
+    ADMISSION,
+    ["rows", "sums"],
+    ["...(isResend ? {} : { spent_at_ms: ledger.clock.wallMs() }),", "spent_at_ms: ledger.clock.wallMs(),"],
+  ),
+  fault(
+    "the payer is not written",
+    ADMISSION,
+    ["payer"],
+    ["      payer,\n      payer_run", "      payer_run"],
+  ),
   fault("the run of the payer is not written", ADMISSION, ["payer"], ["payer_run: run,", "payer_run: 0,"]),
-  fault("the first payer pays for a resend, whoever wants it", ADMISSION, ["payer"], [
-    "= chosen ?? {",
-    "= (isResend ? undefined : chosen) ?? {",
-  ]),
-  fault("a limit need not cover the reservation", ADMISSION, ["limit", "payer"], [
-    "spent + RESERVED_CREDITS <= (narration",
-    "spent < (narration",
-  ]),
-  fault("parts do not let calls pass", ADMISSION, ["concurrency"], [
-    "mustLetPass: isCalledFor",
-    "mustLetPass: false",
-  ]),
-  fault("parts let calls pass that nobody drives", ADMISSION, ["liveness"], [
-    '    .where("agm_task.lease_until_steady_ms", ">", nowSteadyMs)\n',
-    "",
-  ]),
-  fault("the slot of a task ends after a minute", ADMISSION, ["concurrency"], [
-    "return sentMs + timing.acceptedSlotMs",
-    "return sentMs + timing.windowMs",
-  ]),
-  fault("the slot of an unanswered send ends although its driver lives", ADMISSION, ["concurrency"], [
-    "return Math.min(seenMs, sentMs + timing.windowMs)",
-    "return sentMs",
-  ]),
-  fault("the slot of an unanswered send has no end while its driver lives", ADMISSION, ["liveness"], [
-    "Math.min(seenMs, sentMs + timing.windowMs)",
-    "seenMs",
-  ]),
-  fault("a late task takes the place of a newer one", ADMISSION, ["rows", "sums"], [
-    "current.attempt === row.attempt && current.task_id === null",
-    "current.attempt === row.attempt",
-  ]),
-  fault("a late task is written into the next attempt", ADMISSION, ["rows", "sums"], [
-    "current.attempt === row.attempt && current.task_id === null",
-    "current.task_id === null",
-  ]),
-  fault("callers of the request itself pay after narrations", WISHES, ["payer", "limit"], [
-    "if (standing.some((wish) => wish.target === requestId)) return [null];\n  return [...new Set(standing.map((wish) => wish.target))];",
-    "return [...new Set(standing.map((wish) => wish.target))].map((each) => (each === requestId ? null : each)).sort((a, b) => (a === null) - (b === null));",
-  ]),
-  fault("the newest wish pays first", WISHES, ["payer"], ['.orderBy("wished_at_ms")', '.orderBy("wished_at_ms", "desc")']),
-  fault("the wishes under another API key count", WISHES, ["wish", "payer", "limit"], [
-    '    .where("api_key_id", "=", ledger.identity.apiKeyId)\n',
-    "",
-  ]),
-  fault("the wishes of dead processes stand", "ledger/ledger.ts", ["wish", "payer", "limit", "concurrency", "liveness"], [
-    "return lease_until_steady_ms > nowSteadyMs &&",
-    "return",
-  ]),
-  fault("what the service has can be withdrawn", WISHES, ["wish"], ["if (isWithService) return false;", ""]),
-  fault("a bill counts only what was charged", BILLS, ["sums", "limit", "payer"], [
-    "    spent += task.known ?? task.most;",
-    "    spent += task.known ?? 0;",
-  ]),
-  fault("each API key pays for a task that several know", BILLS, ["sums", "limit", "budget"], [
-    "COALESCE(task_id, fingerprint || '#' || n)",
-    "id || '#' || n",
-  ]),
-  fault("the budget counts one API key", BILLS, ["sums", "budget"], [
-    '.where("base_url", "=", identity.baseUrl)\n    .where("spent_at_ms", ">", sinceMs);',
-    '.where("api_key_id", "=", identity.apiKeyId)\n    .where("spent_at_ms", ">", sinceMs);',
-  ]),
-  fault("a task without a known charge is free", "ledger/schema.ts", ["sums", "limit", "budget"], [
-    "THEN COALESCE(a.charged_credits, 150)",
-    "THEN COALESCE(a.charged_credits, 0)",
-  ]),
-  fault("a driver writes although another one drives", ROWS, ["lease", "rows"], [
-    'if (owner !== null) update = update.where("owner", "=", owner);',
-    "",
-  ]),
-  fault("a driver writes into an attempt that is over", ROWS, ["lease", "rows"], [
-    '    .where("id", "=", id)\n    .where("attempt", "=", attempt);',
-    '    .where("id", "=", id);',
-  ]),
-  fault("a living driver is replaced", ROWS, ["lease"], [
-    "if (row.owner !== processId && ledger.database.isHeld(row, nowSteadyMs))",
-    "if (row.owner !== processId && false)",
-  ]),
+  fault(
+    "the first payer pays for a resend, whoever wants it",
+    ADMISSION,
+    ["payer"],
+    ["= chosen ?? {", "= (isResend ? undefined : chosen) ?? {"],
+  ),
+  fault(
+    "a limit need not cover the reservation",
+    ADMISSION,
+    ["limit", "payer"],
+    ["spent + RESERVED_CREDITS <= (narration", "spent < (narration"],
+  ),
+  fault(
+    "parts do not let calls pass",
+    ADMISSION,
+    ["concurrency"],
+    ["mustLetPass: isCalledFor", "mustLetPass: false"],
+  ),
+  fault(
+    "parts let calls pass that nobody drives",
+    ADMISSION,
+    ["liveness"],
+    ['    .where("agm_task.lease_until_steady_ms", ">", nowSteadyMs)\n', ""],
+  ),
+  fault(
+    "the slot of a task ends after a minute",
+    ADMISSION,
+    ["concurrency"],
+    ["return sentMs + timing.acceptedSlotMs", "return sentMs + timing.windowMs"],
+  ),
+  fault(
+    "the slot of an unanswered send ends although its driver lives",
+    ADMISSION,
+    ["concurrency"],
+    ["return Math.min(seenMs, sentMs + timing.windowMs)", "return sentMs"],
+  ),
+  fault(
+    "the slot of an unanswered send has no end while its driver lives",
+    ADMISSION,
+    ["liveness"],
+    ["Math.min(seenMs, sentMs + timing.windowMs)", "seenMs"],
+  ),
+  fault(
+    "a late task takes the place of a newer one",
+    ADMISSION,
+    ["rows", "sums"],
+    ["current.attempt === row.attempt && current.task_id === null", "current.attempt === row.attempt"],
+  ),
+  fault(
+    "a late task is written into the next attempt",
+    ADMISSION,
+    ["rows", "sums"],
+    ["current.attempt === row.attempt && current.task_id === null", "current.task_id === null"],
+  ),
+  fault(
+    "callers of the request itself pay after narrations",
+    WISHES,
+    ["payer", "limit"],
+    [
+      "if (standing.some((wish) => wish.target === requestId)) return [null];\n  return [...new Set(standing.map((wish) => wish.target))];",
+      "return [...new Set(standing.map((wish) => wish.target))].map((each) => (each === requestId ? null : each)).sort((a, b) => (a === null) - (b === null));",
+    ],
+  ),
+  fault(
+    "the newest wish pays first",
+    WISHES,
+    ["payer"],
+    ['.orderBy("wished_at_ms")', '.orderBy("wished_at_ms", "desc")'],
+  ),
+  fault(
+    "the wishes under another API key count",
+    WISHES,
+    ["wish", "payer", "limit"],
+    ['    .where("api_key_id", "=", ledger.identity.apiKeyId)\n', ""],
+  ),
+  fault(
+    "the wishes of dead processes stand",
+    "ledger/ledger.ts",
+    ["wish", "payer", "limit", "concurrency", "liveness"],
+    ["return lease_until_steady_ms > nowSteadyMs &&", "return"],
+  ),
+  fault(
+    "what the service has can be withdrawn",
+    WISHES,
+    ["wish"],
+    ["return !isWithService;", "return true;"],
+  ),
+  fault(
+    "a bill counts only what was charged",
+    BILLS,
+    ["sums", "limit", "payer"],
+    ["    spent += task.known ?? task.most;", "    spent += task.known ?? 0;"],
+  ),
+  fault(
+    "each API key pays for a task that several know",
+    BILLS,
+    ["sums", "limit", "budget"],
+    ["COALESCE(task_id, fingerprint || '#' || n)", "id || '#' || n"],
+  ),
+  fault(
+    "the budget counts one API key",
+    BILLS,
+    ["sums", "budget"],
+    [
+      '.where("base_url", "=", identity.baseUrl)\n    .where("spent_at_ms", ">", sinceMs);',
+      '.where("api_key_id", "=", identity.apiKeyId)\n    .where("spent_at_ms", ">", sinceMs);',
+    ],
+  ),
+  fault(
+    "a task without a known charge is free",
+    "ledger/schema.ts",
+    ["sums", "limit", "budget"],
+    ["THEN COALESCE(a.charged_credits, 150)", "THEN COALESCE(a.charged_credits, 0)"],
+  ),
+  fault(
+    "a driver writes although another one drives",
+    ROWS,
+    ["lease", "rows"],
+    ['if (owner !== null) update = update.where("owner", "=", owner);', ""],
+  ),
+  fault(
+    "a driver writes into an attempt that is over",
+    ROWS,
+    ["lease", "rows"],
+    ['    .where("id", "=", id)\n    .where("attempt", "=", attempt);', '    .where("id", "=", id);'],
+  ),
+  fault(
+    "a living driver is replaced",
+    ROWS,
+    ["lease"],
+    [
+      "if (row.owner !== processId && ledger.database.isHeld(row, nowSteadyMs))",
+      "if (row.owner !== processId && false)",
+    ],
+  ),
   fault("a lease never lapses", "ledger/database.ts", ["lease", "rows"], ["leftMs > 0 && leftMs", "leftMs"]),
-  fault("the next attempt keeps its payer", ROWS, ["rows", "sums"], [
-    "  ...UNSENT_ATTEMPT,\n  attempt: attempt + 1,",
-    '  ...UNSENT_ATTEMPT,\n  payer: "narration1",\n  attempt: attempt + 1,',
-  ]),
-  fault("a task that is taken over loses its payer", "requests/begin.ts", ["rows"], [
-    "created_at_ms: _created, ...adopted }",
-    "created_at_ms: _created, payer: _payer, ...adopted }",
-  ]),
+  fault(
+    "the next attempt keeps its payer",
+    ROWS,
+    ["rows", "sums"],
+    [
+      "  ...UNSENT_ATTEMPT,\n  attempt: attempt + 1,",
+      '  ...UNSENT_ATTEMPT,\n  payer: "narration1",\n  attempt: attempt + 1,',
+    ],
+  ),
+  fault(
+    "a task that is taken over loses its payer",
+    "requests/begin.ts",
+    ["rows"],
+    ["created_at_ms: _created, ...adopted }", "created_at_ms: _created, payer: _payer, ...adopted }"],
+  ),
 ];

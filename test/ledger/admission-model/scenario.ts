@@ -1,8 +1,8 @@
 /** Builds random scenarios, runs them, and compares each step with the facts. */
 import fc from "fast-check";
 import { DAY_MS, Violation } from "./facts.ts";
-import * as request from "./operations.ts";
 import type { Choice, Operation, Prepare } from "./operations.ts";
+import * as request from "./operations.ts";
 import { compareRows, readStoredRows } from "./stored-rows.ts";
 import * as around from "./surroundings.ts";
 import { type Bench, NARRATIONS, World, type WorldOptions } from "./world.ts";
@@ -51,7 +51,12 @@ const step: fc.Arbitrary<Step> = fc.record({
   ...{ kind: kinds(KIND_NAMES), a: number, b: number, c: number },
   beside: fc.option(
     fc.record({
-      ...{ kind: kinds(KIND_NAMES.filter((name) => KINDS[name].mayBePaired)), a: number, b: number, c: number },
+      ...{
+        kind: kinds(KIND_NAMES.filter((name) => KINDS[name].mayBePaired)),
+        a: number,
+        b: number,
+        c: number,
+      },
     }),
     { freq: 3 },
   ),

@@ -40,7 +40,9 @@ export async function readStoredRows(
           ),
         ]),
       ),
-      wishes: new Map(wishes.map((row) => [row.id, toText(row.target, row.api_key_id, row.kind, row.process)])),
+      wishes: new Map(
+        wishes.map((row) => [row.id, toText(row.target, row.api_key_id, row.kind, row.process)]),
+      ),
       bills: sums,
       spentInDay: await bills.sumSpentCredits(db, ledger, sinceWallMs),
     };

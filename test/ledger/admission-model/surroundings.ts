@@ -53,7 +53,9 @@ export const changeNarration: Prepare = (world, { a, b, c }) => {
   const limit = pick([0, ...LIMITS], c + a) ?? 0;
   const position = a % narration.parts.length;
   const fingerprint = pick(TEXTS, b + c) ?? TEXTS[0];
-  const change = { stop: "stopped", limit: `limit ${limit}`, move: `part ${position} is ${fingerprint}` }[kind];
+  const change = { stop: "stopped", limit: `limit ${limit}`, move: `part ${position} is ${fingerprint}` }[
+    kind
+  ];
   return {
     name: `${id}: ${change}`,
     job: null,
