@@ -541,6 +541,8 @@ export interface NarrationWant {
   /** Rows of parts with changed choices. */
   readonly choices: readonly PartRow[];
   readonly mayReplace: boolean;
+  /** `self` for a call that returns without waiting. */
+  readonly wishKind: WishRow["kind"];
   /** The wish of a call that is answered as an MCP task. */
   readonly handleId: string | null;
   /** The statuses in which the call has seen the narration; nothing is written if it has another one. */

@@ -4,7 +4,7 @@ import { MAXIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import type { NarrationProblem, PartState } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
-import { findLateCueProblems } from "./timeline/late-cues.ts";
+import { findLateCueProblems } from "./late-cues.ts";
 
 /**
  * Tolerated difference between the length that the service stated and the length of the saved audio: a fixed length,

@@ -54,7 +54,7 @@ import type { StoredPlan } from "./planning/stored-plan.ts";
 import type { ShownPart } from "./render-parts-table.ts";
 import { isLedgerAway } from "./round.ts";
 import { NarrationRounds } from "./rounds.ts";
-import { estimateLateRemarks, isTimeline } from "./timeline/late-cues.ts";
+import { estimateLateRemarks, isTimeline } from "./late-cues.ts";
 
 /** Settings that each call may change. Changing them does not make another narration. */
 export interface NarrateChanges {
@@ -316,7 +316,7 @@ class NarrationOperations implements Narrations {
     source: NarrateSource,
     { narration: { id }, before: { narration, isWanted }, choices }: CalledNarration,
     changes: NarrateChanges,
-    { handle }: Call,
+    { handle, waitMs }: Call,
   ): Promise<string | null> {
     const { ledger } = this.#deps;
     const { status } = narration;
@@ -329,7 +329,9 @@ class NarrationOperations implements Narrations {
     }
     // The call of an MCP task is run again after its process has ended; it starts nothing a second time.
     const isResumed = handle !== undefined && narration.started_at_ms >= handle.openedAtMs;
-    const want = { fileName, mayReplace, skipsFailed: null, choices: [], handleId: handle?.id ?? null };
+    const wishKind = handle !== undefined ? "handle" : waitMs > 0 ? "call" : "self";
+    const handleId = handle?.id ?? null;
+    const want = { fileName, mayReplace, skipsFailed: null, choices: [], wishKind, handleId } as const;
     let wishId: string | null = null;
     if (maxCredits !== null && !isResumed) {
       const from = ["planned", "running", "stopped", "finished"] as const;
@@ -408,7 +410,7 @@ class NarrationOperations implements Narrations {
    * Ends the wish of a call: it is withdrawn if the caller has cancelled, and goes on by itself if the narration still
    * runs. An MCP task keeps its wish for the process that resumes it.
    */
-  async #endCall(narrationId: string, wishId: string, { signal, handle }: Call): Promise<void> {
+  async #endCall(narrationId: string, wishId: string, { signal, handle, waitMs }: Call): Promise<void> {
     const { ledger, log } = this.#deps;
     try {
       if (signal.aborted && isCancelledByCaller(signal.reason)) {
@@ -417,7 +419,7 @@ class NarrationOperations implements Narrations {
       }
       const isRunning = (await findNarration(ledger, narrationId))?.status === "running";
       if (!isRunning) await endWish(ledger, wishId, "withdrawn");
-      else if (handle === undefined) await endWish(ledger, wishId, "self");
+      else if (handle === undefined && waitMs > 0) await endWish(ledger, wishId, "self");
     } catch (error) {
       log.debug(`the wish of a call could not be ended: ${String(error)}`);
     }

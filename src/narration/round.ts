@@ -17,7 +17,7 @@ import { readRequest } from "../ledger/request-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import { adoptTask, beginPart } from "../requests/begin.ts";
 import type { RequestDriver } from "../requests/driver.ts";
-import { type JoinDeps, NarrationJoiner } from "./join.ts";
+import { type JoinDeps, NarrationJoiner } from "./narration-joiner.ts";
 import {
   buildProblem,
   buildTaskProblem,
@@ -49,7 +49,7 @@ export const isLedgerAway = (error: unknown): boolean =>
   !(error instanceof UnreadablePlanError);
 
 /** Statuses to which nothing happens by itself. */
-const SETTLED: ReadonlySet<PartStatus> = new Set<PartStatus>(["saved", "failed", "skipped"]);
+const ENDED: ReadonlySet<PartStatus> = new Set<PartStatus>(["saved", "failed", "skipped"]);
 
 /**
  * The rounds of one narration in this process. What they remember is only what can be read again: requests that have
@@ -132,17 +132,17 @@ export class NarrationRound {
   }
 
   #isMissing(): boolean {
-    return this.#states.some(({ status }) => !SETTLED.has(status));
+    return this.#states.some(({ status }) => !ENDED.has(status));
   }
 
   #countEnded(): number {
-    return this.#states.filter(({ status }) => SETTLED.has(status)).length;
+    return this.#states.filter(({ status }) => ENDED.has(status)).length;
   }
 
   #listOpenFingerprints(): string[] {
     const open = new Set(this.#begun === null ? [] : [this.#begun.fingerprint]);
     for (const { part, task, status } of this.#states)
-      if (task !== undefined && !SETTLED.has(status)) open.add(part.fingerprint);
+      if (task !== undefined && !ENDED.has(status)) open.add(part.fingerprint);
     return [...open];
   }
 

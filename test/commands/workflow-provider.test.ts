@@ -14,7 +14,14 @@ function workflow(onClose: () => void): Workflow {
     throw new Error("not asked for");
   };
   const requests = { ...UNUSED_REQUESTS };
-  return { requests, narrations: failIfCalled, close: async () => onClose() };
+  return {
+    requests,
+    narrations: failIfCalled,
+    get ledger(): never {
+      return failIfCalled();
+    },
+    close: async () => onClose(),
+  };
 }
 
 function createProvider(compose: typeof composeWorkflow): WorkflowProvider {

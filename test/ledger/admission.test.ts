@@ -10,7 +10,8 @@ import type { RequestRow } from "../../src/ledger/schema.ts";
 import { addWish, endWish } from "../../src/ledger/wishes.ts";
 import { databasesOfFile } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { ask, listEngines, look, openLedgerAt, place } from "./open-test-ledger.ts";
+import { listEngines, openLedgerAt } from "./open-test-ledger.ts";
+import { ask, look, place } from "./place-request.ts";
 
 const MINUTE_MS = buildLimitTiming(1).windowMs;
 const DAY_MS = 86_400_000;

@@ -25,7 +25,8 @@ import { deleteDeadWishes, isRequestWanted } from "../../src/ledger/wishes.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { sampleFile } from "../support/sample-request.ts";
 import { scratchFolder } from "../support/scratch.ts";
-import { ask, openLedgerAt, place } from "./open-test-ledger.ts";
+import { openLedgerAt } from "./open-test-ledger.ts";
+import { ask, place } from "./place-request.ts";
 
 const ROWS = 10_000;
 /** These hold only rows that are open or driven, which are few. */
@@ -78,7 +79,7 @@ it("every query finds its rows by an index", async () => {
   expect(await findAttemptsOfTask(ledger, "task-real")).toHaveLength(1);
   expect(await findRequestsByFingerprint(ledger, "real")).toHaveLength(1);
   expect(
-    await ledger.database.run((each) => findRequestsByLoose(each, ledger, saved.loose ?? "")),
+    await ledger.database.run((each) => findRequestsByLoose(each, ledger, saved.loose ?? "", "visible")),
   ).toHaveLength(2);
   for (const apiKeys of ["own", "visible"] as const) {
     for (const includesParts of [true, false]) {

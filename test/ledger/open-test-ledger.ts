@@ -1,17 +1,11 @@
 /** Opens ledgers for tests of its queries, on both engines, with a clock that the test advances. */
 import { onTestFinished } from "vitest";
-import { requestAdmission } from "../../src/ledger/admission.ts";
 import { openDatabase } from "../../src/ledger/database.ts";
-import { deriveRecordId } from "../../src/ledger/identity.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { acquireRequest, insertRequest, readRequest } from "../../src/ledger/request-rows.ts";
-import type { RequestRow } from "../../src/ledger/schema.ts";
-import { addWish } from "../../src/ledger/wishes.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { whyNoPostgres } from "../support/postgres-server.ts";
-import { sampleRequest } from "../support/sample-request.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
 /** Where the ledgers of one test are stored, and the clock that they share. */
@@ -75,41 +69,4 @@ export async function openLedgerAt(
   onTestFinished(() => database.close());
   const identity = { baseUrl, apiKeyId, processId, machineId };
   return { database, identity, clock, log, timeScale: 1, creditBudget };
-}
-
-/** Stores a request that a call waits for, and lets the process of the ledger drive it. */
-export async function place(
-  ledger: Ledger,
-  text: string,
-  changes: Partial<RequestRow> = {},
-  isWanted = true,
-): Promise<RequestRow> {
-  const { identity, clock } = ledger;
-  const nowMs = clock.wallMs();
-  const fresh = sampleRequest({
-    ...{ id: deriveRecordId(text, identity.apiKeyId), base_url: identity.baseUrl, fingerprint: text },
-    ...{ api_key_id: identity.apiKeyId, created_at_ms: nowMs, updated_at_ms: nowMs },
-    ...{ body: JSON.stringify({ prompt: text }), status: "waiting", task_id: null, ...changes },
-  });
-  await ledger.database.tx(async (tx, nowSteadyMs) => {
-    await insertRequest(tx, ledger, fresh);
-    if (isWanted) await addWish(tx, ledger, nowSteadyMs, { target: fresh.id, kind: "call" });
-  });
-  const { row } = await acquireRequest(ledger, fresh.id);
-  if (row === undefined) throw new Error("the row was not stored");
-  return row;
-}
-
-/** Asks whether the submission of a request may leave. */
-export const ask = (
-  ledger: Ledger,
-  row: Pick<RequestRow, "id">,
-  sendId = crypto.randomUUID(),
-  isResend = false,
-) => requestAdmission(ledger, row, sendId, isResend);
-
-export async function look(ledger: Ledger, { id }: Pick<RequestRow, "id">): Promise<RequestRow> {
-  const row = await ledger.database.run((db) => readRequest(db, id));
-  if (row === undefined) throw new Error("the row is gone");
-  return row;
 }

@@ -1,16 +1,17 @@
 /** Several processes on one ledger, some of them killed. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { sumSpentCredits } from "../../src/ledger/bills.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { UNSENT_ATTEMPT } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { Limits } from "../../src/limits/limits.ts";
+import { acquireRequest } from "../../src/ledger/request-rows.ts";
+import type { RequestRow } from "../../src/ledger/schema.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId, isProcessDead } from "../../src/process-id.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { Child } from "./child.ts";
-import { sampleRecord } from "./sample-record.ts";
+import { ask, place } from "./place-request.ts";
 import type { Job } from "./worker.ts";
 
 const log = createLog("silent", (text) => text);
@@ -68,27 +69,21 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
     async function openHere(
       storage: StorageSettings,
       baseUrl = "https://service.example",
-    ): Promise<{ ledger: Ledger; limits: Limits }> {
+      creditBudget: number | null = null,
+    ): Promise<Ledger> {
       const ledger = await openLedger({
-        config: storage,
+        config: { ...storage, timeScale: TIME_SCALE, creditBudget },
         serviceAccess: { baseUrl, apiKey: "sk-test" },
         processId: createProcessId(),
         log,
         clock: systemClock,
       });
-      const limits = new Limits({
-        ledger,
-        clock: systemClock,
-        log,
-        timeScale: TIME_SCALE,
-        creditBudget: null,
-      });
-      onTestFinished(async () => {
-        await limits.close();
-        await ledger.store.close();
-      });
-      return { ledger, limits };
+      onTestFinished(() => ledger.database.close());
+      return ledger;
     }
+
+    const spentCredits = (ledger: Ledger): Promise<number> =>
+      ledger.database.run((db) => sumSpentCredits(db, ledger, systemClock.wallMs() - DAY_MS));
 
     it("(twenty) keep each of five API keys within the service's limits, and use these limits", async () => {
       const storage = await factory.newStorage();
@@ -105,6 +100,7 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       ).toBe("");
       for (const children of childrenByKey) {
         const tasks = children.flatMap(({ facts }) => facts);
+        expect(tasks.flatMap(({ refused }) => refused ?? [])).toEqual([]);
         expect(tasks.filter(({ created }) => created !== undefined)).toHaveLength(8);
         const arrivals = tasks.map(({ arrivedAtMs = 0 }) => arrivedAtMs).sort((a, b) => a - b);
         const spans = arrivals.slice(6).map((atMs, at) => atMs - (arrivals[at] ?? 0));
@@ -123,7 +119,7 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       await Promise.all(children.map((child) => child.ended()));
       const facts = children.flatMap((child) => child.facts);
       expect(facts.filter(({ created }) => created !== undefined)).toHaveLength(3);
-      expect(facts.filter(({ refused }) => refused === "budget_exceeded")).toHaveLength(1);
+      expect(facts.filter(({ refused }) => refused === "over_budget")).toHaveLength(1);
     });
 
     it("lose no acknowledged write or admission, even when they are killed", async () => {
@@ -139,22 +135,28 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       const written = facts.flatMap((fact) => fact.written ?? []);
       const admitted = facts.flatMap((fact) => fact.admitted ?? []);
       expect(admitted.length).toBeGreaterThanOrEqual(120);
-      const { ledger } = await openHere(storage);
-      // The list finds the record by its columns, which were written together with the record.
-      const listed = await ledger.list({ apiKeys: "own", limit: 100_000 });
-      const stored = new Map(listed.map((record) => [record.recordId, record]));
-      // On PostgreSQL, a claim without a send need not survive the crash of the database server.
-      if (storage.storeUrl === null) expect(written.filter((recordId) => !stored.has(recordId))).toEqual([]);
-      expect(admitted.filter((recordId) => stored.get(recordId)?.status !== "unresolved")).toEqual([]);
-      // No transaction was applied partly: the sums match the records, including records whose write was never
+      const ledger = await openHere(storage);
+      const rows = await ledger.database.run((db) =>
+        db.selectFrom("agm_task").select(["id", "status", "spent"]).execute(),
+      );
+      const stored = new Map(rows.map((row) => [row.id, row]));
+      expect(written.filter((id) => !stored.has(id))).toEqual([]);
+      expect(admitted.filter((id) => stored.get(id)?.status !== "unresolved")).toEqual([]);
+      // No transaction was applied partly: what is spent is what was admitted, including admissions that were never
       // acknowledged.
-      const spent = listed.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
-      expect(await ledger.store.admissions.sumSpentCredits(DAY_MS)).toBe(spent);
+      const sent = rows.filter(({ status }) => status === "unresolved");
+      expect(await spentCredits(ledger)).toBe(sent.length * 150);
+      expect(rows.filter(({ spent }) => spent > 0)).toHaveLength(sent.length);
+      const gates = await ledger.database.run((db) => db.selectFrom("agm_gate").select("sends").execute());
+      const stamped = gates.filter(({ sends }) => sends !== "[]");
+      expect(stamped).toHaveLength(sent.length);
     }, 120_000);
 
     it("leave rate slot, concurrency slot and credits to the next, at whichever step of an admission they are killed", async () => {
       const storage = await factory.newStorage();
-      const whole = new Child({ ...storage, job: "step", baseUrl: "https://whole.example" });
+      const baseUrl = "https://whole.example";
+      await fillAccount(await openHere(storage, baseUrl));
+      const whole = new Child({ ...storage, job: "step", baseUrl, timeScale: 1 });
       await whole.ended();
       expect(whole.noise).toBe("");
       const steps = whole.facts[0]?.steps ?? 0;
@@ -168,43 +170,61 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
       expect(left).toEqual([...Array.from({ length: steps - 1 }, () => "waiting"), "unresolved"]);
     }, 120_000);
 
+    /** Leaves room for two submissions and for one task: of the same account, four were sent and one task runs. */
+    async function fillAccount(ledger: Ledger): Promise<void> {
+      await place(ledger, "runs", { status: "queued", task_id: "runs", is_paid: 0 }, false);
+      await ledger.database.tx(async (tx) => {
+        const { nowSteadyMs, id } = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
+        const sends = Array.from({ length: 4 }, (_, at) => ({ id: `sent ${at}`, atSteadyMs: nowSteadyMs }));
+        const filled = { sends: JSON.stringify(sends) };
+        await tx.updateTable("agm_gate").set(filled).where("id", "=", id).execute();
+        await tx
+          .updateTable("agm_attempt")
+          .set({ sent_steady_ms: nowSteadyMs })
+          .where("task_id", "=", "runs")
+          .execute();
+      });
+    }
+
     /**
      * Kills a process after a step of its admission. Lets the process of this test continue the work at once. Returns
-     * the status in which the killed process left the record.
+     * the status in which the killed process left the request.
      */
     async function leftAfter(storage: StorageSettings, step: number): Promise<string | undefined> {
       const baseUrl = `https://step-${step}.example`;
-      const killTarget = new Child({ ...storage, job: "step", baseUrl, diesAfter: step });
+      const ledger = await openHere(storage, baseUrl, 150);
+      await fillAccount(ledger);
+      const job = { job: "step", baseUrl, diesAfter: step, timeScale: 1 } as const;
+      const killTarget = new Child({ ...storage, ...job });
       await killTarget.ended();
       expect(killTarget.facts).toEqual([]);
-      const { ledger } = await openHere(storage, baseUrl);
-      const found = await ledger.get("a-0");
-      const { apiKeyId } = ledger.identity;
-      const names = { recordId: "next", requestFingerprint: "next work", baseUrl, apiKeyId };
-      const next = (await ledger.acquireLease(sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0 })))
-        .record;
-      const budget = { credits: 150, windowMs: DAY_MS };
-      const one = {
-        maxSubmissions: 1,
-        limitWindowMs: 60_000,
-        maxConcurrentTasks: 1,
-        unresolvedSlotTtlMs: 30_000,
-        budget,
-      };
-      if (found?.status === "unresolved") {
+      const slow = { ...ledger, timeScale: 1 };
+      const found = await findOnly(ledger, "a-0");
+      const next = await place(slow, "next");
+      if (found.status === "unresolved") {
         // The submission may have been sent. Its concurrency slot stays reserved for the repeat, which any process may
         // send.
-        expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "over_budget" });
-        const taken = await ledger.acquireLease(found);
-        expect(taken.isOurs).toBe(true);
-        const again = { ...one, maxSubmissions: 2 };
-        expect(await ledger.requestAdmission(taken.record, "again", again)).toMatchObject({
-          kind: "admitted",
-        });
-      } else expect(await ledger.requestAdmission(next, "next", one)).toMatchObject({ kind: "admitted" });
-      expect(await ledger.store.admissions.sumSpentCredits(DAY_MS)).toBe(150);
-      return found?.status;
+        expect(await ask(slow, next)).toMatchObject({ kind: "over_budget" });
+        expect(await acquireRequest(slow, found.id)).toMatchObject({ isMine: true });
+        expect(await ask(slow, found, "again", true)).toMatchObject({ kind: "admitted" });
+      } else expect(await ask(slow, next)).toMatchObject({ kind: "admitted" });
+      expect(await spentCredits(ledger)).toBe(150);
+      const third = await place(slow, "third");
+      const unlimited = { ...slow, creditBudget: null };
+      const reason = found.status === "unresolved" ? "rate" : "concurrency";
+      expect(await ask(unlimited, third)).toMatchObject({ kind: "hold", reason });
+      return found.status;
     }
+
+    const findOnly = (ledger: Ledger, text: string): Promise<RequestRow> =>
+      ledger.database.run((db) =>
+        db
+          .selectFrom("agm_task")
+          .selectAll()
+          .where("fingerprint", "=", text)
+          .where("base_url", "=", ledger.identity.baseUrl)
+          .executeTakeFirstOrThrow(),
+      );
 
     it("are not blocked by one that was killed before its answer arrived", async () => {
       const storage = await factory.newStorage();
@@ -213,21 +233,12 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
         new Child({ ...storage, job: "hang", name: "b" }),
       ];
       await Promise.all(children.map((child) => child.reported(1)));
-      const { ledger, limits } = await openHere(storage);
-      const { baseUrl, apiKeyId } = ledger.identity;
-      const names = { recordId: "mine", requestFingerprint: "my work", baseUrl, apiKeyId };
-      const { record } = await ledger.acquireLease(
-        sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0 }),
-      );
-      // Two living processes hold both concurrency slots. Their heartbeats renew the slots, which last 3 s without one.
-      const tooEarly = AbortSignal.timeout(4000);
-      const waiting: string[] = [];
-      const ask = (signal: AbortSignal) =>
-        limits.submissions.waitForAdmission({ record, onWaiting: (reason) => waiting.push(reason) }, signal);
-      await expect(ask(tooEarly)).rejects.toMatchObject({ name: "TimeoutError" });
-      expect(waiting[0]).toBe("concurrency");
+      const ledger = await openHere(storage);
+      const mine = await place(ledger, "mine");
+      // Two living processes hold both concurrency slots.
+      expect(await ask(ledger, mine)).toMatchObject({ kind: "hold", reason: "concurrency" });
       await children[0]?.kill();
-      await ask(AbortSignal.timeout(10_000));
+      await expect.poll(async () => (await ask(ledger, mine)).kind, { timeout: 10_000 }).toBe("admitted");
     });
 
     it("exit although operations are pending", async () => {

@@ -16,7 +16,8 @@ import {
 import { databasesOfFile } from "../support/postgres-server.ts";
 import { sampleFile } from "../support/sample-request.ts";
 import { skipBecause } from "../support/skip-because.ts";
-import { listEngines, look, openLedgerAt, place } from "./open-test-ledger.ts";
+import { listEngines, openLedgerAt } from "./open-test-ledger.ts";
+import { look, place } from "./place-request.ts";
 
 const DAY_MS = 86_400_000;
 const ALL = { statuses: null, apiKeys: "visible", limit: 100 } as const;

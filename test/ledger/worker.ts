@@ -7,17 +7,17 @@ import { StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import Client from "pg/lib/client.js";
 import { z } from "zod";
-import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
-import { UNSENT_ATTEMPT } from "../../src/ledger/lifecycle.ts";
+import { recordSendResult, requestAdmission } from "../../src/ledger/admission.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import type { RequestRecord } from "../../src/ledger/record.ts";
-import { Limits } from "../../src/limits/limits.ts";
-import type { AdmissionWaitResult } from "../../src/limits/submission-queue.ts";
+import { renewLeases, saveAsDriver } from "../../src/ledger/request-rows.ts";
+import type { RequestRow } from "../../src/ledger/schema.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
-import { sampleRecord } from "./sample-record.ts";
+import { SubmissionLine } from "../../src/requests/submission-line.ts";
+import { ask, place } from "./place-request.ts";
 
 const jobSchema = z.object({
   job: z.enum(["load", "create", "hang", "idle", "step"]),
@@ -40,58 +40,32 @@ function tell(fact: object): void {
 }
 
 const job = jobSchema.parse(JSON.parse(process.argv[2] ?? ""));
-const log = createLog("warn", (text) => text);
 const ledger = await openLedger({
   config: job,
   serviceAccess: job,
   processId: createProcessId(),
-  log,
+  log: createLog("warn", (text) => text),
   clock: systemClock,
 });
-const limits = new Limits({ ...job, ledger, clock: systemClock, log });
-const signal = new AbortController().signal;
+const line = new SubmissionLine(systemClock, () => undefined);
 
-async function acquireLease(at: number): Promise<RequestRecord> {
-  const { baseUrl, apiKeyId } = ledger.identity;
-  const recordId = `${job.name}-${at}`;
-  const names = { recordId, requestFingerprint: `work of ${recordId}`, baseUrl, apiKeyId };
-  const draft = sampleRecord({ ...UNSENT_ATTEMPT, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
-  return (await ledger.acquireLease(draft)).record;
-}
+const placeNumber = (at: number, of = ledger): Promise<RequestRow> => place(of, `${job.name}-${at}`);
 
-async function admit(at: number): Promise<Extract<AdmissionWaitResult, { kind: "admitted" }>> {
-  const grant = await limits.submissions.waitForAdmission(
-    { record: await acquireLease(at), onWaiting: () => {} },
-    signal,
+async function admit(at: number): Promise<RequestRow> {
+  const row = await placeNumber(at);
+  const sendId = randomUUID();
+  const leave = await line.enter(1, new AbortController().signal, () =>
+    requestAdmission(ledger, row, sendId, false),
   );
-  if (grant.kind !== "admitted") throw new Error(`the submission is ${grant.kind}`);
-  return grant;
+  if (leave.kind !== "admitted") throw new Error(leave.kind);
+  return leave.row;
 }
 
-const observedEvent = (record: RequestRecord, status: ObservedTask["status"]) =>
-  ({
-    kind: "observed",
-    attempt: record.attempt,
-    task: {
-      taskId: `task of ${record.recordId}`,
-      status,
-      billing: null,
-      audioSeconds: null,
-      output: null,
-      error: null,
-      deviations: [],
-    },
-    atMs: systemClock.wallMs(),
-  }) as const;
-
-/** The limits delay nothing, so that only the ledger causes waits. */
-const NO_LIMITS = {
-  maxSubmissions: 1_000_000,
-  limitWindowMs: 60_000,
-  maxConcurrentTasks: 1_000_000,
-  unresolvedSlotTtlMs: 30_000,
-  budget: { credits: 1e9, windowMs: 24 * 60 * 60_000 },
-};
+/** Each request has an account of its own, so that no limit delays it and only the ledger causes waits. */
+const withOwnAccount = (at: number): Ledger => ({
+  ...ledger,
+  identity: { ...ledger.identity, apiKeyId: `account of ${job.name}-${at}` },
+});
 
 /**
  * Requests one admission after another, and reports each outcome as soon as it is known. Continues with the next one
@@ -100,11 +74,11 @@ const NO_LIMITS = {
 async function load(): Promise<void> {
   for (let at = 0; at < job.count; at += 1) {
     try {
-      const record = await acquireLease(at);
-      tell({ written: record.recordId });
-      const admission = await ledger.requestAdmission(record, randomUUID(), NO_LIMITS);
-      // A crash of the database server may lose the claimed record. The admission is then refused.
-      tell(admission.kind === "admitted" ? { admitted: record.recordId } : { refused: admission.kind });
+      const own = withOwnAccount(at);
+      const row = await placeNumber(at, own);
+      tell({ written: row.id });
+      const admission = await ask(own, row);
+      tell(admission.kind === "admitted" ? { admitted: row.id } : { refused: admission.kind });
     } catch (error) {
       if (!(error instanceof AudioError && error.retryable)) throw error;
       tell({ refused: error.code });
@@ -143,49 +117,46 @@ function dieAfter(statement: number): { count: number } {
 }
 
 async function dieInAdmission(): Promise<void> {
-  const record = await acquireLease(0);
+  const row = await placeNumber(0);
   const steps = dieAfter(job.diesAfter);
-  const admission = await ledger.requestAdmission(record, randomUUID(), {
-    ...NO_LIMITS,
-    maxSubmissions: 1,
-    maxConcurrentTasks: 1,
-  });
+  const admission = await ask(ledger, row);
   tell({ admitted: admission.kind, steps: steps.count });
-  await ledger.store.close();
+  await ledger.database.close();
 }
 
 /** Simulates a submission that arrives at the service some time after its admission, and whose task takes a while. */
 async function create(at: number): Promise<void> {
   try {
-    const { record, sendId } = await admit(at);
+    const row = await admit(at);
     await sleep(Math.random() * 15);
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
-    limits.heartbeats.clearPending(sendId);
-    const sendOutcome = { sendId, outcome: "sent" } as const;
-    const accepted = await ledger.apply(record, observedEvent(record, "queued"), { sendOutcome });
+    const result = { sendId: row.send_id ?? "", wasSent: true };
+    const patch = { status: "queued", maybe: 0, task_id: `task of ${row.id}` } as const;
+    const accepted = await recordSendResult(ledger, row, result, patch);
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
-    if (accepted === null) throw new Error("the accepted record is gone");
-    await ledger.apply(accepted, observedEvent(accepted, "succeeded"));
-    limits.submissions.wake();
-    tell({ created: record.recordId, arrivedAtMs, endedAtMs });
+    await saveAsDriver(ledger, accepted, { status: "succeeded" });
+    line.wake();
+    tell({ created: row.id, arrivedAtMs, endedAtMs });
   } catch (error) {
-    tell({ refused: error instanceof Error && "code" in error ? error.code : String(error) });
+    tell({ refused: error instanceof Error ? error.message : String(error) });
   }
 }
 
+/** Renews the leases, as the driver of requests does. */
+const renewal = setInterval(() => void renewLeases(ledger).catch(() => undefined), 1000);
+
 if (job.job === "load") await load();
-else if (job.job === "step") await dieInAdmission();
-else if (job.job === "create") {
-  // The timers of the limits do not keep a process alive, so use another timer.
-  const alive = setInterval(() => {}, 1000);
+else if (job.job === "step") {
+  clearInterval(renewal);
+  await dieInAdmission();
+} else if (job.job === "create") {
   await Promise.all(Array.from({ length: job.count }, (_, at) => create(at)));
-  clearInterval(alive);
-  await limits.close();
-  await ledger.store.close();
+  clearInterval(renewal);
+  await ledger.database.close();
 } else {
-  const { record } = await admit(0);
-  tell({ admitted: record.recordId });
-  if (job.job === "hang") setInterval(() => {}, 1000);
+  const row = await admit(0);
+  tell({ admitted: row.id });
+  if (job.job === "idle") clearInterval(renewal);
 }

@@ -43,6 +43,7 @@ async function call(
     },
     openLocalRequests: () => Promise.resolve(null),
     instructions: "",
+    ledger: () => Promise.reject(new Error("not asked for")),
     takeNextResultNote: () => null,
     resourceLinks: "auto",
     redact: (text) => text,

@@ -158,7 +158,7 @@ describe("docs/reference-requests.md", () => {
 
   it.each([
     ["Lifecycle", ATTEMPT_STATUSES],
-    ["Phases", NOTE_KINDS],
+    ["Why it waits", NOTE_KINDS],
   ] as const)("names in %s every value of the column, and no others", (heading, values) => {
     expect(values.length).toBeGreaterThan(6);
     expect(namesBelow(heading).sort()).toEqual([...values].sort());

@@ -80,8 +80,7 @@ function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}
     openExistingRequests: async () => null,
     narrations: async () => ({
       narrate: failIfCalled,
-      narrateAsMcpTask: failIfCalled,
-      mcpTaskOperations: { resumeAndGetStatus: failIfCalled, cancel: failIfCalled },
+      cancel: failIfCalled,
       list: async () => [],
       listParts: failIfCalled,
       findFileByPath: failIfCalled,

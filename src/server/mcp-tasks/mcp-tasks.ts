@@ -99,8 +99,8 @@ export class McpTasks {
     if (row.status === "cancelled") running?.abort.abort(cancelledReason());
     if (!isHandleOpen(row)) return row;
     const runner = findRunner(row.tool);
-    const settled = this.#calls.has(id) ? null : await this.#settleCancellation(ledger, row, runner);
-    if (settled !== null) return settled;
+    const ended = this.#calls.has(id) ? null : await this.#finishCancellation(ledger, row, runner);
+    if (ended !== null) return ended;
     await this.#resumeIfAbandoned(ledger, row, runner);
     return { ...row, message: this.#calls.get(id)?.message ?? row.message };
   }
@@ -126,7 +126,7 @@ export class McpTasks {
   }
 
   /** Ends a call that was cancelled too late, if the service has not made its request. Returns the ended call. */
-  async #settleCancellation(ledger: Ledger, row: HandleRow, runner: CallRunner): Promise<HandleRow | null> {
+  async #finishCancellation(ledger: Ledger, row: HandleRow, runner: CallRunner): Promise<HandleRow | null> {
     if (row.status !== "cancelling") return null;
     await this.#cancel(ledger, row, runner);
     const ended = await findHandle(ledger, row.id);
@@ -177,7 +177,7 @@ export class McpTasks {
     const { signal } = call.abort;
     if (answer.work === "goes_on" || signal.aborted) {
       const row = signal.aborted ? undefined : await findHandle(ledger, id).catch(() => undefined);
-      if (row !== undefined) await this.#settleCancellation(ledger, row, runner).catch(() => null);
+      if (row !== undefined) await this.#finishCancellation(ledger, row, runner).catch(() => null);
       if (!signal.aborted) await ledger.clock.sleep(RESUME_PAUSE_MS);
       this.#calls.delete(id);
       return;

@@ -103,7 +103,7 @@ export interface Facts {
   wallMs: number;
   /** When the machine was last started. */
   bootMs: number;
-  /** When the row of an account was first read after the last start. */
+  /** When the limits of an account were first judged after the last start. */
   firstReadMs: Record<string, number>;
   requests: Record<string, RequestFact>;
   wishes: Record<string, WishFact>;
@@ -177,30 +177,30 @@ export interface SumOptions {
   readonly counts: (attempt: AttemptFact) => boolean;
   /** A request whose current attempt does not count. */
   readonly except?: string;
-  /**
-   * Whether sends of one attempt by two API keys count once before they are answered. The ledger does that for sums and
-   * bills; two accounts may be charged for both.
-   */
-  readonly mergesUnanswered: boolean;
+  /** Whether an unanswered send counts no more once another API key that sent the same attempt has its task. */
+  readonly endsWithTwin: boolean;
 }
 
-/** Sums what attempts have cost. A task that several API keys know counts once. */
-export function sumCosts(facts: Facts, { counts, except, mergesUnanswered }: SumOptions): number {
+/**
+ * Sums what attempts have cost. A task that several API keys know counts once, and so do their unanswered sends of one
+ * attempt.
+ */
+export function sumCosts(facts: Facts, { counts, except, endsWithTwin }: SumOptions): number {
   const tasks = new Map<string, { known: number | null; most: number }>();
+  const answered = new Set<string>();
   for (const request of Object.values(facts.requests)) {
     for (const [n, attempt] of Object.entries(request.attempts)) {
-      if (!counts(attempt)) continue;
-      if (request.id === except && Number(n) === request.attempt) continue;
-      const unanswered = `${mergesUnanswered ? request.fingerprint : request.id}#${n}`;
-      const task = attempt.taskId ?? unanswered;
-      const sum = tasks.get(task) ?? { known: null, most: 0 };
+      if (!counts(attempt) || (request.id === except && Number(n) === request.attempt)) continue;
+      const unanswered = `${request.fingerprint}#${n}`;
+      if (attempt.taskId !== null && endsWithTwin) answered.add(unanswered);
+      const sum = tasks.get(attempt.taskId ?? unanswered) ?? { known: null, most: 0 };
       const cost = costOf(attempt);
       sum.most = Math.max(sum.most, cost);
       if (hasEnded(attempt)) sum.known = Math.max(sum.known ?? 0, cost);
-      tasks.set(task, sum);
+      tasks.set(attempt.taskId ?? unanswered, sum);
     }
   }
-  return [...tasks.values()].reduce((sum, { known, most }) => sum + (known ?? most), 0);
+  return [...tasks].reduce((sum, [id, { known, most }]) => sum + (answered.has(id) ? 0 : (known ?? most)), 0);
 }
 
 /** Whether the clock began anew after a time. */

@@ -46,7 +46,7 @@ export function standsFor(facts: Facts, asker: Asker, wish: WishFact, doubt: Dou
   if (!isBeforeBoot(facts, wish.leasedAtMs)) return wish.leaseUntilMs > facts.nowMs;
   // The ledger may take a lease from before the restart for one of now, for as long as a lease can last.
   return (
-    doubt === "possible" && (KNOWN_DEFECTS.timesOfTheFutureStay || facts.nowMs - facts.bootMs <= 2 * LEASE_MS)
+    doubt === "possible" && (KNOWN_DEFECTS.oldWishesStand || facts.nowMs - facts.bootMs <= 2 * LEASE_MS)
   );
 }
 
@@ -72,7 +72,7 @@ export const billOf = (facts: Facts, payer: string, except?: string): number =>
   sumCosts(facts, {
     counts: (attempt) => attempt.payer === payer,
     ...(except === undefined ? {} : { except }),
-    mergesUnanswered: KNOWN_DEFECTS.unansweredSendsAreMerged,
+    endsWithTwin: true,
   });
 
 /** What was spent in the last 24 hours, by whatever API key. */
@@ -80,7 +80,7 @@ export const spentInDay = (facts: Facts, except?: string): number =>
   sumCosts(facts, {
     counts: ({ spentAtWallMs }) => spentAtWallMs > facts.wallMs - DAY_MS,
     ...(except === undefined ? {} : { except }),
-    mergesUnanswered: KNOWN_DEFECTS.unansweredSendsAreMerged,
+    endsWithTwin: false,
   });
 
 function choosePayer(
@@ -127,9 +127,6 @@ function slotEndMs(facts: Facts, other: RequestFact, doubt: Doubt): number {
   const attempt = attemptOf(other);
   const sentMs = doubt === "certain" ? attempt.sentMs : latest(facts, other.key, attempt.sentMs);
   const marginMs = doubt === "certain" ? 0 : MARGIN_MS;
-  const isOld = isBeforeBoot(facts, attempt.sentMs);
-  if (doubt === "possible" && isOld && KNOWN_DEFECTS.timesOfTheFutureStay && takesSlot(other))
-    return Number.POSITIVE_INFINITY;
   if (!takesSlot(other)) return 0;
   if (attempt.status !== "unresolved")
     // The slot of a task that another API key had made is counted or not, depending on when the machine was started.
@@ -195,7 +192,6 @@ function holdEndsMs(
     .filter(({ key }) => key === asker.key)
     .map(({ certainUntilMs, sinceMs, mayLastMs }) => {
       if (doubt === "certain") return certainUntilMs;
-      if (isBeforeBoot(facts, sinceMs) && KNOWN_DEFECTS.timesOfTheFutureStay) return nowMs + mayLastMs;
       return latest(facts, asker.key, sinceMs) + mayLastMs;
     })
     .filter((endMs) => endMs > nowMs)
@@ -214,7 +210,7 @@ function holdEndsMs(
 /** Judges an answer, and notes what it changes. */
 export function judgeAsk(facts: Facts, asker: Asker, question: Question, answer: AskAnswer): void {
   const { requestId, sendId } = question;
-  facts.firstReadMs[asker.key] ??= facts.nowMs;
+  if (answer.kind === "hold" || answer.kind === "admitted") facts.firstReadMs[asker.key] ??= facts.nowMs;
   const request = facts.requests[requestId];
   const attempt = request === undefined ? undefined : attemptOf(request);
   if (attempt?.sendId === sendId) {

@@ -2,18 +2,16 @@
 
 export const KNOWN_DEFECTS = {
   /**
-   * After a restart of the steady clock, stamps of sends, slots and wishes from before it count as "now" at each read,
-   * for as long as the machine ran before, because nothing writes the corrected time back.
+   * After a restart of the steady clock, the wishes of dead processes stand for as long as the machine ran before,
+   * unless the machine's processes are known to be dead.
    */
-  timesOfTheFutureStay: true,
+  oldWishesStand: true,
   /** After a restart, the end of an earlier cooldown is in the far future, so it hides a new cooldown, or counts later. */
   oldCooldownHidesNew: true,
   /** A narration that pays for an unanswered send counts it twice when it is asked to send again. */
   resendIsBilledTwice: true,
   /** A refused or released resend leaves the payer that it was admitted for. */
   payerOfUnsentResendStays: true,
-  /** Two API keys' unanswered sends of one attempt count once, although two accounts may be charged. */
-  unansweredSendsAreMerged: true,
   /** A refused resend writes a count of open sends that it has read before, although a late answer has brought the task. */
   refusalCountsOldSends: true,
 } as const;

@@ -83,7 +83,7 @@ function reopen(facts: Facts, request: RequestFact, { row }: Begun, mayBeginAtte
 export const begin: Prepare = (world, { a, b, c }) => {
   const actor = world.actor(a);
   const text = pick(TEXTS, b) ?? TEXTS[0];
-  const kind = pick(["call", "call", "handle", null] as const, c) ?? null;
+  const kind = pick(["call", null, "handle", null] as const, c) ?? null;
   const mayBeginAttempt = c % 5 !== 0;
   const fresh = buildFresh(world, actor, text);
   const wish = kind === null ? null : { id: world.newName("wish"), kind };
@@ -234,7 +234,11 @@ const ANSWERS = [
   ...["accepted", "accepted", "accepted", "accepted", "accepted", "refused", "refused"],
   ...["unanswered", "unanswered", "unsent", "too_many", "failed", "succeeded"],
 ] as const;
-const COOLDOWNS_MS = [1_000, 60_000, 60_000, 600_000];
+const HURRIED_ANSWERS = [
+  ...["refused", "refused", "refused", "unsent", "unsent", "accepted", "accepted", "unanswered"],
+  ...["failed", "succeeded", "succeeded", "too_many"],
+] as const;
+const COOLDOWNS_MS = [1_000, 1_000, 60_000, 600_000];
 const CHARGES = [10, 20, 75, 150, null] as const;
 
 /** The columns of an attempt after a send of which no task can come, as the submitting step writes them. */
@@ -246,7 +250,7 @@ const withoutSend = (row: RequestRow): RequestPatch =>
 /** A send is answered, or it is known that no answer comes. */
 export const answer: Prepare = (world, { a, b, c }) => {
   const job = pickJob(world, a, ({ sendId }) => sendId !== null);
-  const kind = pick(ANSWERS, c) ?? "accepted";
+  const kind = pick(world.options.isHurried ? HURRIED_ANSWERS : ANSWERS, c) ?? "accepted";
   if (job?.sendId === undefined || job.sendId === null) return null;
   const { actor, requestId, row, sendId } = job;
   const task = world.findTask(actor.key, row.fingerprint, row.attempt);

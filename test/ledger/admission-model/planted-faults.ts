@@ -23,17 +23,16 @@ export interface PlantedFault {
  * @returns the folder of the copy, which the caller removes
  */
 export function plantFault({ name, file, changes }: PlantedFault): string {
-  mkdirSync(COPIES, { recursive: true });
-  const folder = mkdtempSync(join(COPIES, "fault-"));
-  cpSync(join(ROOT, "src"), folder, { recursive: true });
-  const path = join(folder, file);
-  let source = readFileSync(path, "utf8");
+  let source = readFileSync(join(ROOT, "src", file), "utf8");
   for (const [text, replacement] of changes) {
     const count = source.split(text).length - 1;
     if (count !== 1) throw new Error(`${name}: the text is ${count} times in ${file}: ${text}`);
     source = source.replace(text, () => replacement);
   }
-  writeFileSync(path, source);
+  mkdirSync(COPIES, { recursive: true });
+  const folder = mkdtempSync(join(COPIES, "fault-"));
+  cpSync(join(ROOT, "src"), folder, { recursive: true });
+  writeFileSync(join(folder, file), source);
   return folder;
 }
 

@@ -41,9 +41,10 @@ const KIND_NAMES = Object.keys(KINDS).filter(isKindName);
 interface Step extends Choice {
   readonly kind: KindName;
   /** What happens at the same time; `null` for nothing. */
-  readonly beside: (Choice & { readonly kind: KindName }) | null;
+  readonly beside: (Choice & { readonly kind: KindName | "same" }) | null;
 }
 
+const PAIRED = KIND_NAMES.filter((name) => KINDS[name].mayBePaired);
 const number = fc.nat(59);
 const kinds = (allowed: readonly KindName[]) =>
   fc.oneof(...allowed.map((kind) => ({ weight: KINDS[kind].weight, arbitrary: fc.constant(kind) })));
@@ -71,6 +72,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   options: fc.record({
     budget: fc.constantFrom(null, null, 300, 450, 900),
     isOneAccount: fc.boolean(),
+    isHurried: fc.boolean(),
   }),
   steps: fc.array(step, { minLength: 1, maxLength: 120, size: "max" }),
 });
@@ -98,7 +100,8 @@ function prepareStep(world: World, { kind, beside, ...choice }: Step): Operation
   const { prepare, mayBePaired } = KINDS[kind];
   const first = prepare(world, choice);
   if (first === null) return [];
-  const second = mayBePaired && beside !== null ? KINDS[beside.kind].prepare(world, beside) : null;
+  if (!mayBePaired || beside === null) return [first];
+  const second = KINDS[beside.kind === "same" ? kind : beside.kind].prepare(world, beside);
   // A process does one thing after the other for a request.
   const isOneJob = second?.job !== undefined && second.job !== null && second.job === first.job;
   const isOneName = second?.name === first.name;

@@ -130,8 +130,10 @@ const SPANS_MS = [
   ...[61_000, 91_000, 301_000, 66 * 60_000, 25 * 60 * 60_000],
 ];
 
+const HURRIED_SPANS_MS = [1, 1, 1_000, 1_000, 1_000, 5_000, 5_000, 10_000, 20_000, 31_000, 59_000, 61_000];
+
 export const passTime: Prepare = (world, { a }) => {
-  const ms = pick(SPANS_MS, a) ?? 1;
+  const ms = pick(world.options.isHurried ? HURRIED_SPANS_MS : SPANS_MS, a) ?? 1;
   return alone(`${ms} ms pass`, () => {
     world.bench.clock.manual.skip(ms);
     world.facts.nowMs += ms;

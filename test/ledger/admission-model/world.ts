@@ -10,7 +10,7 @@ import type { CodeUnderTest } from "./code-under-test.ts";
 import { type Asker, type Facts, newFacts } from "./facts.ts";
 
 export const BASE_URL = "https://service.test";
-export const TEXTS = ["text1", "text2", "text3", "text4", "text5"] as const;
+export const TEXTS = ["text1", "text2", "text3", "text4"] as const;
 export const KEYS = ["key1", "key2"] as const;
 export const NARRATIONS = ["narration1", "narration2"] as const;
 
@@ -39,6 +39,8 @@ export interface WorldOptions {
   readonly budget: number | null;
   /** Whether both API keys belong to one account. */
   readonly isOneAccount: boolean;
+  /** Whether little time passes and many sends are refused, so that the limit of the minute is reached. */
+  readonly isHurried: boolean;
 }
 
 /** The code under test with an open database. Each scenario empties the database. */

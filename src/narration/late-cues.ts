@@ -2,11 +2,11 @@
  * Finds the cues of a narration that begin late. Before the narration is made, estimates their lateness. Afterwards,
  * measures their lateness in the file.
  */
-import type { Span } from "../../audio/join-request.ts";
-import type { NarrationProblem } from "../part-status.ts";
-import { getPartSpeed } from "../parts.ts";
-import type { StoredPlan } from "../planning/stored-plan.ts";
-import { buildLateRemarks, findOverruns, type TimedPart } from "./lateness.ts";
+import type { Span } from "../audio/join-request.ts";
+import type { NarrationProblem } from "./part-status.ts";
+import { getPartSpeed } from "./parts.ts";
+import type { StoredPlan } from "./planning/stored-plan.ts";
+import { buildLateRemarks, findOverruns, type TimedPart } from "./timeline/lateness.ts";
 
 /** The chosen speed of each part in the order of the plan; `null` for the plan's speed. */
 export type ChosenSpeeds = ReadonlyArray<number | null>;
