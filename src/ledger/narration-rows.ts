@@ -593,13 +593,8 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
       .where("process", "=", ledger.identity.processId)
       .where("kind", "=", "self")
       .execute();
-    const kind = want.handleId === null ? "call" : "handle";
-    return await addWish(tx, ledger, nowSteadyMs, {
-      id: wishId,
-      target: id,
-      kind,
-      mayReplace: want.mayReplace,
-    });
+    const { wishKind: kind, mayReplace } = want;
+    return await addWish(tx, ledger, nowSteadyMs, { id: wishId, target: id, kind, mayReplace });
   });
 }
 
@@ -720,7 +715,8 @@ export const releaseNarration = (ledger: Ledger, id: string): Promise<unknown> =
 
 export interface NarrationEnd {
   readonly status: "stopped" | "finished";
-  readonly problem: StoredProblem | null;
+  /** `undefined` keeps the problem that is stored. */
+  readonly problem: StoredProblem | null | undefined;
   /** What the round has read. A call that came after it is not passed over. */
   readonly read: Pick<NarrationRow, "status" | "revision">;
 }
@@ -739,7 +735,7 @@ export const endNarration = (
     await ledger.database.lockRow(tx, "agm_narration", id);
     const ended = await tx
       .updateTable("agm_narration")
-      .set({ status, problem: problem === null ? null : JSON.stringify(problem) })
+      .set({ status, ...(problem === undefined ? {} : { problem: problem && JSON.stringify(problem) }) })
       .where("id", "=", id)
       .where("status", "=", read.status)
       .where("revision", "=", read.revision)

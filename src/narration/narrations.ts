@@ -19,7 +19,7 @@ import {
   wantNarration,
 } from "../ledger/narration-rows.ts";
 import { listFiles } from "../ledger/request-rows.ts";
-import type { NarrationRow, PartRow } from "../ledger/schema.ts";
+import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/schema.ts";
 import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
 import type { Call } from "../requests/call.ts";
@@ -167,14 +167,22 @@ class NarrationOperations implements Narrations {
       await this.#rename(narration, changes);
       return planToApprove;
     }
-    const wishId = await this.#want(source, called, changes, call);
+    const { goesOn, wishId } = await this.#want(source, called, changes, call);
+    const waits = call.waitMs > 0 && !changes.shouldStop;
+    if (goesOn && waits) this.#goOn(narration.id);
     try {
-      if (call.waitMs > 0 && !changes.shouldStop) await this.#wait(narration.id, call);
+      if (waits) await this.#wait(narration.id, call);
     } finally {
       if (wishId !== null) await this.#endCall(narration.id, wishId, call);
     }
-    const after = await this.#read(narration.id);
-    const view = await this.#buildAnswer({ ...called, narration: after.narration }, after, changes);
+    let view: NarrationView;
+    try {
+      const after = await this.#read(narration.id);
+      view = await this.#buildAnswer({ ...called, narration: after.narration }, after, changes);
+    } finally {
+      // A call that does not wait is answered first, because the loop would take its turns at the ledger.
+      if (goesOn && !waits) this.#goOn(narration.id);
+    }
     const wasFinished = before.narration.status === "finished";
     const chargedByCall = view.credits.charged - Math.round(before.bill.charged);
     return {
@@ -187,9 +195,7 @@ class NarrationOperations implements Narrations {
 
   async cancel(wishId: string): Promise<void> {
     const narrationId = await cancelWish(this.#deps.ledger, wishId);
-    if (narrationId === null) return;
-    this.#driver.wake();
-    this.#rounds.ensure(narrationId);
+    if (narrationId !== null) this.#goOn(narrationId);
   }
 
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
@@ -310,56 +316,50 @@ class NarrationOperations implements Narrations {
    * Stores what the call wants. Only a call with `max_credits` allows spending. A call without it may set the file name,
    * lets what is paid for be joined, and continues a narration whose process has ended within its earlier limit.
    *
-   * @returns the id of the call's wish; `null` if it has none
+   * @returns whether the narration has to be driven, and the id of the call's wish; `null` if it has none
    */
   async #want(
     source: NarrateSource,
     { narration: { id }, before: { narration, isWanted }, choices }: CalledNarration,
     changes: NarrateChanges,
     { handle, waitMs }: Call,
-  ): Promise<string | null> {
+  ): Promise<{ readonly goesOn: boolean; readonly wishId: string | null }> {
     const { ledger } = this.#deps;
     const { status } = narration;
     const { maxCredits, fileName, mayReplace, shouldSkipFailed } = changes;
     if (changes.shouldStop) {
       await stopNarration(ledger, id);
-      this.#driver.wake();
-      if (status === "running" || status === "stopped") this.#rounds.ensure(id);
-      return null;
+      return { goesOn: status === "running" || status === "stopped", wishId: null };
     }
     // The call of an MCP task is run again after its process has ended; it starts nothing a second time.
     const isResumed = handle !== undefined && narration.started_at_ms >= handle.openedAtMs;
     const wishKind = handle !== undefined ? "handle" : waitMs > 0 ? "call" : "self";
     const handleId = handle?.id ?? null;
     const want = { fileName, mayReplace, skipsFailed: null, choices: [], wishKind, handleId } as const;
-    let wishId: string | null = null;
     if (maxCredits !== null && !isResumed) {
-      const from = ["planned", "running", "stopped", "finished"] as const;
-      wishId = await wantNarration(ledger, id, {
-        ...want,
-        maxCredits,
-        choices,
-        skipsFailed: shouldSkipFailed,
-        from,
-      });
-    } else {
-      const isNamed = fileName !== null && fileName !== narration.file_name;
-      const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
-      const mayResume = isResumed || (source.kind === "narration" && source.mayResume === true);
-      const goesOn =
-        status === "stopped" ||
-        (status === "finished" && isNamed) ||
-        (status === "running" && ((isInterrupted && mayResume) || isResumed));
-      if (!goesOn) {
-        await this.#rename(narration, changes);
-        if (isNamed && this.#rounds.isRunning(id)) this.#rounds.ensure(id);
-        return null;
-      }
-      wishId = await wantNarration(ledger, id, { ...want, maxCredits: null, from: [status] });
+      const limit = { maxCredits, choices, skipsFailed: shouldSkipFailed };
+      const from = NARRATION_STATUSES;
+      return { goesOn: true, wishId: await wantNarration(ledger, id, { ...want, ...limit, from }) };
     }
-    this.#rounds.ensure(id);
+    const isNamed = fileName !== null && fileName !== narration.file_name;
+    const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
+    const mayResume = source.kind === "narration" && source.mayResume === true;
+    const goesOn =
+      status === "stopped" ||
+      (status === "finished" && isNamed) ||
+      (status === "running" && (isResumed || (isInterrupted && mayResume)));
+    if (goesOn) {
+      const wishId = await wantNarration(ledger, id, { ...want, maxCredits: null, from: [status] });
+      return { goesOn, wishId };
+    }
+    await this.#rename(narration, changes);
+    return { goesOn: isNamed && this.#rounds.isRunning(id), wishId: null };
+  }
+
+  /** Lets a narration be driven by what it is wanted for now. */
+  #goOn(narrationId: string): void {
+    this.#rounds.ensure(narrationId);
     this.#driver.wake();
-    return wishId;
   }
 
   /** Waits while any process drives the narration, at most until the call's wait ends. */
