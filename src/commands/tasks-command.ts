@@ -10,14 +10,14 @@ import { listOtherBaseUrls, readChargesByRequest } from "../ledger/bills.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
-import { describeNextStep, type ListedNarration, listNarrations } from "../narration/listed-narrations.ts";
+import { type ListedNarration, listNarrations } from "../narration/listed-narrations.ts";
 import { PlanDocuments } from "../narration/plan-documents.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { type ListedRequest, listRecordedRequests } from "../requests/list-requests.ts";
 import { buildTaskRow } from "../tools/list-tasks.ts";
 import { formatIsoWithOffset } from "../tools/local-time.ts";
-import { renderListedNarration } from "../tools/narration-row.ts";
+import { describeListedNextStep, renderListedNarration } from "../tools/narration-row.ts";
 import { configurationError, requireOutputDir } from "./configuration-error.ts";
 import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
@@ -56,7 +56,9 @@ function describeNarration(row: ListedNarration): string {
   const lines = [
     `${date}  narration ${status}, ${savedPartCount} of ${totalPartCount} parts, ${credits} credits  ${narrationId}`,
     `    ${JSON.stringify(title)}`,
-    ...(paths.length === 0 ? [`    next: ${describeNextStep(row)}`] : paths.map((path) => `    ${path}`)),
+    ...(paths.length === 0
+      ? [`    next: ${describeListedNextStep(row)}`]
+      : paths.map((path) => `    ${path}`)),
   ];
   return lines.map(escapeForTerminal).join("\n");
 }
@@ -94,7 +96,7 @@ function buildNarrationPageEntry(row: ListedNarration, charges: PageEntry["charg
     id: narrationId,
     paths,
     missingPaths,
-    next: describeNextStep(row),
+    next: describeListedNextStep(row),
   };
 }
 

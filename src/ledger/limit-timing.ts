@@ -20,7 +20,11 @@ const MAX_RETRY_MS = 1_000;
 /** Client and service round their clocks to milliseconds differently. */
 const MARGIN_MS = 20;
 
-/** @param timeScale 0.001 to 1; very short durations have minimums, because short timers are not exact */
+/**
+ * Returns the durations for a time scale.
+ *
+ * @param timeScale 0.001 to 1; very short durations have minimums, because short timers are not exact
+ */
 export function buildLimitTiming(timeScale: number): LimitTiming {
   return {
     windowMs: LIMIT_WINDOW_SECONDS * 1000 * timeScale + Math.max(3, MARGIN_MS * timeScale),

@@ -1,10 +1,10 @@
 /** Finds the parts whose audio is unusual. These parts are reported with the file, so that a person checks them. */
 import type { JoinedAudio } from "../audio/join-request.ts";
 import { MAXIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
+import { findLateCueProblems } from "./late-cues.ts";
 import type { NarrationProblem, PartState } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
-import { findLateCueProblems } from "./late-cues.ts";
 
 /**
  * Tolerated difference between the length that the service stated and the length of the saved audio: a fixed length,

@@ -103,27 +103,3 @@ async function listSearchedTexts({ ledger, plans }: ListDeps, id: string): Promi
     ...(plan?.parts.map(({ text }) => text) ?? []),
   ];
 }
-
-/** Names the next call to make, with its arguments. */
-export function describeNextStep({
-  narrationId,
-  status,
-  isInterrupted,
-  missingPaths,
-  credits,
-}: ListedNarration): string {
-  switch (status) {
-    case "planned":
-      return `Nothing was sent. narrate with narration_id ${narrationId} says its price.`;
-    case "running":
-      return `narrate with narration_id ${narrationId} waits for it.`;
-    case "stopped":
-      return isInterrupted
-        ? `The process that ran it has ended; narrate with narration_id ${narrationId} goes on, within the limit that was agreed.`
-        : `narrate with narration_id ${narrationId} says why, and how to go on.`;
-    case "finished":
-      return missingPaths.length === 0
-        ? "None; it is saved."
-        : `narrate with narration_id ${narrationId} and max_credits ${Math.max(1, credits)} joins it again, free.`;
-  }
-}

@@ -27,6 +27,7 @@ import type { RequestDeps } from "../requests/deps.ts";
 import type { RequestDriver } from "../requests/driver.ts";
 import { readCalibration } from "../requests/estimate-calibration.ts";
 import { areTold, type Consents, findConsents, NO_CONSENTS } from "./consents.ts";
+import { estimateLateRemarks, isTimeline } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
   type LoadDeps,
@@ -54,7 +55,6 @@ import type { StoredPlan } from "./planning/stored-plan.ts";
 import type { ShownPart } from "./render-parts-table.ts";
 import { isLedgerAway } from "./round.ts";
 import { NarrationRounds } from "./rounds.ts";
-import { estimateLateRemarks, isTimeline } from "./late-cues.ts";
 
 /** Settings that each call may change. Changing them does not make another narration. */
 export interface NarrateChanges {

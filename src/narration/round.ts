@@ -105,7 +105,7 @@ export class NarrationRound {
       revision: this.#revision,
       openFingerprints: this.#listOpenFingerprints(),
     });
-    if (read === undefined) return "over";
+    if (read === undefined || read.narration.status === "planned") return "over";
     if (!read.isMine) return "lost";
     this.#takeIn(read);
     if (await this.#fetchAccepted()) return "now";
@@ -338,16 +338,13 @@ export class NarrationRound {
       return "now";
     }
     const { ledger } = this.#deps;
-    if (isFinished) {
-      const end = { status: "finished", problem: null, read: narration } as const;
-      return (await endNarration(ledger, this.#id, end)) ? "over" : "now";
-    }
-    // What ended before keeps its reason, and what nobody drives any more may be resumed within its limit.
-    if (narration.status !== "running" || !isWanted) return "over";
-    const problem = reason === "unwanted" || reason === null ? this.#failure : reason;
-    return (await endNarration(ledger, this.#id, { status: "stopped", problem, read: narration }))
-      ? "over"
-      : "now";
+    // What nobody wants any more, because its process has ended, may be resumed within its limit.
+    if (!isFinished && narration.status === "running" && !isWanted) return "over";
+    const failure = reason === "unwanted" || reason === null ? this.#failure : reason;
+    // What ended before keeps its reason.
+    const problem = isFinished ? null : narration.status === "running" ? failure : undefined;
+    const status = isFinished ? "finished" : "stopped";
+    return (await endNarration(ledger, this.#id, { status, problem, read: narration })) ? "over" : "now";
   }
 }
 

@@ -69,7 +69,7 @@ function describeNote(note: Note, task: string, nowMs: number): string {
     case "reads_cooldown":
       return describeReadHold("cooldown", leftMs);
     case "unknown_status":
-      return describeUnknownStatus(task, note.status ?? "");
+      return describeUnknownStatus(task.replace(/^T/, "t"), note.status ?? "");
   }
 }
 

@@ -124,7 +124,7 @@ export class Attendance {
         log.debug(`a waiting call could not read the ledger: ${error.message}`);
       }
       if (mustDrive && !isOver(row) && !this.#driver.isDriving(row.id) && (await this.#isFree(row)))
-        this.#driver.ensure(row.id);
+        this.#driver.ensure(row.id, { mayReplayFailed: call.handle === undefined });
       for (const event of describeEvents(before, row)) call.onProgress(event);
       before = row;
       const sentence = describeActivity(row, this.#driver.describe(row));

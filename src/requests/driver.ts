@@ -27,11 +27,15 @@ import { watch } from "./watch-step.ts";
 export interface EnsureOptions {
   /** Whether to clear the error of an earlier start and to try again. */
   readonly retriesErrors?: boolean;
+  /** Whether an answer with a task that had failed before leads to the next attempt. */
+  readonly mayReplayFailed?: boolean;
 }
 
 /** How long the end of the program waits for the answer to a submission, whose task id is then stored. */
 const FINAL_ANSWER_MS = 1200;
 const PERSIST_RETRY_MS = 500;
+/** A service that answers every submission with a failed task is not asked for ever. */
+const MAX_REPLAYS = 2;
 const MAX_RESUMED = 50;
 const MIN_RESUME_INTERVAL_MS = 2000;
 
@@ -75,7 +79,7 @@ export class RequestDriver {
   }
 
   /** Drives a request in this process, unless a living process does. */
-  ensure(requestId: string, { retriesErrors = false }: EnsureOptions = {}): void {
+  ensure(requestId: string, { retriesErrors = false, mayReplayFailed = true }: EnsureOptions = {}): void {
     if (this.#isClosing || this.#jobs.has(requestId)) return;
     const stop = new AbortController();
     const sendStop = new AbortController();
@@ -85,7 +89,7 @@ export class RequestDriver {
       sendSignal: sendStop.signal,
       hadFailedAttempt: false,
       newTaskCount: 0,
-      replaysLeft: 2,
+      replaysLeft: mayReplayFailed ? MAX_REPLAYS : 0,
       mayHaveSent: false,
       hasLostAnswer: false,
       wasGone: false,

@@ -193,7 +193,8 @@ export async function generate(
     },
   );
   if (begun.kinship !== null) notes.push(describeKinship(begun.kinship, request.take));
-  driver.ensure(begun.row.id);
+  // The call of an MCP task that is resumed makes no attempt that it would not have made.
+  driver.ensure(begun.row.id, { mayReplayFailed: call.handle === undefined || !begun.wasKnown });
   if (begun.wasUnderWay) driver.askAgain(begun.row.id);
   const isRepeat = call.handle === undefined && begun.wasKnown && attendance.takeLikelyRepeat(begun.row.id);
   const waiting: CallWithDeadline = isRepeat

@@ -11,20 +11,10 @@ import type { AttemptStatus, FileRow, RequestRow } from "../ledger/schema.ts";
 import { containsWords } from "../search-words.ts";
 import { restoreError } from "./attend.ts";
 import type { RequestDeps } from "./deps.ts";
+import type { ListedStatus } from "./listed-status.ts";
 import { toRequestHandle } from "./request-handle.ts";
 import { toSavedFile } from "./saved-audio.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
-
-/** A status as `list_tasks` shows it: `saved` is a success. */
-export const LISTED_STATUSES = [
-  "waiting",
-  "unresolved",
-  "queued",
-  "processing",
-  "succeeded",
-  "failed",
-] as const satisfies readonly AttemptStatus[];
-export type ListedStatus = (typeof LISTED_STATUSES)[number];
 
 export interface RequestListQuery {
   readonly status: ListedStatus | null;

@@ -16,7 +16,6 @@ import { type DownloadRequest, downloadTask } from "./download-task.ts";
 import { RequestDriver } from "./driver.ts";
 import { readCalibration } from "./estimate-calibration.ts";
 import { generate, type RequestContext } from "./generate.ts";
-import { getTask } from "./get-task.ts";
 import {
   type ListedFile,
   type ListedRequest,
@@ -25,6 +24,7 @@ import {
   listRecordedRequests,
   type RequestListQuery,
 } from "./list-requests.ts";
+import { getTask } from "./look-up-task.ts";
 import {
   type AudioBytes,
   readAudio,

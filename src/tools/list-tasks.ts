@@ -7,12 +7,8 @@ import { formatThousands } from "../contract/thousands.ts";
 import type { Spending } from "../ledger/bills.ts";
 import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
 import type { ListedNarration } from "../narration/listed-narrations.ts";
-import {
-  LISTED_STATUSES,
-  type ListedRequest,
-  type ListedStatus,
-  type RequestListQuery,
-} from "../requests/list-requests.ts";
+import type { ListedRequest, RequestListQuery } from "../requests/list-requests.ts";
+import { LISTED_STATUSES, type ListedStatus } from "../requests/listed-status.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";
 import { omitNullish } from "./task-output.ts";

@@ -1,5 +1,5 @@
 /** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
-import { describeNextStep, type ListedNarration } from "../narration/listed-narrations.ts";
+import type { ListedNarration } from "../narration/listed-narrations.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { omitNullish } from "./task-output.ts";
 
@@ -16,6 +16,30 @@ export interface ShownNarration extends Record<string, unknown> {
  * them.
  */
 const MAX_PATHS = 10;
+
+/** Names the next call to make, with its arguments. */
+export function describeListedNextStep({
+  narrationId,
+  status,
+  isInterrupted,
+  missingPaths,
+  credits,
+}: ListedNarration): string {
+  switch (status) {
+    case "planned":
+      return `Nothing was sent. narrate with narration_id ${narrationId} says its price.`;
+    case "running":
+      return `narrate with narration_id ${narrationId} waits for it.`;
+    case "stopped":
+      return isInterrupted
+        ? `The process that ran it has ended; narrate with narration_id ${narrationId} goes on, within the limit that was agreed.`
+        : `narrate with narration_id ${narrationId} says why, and how to go on.`;
+    case "finished":
+      return missingPaths.length === 0
+        ? "None; it is saved."
+        : `narrate with narration_id ${narrationId} and max_credits ${Math.max(1, credits)} joins it again, free.`;
+  }
+}
 
 /** Builds the row of a narration; omits empty fields. */
 export function renderListedNarration(row: ListedNarration): ShownNarration {
@@ -34,7 +58,7 @@ export function renderListedNarration(row: ListedNarration): ShownNarration {
       missing_paths: row.missingPaths.length === 0 ? null : row.missingPaths.slice(0, MAX_PATHS),
       more_missing: row.missingPaths.length > MAX_PATHS ? row.missingPaths.length - MAX_PATHS : null,
     }),
-    next_step: describeNextStep(row),
+    next_step: describeListedNextStep(row),
   };
 }
 
@@ -66,6 +90,6 @@ export function renderListedNarrationLine(row: ListedNarration): string {
   const pathList = paths.length === 0 ? "" : ` ${listPaths(paths)}`;
   const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${listPaths(row.missingPaths)})`;
   const files = `${pathList}${gone}`;
-  const next = status === "finished" && gone === "" ? "" : ` Next: ${describeNextStep(row)}`;
+  const next = status === "finished" && gone === "" ? "" : ` Next: ${describeListedNextStep(row)}`;
   return `${narrationId}: ${facts.join(", ")}. ${JSON.stringify(title)}${files}${next}`;
 }

@@ -7,6 +7,7 @@ import {
   isBeforeBoot,
   LEASE_MS,
   MARGIN_MS,
+  newLease,
   type RequestFact,
   requestOf,
   type Status,
@@ -143,8 +144,7 @@ export function noteWish(
     key: asker.key,
     kind,
     process: asker.id,
-    leaseUntilMs: facts.nowMs + LEASE_MS,
-    leasedAtMs: facts.nowMs,
+    ...newLease(facts),
     wishedWallMs: facts.wallMs,
   };
 }

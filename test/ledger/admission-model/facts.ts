@@ -72,6 +72,8 @@ export interface WishFact {
   readonly process: string;
   leaseUntilMs: number;
   leasedAtMs: number;
+  /** The end of its lease on the ledger's steady clock, as it was when the lease was written. */
+  leaseUntilSteadyMs: number;
   readonly wishedWallMs: number;
 }
 
@@ -103,6 +105,8 @@ export interface Facts {
   wallMs: number;
   /** When the machine was last started. */
   bootMs: number;
+  /** The ledger's steady clock then. */
+  bootSteadyMs: number;
   /** When the limits of an account were first judged after the last start. */
   firstReadMs: Record<string, number>;
   requests: Record<string, RequestFact>;
@@ -127,16 +131,26 @@ export const LEASE_MS = 15_000;
 export const DAY_MS = 24 * 60 * 60_000;
 export const LONGEST_COOLDOWN_MS = 601_000;
 
-export const newFacts = (wallMs: number): Facts => ({
+export const newFacts = (wallMs: number, steadyMs: number): Facts => ({
   nowMs: 0,
   wallMs,
   bootMs: 0,
+  bootSteadyMs: steadyMs,
   firstReadMs: {},
   requests: {},
   wishes: {},
   narrations: {},
   sends: [],
   cooldowns: [],
+});
+
+export const steadyNow = ({ nowMs, bootMs, bootSteadyMs }: Facts): number => bootSteadyMs + nowMs - bootMs;
+
+/** The lease that a process takes or renews now. */
+export const newLease = (facts: Facts) => ({
+  leasedAtMs: facts.nowMs,
+  leaseUntilMs: facts.nowMs + LEASE_MS,
+  leaseUntilSteadyMs: steadyNow(facts) + LEASE_MS,
 });
 
 export const unsentAttempt = (): AttemptFact => ({

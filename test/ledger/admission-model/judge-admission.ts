@@ -15,6 +15,7 @@ import {
   type Paid,
   RESERVED,
   type RequestFact,
+  steadyNow,
   sumCosts,
   UNANSWERED_MS,
   Violation,
@@ -44,10 +45,9 @@ type Doubt = "certain" | "possible";
 export function standsFor(facts: Facts, asker: Asker, wish: WishFact, doubt: Doubt): boolean {
   if (wish.process === asker.id) return true;
   if (!isBeforeBoot(facts, wish.leasedAtMs)) return wish.leaseUntilMs > facts.nowMs;
-  // The ledger may take a lease from before the restart for one of now, for as long as a lease can last.
-  return (
-    doubt === "possible" && (KNOWN_DEFECTS.oldWishesStand || facts.nowMs - facts.bootMs <= 2 * LEASE_MS)
-  );
+  // The ledger may take a lease from before the restart for one of now, if it could end then.
+  const leftMs = wish.leaseUntilSteadyMs - steadyNow(facts);
+  return doubt === "possible" && leftMs > 0 && (KNOWN_DEFECTS.oldWishesStand || leftMs <= 2 * LEASE_MS);
 }
 
 /** Lists who would pay: `null` for callers of the request itself, else narrations, the eldest wish first. */

@@ -51,14 +51,7 @@ const kinds = (allowed: readonly KindName[]) =>
 const step: fc.Arbitrary<Step> = fc.record({
   ...{ kind: kinds(KIND_NAMES), a: number, b: number, c: number },
   beside: fc.option(
-    fc.record({
-      ...{
-        kind: kinds(KIND_NAMES.filter((name) => KINDS[name].mayBePaired)),
-        a: number,
-        b: number,
-        c: number,
-      },
-    }),
+    fc.record({ kind: fc.oneof(fc.constant("same" as const), kinds(PAIRED)), a: number, b: number, c: number }),
     { freq: 3 },
   ),
 });

@@ -1,6 +1,6 @@
 /** What happens around requests: narrations, time, and processes that live and die. */
 import { judgeDeletedWish, noteWish, takeLease } from "./effects.ts";
-import { LEASE_MS, type NarrationFact, Violation } from "./facts.ts";
+import { type NarrationFact, newLease, Violation } from "./facts.ts";
 import { type Operation, type Prepare, pick } from "./operations.ts";
 import { KEYS, NARRATIONS, TEXTS, type World } from "./world.ts";
 
@@ -96,9 +96,8 @@ export const renew: Prepare = (world, { a }) => {
             throw new Violation("lease", `a renewal of ${actor.id} is mistaken about ${request.id}`);
           if (request.owner === actor.id) takeLease(facts, request, actor.id);
         }
-        const lease = { leaseUntilMs: facts.nowMs + LEASE_MS, leasedAtMs: facts.nowMs };
         for (const wish of Object.values(facts.wishes))
-          if (wish.process === actor.id) Object.assign(wish, lease);
+          if (wish.process === actor.id) Object.assign(wish, newLease(facts));
       };
     },
   };
@@ -159,7 +158,7 @@ export const restartMachine: Prepare = (world) =>
     const { facts } = world;
     facts.nowMs += startMs;
     facts.wallMs += startMs;
-    Object.assign(facts, { bootMs: facts.nowMs, firstReadMs: {} });
+    Object.assign(facts, { bootMs: facts.nowMs, bootSteadyMs: manual.steadyMs(), firstReadMs: {} });
     for (const [at, { key }] of world.actors.entries()) world.startProcess(at, key);
   });
 

@@ -88,7 +88,7 @@ export class World {
     this.bench = bench;
     this.options = options;
     bench.clock.manual = new ManualClock();
-    this.facts = newFacts(bench.clock.wallMs());
+    this.facts = newFacts(bench.clock.wallMs(), bench.clock.steadyMs());
     this.startProcess(0, "key1");
     this.startProcess(1, "key1");
     this.startProcess(2, "key2");

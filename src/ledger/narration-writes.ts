@@ -1,0 +1,328 @@
+/** Writes the rows of narrations, their parts and their files. Every write states what it has read. */
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import type { Tx } from "./database.ts";
+import { type Ledger, rememberApiKey } from "./ledger.ts";
+import { selectNarration, selectParts, splitRows, type StoredProblem } from "./narration-rows.ts";
+import { insertFile } from "./request-rows.ts";
+import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
+import { addWish, listStandingWishes } from "./wishes.ts";
+
+const STOPPED: StoredProblem = { code: "stopped", message: "It was stopped, as asked for." };
+const CANCELLED: StoredProblem = {
+  code: "cancelled",
+  message: "It was cancelled: nothing more is created. What was accepted is saved.",
+};
+
+// ---- what calls want ----
+
+/**
+ * Stores a narration with its parts. If the narration is known and was begun, changes nothing. If it is only planned,
+ * the parts get the choices of this call, because nobody has agreed to the others.
+ */
+export const storeNarration = (
+  ledger: Ledger,
+  narration: NarrationRow,
+  parts: readonly PartRow[],
+): Promise<NarrationRow> =>
+  ledger.database.tx(async (tx) => {
+    await rememberApiKey(tx, ledger);
+    await tx
+      .insertInto("agm_narration")
+      .values(narration)
+      .onConflict((conflict) => conflict.column("id").doNothing())
+      .execute();
+    const { id } = narration;
+    await ledger.database.lockRow(tx, "agm_narration", id);
+    const stored = await selectNarration(tx, id);
+    if (stored === undefined) throw new Error("a row was deleted that nothing deletes");
+    if (stored.status !== "planned") return stored;
+    const known = await selectParts(tx, id);
+    const isSame =
+      known.length === parts.length &&
+      known.every(({ fingerprint }, i) => fingerprint === parts[i]?.fingerprint);
+    if (!isSame) {
+      await tx.deleteFrom("agm_part").where("narration", "=", id).execute();
+      for (const some of splitRows(parts)) await tx.insertInto("agm_part").values(some).execute();
+    }
+    const { title, predecessor } = narration;
+    await tx.updateTable("agm_narration").set({ title, predecessor }).where("id", "=", id).execute();
+    return { ...stored, title, predecessor };
+  });
+
+/** What a call wants of a narration. */
+export interface NarrationWant {
+  /** The limit; `null` if the call allows no new cost, and then the narration is not started. */
+  readonly maxCredits: number | null;
+  /** `null` keeps what is stored. */
+  readonly fileName: string | null;
+  readonly skipsFailed: boolean | null;
+  /** Rows of parts with changed choices. */
+  readonly choices: readonly PartRow[];
+  readonly mayReplace: boolean;
+  /** `self` for a call that returns without waiting. */
+  readonly wishKind: WishRow["kind"];
+  /** The wish of a call that is answered as an MCP task. */
+  readonly handleId: string | null;
+  /** The statuses in which the call has seen the narration; nothing is written if it has another one. */
+  readonly from: ReadonlyArray<NarrationRow["status"]>;
+}
+
+/**
+ * Stores what a call wants, with its wish, in one transaction. A limit starts the narration, unless it runs: a new run
+ * begins, and the errors of earlier runs are forgotten.
+ *
+ * @returns the id of the wish; `null` if nothing was written
+ */
+export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): Promise<string | null> {
+  // Chosen here, because the transaction may run again after its first commit took effect.
+  const wishId = want.handleId ?? randomUUID();
+  return ledger.database.tx(async (tx, nowSteadyMs) => {
+    await ledger.database.lockRow(tx, "agm_narration", id);
+    const before = await selectNarration(tx, id);
+    if (before === undefined || !want.from.includes(before.status)) return null;
+    const starts = want.maxCredits !== null && before.status !== "running";
+    await tx
+      .updateTable("agm_narration")
+      .set({
+        revision: before.revision + 1,
+        ...(want.fileName === null ? {} : { file_name: want.fileName }),
+        ...(want.skipsFailed === null ? {} : { skip_failed: Number(want.skipsFailed) }),
+        ...(want.maxCredits === null ? {} : { max_credits: want.maxCredits }),
+        ...(starts ? buildStart(before) : {}),
+        // The call of an MCP task that is resumed after this time has had its start, whatever came of it.
+        ...(starts || want.handleId !== null ? { started_at_ms: ledger.clock.wallMs() } : {}),
+      })
+      .where("id", "=", id)
+      .execute();
+    if (starts) await tx.updateTable("agm_part").set({ problem: null }).where("narration", "=", id).execute();
+    if (want.maxCredits !== null) await forgetErrors(tx, ledger, nowSteadyMs, id);
+    for (const { position, fingerprint, take, speed } of want.choices) {
+      await tx
+        .updateTable("agm_part")
+        .set({ fingerprint, take, speed, problem: null })
+        .where("narration", "=", id)
+        .where("position", "=", position)
+        .execute();
+    }
+    // The newest call of a process stands for those that have returned, so that its cancellation ends what they wanted.
+    await tx
+      .deleteFrom("agm_wish")
+      .where("target", "=", id)
+      .where("process", "=", ledger.identity.processId)
+      .where("kind", "=", "self")
+      .execute();
+    const { wishKind: kind, mayReplace } = want;
+    return await addWish(tx, ledger, nowSteadyMs, { id: wishId, target: id, kind, mayReplace });
+  });
+}
+
+const buildStart = ({ run }: NarrationRow): Partial<NarrationRow> => ({
+  status: "running",
+  run: run + 1,
+  problem: null,
+});
+
+/** Forgets why nobody works on the requests of parts, unless somebody does. */
+async function forgetErrors(tx: Tx, ledger: Ledger, nowSteadyMs: number, id: string): Promise<void> {
+  const rows = await tx
+    .selectFrom("agm_part")
+    .innerJoin("agm_request", "agm_request.fingerprint", "agm_part.fingerprint")
+    .select(["agm_request.id", "agm_request.owner", "agm_request.lease_until_steady_ms"])
+    .where("agm_part.narration", "=", id)
+    .where("agm_request.api_key_id", "=", ledger.identity.apiKeyId)
+    .where("agm_request.error_code", "is not", null)
+    .execute();
+  const free = rows.filter((row) => !ledger.database.isHeld(row, nowSteadyMs)).map((row) => row.id);
+  for (const some of splitRows(free))
+    await tx
+      .updateTable("agm_request")
+      .set({ error: null, error_code: null })
+      .where("id", "in", some)
+      .execute();
+}
+
+/** Changes the file name of a narration, which costs nothing. */
+export const renameNarration = (ledger: Ledger, id: string, fileName: string): Promise<unknown> =>
+  ledger.database.run((db) =>
+    db
+      .updateTable("agm_narration")
+      .set({ file_name: fileName, revision: sql<number>`revision + 1` })
+      .where("id", "=", id)
+      .execute(),
+  );
+
+/** Notes which sentences that need consent an answer has told. */
+export const noteTold = (ledger: Ledger, id: string, sentences: readonly string[]): Promise<unknown> =>
+  ledger.database.run((db) =>
+    db
+      .updateTable("agm_narration")
+      .set({ told: JSON.stringify(sentences) })
+      .where("id", "=", id)
+      .execute(),
+  );
+
+/**
+ * Withdraws the wish of a call, whichever process has made it. Stops the narration if no other wish stands.
+ *
+ * @returns the id of the narration; `null` if there is no such wish
+ */
+export function cancelWish(ledger: Ledger, wishId: string): Promise<string | null> {
+  let done: string | null = null;
+  return ledger.database.tx(async (tx, nowSteadyMs) => {
+    const wish = await tx.selectFrom("agm_wish").select("target").where("id", "=", wishId).executeTakeFirst();
+    // The first run of this transaction may have taken effect.
+    if (wish === undefined) return done;
+    const narrationId = wish.target;
+    await ledger.database.lockRow(tx, "agm_narration", narrationId);
+    await tx.deleteFrom("agm_wish").where("id", "=", wishId).execute();
+    const others = await listStandingWishes(tx, ledger, nowSteadyMs, narrationId);
+    if (others.length === 0) await stop(tx, narrationId, CANCELLED);
+    done = narrationId;
+    return done;
+  });
+}
+
+const stop = (tx: Tx, id: string, problem: StoredProblem): Promise<unknown> =>
+  tx
+    .updateTable("agm_narration")
+    .set({ status: "stopped", problem: JSON.stringify(problem) })
+    .where("id", "=", id)
+    .where("status", "=", "running")
+    .execute();
+
+/** Stops a running narration for everybody. */
+export const stopNarration = (ledger: Ledger, id: string): Promise<unknown> =>
+  ledger.database.tx(async (tx) => {
+    await ledger.database.lockRow(tx, "agm_narration", id);
+    await stop(tx, id, STOPPED);
+    await tx.deleteFrom("agm_wish").where("target", "=", id).execute();
+  });
+
+// ---- what rounds find ----
+
+/**
+ * Takes the lease of a narration, unless another living process has it.
+ *
+ * @returns whether this process has it now
+ */
+export const takeNarration = (ledger: Ledger, id: string): Promise<boolean> =>
+  ledger.database.tx(async (tx, nowSteadyMs) => {
+    await ledger.database.lockRow(tx, "agm_narration", id);
+    const lease = await selectNarration(tx, id);
+    const { processId } = ledger.identity;
+    if (lease === undefined) return false;
+    if (lease.owner !== processId && ledger.database.isHeld(lease, nowSteadyMs)) return false;
+    await tx
+      .updateTable("agm_narration")
+      .set({ owner: processId, lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs })
+      .where("id", "=", id)
+      .execute();
+    return true;
+  });
+
+/** Gives the lease of a narration back, if this process has it. */
+export const releaseNarration = (ledger: Ledger, id: string): Promise<unknown> =>
+  ledger.database.run((db) =>
+    db
+      .updateTable("agm_narration")
+      .set({ owner: null, lease_until_steady_ms: 0 })
+      .where("id", "=", id)
+      .where("owner", "=", ledger.identity.processId)
+      .execute(),
+  );
+
+export interface NarrationEnd {
+  readonly status: "stopped" | "finished";
+  /** `undefined` keeps the problem that is stored. */
+  readonly problem: StoredProblem | null | undefined;
+  /** What the round has read. A call that came after it is not passed over. */
+  readonly read: Pick<NarrationRow, "status" | "revision">;
+}
+
+/**
+ * Ends a narration that this process drives: nobody wants it any more.
+ *
+ * @returns false if the row has changed since it was read
+ */
+export const endNarration = (
+  ledger: Ledger,
+  id: string,
+  { status, problem, read }: NarrationEnd,
+): Promise<boolean> =>
+  ledger.database.tx(async (tx) => {
+    await ledger.database.lockRow(tx, "agm_narration", id);
+    const ended = await tx
+      .updateTable("agm_narration")
+      .set({ status, ...(problem === undefined ? {} : { problem: problem && JSON.stringify(problem) }) })
+      .where("id", "=", id)
+      .where("status", "=", read.status)
+      .where("revision", "=", read.revision)
+      .where("owner", "=", ledger.identity.processId)
+      .returning("id")
+      .executeTakeFirst();
+    if (ended === undefined) return false;
+    await tx.deleteFrom("agm_wish").where("target", "=", id).execute();
+    return true;
+  });
+
+/** Notes why the audio of parts cannot be joined. Writes nothing for a part that has another request by now. */
+export const setPartProblems = (
+  ledger: Ledger,
+  problems: ReadonlyArray<{ readonly part: PartRow; readonly problem: StoredProblem }>,
+): Promise<unknown> =>
+  ledger.database.tx(async (tx) => {
+    for (const { part, problem } of problems) {
+      await tx
+        .updateTable("agm_part")
+        .set({ problem: JSON.stringify(problem) })
+        .where("narration", "=", part.narration)
+        .where("position", "=", part.position)
+        .where("fingerprint", "=", part.fingerprint)
+        .execute();
+    }
+  });
+
+/**
+ * Notes that the audio of a request is gone or damaged on this machine: it counts as not saved, so that it is fetched
+ * again. Files that other machines have keep their rows.
+ *
+ * @param damagedSha256 the hash of a file that lies here and must not be used again; `null` if none does
+ */
+export const forgetAudio = (
+  ledger: Ledger,
+  { id, attempt }: Pick<RequestRow, "id" | "attempt">,
+  damagedSha256: string | null,
+): Promise<unknown> =>
+  ledger.database.tx(async (tx) => {
+    if (damagedSha256 !== null)
+      await tx.deleteFrom("agm_file").where("owner", "=", id).where("sha256", "=", damagedSha256).execute();
+    await tx
+      .updateTable("agm_attempt")
+      .set({ status: "succeeded" })
+      .where("request", "=", id)
+      .where("n", "=", attempt)
+      .where("status", "=", "saved")
+      .execute();
+  });
+
+// ---- files ----
+
+/** Notes a joined file and what lies beside it. */
+export const saveFiles = (ledger: Ledger, files: readonly FileRow[]): Promise<unknown> =>
+  ledger.database.tx(async (tx) => {
+    for (const file of files) await insertFile(tx, file);
+  });
+
+/** Deletes rows of files that were removed or replaced. */
+export const deleteFiles = (ledger: Ledger, files: readonly FileRow[]): Promise<unknown> =>
+  ledger.database.tx(async (tx) => {
+    for (const { owner, path, sha256 } of files) {
+      await tx
+        .deleteFrom("agm_file")
+        .where("owner", "=", owner)
+        .where("path", "=", path)
+        .where("sha256", "=", sha256)
+        .execute();
+    }
+  });
