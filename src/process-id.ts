@@ -61,20 +61,13 @@ export function createProcessId(): ProcessId {
  * Whether the process ran on this machine and has certainly ended. False after the reboot of a Linux machine, because
  * the rebooted machine counts as another machine.
  */
-export const isProcessDead = (processId: ProcessId): boolean => findProcessState(processId) === "ended";
-
-/**
- * Whether the process runs on this machine. Also true if the process has ended and another process now has its number.
- */
-export const isProcessAliveHere = (processId: ProcessId): boolean => findProcessState(processId) === "runs";
-
-function findProcessState(processId: ProcessId): "runs" | "ended" | "elsewhere" {
+export function isProcessDead(processId: ProcessId): boolean {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
-  if (match === null || match[1] !== getMachineHash()) return "elsewhere";
+  if (match === null || match[1] !== getMachineHash()) return false;
   try {
     process.kill(Number(match[2]), 0);
-    return "runs";
+    return false;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ESRCH" ? "ended" : "runs";
+    return error instanceof Error && "code" in error && error.code === "ESRCH";
   }
 }

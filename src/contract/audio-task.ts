@@ -13,10 +13,6 @@ export const TASK_STATUSES = [...RUNNING_STATUSES, "succeeded", "failed"] as con
 export type RunningStatus = (typeof RUNNING_STATUSES)[number];
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
-/** Whether a task with this status has not ended. */
-export const isRunningStatus = (status: string): status is RunningStatus =>
-  RUNNING_STATUSES.some((each) => each === status);
-
 const contractCreditsSchema = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 
 const statedCreditsSchema = z.number().nonnegative();

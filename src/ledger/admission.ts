@@ -253,19 +253,6 @@ export const requestAdmission = (
     return { kind: "admitted", row: await writeAsDriver(tx, ledger, nowSteadyMs, row, patch) };
   });
 
-/** Says why a submission of this account would have to wait now, without asking for anything; `null` if it would not. */
-export const explainHold = (ledger: Ledger, row: Pick<RequestRow, "id">): Promise<Hold | null> =>
-  ledger.database.snapshot(async (tx, nowSteadyMs) => {
-    const gate = await tx
-      .selectFrom("agm_gate")
-      .selectAll()
-      .where("id", "=", ledger.identity.apiKeyId)
-      .executeTakeFirst();
-    if (gate === undefined) return null;
-    const facts = await readLimitFacts(tx, ledger, gate, row, false, nowSteadyMs);
-    return decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);
-  });
-
 /** What came of a send. */
 export interface SendResult {
   readonly sendId: string;

@@ -1,4 +1,4 @@
-/** How long concurrency slots and leases last, and the intervals in which spend is summed. */
+/** How long concurrency slots and leases last. */
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
@@ -7,9 +7,6 @@ import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
  * Without this limit, a task that no process watches would keep its concurrency slot forever.
  */
 export const RECOVERY_TIMEOUT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
-
-/** Length of the intervals in which spend is summed. */
-export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
 /** How long a lease lasts after its last renewal. A living process renews its leases three times within this time. */
 const LEASE_TTL_MS = 15_000;

@@ -1,5 +1,5 @@
 /**
- * Derives idempotency keys, request fingerprints, record ids, key ids and lookup keys by hashing, so that every process
+ * Derives idempotency keys, request fingerprints, request ids and API key ids by hashing, so that every process
  * derives the same values.
  */
 import { createHash, createHmac } from "node:crypto";
@@ -17,7 +17,7 @@ export type ApiKeyId = string;
 const IDEMPOTENCY_KEY_PREFIX = "agm1-";
 const API_KEY_HASH_LABEL = "audio-generation-mcp account fingerprint v1";
 /**
- * The number of hexadecimal digits of a record id: enough to be unique in a ledger, and short enough for a
+ * The number of hexadecimal digits of a request id: enough to be unique in a ledger, and short enough for a
  * request handle.
  */
 const RECORD_ID_DIGITS = 32;
@@ -51,33 +51,10 @@ export function deriveExternalTaskFingerprint(baseUrl: string, taskId: string): 
   return hashParts("external_task", baseUrl, taskId);
 }
 
-/** Returns the id of the record that a request has under one API key. */
+/** Returns the id that a request has under one API key. */
 export function deriveRecordId(requestFingerprint: string, apiKeyId: ApiKeyId): string {
   return hashParts("record", requestFingerprint, apiKeyId).slice(0, RECORD_ID_DIGITS);
 }
-
-/** The lookup key of a request. All lookup keys are hashed, because an index entry cannot contain a long text. */
-export const toRequestLookupKey = (requestFingerprint: string): string =>
-  `request:${hashParts(requestFingerprint)}`;
-/** The lookup key for the original text of a respelled request. */
-export const toOriginalRequestLookupKey = (requestFingerprint: string): string =>
-  `original_request:${hashParts(requestFingerprint)}`;
-/**
- * Returns the lookup key of a record's current task. For the tasks of earlier attempts, see
- * {@link toEarlierTaskLookupKey}.
- */
-export const toTaskLookupKey = (baseUrl: string, taskId: string): string =>
-  `task:${hashParts(baseUrl, taskId)}`;
-/** The lookup key of the task of an earlier, failed attempt. */
-export const toEarlierTaskLookupKey = (baseUrl: string, taskId: string): string =>
-  `earlier_task:${hashParts(baseUrl, taskId)}`;
-/** Returns the lookup key of a saved file. `path` must be the absolute real path, as records store it. */
-export const toPathLookupKey = (path: string): string => `path:${hashParts(path)}`;
-
-/**
- * Whether a lookup key is made from the id of a record's current task. Records that share such a key refer to one task.
- */
-export const isTaskLookupKey = (lookupKey: string): boolean => lookupKey.startsWith("task:");
 
 /** Hashes an API key. The hash is equal on every machine and does not reveal the key. */
 export function deriveApiKeyHash(apiKey: string): string {

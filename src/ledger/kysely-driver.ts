@@ -88,7 +88,11 @@ class SessionDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** @param getConnection returns the connection of the call that is running */
+/**
+ * Creates the builder of queries over our own connections.
+ *
+ * @param getConnection returns the connection of the call that is running
+ */
 export function createKysely(
   { dialect }: Pick<Engine, "dialect">,
   getConnection: () => Connection,

@@ -1,13 +1,11 @@
 /** Reads the rows of narrations, their parts and their files. */
-import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { z } from "zod";
 import { type Bill, readBill } from "./bills.ts";
 import type { Db, Tx } from "./database.ts";
-import { isVisible, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
-import { insertFile } from "./request-rows.ts";
+import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
 import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
-import { addWish, listStandingWishes } from "./wishes.ts";
+import { listStandingWishes } from "./wishes.ts";
 
 /** Why a narration ended early, or why the audio of a part cannot be joined. */
 export interface StoredProblem {

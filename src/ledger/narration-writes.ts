@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Tx } from "./database.ts";
 import { type Ledger, rememberApiKey } from "./ledger.ts";
-import { selectNarration, selectParts, splitRows, type StoredProblem } from "./narration-rows.ts";
+import { type StoredProblem, selectNarration, selectParts, splitRows } from "./narration-rows.ts";
 import { insertFile } from "./request-rows.ts";
 import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
 import { addWish, listStandingWishes } from "./wishes.ts";

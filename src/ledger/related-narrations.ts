@@ -115,6 +115,9 @@ export const findNearlyEqualRequests = (ledger: Ledger, id: string): Promise<Nea
       .execute(),
   );
 
+/** So many requests are enough to find the narrations that somebody may mean. */
+const MAX_FINGERPRINTS = 100;
+
 /** Lists the begun narrations that have requests as parts, the newest first. */
 export async function listNarrationsWith(
   ledger: Ledger,
@@ -127,7 +130,7 @@ export async function listNarrationsWith(
         eb
           .selectFrom("agm_part")
           .select("narration")
-          .where("fingerprint", "in", fingerprints.slice(0, ROWS_AT_ONCE)),
+          .where("fingerprint", "in", fingerprints.slice(0, MAX_FINGERPRINTS)),
       )
       .where("status", "!=", "planned")
       .where("id", "!=", exceptId)
@@ -136,4 +139,3 @@ export async function listNarrationsWith(
   );
   return rows.map(({ id }) => id);
 }
-

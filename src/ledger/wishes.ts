@@ -122,10 +122,6 @@ export const endWish = (ledger: Ledger, id: string, as: "self" | "withdrawn"): P
     else await db.deleteFrom("agm_wish").where("id", "=", id).execute();
   });
 
-/** Deletes the wishes for a target that nothing is left of to want. */
-export const fulfilWishes = (ledger: Ledger, target: string): Promise<unknown> =>
-  ledger.database.run((db) => db.deleteFrom("agm_wish").where("target", "=", target).execute());
-
 /** Whether a wish was not taken back, by whichever process. */
 export const hasWish = (ledger: Ledger, id: string): Promise<boolean> =>
   ledger.database.run(

@@ -5,7 +5,7 @@ import {
   findNearlyEqualRequests,
   listNarrationsWith,
   type NearlyEqualRequest,
-} from "../ledger/narration-rows.ts";
+} from "../ledger/related-narrations.ts";
 import type { NarrationRow } from "../ledger/schema.ts";
 import { compareTexts } from "../requests/loose-text.ts";
 import { parseStoredInput } from "../requests/stored-input.ts";

@@ -2,14 +2,9 @@
 import { AudioError } from "../errors.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import {
-  findNarration,
-  findNarrationByPlan,
-  findPredecessor,
-  findRetypedNarrations,
-  listParts,
-  storeNarration,
-} from "../ledger/narration-rows.ts";
+import { findNarration, findNarrationByPlan, listParts } from "../ledger/narration-rows.ts";
+import { storeNarration } from "../ledger/narration-writes.ts";
+import { findPredecessor, findRetypedNarrations } from "../ledger/related-narrations.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { secretRefusedError } from "../redaction.ts";

@@ -9,13 +9,8 @@ import { planReplacement } from "../files/plan-replacement.ts";
 import { saveAudio } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
-import {
-  deleteFiles,
-  forgetAudio,
-  listChapterFiles,
-  type StoredProblem,
-  saveFiles,
-} from "../ledger/narration-rows.ts";
+import { listChapterFiles, type StoredProblem } from "../ledger/narration-rows.ts";
+import { deleteFiles, forgetAudio, saveFiles } from "../ledger/narration-writes.ts";
 import { findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";

@@ -5,19 +5,21 @@ import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
 import {
-  cancelWish,
   findFileOwners,
   findNarration,
   type NarrationSnapshot,
-  noteTold,
   readNarration,
   readProgress,
   readStanding,
   readTasksOf,
+} from "../ledger/narration-rows.ts";
+import {
+  cancelWish,
+  noteTold,
   renameNarration,
   stopNarration,
   wantNarration,
-} from "../ledger/narration-rows.ts";
+} from "../ledger/narration-writes.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/schema.ts";
 import { endWish } from "../ledger/wishes.ts";

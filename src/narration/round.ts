@@ -5,14 +5,13 @@
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
 import {
-  endNarration,
   type PartTask,
   type RoundRead,
   readNarrationBill,
   readRound,
   type StoredProblem,
-  setPartProblems,
 } from "../ledger/narration-rows.ts";
+import { endNarration, setPartProblems } from "../ledger/narration-writes.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import { adoptTask, beginPart } from "../requests/begin.ts";

@@ -1,6 +1,7 @@
 /** Runs the loops of narrations in this process, at most one for each narration. A loop is rounds until an end. */
 import { AudioError, internalError } from "../errors.ts";
-import { endNarration, readStanding, releaseNarration, takeNarration } from "../ledger/narration-rows.ts";
+import { readStanding } from "../ledger/narration-rows.ts";
+import { endNarration, releaseNarration, takeNarration } from "../ledger/narration-writes.ts";
 import { buildProblem } from "./part-status.ts";
 import type { PlanDocuments } from "./plan-documents.ts";
 import { isLedgerAway, NarrationRound, type RoundDeps } from "./round.ts";
