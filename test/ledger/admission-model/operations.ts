@@ -178,23 +178,19 @@ function noteAdoption(facts: Facts, fresh: Adopted, begun: Begun): void {
   facts.requests[request.id] = request;
 }
 
-export const acquire: Prepare = (world, { a, b, c }) => {
-  const actor = world.actor(a);
-  const request = pick(listRequests(world, actor), b);
-  if (request === undefined || world.jobs.has(jobName(actor, request.id))) return null;
-  const retriesErrors = c % 2 === 0;
+function acquireAs(world: World, actor: Actor, requestId: string, retriesErrors: boolean): Operation {
   return {
-    name: `${actor.id} wants to drive ${request.id}`,
+    name: `${actor.id} wants to drive ${requestId}`,
     job: null,
     run: async () => {
       const change = retriesErrors ? { error: null, error_code: null } : {};
-      const { row, isMine } = await world.bench.code.rows.acquireRequest(actor.ledger, request.id, change);
+      const { row, isMine } = await world.bench.code.rows.acquireRequest(actor.ledger, requestId, change);
       if (isMine && row !== undefined) {
-        const job = { actor, requestId: request.id, row, sendId: null, mayHaveSent: false };
-        world.jobs.set(jobName(actor, request.id), job);
+        const job = { actor, requestId, row, sendId: null, mayHaveSent: false };
+        world.jobs.set(jobName(actor, requestId), job);
       }
       return (facts) => {
-        const known = requestOf(facts, request.id);
+        const known = requestOf(facts, requestId);
         const driven = known.owner === actor.id ? "no" : isDriven(facts, known);
         if (driven !== "perhaps" && (driven === "no") !== isMine)
           throw new Violation("lease", `${actor.id} ${isMine ? "got" : "did not get"} it: ${known.owner}`);
@@ -204,7 +200,37 @@ export const acquire: Prepare = (world, { a, b, c }) => {
       };
     },
   };
+}
+
+export const acquire: Prepare = (world, { a, b, c }) => {
+  const actor = world.actor(a);
+  const request = pick(listRequests(world, actor), b);
+  if (request === undefined || world.jobs.has(jobName(actor, request.id))) return null;
+  return acquireAs(world, actor, request.id, c % 2 === 0);
 };
+
+/** A process says nothing for longer than its lease while it waits for an answer, and another one takes over. */
+export const takeOver: Prepare = (world, { a, b }) => {
+  const job = pickJob(world, a, ({ sendId }) => sendId !== null);
+  if (job === undefined) return null;
+  const { requestId } = job;
+  const isOther = (actor: Actor) =>
+    actor.key === job.actor.key && !world.jobs.has(jobName(actor, requestId));
+  const other = pick(world.actors.filter(isOther), b);
+  if (other === undefined) return null;
+  const acquired = acquireAs(world, other, requestId, true);
+  return {
+    ...acquired,
+    name: `${job.actor.id} is silent for ${SILENT_MS} ms; ${acquired.name}`,
+    run: async () => {
+      world.bench.clock.manual.skip(SILENT_MS);
+      world.facts.nowMs += SILENT_MS;
+      world.facts.wallMs += SILENT_MS;
+      return await acquired.run();
+    },
+  };
+};
+const SILENT_MS = 16_000;
 
 const pickJob = (world: World, at: number, fits: (job: Job) => boolean): Job | undefined =>
   pick([...world.jobs.values()].filter(fits), at);
@@ -235,8 +261,8 @@ const ANSWERS = [
   ...["unanswered", "unanswered", "unsent", "too_many", "failed", "succeeded"],
 ] as const;
 const HURRIED_ANSWERS = [
-  ...["refused", "refused", "refused", "unsent", "unsent", "accepted", "accepted", "unanswered"],
-  ...["failed", "succeeded", "succeeded", "too_many"],
+  ...["refused", "refused", "refused", "refused", "unsent", "accepted", "accepted", "unanswered"],
+  ...["failed", "succeeded", "succeeded", "too_many", "too_many"],
 ] as const;
 const COOLDOWNS_MS = [1_000, 1_000, 60_000, 600_000];
 const CHARGES = [10, 20, 75, 150, null] as const;
@@ -250,14 +276,17 @@ const withoutSend = (row: RequestRow): RequestPatch =>
 /** A send is answered, or it is known that no answer comes. */
 export const answer: Prepare = (world, { a, b, c }) => {
   const job = pickJob(world, a, ({ sendId }) => sendId !== null);
-  const kind = pick(world.options.isHurried ? HURRIED_ANSWERS : ANSWERS, c) ?? "accepted";
+  const kind = pick(world.options.mood === "calm" ? ANSWERS : HURRIED_ANSWERS, c) ?? "accepted";
   if (job?.sendId === undefined || job.sendId === null) return null;
+  if (world.options.mood === "silent" && c % 3 !== 0) return null;
   const { actor, requestId, row, sendId } = job;
   const task = world.findTask(actor.key, row.fingerprint, row.attempt);
   const isAccepted = kind === "accepted" || kind === "failed" || kind === "succeeded";
   if (kind === "failed") task.end ??= { status: "failed", charged: pick([0, 0, 150], b) ?? 0 };
   if (kind === "succeeded") task.end ??= { status: "succeeded", charged: pick(CHARGES, b) ?? null };
-  const observed = { status: task.end?.status ?? "queued", charged: task.end?.charged ?? null } as const;
+  // The answer may be older than the end of the task.
+  const end = kind === "accepted" && b % 2 === 0 ? null : task.end;
+  const observed = { status: end?.status ?? "queued", charged: end?.charged ?? null } as const;
   const cooldownMs = kind === "too_many" ? pick(COOLDOWNS_MS, b) : undefined;
   const result = { sendId, wasSent: kind !== "unsent", ...(cooldownMs === undefined ? {} : { cooldownMs }) };
   const patch: RequestPatch = isAccepted

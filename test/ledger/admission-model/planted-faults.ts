@@ -76,7 +76,10 @@ const OLD_READS: readonly PlantedFault[] = [
     "the row is read before the lock",
     "await readRequest(db, id)",
     ["rows", "wish", "lease"],
-    ["const row = await readRequest(tx, id);", "const row = old;"],
+    [
+      'const row = await readRequest(tx, id);\n    if (row === undefined) return { kind: "unwanted" };',
+      'const row = old;\n    if (row === undefined) return { kind: "unwanted" };',
+    ],
   ),
   decidedEarly(
     "the limit is read before the lock",
@@ -299,7 +302,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   fault(
     "callers of the request itself pay after narrations",
     WISHES,
-    ["payer", "limit"],
+    ["payer", "limit", "liveness"],
     [
       "if (standing.some((wish) => wish.target === requestId)) return [null];\n  return [...new Set(standing.map((wish) => wish.target))];",
       "return [...new Set(standing.map((wish) => wish.target))].map((each) => (each === requestId ? null : each)).sort((a, b) => (a === null) - (b === null));",
@@ -333,7 +336,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "a bill counts only what was charged",
     BILLS,
     ["sums", "limit", "payer"],
-    ["    spent += task.known ?? task.most;", "    spent += task.known ?? 0;"],
+    ["    spent += known ?? most;", "    spent += known ?? 0;"],
   ),
   fault(
     "each API key pays for a task that several know",

@@ -24,6 +24,7 @@ const KINDS = {
   stopDriving: { weight: 3, prepare: request.stopDriving, mayBePaired: true },
   giveUp: { weight: 2, prepare: request.giveUp, mayBePaired: true },
   endWish: { weight: 6, prepare: request.endWish, mayBePaired: true },
+  takeOver: { weight: 5, prepare: request.takeOver, mayBePaired: false },
   adopt: { weight: 3, prepare: request.adopt, mayBePaired: true },
   narrate: { weight: 8, prepare: around.narrate, mayBePaired: true },
   changeNarration: { weight: 5, prepare: around.changeNarration, mayBePaired: true },
@@ -61,14 +62,17 @@ export interface Scenario {
   readonly steps: readonly Step[];
 }
 
-export const scenario: fc.Arbitrary<Scenario> = fc.record({
+const anyScenario: fc.Arbitrary<Scenario> = fc.record({
   options: fc.record({
     budget: fc.constantFrom(null, null, 300, 450, 900),
     isOneAccount: fc.boolean(),
-    isHurried: fc.boolean(),
+    mood: fc.constantFrom("calm", "hurried", "silent"),
   }),
   steps: fc.array(step, { minLength: 1, maxLength: 120, size: "max" }),
 });
+
+/** Without a bias to small numbers, because these only choose what happens. */
+export const scenario = fc.noBias(anyScenario);
 
 /** Runs a scenario. @throws Violation with the names of the steps */
 export async function runScenario(bench: Bench, { options, steps }: Scenario): Promise<void> {

@@ -132,7 +132,7 @@ const SPANS_MS = [
 const HURRIED_SPANS_MS = [1, 1, 1_000, 1_000, 1_000, 5_000, 5_000, 10_000, 20_000, 31_000, 59_000, 61_000];
 
 export const passTime: Prepare = (world, { a }) => {
-  const ms = pick(world.options.isHurried ? HURRIED_SPANS_MS : SPANS_MS, a) ?? 1;
+  const ms = pick(world.options.mood === "calm" ? SPANS_MS : HURRIED_SPANS_MS, a) ?? 1;
   return alone(`${ms} ms pass`, () => {
     world.bench.clock.manual.skip(ms);
     world.facts.nowMs += ms;

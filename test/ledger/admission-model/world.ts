@@ -39,8 +39,11 @@ export interface WorldOptions {
   readonly budget: number | null;
   /** Whether both API keys belong to one account. */
   readonly isOneAccount: boolean;
-  /** Whether little time passes and many sends are refused, so that the limit of the minute is reached. */
-  readonly isHurried: boolean;
+  /**
+   * `hurried`: little time passes and many sends are refused, so that the limit of the minute is reached. `silent`: many
+   * sends are never answered.
+   */
+  readonly mood: "calm" | "hurried" | "silent";
 }
 
 /** The code under test with an open database. Each scenario empties the database. */
