@@ -8,7 +8,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { MAX_CONCURRENT_TASKS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { BUDGET_WINDOW_MS, readBill, sumSpentCredits } from "./bills.ts";
 import type { Tx } from "./database.ts";
-import { doesWishStand, type Ledger } from "./ledger.ts";
+import { doesWishStand, LeaseLostError, type Ledger } from "./ledger.ts";
 import { buildLimitTiming, type LimitTiming } from "./limit-timing.ts";
 import { patchRequest, type RequestPatch, readRequest, writeAsDriver } from "./request-rows.ts";
 import type { GateStamp, GateTable, RequestRow } from "./schema.ts";
@@ -41,14 +41,17 @@ export interface LimitFacts {
   readonly mustLetPass: boolean;
 }
 
-/** The longest cooldown that a service can demand; a later end was written before the steady clock restarted. */
+/** The longest cooldown that a service can demand. */
 const MAX_COOLDOWN_MS = 601_000;
+
+/** The end of a cooldown that still counts, else 0: a later end was written before the steady clock restarted. */
+export const parseCooldownEnd = (untilMs: number, nowMs: number): number =>
+  untilMs > nowMs && untilMs < nowMs + MAX_COOLDOWN_MS ? untilMs : 0;
 
 /** Judges the account's limits: cooldown, six a minute, two at once. Returns `null` if a submission may leave. */
 export function decideHold(facts: LimitFacts, timing: LimitTiming, nowMs: number): Hold | null {
   const { cooldownUntilMs, sends, slotEndsMs, mustLetPass } = facts;
-  if (cooldownUntilMs > nowMs && cooldownUntilMs < nowMs + MAX_COOLDOWN_MS)
-    return { reason: "cooldown", retryMs: cooldownUntilMs - nowMs };
+  if (cooldownUntilMs > nowMs) return { reason: "cooldown", retryMs: cooldownUntilMs - nowMs };
   if (sends.length >= SUBMISSIONS_PER_WINDOW) {
     const oldestFirst = sends.map(({ atSteadyMs }) => Math.min(atSteadyMs, nowMs)).sort((a, b) => a - b);
     const blockingMs = oldestFirst[sends.length - SUBMISSIONS_PER_WINDOW] ?? nowMs;
@@ -136,10 +139,13 @@ async function readLimitFacts(
       .set({ sent_steady_ms: nowSteadyMs })
       .where("status", "in", ["unresolved", "queued", "processing"])
       .where("sent_steady_ms", ">", nowSteadyMs)
+      .where("request", "in", (eb) =>
+        eb.selectFrom("agm_request").select("id").where("api_key_id", "=", ledger.identity.apiKeyId),
+      )
       .execute();
   }
   return {
-    cooldownUntilMs: gate.cooldown_until_steady_ms,
+    cooldownUntilMs: parseCooldownEnd(gate.cooldown_until_steady_ms, nowSteadyMs),
     sends: parseStamps(gate.sends, nowSteadyMs, timing.windowMs, timing.unansweredSlotMs),
     slotEndsMs: open.map((other) => computeSlotEndMs(other, timing, nowSteadyMs)),
     mustLetPass: isCalledFor,
@@ -156,15 +162,42 @@ async function isCallWaiting(
   const wishes = await tx
     .selectFrom("agm_wish")
     .innerJoin("agm_task", "agm_task.id", "agm_wish.target")
-    .select(["agm_wish.process", "agm_wish.lease_until_steady_ms"])
+    .select(["agm_wish.process", "agm_wish.lease_until_steady_ms", "owner"])
+    .select("agm_task.lease_until_steady_ms as drivenUntilMs")
     .where("agm_task.api_key_id", "=", ledger.identity.apiKeyId)
     .where("agm_task.id", "!=", row.id)
     .where("agm_task.status", "=", "waiting")
     .where("agm_task.error_code", "is", null)
     .where("agm_task.note", "is", null)
-    .where("agm_task.lease_until_steady_ms", ">", nowSteadyMs)
     .execute();
-  return wishes.some((wish) => doesWishStand(ledger, wish, nowSteadyMs));
+  const { database } = ledger;
+  return wishes.some(
+    ({ owner, drivenUntilMs, ...wish }) =>
+      database.isHeld({ owner, lease_until_steady_ms: drivenUntilMs }, nowSteadyMs) &&
+      doesWishStand(ledger, wish, nowSteadyMs),
+  );
+}
+
+interface Payer {
+  /** The id of a narration; `null` for the callers of the request itself. */
+  readonly payer: string | null;
+  /** The narration's run in which it pays. */
+  readonly run: number;
+}
+
+/** The payer of a send that may have arrived. A later run of the narration that wants it has its failure. */
+async function readPayer(
+  tx: Tx,
+  { payer, payer_run }: RequestRow,
+  payers: ReadonlyArray<string | null>,
+): Promise<Payer> {
+  if (payer === null || !payers.includes(payer)) return { payer, run: payer_run };
+  const narration = await tx
+    .selectFrom("agm_narration")
+    .select("run")
+    .where("id", "=", payer)
+    .executeTakeFirst();
+  return { payer, run: narration?.run ?? payer_run };
 }
 
 /**
@@ -177,7 +210,7 @@ async function choosePayer(
   tx: Tx,
   ledger: Ledger,
   payers: ReadonlyArray<string | null>,
-): Promise<{ readonly payer: string | null; readonly run: number } | undefined> {
+): Promise<Payer | undefined> {
   for (const payer of payers) {
     if (payer === null) return { payer, run: 0 };
     await ledger.database.lockRow(tx, "agm_narration", payer);
@@ -221,10 +254,10 @@ export const requestAdmission = (
     const isResend = row.maybe > 0;
     const payers = await listPayers(tx, ledger, nowSteadyMs, id);
     if (payers.length === 0 && !(isResend && mayResend)) return { kind: "unwanted" };
-    const chosen = await choosePayer(tx, ledger, payers);
-    // A send that may have arrived is sent again in any case; who wants it now pays, if there is room.
-    if (chosen === undefined && !isResend) return { kind: "over_max_credits" };
-    const { payer, run } = chosen ?? { payer: row.payer, run: row.payer_run };
+    // A send that may have arrived has its payer, and is sent again in any case.
+    const chosen = isResend ? await readPayer(tx, row, payers) : await choosePayer(tx, ledger, payers);
+    if (chosen === undefined) return { kind: "over_max_credits" };
+    const { payer, run } = chosen;
     if (ledger.creditBudget !== null && !isResend) {
       const sinceMs = ledger.clock.wallMs() - BUDGET_WINDOW_MS;
       const spentCredits = await sumSpentCredits(tx, ledger, sinceMs, id);
@@ -238,7 +271,10 @@ export const requestAdmission = (
       return { kind: "hold", ...hold };
     }
     const sends: GateStamp[] = [...facts.sends, { id: sendId, atSteadyMs: nowSteadyMs, isOpen: true }];
-    await updateGate(tx, gate.id, { sends: JSON.stringify(sends) });
+    await updateGate(tx, gate.id, {
+      sends: JSON.stringify(sends),
+      cooldown_until_steady_ms: facts.cooldownUntilMs,
+    });
     const patch: RequestPatch = {
       status: "unresolved",
       maybe: row.maybe + 1,
@@ -258,54 +294,72 @@ export interface SendResult {
   readonly sendId: string;
   /** False if no connection was made: the send does not count in the minute. */
   readonly wasSent: boolean;
+  /** False if the service has refused it or was not reached, so that no task can come of it. */
+  readonly mayHaveArrived: boolean;
   /** A pause of all submissions of the account, which the service asked for. */
   readonly cooldownMs?: number;
 }
 
-/** Writes what came of a send, in one transaction with its minute, which begins now. */
-export const recordSendResult = (
-  ledger: Ledger,
-  row: RequestRow,
-  { sendId, wasSent, cooldownMs }: SendResult,
-  patch: RequestPatch,
-): Promise<RequestRow> =>
-  ledger.database.tx(async (tx) => {
-    const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
-    const { nowSteadyMs } = gate;
-    const { windowMs, unansweredSlotMs } = buildLimitTiming(ledger.timeScale);
-    const sends = parseStamps(gate.sends, nowSteadyMs, windowMs, unansweredSlotMs).flatMap((stamp) => {
-      if (stamp.id !== sendId) return [stamp];
-      return wasSent ? [{ id: sendId, atSteadyMs: nowSteadyMs }] : [];
-    });
-    const cooldown =
-      cooldownMs === undefined
-        ? {}
-        : { cooldown_until_steady_ms: Math.max(gate.cooldown_until_steady_ms, nowSteadyMs + cooldownMs) };
-    await updateGate(tx, gate.id, { sends: JSON.stringify(sends), ...cooldown });
-    if (patch.task_id == null) return await writeAsDriver(tx, ledger, nowSteadyMs, row, patch);
-    return await writeAccepted(tx, ledger, nowSteadyMs, row, { ...patch, polled_steady_ms: nowSteadyMs });
-  });
-
-/**
- * Writes an accepted task. It is paid for, so it is kept even if this process has lost the lease meanwhile, unless the
- * attempt has a task already or is over.
- */
-async function writeAccepted(
+/** Writes to the account what came of a send: its minute begins now. */
+async function recordAtGate(
   tx: Tx,
   ledger: Ledger,
-  nowSteadyMs: number,
+  { sendId, wasSent, cooldownMs }: SendResult,
+): Promise<number> {
+  const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
+  const { nowSteadyMs } = gate;
+  const { windowMs, unansweredSlotMs } = buildLimitTiming(ledger.timeScale);
+  const sends = parseStamps(gate.sends, nowSteadyMs, windowMs, unansweredSlotMs).flatMap((stamp) => {
+    if (stamp.id !== sendId) return [stamp];
+    return wasSent ? [{ id: sendId, atSteadyMs: nowSteadyMs }] : [];
+  });
+  const endMs = parseCooldownEnd(gate.cooldown_until_steady_ms, nowSteadyMs);
+  await updateGate(tx, gate.id, {
+    sends: JSON.stringify(sends),
+    cooldown_until_steady_ms: cooldownMs === undefined ? endMs : Math.max(endMs, nowSteadyMs + cooldownMs),
+  });
+  return nowSteadyMs;
+}
+
+/** The columns of an attempt with one open send less. */
+const withoutSend = ({ maybe }: Pick<RequestRow, "maybe">): RequestPatch =>
+  maybe > 1
+    ? { maybe: maybe - 1 }
+    : { maybe: 0, status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 };
+
+/**
+ * Writes what came of a send, in one transaction with its minute. Both are facts about the service, so they are written
+ * even if this process has lost the lease meanwhile; but a task that the attempt has already stays.
+ *
+ * @param patch columns to change besides, which only the driver may write
+ * @throws LeaseLostError after writing, if no task was accepted and this process does not drive the request any more
+ */
+export async function recordSendResult(
+  ledger: Ledger,
   row: RequestRow,
+  result: SendResult,
   patch: RequestPatch,
 ): Promise<RequestRow> {
-  await ledger.database.lockRow(tx, "agm_request", row.id);
-  const current = await readRequest(tx, row.id);
-  const isOwn = current === undefined || current.owner === ledger.identity.processId;
-  if (isOwn) return await writeAsDriver(tx, ledger, nowSteadyMs, row, patch);
-  if (current.attempt === row.attempt && current.task_id === null) {
-    const cleared = { error: null, error_code: null, updated_at_ms: ledger.clock.wallMs() };
-    await patchRequest(tx, current, { ...patch, ...cleared });
-  }
-  return (await readRequest(tx, row.id)) ?? row;
+  const written = await ledger.database.tx(async (tx) => {
+    const nowSteadyMs = await recordAtGate(tx, ledger, result);
+    await ledger.database.lockRow(tx, "agm_request", row.id);
+    const current = await readRequest(tx, row.id);
+    const isAccepted = patch.task_id != null;
+    const isOpen = current === undefined || (current.attempt === row.attempt && current.task_id === null);
+    if (!isOpen) return isAccepted ? current : null;
+    const change: RequestPatch = {
+      ...patch,
+      ...(isAccepted ? { polled_steady_ms: nowSteadyMs } : {}),
+      ...(result.mayHaveArrived ? {} : withoutSend(current ?? row)),
+    };
+    if (current === undefined || current.owner === ledger.identity.processId)
+      return await writeAsDriver(tx, ledger, nowSteadyMs, row, change);
+    const { note: _, ...facts } = change;
+    await patchRequest(tx, current, isAccepted ? { ...facts, error: null, error_code: null } : facts);
+    return isAccepted ? ((await readRequest(tx, row.id)) ?? row) : null;
+  });
+  if (written === null) throw new LeaseLostError("another process drives it");
+  return written;
 }
 
 /** Takes an admission back whose submission was not sent. Does nothing if a newer send was admitted. */
@@ -319,8 +373,5 @@ export const releaseAdmission = (ledger: Ledger, id: string, sendId: string): Pr
     await updateGate(tx, gate.id, { sends: JSON.stringify(left) });
     const row = await readRequest(tx, id);
     if (row === undefined || row.send_id !== sendId || row.task_id !== null) return;
-    const maybe = Math.max(0, row.maybe - 1);
-    await patchRequest(tx, row, { maybe, send_id: null, ...(maybe === 0 ? UNSENT : {}) });
+    await patchRequest(tx, row, { ...withoutSend(row), send_id: null });
   });
-
-const UNSENT = { status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 } as const;

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { isProcessDead, type ProcessId } from "../process-id.ts";
+import type { ProcessId } from "../process-id.ts";
 import type { Database, Db } from "./database.ts";
 import type { ApiKeyId } from "./identity.ts";
 import type { WishRow } from "./schema.ts";
@@ -58,11 +58,9 @@ export async function rememberApiKey(db: Db, { identity }: Ledger): Promise<void
 }
 
 /** Whether a wish counts: its process lives. */
-export function doesWishStand(
-  { identity }: Ledger,
+export const doesWishStand = (
+  { identity, database }: Ledger,
   { process, lease_until_steady_ms }: Pick<WishRow, "process" | "lease_until_steady_ms">,
   nowSteadyMs: number,
-): boolean {
-  if (process === identity.processId) return true;
-  return lease_until_steady_ms > nowSteadyMs && !isProcessDead(process);
-}
+): boolean =>
+  process === identity.processId || database.isHeld({ owner: process, lease_until_steady_ms }, nowSteadyMs);

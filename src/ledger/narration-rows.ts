@@ -250,7 +250,7 @@ export interface RoundRead extends Omit<NarrationSnapshot, "parts" | "bill" | "f
 }
 
 /** What a round knows already, so that it need not read everything again. */
-export interface KnownParts {
+export interface KnownRevision {
   /** The revision of the narration at which the parts were read; `null` to read them again. */
   readonly revision: number | null;
   /** The fingerprints whose requests may have changed. */
@@ -258,7 +258,7 @@ export interface KnownParts {
 }
 
 /** Reads what has changed in a narration; `undefined` if its row is gone. */
-export const readRound = (ledger: Ledger, id: string, known: KnownParts): Promise<RoundRead | undefined> =>
+export const readRound = (ledger: Ledger, id: string, known: KnownRevision): Promise<RoundRead | undefined> =>
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;

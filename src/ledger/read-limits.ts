@@ -1,6 +1,6 @@
 /** Lets queries and downloads of an account leave, within 60 a minute and outside the pauses of the service. */
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
-import { hasFutureStamp, parseStamps, updateGate } from "./admission.ts";
+import { hasFutureStamp, parseCooldownEnd, parseStamps, updateGate } from "./admission.ts";
 import type { Ledger } from "./ledger.ts";
 import { buildLimitTiming, computePollSpacingMs, MAX_POLLS } from "./limit-timing.ts";
 import type { GateStamp } from "./schema.ts";
@@ -11,8 +11,6 @@ export interface ReadHold {
   readonly waitMs: number;
 }
 
-const MAX_COOLDOWN_MS = 601_000;
-
 /** Judges a read by the reads of the last minute and by the pause; `null` if it may leave. */
 export function decideReadHold(
   reads: readonly GateStamp[],
@@ -21,8 +19,7 @@ export function decideReadHold(
   windowMs: number,
   nowMs: number,
 ): ReadHold | null {
-  if (cooldownUntilMs > nowMs && cooldownUntilMs < nowMs + MAX_COOLDOWN_MS)
-    return { reason: "cooldown", waitMs: Math.ceil(cooldownUntilMs - nowMs) };
+  if (cooldownUntilMs > nowMs) return { reason: "cooldown", waitMs: Math.ceil(cooldownUntilMs - nowMs) };
   if (isPoll) {
     const lastPollMs = reads.findLast((read) => read.isPoll === true)?.atSteadyMs;
     const paceMs = (lastPollMs ?? -windowMs) + computePollSpacingMs(reads.length, windowMs) - nowMs;
@@ -45,14 +42,18 @@ export const requestRead = (ledger: Ledger, isPoll: boolean): Promise<ReadHold |
     const { nowSteadyMs } = gate;
     const { windowMs } = buildLimitTiming(ledger.timeScale);
     const reads = parseStamps(gate.reads, nowSteadyMs, windowMs, 0);
-    const hold = decideReadHold(reads, gate.read_cooldown_until_steady_ms, isPoll, windowMs, nowSteadyMs);
+    const cooldownUntilMs = parseCooldownEnd(gate.read_cooldown_until_steady_ms, nowSteadyMs);
+    const hold = decideReadHold(reads, cooldownUntilMs, isPoll, windowMs, nowSteadyMs);
     if (hold !== null) {
       if (hasFutureStamp(gate.reads, nowSteadyMs))
         await updateGate(tx, gate.id, { reads: JSON.stringify(reads) });
       return hold;
     }
     const stamp = { atSteadyMs: nowSteadyMs, ...(isPoll ? { isPoll } : {}) };
-    await updateGate(tx, gate.id, { reads: JSON.stringify([...reads, stamp]) });
+    await updateGate(tx, gate.id, {
+      reads: JSON.stringify([...reads, stamp]),
+      read_cooldown_until_steady_ms: cooldownUntilMs,
+    });
     return null;
   });
 
@@ -61,7 +62,8 @@ export const startReadCooldown = (ledger: Ledger, pauseMs: number): Promise<void
   ledger.database.tx(async (tx) => {
     const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
     const { nowSteadyMs } = gate;
-    const untilMs = Math.max(gate.read_cooldown_until_steady_ms, nowSteadyMs + pauseMs);
+    const earlierMs = parseCooldownEnd(gate.read_cooldown_until_steady_ms, nowSteadyMs);
+    const untilMs = Math.max(earlierMs, nowSteadyMs + pauseMs);
     await updateGate(tx, gate.id, { read_cooldown_until_steady_ms: untilMs });
   });
 

@@ -7,7 +7,7 @@ import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { recordSendResult, requestAdmission, type SendResult } from "../ledger/admission.ts";
 import { BUDGET_WINDOW_MS, sumSpentCredits } from "../ledger/bills.ts";
-import { findAttemptsOfTask, type RequestPatch } from "../ledger/request-rows.ts";
+import { findAttemptsOfTask } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import { isRequestWanted } from "../ledger/wishes.ts";
@@ -101,7 +101,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   job.unwritten = { ...admitted, ...patch };
   deps.announce(job.unwritten);
   const accepted = await deps.persist(job, () =>
-    recordSendResult(ledger, admitted, { sendId, wasSent: true }, patch),
+    recordSendResult(ledger, admitted, { sendId, wasSent: true, mayHaveArrived: true }, patch),
   );
   job.unwritten = null;
   job.mayHaveSent = false;
@@ -153,12 +153,6 @@ const withEarlierSendAdvice = (error: AudioError, row: RequestRow): AudioError =
     remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${toRequestHandle(row.id)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
   });
 
-/** The columns of an attempt after a send of which no task can come. */
-const withoutSend = (row: RequestRow): RequestPatch =>
-  row.maybe > 1
-    ? { maybe: row.maybe - 1 }
-    : { maybe: 0, status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 };
-
 /** Writes what a refused or unanswered send means, and waits until the next one is due. */
 async function afterRefusal(
   job: Job,
@@ -196,12 +190,12 @@ async function afterRefusal(
   const result: SendResult = {
     sendId,
     wasSent: !wasNeverSent(error),
+    mayHaveArrived,
     ...(decision.kind === "rate_limited"
       ? { cooldownMs: Math.max(1, decision.retryAfterSeconds) * 1000 * timing.timeScale }
       : {}),
   };
-  const patch = { ...(mayHaveArrived ? {} : withoutSend(row)), note };
-  const next = await deps.persist(job, () => recordSendResult(ledger, row, result, patch));
+  const next = await deps.persist(job, () => recordSendResult(ledger, row, result, { note }));
   deps.announce(next);
   if (!mayHaveArrived) deps.line.wake();
   if (isForCredits && (await waitForReturnedCredits(job, deps, row))) return next;

@@ -10,7 +10,7 @@ import { PLANTED_FAULTS, plantFault } from "./admission-model/planted-faults.ts"
 import { runScenario, scenario } from "./admission-model/scenario.ts";
 import { closeBench, openBench } from "./admission-model/world.ts";
 
-const MAX_RUNS = 500;
+const MAX_RUNS = 300;
 
 it.each(PLANTED_FAULTS)("the model finds that $name", { timeout: 120_000 }, async (fault) => {
   const folder = plantFault(fault);

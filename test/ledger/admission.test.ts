@@ -24,7 +24,12 @@ async function admit(ledger: Ledger, row: RequestRow, isResend = false): Promise
 }
 
 const answer = (ledger: Ledger, row: RequestRow, patch: RequestPatch, wasSent = true): Promise<RequestRow> =>
-  recordSendResult(ledger, row, { sendId: row.send_id ?? "", wasSent }, patch);
+  recordSendResult(
+    ledger,
+    row,
+    { sendId: row.send_id ?? "", wasSent, mayHaveArrived: patch.status !== "waiting" },
+    patch,
+  );
 
 const REFUSED: RequestPatch = { maybe: 0, status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 };
 const accepted = (taskId: string): RequestPatch => ({ maybe: 0, status: "queued", task_id: taskId });
@@ -177,12 +182,12 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
       const limited = await recordSendResult(
         one,
         row,
-        { sendId: row.send_id ?? "", wasSent: true, cooldownMs: 30_000 },
+        { sendId: row.send_id ?? "", wasSent: true, mayHaveArrived: false, cooldownMs: 30_000 },
         REFUSED,
       );
       const second = await admit(stranger, await place(stranger, "text"));
       expect(second.status).toBe("unresolved");
-      const result = { sendId: "none", wasSent: true, cooldownMs: 1000 };
+      const result = { sendId: "none", wasSent: true, mayHaveArrived: true, cooldownMs: 1000 };
       await recordSendResult(one, limited, result, {});
       const next = await place(other, "next");
       expect(await ask(other, next)).toEqual({ kind: "hold", reason: "cooldown", retryMs: 30_000 });

@@ -131,7 +131,7 @@ async function create(at: number): Promise<void> {
     await sleep(Math.random() * 15);
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
-    const result = { sendId: row.send_id ?? "", wasSent: true };
+    const result = { sendId: row.send_id ?? "", wasSent: true, mayHaveArrived: true };
     const patch = { status: "queued", maybe: 0, task_id: `task of ${row.id}` } as const;
     const accepted = await recordSendResult(ledger, row, result, patch);
     await sleep(30 + Math.random() * 40);

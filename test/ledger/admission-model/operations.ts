@@ -18,7 +18,7 @@ import {
 } from "./effects.ts";
 import { attemptOf, type Facts, type RequestFact, requestOf, unsentAttempt, Violation } from "./facts.ts";
 import { type AskAnswer, judgeAsk } from "./judge-admission.ts";
-import { type Actor, type Job, TEXTS, type World } from "./world.ts";
+import { type Actor, type Job, NARRATIONS, TEXTS, type World } from "./world.ts";
 
 /** Judges what a call has answered, and notes what it has changed. */
 export type Judge = (facts: Facts) => void;
@@ -84,7 +84,16 @@ export const begin: Prepare = (world, { a, b, c }) => {
   const actor = world.actor(a);
   const text = pick(TEXTS, b) ?? TEXTS[0];
   const kind = pick(["call", null, "handle", null] as const, c) ?? null;
-  const mayBeginAttempt = c % 5 !== 0;
+  return beginAs(world, actor, text, kind, c % 5 !== 0);
+};
+
+function beginAs(
+  world: World,
+  actor: Actor,
+  text: string,
+  kind: "call" | "handle" | null,
+  mayBeginAttempt: boolean,
+): Operation {
   const fresh = buildFresh(world, actor, text);
   const wish = kind === null ? null : { id: world.newName("wish"), kind };
   return {
@@ -101,7 +110,7 @@ export const begin: Prepare = (world, { a, b, c }) => {
       };
     },
   };
-};
+}
 
 /** Stores the row of a call that is answered as an MCP task. */
 const openHandle = ({ ledger, id: process, key }: Actor, id: string): Promise<unknown> =>
@@ -185,7 +194,7 @@ function acquireAs(world: World, actor: Actor, requestId: string, retriesErrors:
     run: async () => {
       const change = retriesErrors ? { error: null, error_code: null } : {};
       const { row, isMine } = await world.bench.code.rows.acquireRequest(actor.ledger, requestId, change);
-      if (isMine && row !== undefined) {
+      if (isMine && row !== undefined && !world.jobs.has(jobName(actor, requestId))) {
         const job = { actor, requestId, row, sendId: null, mayHaveSent: false };
         world.jobs.set(jobName(actor, requestId), job);
       }
@@ -214,8 +223,7 @@ export const takeOver: Prepare = (world, { a, b }) => {
   const job = pickJob(world, a, ({ sendId }) => sendId !== null);
   if (job === undefined) return null;
   const { requestId } = job;
-  const isOther = (actor: Actor) =>
-    actor.key === job.actor.key && !world.jobs.has(jobName(actor, requestId));
+  const isOther = (actor: Actor) => actor.key === job.actor.key && !world.jobs.has(jobName(actor, requestId));
   const other = pick(world.actors.filter(isOther), b);
   if (other === undefined) return null;
   const acquired = acquireAs(world, other, requestId, true);
@@ -238,7 +246,10 @@ const pickJob = (world: World, at: number, fits: (job: Job) => boolean): Job | u
 /** A job asks for leave; one that has it already asks again, as after a lost answer. */
 export const ask: Prepare = (world, { a }) => {
   const job = pickJob(world, a, ({ row }) => row.status === "waiting" || row.status === "unresolved");
-  if (job === undefined) return null;
+  return job === undefined ? null : askAs(world, job);
+};
+
+function askAs(world: World, job: Job): Operation {
   const { actor, requestId, mayHaveSent: mayResend } = job;
   const sendId = job.sendId ?? world.newName("send");
   const question = { requestId, sendId, mayResend, budget: world.options.budget };
@@ -254,7 +265,7 @@ export const ask: Prepare = (world, { a }) => {
       return (facts) => judgeAsk(facts, actor, question, answer);
     },
   };
-};
+}
 
 const ANSWERS = [
   ...["accepted", "accepted", "accepted", "accepted", "accepted", "refused", "refused"],
@@ -279,7 +290,17 @@ export const answer: Prepare = (world, { a, b, c }) => {
   const kind = pick(world.options.mood === "calm" ? ANSWERS : HURRIED_ANSWERS, c) ?? "accepted";
   if (job?.sendId === undefined || job.sendId === null) return null;
   if (world.options.mood === "silent" && c % 3 !== 0) return null;
-  const { actor, requestId, row, sendId } = job;
+  return answerAs(world, job, job.sendId, kind, b);
+};
+
+function answerAs(
+  world: World,
+  job: Job,
+  sendId: string,
+  kind: (typeof ANSWERS)[number],
+  b: number,
+): Operation {
+  const { actor, requestId, row } = job;
   const task = world.findTask(actor.key, row.fingerprint, row.attempt);
   const isAccepted = kind === "accepted" || kind === "failed" || kind === "succeeded";
   if (kind === "failed") task.end ??= { status: "failed", charged: pick([0, 0, 150], b) ?? 0 };
@@ -288,7 +309,13 @@ export const answer: Prepare = (world, { a, b, c }) => {
   const end = kind === "accepted" && b % 2 === 0 ? null : task.end;
   const observed = { status: end?.status ?? "queued", charged: end?.charged ?? null } as const;
   const cooldownMs = kind === "too_many" ? pick(COOLDOWNS_MS, b) : undefined;
-  const result = { sendId, wasSent: kind !== "unsent", ...(cooldownMs === undefined ? {} : { cooldownMs }) };
+  const mayHaveArrived = isAccepted || kind === "unanswered";
+  const result = {
+    sendId,
+    wasSent: kind !== "unsent",
+    mayHaveArrived,
+    ...(cooldownMs === undefined ? {} : { cooldownMs }),
+  };
   const patch: RequestPatch = isAccepted
     ? {
         ...{ status: observed.status, charged_credits: observed.charged, task_id: task.id },
@@ -325,6 +352,50 @@ export const answer: Prepare = (world, { a, b, c }) => {
       };
     },
   };
+}
+
+/** Does one thing after the other. Each is prepared when its turn comes; `null` ends it. */
+export function inTurn(name: string, next: (done: number) => Operation | null): Operation {
+  return {
+    name,
+    job: null,
+    run: async () => {
+      const judges: Judge[] = [];
+      for (let operation = next(0); operation !== null; operation = next(judges.length))
+        judges.push(await operation.run());
+      return (facts) => {
+        for (const judge of judges) judge(facts);
+      };
+    },
+  };
+}
+
+/** Sends of a job leave one after the other, and each is refused at once or does not leave. */
+export const sendOften: Prepare = (world, { a, b, c }) => {
+  const job = pickJob(world, a, ({ sendId, row }) => sendId === null && row.status === "waiting");
+  if (job === undefined) return null;
+  const count = 1 + (b % 4);
+  const kind = c % 4 === 0 ? "unsent" : "refused";
+  const name = `up to ${count} sends of ${job.actor.id} for ${job.requestId} are ${kind}`;
+  return inTurn(name, (done) => {
+    if (done % 2 === 1)
+      return job.sendId === null ? null : answerAs(world, job, job.sendId, kind, 0);
+    return done < 2 * count && job.row.status === "waiting" ? askAs(world, job) : null;
+  });
+};
+
+/** Parts of a narration are begun, and a process begins to drive them. */
+export const beginParts: Prepare = (world, { a, b, c }) => {
+  const actor = world.actor(a);
+  const narration = world.facts.narrations[pick(NARRATIONS, b) ?? ""];
+  if (narration === undefined) return null;
+  const from = c % narration.parts.length;
+  const texts = [narration.parts[from], narration.parts[(from + 1) % narration.parts.length]];
+  return inTurn(`${actor.id} begins and drives the parts ${texts.join(", ")}`, (done) => {
+    const text = texts[Math.floor(done / 2)];
+    if (text === undefined) return null;
+    return done % 2 === 0 ? beginAs(world, actor, text, null, true) : acquireAs(world, actor, `${text}@${actor.key}`, true);
+  });
 };
 
 /** An admission is taken back that was not used. The job ends with it. */

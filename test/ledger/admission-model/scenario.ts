@@ -25,6 +25,8 @@ const KINDS = {
   giveUp: { weight: 2, prepare: request.giveUp, mayBePaired: true },
   endWish: { weight: 6, prepare: request.endWish, mayBePaired: true },
   takeOver: { weight: 5, prepare: request.takeOver, mayBePaired: false },
+  sendOften: { weight: 6, prepare: request.sendOften, mayBePaired: false },
+  beginParts: { weight: 8, prepare: request.beginParts, mayBePaired: false },
   adopt: { weight: 3, prepare: request.adopt, mayBePaired: true },
   narrate: { weight: 8, prepare: around.narrate, mayBePaired: true },
   changeNarration: { weight: 5, prepare: around.changeNarration, mayBePaired: true },
@@ -52,7 +54,12 @@ const kinds = (allowed: readonly KindName[]) =>
 const step: fc.Arbitrary<Step> = fc.record({
   ...{ kind: kinds(KIND_NAMES), a: number, b: number, c: number },
   beside: fc.option(
-    fc.record({ kind: fc.oneof(fc.constant("same" as const), kinds(PAIRED)), a: number, b: number, c: number }),
+    fc.record({
+      kind: fc.oneof(fc.constant("same" as const), kinds(PAIRED)),
+      a: number,
+      b: number,
+      c: number,
+    }),
     { freq: 3 },
   ),
 });
