@@ -252,6 +252,7 @@ describe("a service that does not answer", () => {
     const call = { prompt: "Silence", wait_seconds: 0.3 };
     const outcome = await setup.server.call("generate_audio", call);
     expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true, task_id: null });
+    await expect.poll(() => heldResponses.length, { timeout: 10_000 }).toBe(1);
     for (const response of heldResponses) response.socket?.resetAndDestroy();
     const task = taskOf(await setup.server.call("generate_audio", { ...call, wait_seconds: 10 }));
     expect(task.status).toBe("succeeded");

@@ -15,7 +15,6 @@ import {
   Violation,
   WINDOW_MS,
 } from "./facts.ts";
-import { KNOWN_DEFECTS } from "./known-defects.ts";
 
 /** Whether a living process other than `asker` drives a request: certainly, perhaps (after a restart), or not. */
 export function isDriven(facts: Facts, request: RequestFact): "yes" | "perhaps" | "no" {
@@ -72,20 +71,11 @@ export function noteAnswered(facts: Facts, sendId: string, wasSent: boolean): vo
   });
 }
 
-/**
- * A send of which no task can come: everything is as before it. A task that an earlier send has brought stays.
- *
- * @param knownMaybe how many sends without an answer the driver knew of
- */
-export function takeSendBack(attempt: AttemptFact, knownMaybe: number): void {
-  if (attempt.taskId !== null) {
-    if (KNOWN_DEFECTS.refusalCountsOldSends) attempt.maybe = knownMaybe - 1;
-    return;
-  }
+/** A send of which no task can come: everything is as before it. */
+export function takeSendBack(attempt: AttemptFact): void {
   attempt.maybe -= 1;
   if (attempt.maybe === 0)
     Object.assign(attempt, { status: "waiting", payer: null, run: 0, spentAtWallMs: 0 });
-  else if (!KNOWN_DEFECTS.payerOfUnsentResendStays) Object.assign(attempt, attempt.before);
 }
 
 export interface TaskEnd {
@@ -101,21 +91,6 @@ export const noteTask = (attempt: AttemptFact, { status, taskId, charged }: Task
 /** Forgets the wishes of a request that nothing is left of to want. */
 export function fulfil(facts: Facts, target: string): void {
   for (const wish of Object.values(facts.wishes)) if (wish.target === target) delete facts.wishes[wish.id];
-}
-
-/** A task that was accepted is paid for: it is kept even if its driver has lost the lease, unless it is known already. */
-export function noteLateTask(
-  facts: Facts,
-  request: RequestFact,
-  attempt: number,
-  sendId: string,
-  task: TaskEnd,
-): void {
-  noteAnswered(facts, sendId, true);
-  const current = attemptOf(request);
-  if (request.attempt !== attempt || current.taskId !== null) return;
-  noteTask(current, task);
-  Object.assign(request, { error: null, hasNote: false });
 }
 
 export function beginAttempt(request: RequestFact): void {

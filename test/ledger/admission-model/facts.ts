@@ -42,8 +42,6 @@ export interface AttemptFact extends Paid {
   maybe: number;
   sendId: string | null;
   sentMs: number;
-  /** Who paid before the newest send was admitted. */
-  before: Paid;
   spentAtWallMs: number;
   taskId: string | null;
   charged: number | null;
@@ -160,7 +158,6 @@ export const unsentAttempt = (): AttemptFact => ({
   sentMs: 0,
   payer: null,
   run: 0,
-  before: { payer: null, run: 0 },
   spentAtWallMs: 0,
   taskId: null,
   charged: null,

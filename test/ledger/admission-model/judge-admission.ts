@@ -22,7 +22,6 @@ import {
   WINDOW_MS,
   type WishFact,
 } from "./facts.ts";
-import { KNOWN_DEFECTS } from "./known-defects.ts";
 
 /** `lease_lost`: the ledger has thrown, because another process drives the request. */
 export type AskAnswer = Admission | { readonly kind: "lease_lost" };
@@ -47,7 +46,7 @@ export function standsFor(facts: Facts, asker: Asker, wish: WishFact, doubt: Dou
   if (!isBeforeBoot(facts, wish.leasedAtMs)) return wish.leaseUntilMs > facts.nowMs;
   // The ledger may take a lease from before the restart for one of now, if it could end then.
   const leftMs = wish.leaseUntilSteadyMs - steadyNow(facts);
-  return doubt === "possible" && leftMs > 0 && (KNOWN_DEFECTS.oldWishesStand || leftMs <= 2 * LEASE_MS);
+  return doubt === "possible" && leftMs > 0 && leftMs <= 2 * LEASE_MS;
 }
 
 /** Lists who would pay: `null` for callers of the request itself, else narrations, the eldest wish first. */
@@ -68,12 +67,8 @@ export function listPayers(
   });
 }
 
-export const billOf = (facts: Facts, payer: string, except?: string): number =>
-  sumCosts(facts, {
-    counts: (attempt) => attempt.payer === payer,
-    ...(except === undefined ? {} : { except }),
-    endsWithTwin: true,
-  });
+export const billOf = (facts: Facts, payer: string): number =>
+  sumCosts(facts, { counts: (attempt) => attempt.payer === payer, endsWithTwin: true });
 
 /** What was spent in the last 24 hours, by whatever API key. */
 export const spentInDay = (facts: Facts, except?: string): number =>
@@ -83,20 +78,20 @@ export const spentInDay = (facts: Facts, except?: string): number =>
     endsWithTwin: false,
   });
 
-function choosePayer(
-  facts: Facts,
-  request: RequestFact,
-  payers: ReadonlyArray<string | null>,
-): Paid | undefined {
-  const attempt = attemptOf(request);
+function choosePayer(facts: Facts, payers: ReadonlyArray<string | null>): Paid | undefined {
   for (const payer of payers) {
     if (payer === null) return { payer, run: 0 };
-    const paysAlready = attempt.payer === payer && !KNOWN_DEFECTS.resendIsBilledTwice;
-    const spent = billOf(facts, payer, paysAlready ? request.id : undefined);
+    const spent = billOf(facts, payer);
     const { limit = 0, run = 0 } = facts.narrations[payer] ?? {};
     if (spent + RESERVED <= limit) return { payer, run };
   }
   return undefined;
+}
+
+/** A send that may have arrived has its payer. A later run of the narration that wants it pays as that run. */
+function keepPayer(facts: Facts, { payer, run }: Paid, payers: ReadonlyArray<string | null>): Paid {
+  if (payer === null || !payers.includes(payer)) return { payer, run };
+  return { payer, run: facts.narrations[payer]?.run ?? run };
 }
 
 type Expected =
@@ -114,8 +109,8 @@ function expectAnswer(facts: Facts, asker: Asker, question: Question, doubt: Dou
   const isResend = attempt.maybe > 0;
   const payers = listPayers(facts, asker, request, doubt);
   if (payers.length === 0 && !(isResend && mayResend)) return { kind: "unwanted" };
-  const chosen = choosePayer(facts, request, payers);
-  if (isResend) return { kind: "may_leave", paid: chosen ?? { payer: attempt.payer, run: attempt.run } };
+  if (isResend) return { kind: "may_leave", paid: keepPayer(facts, attempt, payers) };
+  const chosen = choosePayer(facts, payers);
   if (chosen === undefined) return { kind: "over_max_credits" };
   const spentCredits = spentInDay(facts, requestId);
   if (budget !== null && spentCredits + RESERVED > budget) return { kind: "over_budget", spentCredits };
@@ -175,18 +170,9 @@ function holdEndsMs(
   const { nowMs } = facts;
   const cooldowns = facts.cooldowns.filter(({ key }) => key === asker.key);
   const cooldownEnds = cooldowns.map(({ atMs, untilMs }) => {
-    if (!isBeforeBoot(facts, atMs)) {
-      const isHidden =
-        KNOWN_DEFECTS.oldCooldownHidesNew &&
-        doubt === "certain" &&
-        cooldowns.some((cooldown) => isBeforeBoot(facts, cooldown.atMs));
-      return isHidden ? 0 : untilMs;
-    }
+    if (!isBeforeBoot(facts, atMs)) return untilMs;
     // The ledger cannot know when a cooldown from before the restart ends, so it may forget it or keep it.
-    if (doubt === "certain") return 0;
-    return KNOWN_DEFECTS.oldCooldownHidesNew
-      ? nowMs + LONGEST_COOLDOWN_MS
-      : facts.bootMs + LONGEST_COOLDOWN_MS;
+    return doubt === "certain" ? 0 : nowMs + LONGEST_COOLDOWN_MS;
   });
   const sendEnds = facts.sends
     .filter(({ key }) => key === asker.key)
@@ -303,7 +289,6 @@ function noteAdmission(
 ): void {
   const { nowMs } = facts;
   if (attempt.maybe === 0) attempt.spentAtWallMs = facts.wallMs;
-  attempt.before = { payer: attempt.payer, run: attempt.run };
   Object.assign(attempt, {
     status: "unresolved",
     maybe: attempt.maybe + 1,

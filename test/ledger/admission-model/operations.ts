@@ -10,7 +10,6 @@ import {
   isWithService,
   judgeDriverWrite,
   noteAnswered,
-  noteLateTask,
   noteTask,
   noteWish,
   takeLease,
@@ -176,7 +175,7 @@ function noteAdoption(facts: Facts, fresh: Adopted, begun: Begun): void {
   const request = known ?? { ...newRequest(fresh.id, fresh.api_key_id, fresh.fingerprint), attempts: {} };
   const adopted = {
     ...{ status: fresh.status, maybe: 0, sendId: fresh.send_id, sentMs: facts.nowMs, isAdopted: true },
-    ...{ payer: fresh.payer, run: fresh.payer_run, before: { payer: null, run: 0 } },
+    ...{ payer: fresh.payer, run: fresh.payer_run },
     ...{ spentAtWallMs: fresh.spent_at_ms, taskId: fresh.task_id, charged: fresh.charged_credits },
   };
   const { attempt } = fresh;
@@ -278,12 +277,6 @@ const HURRIED_ANSWERS = [
 const COOLDOWNS_MS = [1_000, 1_000, 60_000, 600_000];
 const CHARGES = [10, 20, 75, 150, null] as const;
 
-/** The columns of an attempt after a send of which no task can come, as the submitting step writes them. */
-const withoutSend = (row: RequestRow): RequestPatch =>
-  row.maybe > 1
-    ? { maybe: row.maybe - 1 }
-    : { maybe: 0, status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 };
-
 /** A send is answered, or it is known that no answer comes. */
 export const answer: Prepare = (world, { a, b, c }) => {
   const job = pickJob(world, a, ({ sendId }) => sendId !== null);
@@ -323,7 +316,7 @@ function answerAs(
       }
     : kind === "unanswered"
       ? { note: "{}" }
-      : { ...withoutSend(row), note: kind === "unsent" ? "{}" : null };
+      : { note: kind === "unsent" ? "{}" : null };
   return {
     name: `the send ${sendId} of ${actor.id} for ${requestId} is ${kind}`,
     job,
@@ -337,18 +330,25 @@ function answerAs(
       if (written !== null && written.owner !== actor.id) world.jobs.delete(jobName(actor, requestId));
       return (facts) => {
         const request = requestOf(facts, requestId);
-        if (isAccepted && written !== null && request.owner !== actor.id) {
-          noteLateTask(facts, request, row.attempt, sendId, { ...observed, taskId: task.id });
-          return;
-        }
-        if (!judgeDriverWrite(facts, actor, requestId, row.attempt, written !== null)) return;
         const attempt = attemptOf(request);
+        // What the service says of the account counts, whoever drives by now.
         noteAnswered(facts, sendId, result.wasSent);
         if (cooldownMs !== undefined)
           facts.cooldowns.push({ key: actor.key, atMs: facts.nowMs, untilMs: facts.nowMs + cooldownMs });
-        request.hasNote = kind === "unanswered" || kind === "unsent";
+        const isOpen = request.attempt === row.attempt && attempt.taskId === null;
+        const isDriver = request.owner === actor.id;
+        if ((written !== null) !== (isAccepted || (isOpen && isDriver)))
+          throw new Violation(
+            "lease",
+            `${actor.id} wrote an answer: ${written !== null}; ${request.owner} drives`,
+          );
+        if (!isOpen) return;
         if (isAccepted) noteTask(attempt, { ...observed, taskId: task.id });
-        else if (kind !== "unanswered") takeSendBack(attempt, row.maybe);
+        else if (kind !== "unanswered") takeSendBack(attempt);
+        if (isDriver) {
+          takeLease(facts, request, actor.id);
+          request.hasNote = kind === "unanswered" || kind === "unsent";
+        } else if (isAccepted) request.error = null;
       };
     },
   };
@@ -378,8 +378,7 @@ export const sendOften: Prepare = (world, { a, b, c }) => {
   const kind = c % 4 === 0 ? "unsent" : "refused";
   const name = `up to ${count} sends of ${job.actor.id} for ${job.requestId} are ${kind}`;
   return inTurn(name, (done) => {
-    if (done % 2 === 1)
-      return job.sendId === null ? null : answerAs(world, job, job.sendId, kind, 0);
+    if (done % 2 === 1) return job.sendId === null ? null : answerAs(world, job, job.sendId, kind, 0);
     return done < 2 * count && job.row.status === "waiting" ? askAs(world, job) : null;
   });
 };
@@ -394,7 +393,9 @@ export const beginParts: Prepare = (world, { a, b, c }) => {
   return inTurn(`${actor.id} begins and drives the parts ${texts.join(", ")}`, (done) => {
     const text = texts[Math.floor(done / 2)];
     if (text === undefined) return null;
-    return done % 2 === 0 ? beginAs(world, actor, text, null, true) : acquireAs(world, actor, `${text}@${actor.key}`, true);
+    return done % 2 === 0
+      ? beginAs(world, actor, text, null, true)
+      : acquireAs(world, actor, `${text}@${actor.key}`, true);
   });
 };
 
@@ -413,7 +414,7 @@ export const takeBack: Prepare = (world, { a }) => {
         facts.sends = facts.sends.filter(({ id }) => id !== sendId);
         const attempt = attemptOf(requestOf(facts, requestId));
         if (attempt.sendId !== sendId || attempt.taskId !== null) return;
-        takeSendBack(attempt, attempt.maybe);
+        takeSendBack(attempt);
         attempt.sendId = null;
       };
     },

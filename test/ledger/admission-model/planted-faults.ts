@@ -157,6 +157,51 @@ const OLD_READS: readonly PlantedFault[] = [
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ...OLD_READS,
   fault(
+    "a late answer is written over a task",
+    ADMISSION,
+    ["rows", "lease", "sums"],
+    ["(current.attempt === row.attempt && current.task_id === null)", "current.attempt === row.attempt"],
+  ),
+  fault(
+    "a refusal counts the sends that were known before",
+    ADMISSION,
+    ["rows"],
+    ["withoutSend(current ?? row)", "withoutSend(row)"],
+  ),
+  fault(
+    "who wants a resend pays for it",
+    ADMISSION,
+    ["payer", "limit", "wish", "liveness"],
+    ["isResend ? await readPayer(tx, row, payers) : await", "await"],
+  ),
+  fault(
+    "a send that is taken back keeps its payer",
+    ADMISSION,
+    ["rows"],
+    ['status: "waiting", payer: null, payer_run: 0,', 'status: "waiting",'],
+  ),
+  fault(
+    "what nobody wants is paid for by its caller",
+    ADMISSION,
+    ["wish", "payer"],
+    [
+      'if (payers.length === 0 && !(isResend && mayResend)) return { kind: "unwanted" };',
+      "if (payers.length === 0) payers.push(null);",
+    ],
+  ),
+  fault(
+    "parts let calls pass that nobody drives",
+    ADMISSION,
+    ["liveness"],
+    ["database.isHeld({ owner, lease_until_steady_ms: drivenUntilMs }, nowSteadyMs) &&", ""],
+  ),
+  fault(
+    "the wishes of dead processes stand",
+    "ledger/ledger.ts",
+    ["wish", "payer", "limit", "concurrency", "liveness"],
+    ["database.isHeld({ owner: process, lease_until_steady_ms }, nowSteadyMs)", "true"],
+  ),
+  fault(
     "seven leave in a minute",
     ADMISSION,
     ["rate"],
@@ -173,13 +218,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "a shorter cooldown takes the place of a longer one",
     ADMISSION,
     ["cooldown"],
-    ["Math.max(gate.cooldown_until_steady_ms, nowSteadyMs + cooldownMs)", "nowSteadyMs + cooldownMs"],
-  ),
-  fault(
-    "an unanswered send leaves the minute as an answered one does",
-    ADMISSION,
-    ["rate"],
-    ["(isOpen === true ? openMs : 0)", "0"],
+    ["Math.max(endMs, nowSteadyMs + cooldownMs)", "nowSteadyMs + cooldownMs"],
   ),
   fault(
     "the minute of a send begins before its answer",
@@ -202,12 +241,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     ["row.send_id !== sendId || row.task_id", "row.task_id"],
   ),
   fault(
-    "a released send keeps its payer",
-    ADMISSION,
-    ["rows"],
-    ['status: "waiting", payer: null, payer_run: 0,', 'status: "waiting",'],
-  ),
-  fault(
     "a repeated question is another send",
     ADMISSION,
     ["repeat", "rows"],
@@ -218,13 +251,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     ADMISSION,
     ["wish"],
     ["!(isResend && mayResend)", "!isResend"],
-  ),
-  fault(
-    "nobody has to want a send",
-    ADMISSION,
-    ["wish", "payer"],
-    ["payers.length === 0 &&", "false &&"],
-    ["if (chosen === undefined && !isResend)", "if (payers.length > 0 && chosen === undefined && !isResend)"],
   ),
   fault(
     "the budget holds a send that may have arrived",
@@ -246,12 +272,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ),
   fault("the run of the payer is not written", ADMISSION, ["payer"], ["payer_run: run,", "payer_run: 0,"]),
   fault(
-    "the first payer pays for a resend, whoever wants it",
-    ADMISSION,
-    ["payer"],
-    ["= chosen ?? {", "= (isResend ? undefined : chosen) ?? {"],
-  ),
-  fault(
     "a limit need not cover the reservation",
     ADMISSION,
     ["limit", "payer"],
@@ -264,40 +284,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     ["mustLetPass: isCalledFor", "mustLetPass: false"],
   ),
   fault(
-    "parts let calls pass that nobody drives",
-    ADMISSION,
-    ["liveness"],
-    ['    .where("agm_task.lease_until_steady_ms", ">", nowSteadyMs)\n', ""],
-  ),
-  fault(
     "the slot of a task ends after a minute",
     ADMISSION,
     ["concurrency"],
     ["return sentMs + timing.acceptedSlotMs", "return sentMs + timing.windowMs"],
   ),
   fault(
-    "the slot of an unanswered send ends although its driver lives",
-    ADMISSION,
-    ["concurrency"],
-    ["return Math.min(seenMs, sentMs + timing.windowMs)", "return sentMs"],
-  ),
-  fault(
     "the slot of an unanswered send has no end while its driver lives",
     ADMISSION,
     ["liveness"],
     ["Math.min(seenMs, sentMs + timing.windowMs)", "seenMs"],
-  ),
-  fault(
-    "a late task takes the place of a newer one",
-    ADMISSION,
-    ["rows", "sums"],
-    ["current.attempt === row.attempt && current.task_id === null", "current.attempt === row.attempt"],
-  ),
-  fault(
-    "a late task is written into the next attempt",
-    ADMISSION,
-    ["rows", "sums"],
-    ["current.attempt === row.attempt && current.task_id === null", "current.task_id === null"],
   ),
   fault(
     "callers of the request itself pay after narrations",
@@ -319,12 +315,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     WISHES,
     ["wish", "payer", "limit"],
     ['    .where("api_key_id", "=", ledger.identity.apiKeyId)\n', ""],
-  ),
-  fault(
-    "the wishes of dead processes stand",
-    "ledger/ledger.ts",
-    ["wish", "payer", "limit", "concurrency", "liveness"],
-    ["return lease_until_steady_ms > nowSteadyMs &&", "return"],
   ),
   fault(
     "what the service has can be withdrawn",
