@@ -121,11 +121,13 @@ export class NarrationJoiner {
       if (companions.every((isIntact) => isIntact)) return JOINED;
     }
     const parts: AudioPart[] = [];
+    const missing: PartState[] = [];
     for (const state of saved) {
       const part = await this.#findAudio(state);
-      if (part === null) return await this.#refetch(state, null);
-      parts.push(part);
+      if (part === null) missing.push(state);
+      else parts.push(part);
     }
+    if (missing.length > 0) return await this.#refetch(missing);
     try {
       await this.#replace(join, parts, inputs, { rows, current: isCurrentIntact ? current : undefined });
       return JOINED;
@@ -133,7 +135,7 @@ export class NarrationJoiner {
       if (this.#signal.aborted) throw error;
       const damaged = error instanceof DamagedPartError ? parts[error.partIndex] : undefined;
       if (damaged?.task !== undefined && !this.#refetched.has(damaged.task.id))
-        return await this.#refetch(damaged, damaged.audio.sha256);
+        return await this.#refetch([damaged], damaged.audio.sha256);
       const problems = convertJoinError(
         error,
         parts.map(({ part }) => part.position),
@@ -163,14 +165,20 @@ export class NarrationJoiner {
     return { ...state, audio, sampleRateHz: parseStoredFormat(owner).sampleRateHz };
   }
 
-  async #refetch({ part, task }: PartState, damagedSha256: string | null): Promise<JoinOutcome> {
+  /** Lets audio be fetched again, free of charge. What was fetched again in vain is a problem of its part. */
+  async #refetch(states: readonly PartState[], damagedSha256: string | null = null): Promise<JoinOutcome> {
     const { ledger } = this.#deps;
-    if (task === undefined || this.#refetched.has(task.id))
-      return { kind: "parts_failed", problems: new Map([[part.position, REFETCHED_IN_VAIN]]) };
-    this.#refetched.add(task.id);
-    if (task.api_key_id === ledger.identity.apiKeyId) await forgetAudio(ledger, task, damagedSha256);
-    else this.#notHere.add(task.id);
-    return REFETCH;
+    const problems = new Map<number, StoredProblem>();
+    for (const { part, task } of states) {
+      if (task === undefined || this.#refetched.has(task.id)) {
+        problems.set(part.position, REFETCHED_IN_VAIN);
+        continue;
+      }
+      this.#refetched.add(task.id);
+      if (task.api_key_id === ledger.identity.apiKeyId) await forgetAudio(ledger, task, damagedSha256);
+      else this.#notHere.add(task.id);
+    }
+    return problems.size === 0 ? REFETCH : { kind: "parts_failed", problems };
   }
 
   /** Joins a file and removes the one that it makes needless. */

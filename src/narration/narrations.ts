@@ -130,7 +130,7 @@ export const createNarrations = (deps: NarrationsDeps): Narrations => new Narrat
 /** Interval at which a call reads a narration that another process drives. */
 const FOLLOW_INTERVAL_MS = 1000;
 /** Shortest time between two messages about progress, because counting the parts costs time. */
-const PROGRESS_INTERVAL_MS = 300;
+const PROGRESS_INTERVAL_MS = 1000;
 
 /** A narration as a call has found it, with the retakes that the call asks for. */
 interface CalledNarration extends LoadedNarration {

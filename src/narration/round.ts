@@ -16,15 +16,9 @@ import { readRequest } from "../ledger/request-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import { adoptTask, beginPart } from "../requests/begin.ts";
 import type { RequestDriver } from "../requests/driver.ts";
+import { KnownParts } from "./known-parts.ts";
 import { type JoinDeps, NarrationJoiner } from "./narration-joiner.ts";
-import {
-  buildProblem,
-  buildTaskProblem,
-  derivePartStates,
-  isForCredits,
-  type PartState,
-  type PartStatus,
-} from "./part-status.ts";
+import { buildProblem, buildTaskProblem, isForCredits, type StatusContext } from "./part-status.ts";
 import { buildPartRequest } from "./parts.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
 import { type StoredPlan, UnreadablePlanError } from "./planning/stored-plan.ts";
@@ -47,9 +41,6 @@ export const isLedgerAway = (error: unknown): boolean =>
   error.code === "store_unavailable" &&
   !(error instanceof UnreadablePlanError);
 
-/** Statuses to which nothing happens by itself. */
-const ENDED: ReadonlySet<PartStatus> = new Set<PartStatus>(["saved", "failed", "skipped"]);
-
 /**
  * The rounds of one narration in this process. What they remember is only what can be read again: requests that have
  * ended are not read in every round.
@@ -64,11 +55,9 @@ export class NarrationRound {
   #narration: NarrationRow | null = null;
   /** The revision at which the parts were read; `null` to read them again. */
   #revision: number | null = null;
-  #parts: readonly PartRow[] = [];
-  #tasks = new Map<string, readonly PartTask[]>();
+  readonly #parts = new KnownParts();
   /** Whether all parts were read in this round. */
   #isFresh = false;
-  #states: readonly PartState[] = [];
   /** Requests of other API keys whose tasks this account does not know. */
   readonly #unknownHere = new Set<string>();
   /** Requests whose error of an earlier run was tried again. */
@@ -83,6 +72,8 @@ export class NarrationRound {
   #begun: { readonly fingerprint: string; readonly atMs: number; readonly endedCount: number } | null = null;
   /** How many parts had ended when credits did not suffice for another one. */
   #endedAtCreditError = -1;
+  /** Credits that are charged or reserved at most; `null` if the bill has to be read. */
+  #spentAtMost: number | null = null;
 
   /** @param signal aborts when this process must stop */
   constructor(deps: RoundDeps, narrationId: string, plan: StoredPlan, signal: AbortSignal) {
@@ -100,17 +91,20 @@ export class NarrationRound {
   }
 
   async run(): Promise<RoundOutcome> {
+    const openFingerprints = [...this.#parts.openFingerprints];
+    if (this.#begun !== null) openFingerprints.push(this.#begun.fingerprint);
     const read = await readRound(this.#deps.ledger, this.#id, {
       revision: this.#revision,
-      openFingerprints: this.#listOpenFingerprints(),
+      openFingerprints,
     });
     if (read === undefined || read.narration.status === "planned") return "over";
     if (!read.isMine) return "lost";
-    this.#takeIn(read);
+    this.#takeIn(read, openFingerprints);
     if (await this.#fetchAccepted()) return "now";
     const reason = await this.#findReasonToEnd(read);
-    if (reason === null && (await this.#tryWholly(() => this.#beginNext()))) return "now";
-    const isOver = !this.#has("running") && !this.#has("waiting") && (reason !== null || !this.#isMissing());
+    if (reason === null && (await this.#tryWholly(() => this.#beginNext(read.narration)))) return "now";
+    const parts = this.#parts;
+    const isOver = !parts.has("running") && !parts.has("waiting") && (reason !== null || !parts.isAnyOpen);
     if (await this.#tryWholly(() => this.#joinNext(read, isOver))) return "now";
     return await this.#end(read, reason, isOver);
   }
@@ -126,32 +120,14 @@ export class NarrationRound {
     }
   }
 
-  #has(status: PartStatus): boolean {
-    return this.#states.some((state) => state.status === status);
-  }
-
-  #isMissing(): boolean {
-    return this.#states.some(({ status }) => !ENDED.has(status));
-  }
-
-  #countEnded(): number {
-    return this.#states.filter(({ status }) => ENDED.has(status)).length;
-  }
-
-  #listOpenFingerprints(): string[] {
-    const open = new Set(this.#begun === null ? [] : [this.#begun.fingerprint]);
-    for (const { part, task, status } of this.#states)
-      if (task !== undefined && !ENDED.has(status)) open.add(part.fingerprint);
-    return [...open];
-  }
-
-  #takeIn(read: RoundRead): void {
+  #takeIn(read: RoundRead, readAgain: readonly string[]): void {
     const { narration, parts, tasks } = read;
     if (narration.revision !== this.#narration?.revision) {
       // A call has come: whatever was tried in vain may be tried again.
       this.#completeFiles.clear();
       this.#failedFiles.clear();
       this.#failure = null;
+      this.#spentAtMost = null;
       this.#retried.clear();
       this.#unknownHere.clear();
       this.#joiner.reset();
@@ -160,23 +136,21 @@ export class NarrationRound {
     this.#isFresh = parts !== null;
     if (parts !== null) {
       this.#revision = narration.revision;
-      this.#parts = parts;
-      this.#tasks = new Map(tasks);
+      this.#parts.reset(parts, tasks, this.#buildContext(narration));
     } else {
-      for (const [fingerprint, found] of tasks) this.#tasks.set(fingerprint, found);
+      this.#parts.update(readAgain, tasks, this.#buildContext(narration));
     }
-    this.#deriveStates(narration);
   }
 
-  #deriveStates(narration: NarrationRow): void {
+  #buildContext(narration: NarrationRow): StatusContext {
     const { ledger, driver } = this.#deps;
-    this.#states = derivePartStates(this.#parts, this.#tasks, {
+    return {
       narration,
       apiKeyId: ledger.identity.apiKeyId,
       isDriving: (id) => driver.isDriving(id),
       unknownHere: this.#unknownHere,
       notHere: this.#joiner.notHere,
-    });
+    };
   }
 
   // ---- parts ----
@@ -190,17 +164,23 @@ export class NarrationRound {
   async #fetchAccepted(): Promise<boolean> {
     const { driver, ledger } = this.#deps;
     const isRunning = this.#narration?.status === "running";
+    const accepted = [...this.#parts.listOpen("running"), ...this.#parts.listOpen("blocked")];
+    const isDriven = (task: PartTask): boolean => task.isDriven || driver.isDriving(task.id);
+    let drivenCount = accepted.filter(({ task }) => task !== undefined && isDriven(task)).length;
     let hasLost = false;
-    for (const { task, status } of this.#states) {
-      if (task === undefined || task.isDriven || driver.isDriving(task.id)) continue;
+    for (const { task, status } of accepted) {
+      if (drivenCount >= MAX_PARTS_IN_PROGRESS || hasLost) break;
+      if (task === undefined || isDriven(task)) continue;
       // An error of a run is kept until the next start, but a narration that has ended starts nothing again by itself.
       const mayRetry =
         status === "blocked" && !isRunning && task.task_id !== null && !this.#retried.has(task.id);
-      if (status !== "running" && !mayRetry) continue;
+      if (status === "blocked" && !mayRetry) continue;
       if (mayRetry) this.#retried.add(task.id);
+      drivenCount += 1;
       if (task.api_key_id === ledger.identity.apiKeyId) driver.ensure(task.id, { retriesErrors: mayRetry });
       else if (!(await this.#adopt(task))) hasLost = true;
     }
+    if (hasLost && this.#narration !== null) this.#parts.deriveAll(this.#buildContext(this.#narration));
     return hasLost;
   }
 
@@ -219,44 +199,48 @@ export class NarrationRound {
 
   /** Finds why nothing more is begun; `null` while it goes on, or if only joining is left. */
   async #findReasonToEnd({ narration, isWanted }: RoundRead): Promise<StoredProblem | "unwanted" | null> {
-    if (!this.#isMissing()) return null;
+    if (!this.#parts.isAnyOpen) return null;
     if (narration.status !== "running" || !isWanted) return "unwanted";
     if (this.#failure !== null) return this.#failure;
-    const blocked = this.#states.flatMap(({ status, task }) =>
-      status === "blocked" && task !== undefined ? [task] : [],
-    );
+    const blocked = this.#parts.listOpen("blocked").flatMap(({ task }) => task ?? []);
     const blocker = blocked.find((task) => !isForCredits(task));
     if (blocker !== undefined) return buildTaskProblem(blocker);
     // Credits that running parts have reserved may become free.
-    if (this.#has("running") || this.#has("waiting")) return null;
+    if (this.#parts.has("running") || this.#parts.has("waiting")) return null;
     const [withoutCredits] = blocked;
     if (withoutCredits !== undefined)
-      return this.#endedAtCreditError === this.#countEnded() ? buildTaskProblem(withoutCredits) : null;
-    if (this.#has("unanswered") || !this.#has("to_do")) return null;
-    const { spent } = await readNarrationBill(this.#deps.ledger, this.#id);
-    const limit = narration.max_credits ?? 0;
-    return spent + RESERVED_CREDITS <= limit ? null : buildLimitProblem(limit, spent);
+      return this.#endedAtCreditError === this.#parts.endedCount ? buildTaskProblem(withoutCredits) : null;
+    if (this.#parts.has("unanswered") || !this.#parts.has("to_do")) return null;
+    if (await this.#hasRoom(narration)) return null;
+    return buildLimitProblem(narration.max_credits ?? 0, this.#spentAtMost ?? 0);
+  }
+
+  /** Whether the limit has room for another reservation. The bill is read only if it may matter. */
+  async #hasRoom({ max_credits }: NarrationRow): Promise<boolean> {
+    const limit = max_credits ?? 0;
+    if (this.#spentAtMost === null || this.#spentAtMost + RESERVED_CREDITS > limit)
+      this.#spentAtMost = (await readNarrationBill(this.#deps.ledger, this.#id)).spent;
+    return this.#spentAtMost + RESERVED_CREDITS <= limit;
   }
 
   /** Begins the next part once the one before is accepted. Returns whether one was begun. */
-  async #beginNext(): Promise<boolean> {
+  async #beginNext(narration: NarrationRow): Promise<boolean> {
     const { clock, driver, ledger } = this.#deps;
-    const active = new Set(
-      this.#states
-        .filter(({ status }) => status === "running" || status === "waiting")
-        .map(({ part }) => part.fingerprint),
-    );
-    if (active.size >= MAX_PARTS_IN_PROGRESS || this.#has("waiting")) return false;
-    const next = await this.#chooseNext(active);
+    const active = new Set(this.#parts.listOpen("running").map(({ part }) => part.fingerprint));
+    if (active.size >= MAX_PARTS_IN_PROGRESS || this.#parts.has("waiting")) return false;
+    const next = await this.#chooseNext(narration, active);
     if (next === undefined) return false;
     await this.#deps.partsFolder.ensureWritable();
     const { position, fingerprint } = next;
     const nowMs = clock.steadyMs();
-    const endedCount = this.#countEnded();
+    const { endedCount } = this.#parts;
     const isSame = this.#begun?.fingerprint === fingerprint && this.#begun.endedCount === endedCount;
+    // It was not admitted, because others may have spent more than is known.
+    if (isSame) this.#spentAtMost = null;
     if (isSame && nowMs - (this.#begun?.atMs ?? 0) < BEGIN_AGAIN_MS) return false;
     this.#begun = { fingerprint, atMs: nowMs, endedCount };
-    this.#endedAtCreditError = this.#has("blocked") ? endedCount : -1;
+    this.#endedAtCreditError = this.#parts.has("blocked") ? endedCount : -1;
+    if (this.#spentAtMost !== null) this.#spentAtMost += RESERVED_CREDITS;
     const { baseUrl } = ledger.identity;
     const { id } = await beginPart(this.#deps, buildPartRequest(baseUrl, this.#plan, position, next));
     driver.ensure(id, { retriesErrors: true });
@@ -264,17 +248,12 @@ export class NarrationRound {
   }
 
   /** Chooses the part that begins next: one that was sent without an answer, else the first missing one. */
-  async #chooseNext(active: ReadonlySet<string>): Promise<PartRow | undefined> {
-    const find = (isNext: (state: PartState) => boolean): PartRow | undefined =>
-      this.#states.find((state) => isNext(state) && !active.has(state.part.fingerprint))?.part;
-    const unanswered = find(({ status }) => status === "unanswered");
+  async #chooseNext(narration: NarrationRow, active: ReadonlySet<string>): Promise<PartRow | undefined> {
+    const unanswered = this.#parts.findOpen(["unanswered"], active);
     if (unanswered !== undefined) return unanswered;
-    if (this.#has("blocked") && this.#endedAtCreditError === this.#countEnded()) return undefined;
-    const next = find(({ status }) => status === "to_do" || status === "blocked");
-    if (next === undefined) return undefined;
-    const { spent } = await readNarrationBill(this.#deps.ledger, this.#id);
-    if (spent + RESERVED_CREDITS > (this.#narration?.max_credits ?? 0)) return undefined;
-    return next;
+    if (this.#parts.has("blocked") && this.#endedAtCreditError === this.#parts.endedCount) return undefined;
+    const next = this.#parts.findOpen(["to_do", "blocked"], active);
+    return next !== undefined && (await this.#hasRoom(narration)) ? next : undefined;
   }
 
   // ---- files ----
@@ -289,7 +268,7 @@ export class NarrationRound {
       if (this.#completeFiles.has(index) || this.#failedFiles.has(index)) continue;
       const isComplete = this.#isComplete(file);
       if (!isComplete && !isOver) continue;
-      const join = { narration, plan: this.#plan, file, states: this.#states, isComplete, mayReplace };
+      const join = { narration, plan: this.#plan, file, states: this.#parts.states, isComplete, mayReplace };
       const outcome = await this.#joiner.join(join).catch((error: unknown) => {
         if (!isLedgerAway(error)) this.#failedFiles.add(index);
         throw error;
@@ -309,15 +288,15 @@ export class NarrationRound {
   /** Whether a file has all parts that it can have. A file without any part counts: nothing is left to join. */
   #isComplete({ partIndexes }: PlannedFile): boolean {
     return partIndexes.every((index) => {
-      const status = this.#states[index]?.status;
+      const status = this.#parts.states[index]?.status;
       return status === "saved" || status === "skipped";
     });
   }
 
   async #storeProblems(problems: ReadonlyMap<number, StoredProblem>): Promise<void> {
     const changes = [...problems].flatMap(([position, problem]) => {
-      const part = this.#parts[position];
-      return part === undefined ? [] : [{ part, problem }];
+      const state = this.#parts.states[position];
+      return state === undefined ? [] : [{ part: state.part, problem }];
     });
     await setPartProblems(this.#deps.ledger, changes);
   }

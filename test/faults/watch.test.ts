@@ -58,7 +58,7 @@ const HICCUPS: Array<[string, Misbehaviour]> = [
 ];
 
 describe("an unknown status", () => {
-  const QUOTED = /The service gives Task \S+ the status "sleeping", which its contract does not define/;
+  const QUOTED = /The service gives task \S+ the status "sleeping", which its contract does not define/;
 
   it("is in the log and in the first result, quoted", async () => {
     // Use a slower time scale, so that even a busy machine polls before the recovery timeout passes.
