@@ -4,7 +4,14 @@ import { z } from "zod";
 import { type Bill, readBill } from "./bills.ts";
 import type { Db, Tx } from "./database.ts";
 import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
-import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
+import {
+  type FileRow,
+  NARRATION_STATUSES,
+  type NarrationRow,
+  type PartRow,
+  type RequestRow,
+  type WishRow,
+} from "./schema.ts";
 import { listStandingWishes } from "./wishes.ts";
 
 /** Why a narration ended early, or why the audio of a part cannot be joined. */
@@ -24,6 +31,37 @@ export function parseProblem(column: string | null): StoredProblem | null {
     return { code: "unexpected_response", message: column };
   }
 }
+
+const text = z.string();
+
+/** A row as it must be. Somebody may have changed it by hand. */
+const narrationRowSchema: z.ZodType<NarrationRow> = z.object({
+  id: text,
+  base_url: text,
+  api_key_id: text,
+  plan_hash: text,
+  title: text,
+  status: z.enum(NARRATION_STATUSES),
+  max_credits: z.number().nullable(),
+  run: z.int(),
+  revision: z.int(),
+  problem: text.nullable(),
+  file_name: text.nullable(),
+  skip_failed: z.int(),
+  predecessor: text.nullable(),
+  told: text,
+  started_at_ms: z.number(),
+  owner: text.nullable(),
+  lease_until_steady_ms: z.number(),
+  created_at_ms: z.number(),
+});
+
+/** Keeps the rows that are whole, so that a damaged one hides no others. */
+export const parseNarrations = (rows: readonly unknown[]): NarrationRow[] =>
+  rows.flatMap((row) => {
+    const parsed = narrationRowSchema.safeParse(row);
+    return parsed.success ? [parsed.data] : [];
+  });
 
 const ROWS_AT_ONCE = 500;
 
@@ -175,23 +213,39 @@ export const selectNarrations = (db: Db, ledger: Ledger) =>
     .where("base_url", "=", ledger.identity.baseUrl)
     .where(isVisible(ledger, "agm_narration.api_key_id"));
 
-export const findNarration = (ledger: Ledger, id: string): Promise<NarrationRow | undefined> =>
-  ledger.database.run((db) => selectNarrations(db, ledger).where("id", "=", id).executeTakeFirst());
+export const findNarration = async (ledger: Ledger, id: string): Promise<NarrationRow | undefined> =>
+  parseNarrations(
+    await ledger.database.run((db) => selectNarrations(db, ledger).where("id", "=", id).execute()),
+  )[0];
 
 /** Finds the narration of a plan; the one of the own API key first. */
-export const findNarrationByPlan = (ledger: Ledger, planHash: string): Promise<NarrationRow | undefined> =>
-  ledger.database.run((db) =>
-    selectNarrations(db, ledger)
-      .where("plan_hash", "=", planHash)
-      .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
-      .orderBy("created_at_ms")
-      .executeTakeFirst(),
-  );
+export const findNarrationByPlan = async (
+  ledger: Ledger,
+  planHash: string,
+): Promise<NarrationRow | undefined> =>
+  parseNarrations(
+    await ledger.database.run((db) =>
+      selectNarrations(db, ledger)
+        .where("plan_hash", "=", planHash)
+        .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
+        .orderBy("created_at_ms")
+        .execute(),
+    ),
+  )[0];
 
-export const listNewestNarrations = (ledger: Ledger, limit: number): Promise<NarrationRow[]> =>
-  ledger.database.run((db) =>
-    selectNarrations(db, ledger).orderBy("created_at_ms", "desc").orderBy("id").limit(limit).execute(),
-  );
+/** So many damaged rows may lie before others. */
+const MAX_DAMAGED = 20;
+
+export const listNewestNarrations = async (ledger: Ledger, limit: number): Promise<NarrationRow[]> =>
+  parseNarrations(
+    await ledger.database.run((db) =>
+      selectNarrations(db, ledger)
+        .orderBy("created_at_ms", "desc")
+        .orderBy("id")
+        .limit(limit + MAX_DAMAGED)
+        .execute(),
+    ),
+  ).slice(0, limit);
 
 export const selectParts = (db: Db, id: string): Promise<PartRow[]> =>
   db.selectFrom("agm_part").selectAll().where("narration", "=", id).orderBy("position").execute();
@@ -218,8 +272,9 @@ export interface NarrationSnapshot {
 const selectFiles = (db: Db, owner: string): Promise<FileRow[]> =>
   db.selectFrom("agm_file").selectAll().where("owner", "=", owner).orderBy("saved_at_ms", "desc").execute();
 
-export const selectNarration = (db: Db, id: string): Promise<NarrationRow | undefined> =>
-  db.selectFrom("agm_narration").selectAll().where("id", "=", id).executeTakeFirst();
+/** Reads a narration's row; `undefined` if it is gone or damaged. */
+export const selectNarration = async (db: Db, id: string): Promise<NarrationRow | undefined> =>
+  parseNarrations(await db.selectFrom("agm_narration").selectAll().where("id", "=", id).execute())[0];
 
 const describeWishes = (narration: NarrationRow, wishes: readonly WishRow[]) => ({
   isWanted: narration.status === "running" && wishes.length > 0,
@@ -367,10 +422,12 @@ export const listChapterFiles = (ledger: Ledger, owner: string, chapter: number 
   );
 
 /** Lists the narrations that have saved a file at a path, the newest file first. */
-export const findFileOwners = (ledger: Ledger, path: string): Promise<NarrationRow[]> =>
-  ledger.database.run((db) =>
-    selectNarrations(db, ledger)
-      .where("id", "in", (eb) => eb.selectFrom("agm_file").select("owner").where("path", "=", path))
-      .orderBy("started_at_ms", "desc")
-      .execute(),
+export const findFileOwners = async (ledger: Ledger, path: string): Promise<NarrationRow[]> =>
+  parseNarrations(
+    await ledger.database.run((db) =>
+      selectNarrations(db, ledger)
+        .where("id", "in", (eb) => eb.selectFrom("agm_file").select("owner").where("path", "=", path))
+        .orderBy("started_at_ms", "desc")
+        .execute(),
+    ),
   );

@@ -27,15 +27,16 @@ export const storeNarration = (
 ): Promise<NarrationRow> =>
   ledger.database.tx(async (tx) => {
     await rememberApiKey(tx, ledger);
-    await tx
-      .insertInto("agm_narration")
-      .values(narration)
-      .onConflict((conflict) => conflict.column("id").doNothing())
-      .execute();
     const { id } = narration;
+    await insertNarration(tx, narration);
     await ledger.database.lockRow(tx, "agm_narration", id);
-    const stored = await selectNarration(tx, id);
-    if (stored === undefined) throw new Error("a row was deleted that nothing deletes");
+    let stored = await selectNarration(tx, id);
+    if (stored === undefined) {
+      ledger.log.warn(`the row of narration ${id} is damaged; it was planned anew`);
+      await tx.deleteFrom("agm_narration").where("id", "=", id).execute();
+      await insertNarration(tx, narration);
+      stored = narration;
+    }
     if (stored.status !== "planned") return stored;
     const known = await selectParts(tx, id);
     const isSame =
@@ -49,6 +50,13 @@ export const storeNarration = (
     await tx.updateTable("agm_narration").set({ title, predecessor }).where("id", "=", id).execute();
     return { ...stored, title, predecessor };
   });
+
+const insertNarration = (tx: Tx, narration: NarrationRow): Promise<unknown> =>
+  tx
+    .insertInto("agm_narration")
+    .values(narration)
+    .onConflict((conflict) => conflict.column("id").doNothing())
+    .execute();
 
 /** What a call wants of a narration. */
 export interface NarrationWant {

@@ -1,7 +1,7 @@
 /** Finds narrations and requests whose texts are nearly those of a narration. */
 import { sql } from "kysely";
 import { isVisible, type Ledger } from "./ledger.ts";
-import { selectNarrations, selectParts, splitRows } from "./narration-rows.ts";
+import { parseNarrations, selectNarrations, selectParts, splitRows } from "./narration-rows.ts";
 import type { NarrationRow, PartRow, RequestRow } from "./schema.ts";
 import { listStandingWishes } from "./wishes.ts";
 
@@ -56,7 +56,7 @@ export const findRetypedNarrations = (
       )
       .execute();
     const found: Array<{ readonly narration: NarrationRow; readonly parts: readonly PartRow[] }> = [];
-    for (const narration of candidates) {
+    for (const narration of parseNarrations(candidates)) {
       const parts = await selectParts(tx, narration.id);
       const isSame =
         parts.length === looseParts.length && parts.every(({ loose }, i) => loose === looseParts[i]);

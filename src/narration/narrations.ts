@@ -41,6 +41,7 @@ import {
 } from "./load-narration.ts";
 import { assertRoomForNames } from "./narration-file-names.ts";
 import { buildNarrationFiles, type NarrationFile } from "./narration-files.ts";
+import { isNarrationId } from "./narration-id.ts";
 import { describeProgress } from "./narration-messages.ts";
 import {
   buildNarrationView,
@@ -234,6 +235,8 @@ class NarrationOperations implements Narrations {
   }
 
   async findFileByNumber(narrationId: string, number: number): Promise<NarrationFile> {
+    // An address that names no narration is not found; nobody has made a mistake in an argument.
+    if (!isNarrationId(narrationId)) throw unknownNarrationError(narrationId);
     const { narration, plan } = await loadNarrationById(this.#loadDeps, narrationId);
     const rows = await listFiles(this.#deps.ledger, [narrationId]);
     const file = buildNarrationFiles(rows, narration, plan)[number - 1];

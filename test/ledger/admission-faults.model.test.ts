@@ -20,10 +20,6 @@ it.each(PLANTED_FAULTS)("the model finds that $name", { timeout: 120_000 }, asyn
     const keepsRules = fc.asyncProperty(scenario, (one) => runScenario(bench, one));
     const found = await fc.check(keepsRules, { seed: 5, numRuns: MAX_RUNS, endOnFailure: true });
     await closeBench(bench);
-    if (process.env["DEBUG_MODEL"])
-      console.log(
-        `FOUND ${found.numRuns} ${found.errorInstance instanceof Violation ? found.errorInstance.rule : found.errorInstance} ${fault.name}`,
-      );
     expect(found.errorInstance).toBeInstanceOf(Violation);
     expect(fault.rules).toContain(found.errorInstance instanceof Violation ? found.errorInstance.rule : null);
   } finally {

@@ -10,7 +10,7 @@ import { buildText, PART_BYTES } from "./narrator.ts";
 const news = z.object({ progress: z.number(), total: z.number() });
 
 it("progress counts the saved parts of all parts, and grows each time", async () => {
-  const service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4, processingMs: 30 });
+  const service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4, processingMs: 400 });
   const testFolders = await createTestFolders();
   const server = await RawServer.start(testFolders.env(service, FAST));
   const args = { text: buildText("One", "Two", "Three"), output_format: "pcm", max_credits: 900 };

@@ -366,7 +366,9 @@ describe("the file name of a call that was cancelled before it was sent", () => 
     async (which) => {
       const setup = await openFaultSetup();
       setup.misbehave(
-        misbehaveNext("create", (response, _, service) => service.refuse(response, 429, "rate_limit")),
+        misbehaveNext("create", (response, _, service) =>
+          service.refuse(response, 429, "rate_limit", "later", 400),
+        ),
       );
       const id = setup.server.begin("generate_audio", {
         prompt: "Named anew",

@@ -5,10 +5,7 @@ import type { RequestRow } from "../../../src/ledger/schema.ts";
 import type { Begun } from "../../../src/requests/begin.ts";
 import {
   beginAttempt,
-  fulfil,
   isDriven,
-  isWithService,
-  judgeDriverWrite,
   noteAnswered,
   noteTask,
   noteWish,
@@ -41,12 +38,12 @@ export type Prepare = (world: World, choice: Choice) => Operation | null;
 
 export const pick = <T>(from: readonly T[], at: number): T | undefined => from[at % from.length];
 
-const jobName = (actor: Actor, requestId: string): string => `${actor.id} ${requestId}`;
+export const jobName = (actor: Actor, requestId: string): string => `${actor.id} ${requestId}`;
 const listRequests = (world: World, { key }: Actor): RequestFact[] =>
   Object.values(world.facts.requests).filter((request) => request.key === key);
 
 /** A call that may lose the lease: then its job has ended. */
-async function whileDriving<T>(world: World, job: Job, call: () => Promise<T>): Promise<T | null> {
+export async function whileDriving<T>(world: World, job: Job, call: () => Promise<T>): Promise<T | null> {
   try {
     return await call();
   } catch (error) {
@@ -239,7 +236,7 @@ export const takeOver: Prepare = (world, { a, b }) => {
 };
 const SILENT_MS = 16_000;
 
-const pickJob = (world: World, at: number, fits: (job: Job) => boolean): Job | undefined =>
+export const pickJob = (world: World, at: number, fits: (job: Job) => boolean): Job | undefined =>
   pick([...world.jobs.values()].filter(fits), at);
 
 /** A job asks for leave; one that has it already asks again, as after a lost answer. */
@@ -275,7 +272,7 @@ const HURRIED_ANSWERS = [
   ...["failed", "succeeded", "succeeded", "too_many", "too_many"],
 ] as const;
 const COOLDOWNS_MS = [1_000, 1_000, 60_000, 600_000];
-const CHARGES = [10, 20, 75, 150, null] as const;
+export const CHARGES = [10, 20, 75, 150, null] as const;
 
 /** A send is answered, or it is known that no answer comes. */
 export const answer: Prepare = (world, { a, b, c }) => {
@@ -416,136 +413,6 @@ export const takeBack: Prepare = (world, { a }) => {
         if (attempt.sendId !== sendId || attempt.taskId !== null) return;
         takeSendBack(attempt);
         attempt.sendId = null;
-      };
-    },
-  };
-};
-
-export const stopDriving: Prepare = (world, { a }) => {
-  const job = pickJob(world, a, ({ sendId }) => sendId === null);
-  if (job === undefined) return null;
-  const { actor, requestId } = job;
-  return {
-    name: `${actor.id} stops to drive ${requestId}`,
-    job,
-    run: async () => {
-      await world.bench.code.rows.releaseRequest(actor.ledger, requestId);
-      world.jobs.delete(jobName(actor, requestId));
-      return (facts) => {
-        const request = requestOf(facts, requestId);
-        if (request.owner === actor.id) takeLease(facts, request, null);
-      };
-    },
-  };
-};
-
-/** The task of a job goes on: it runs, ends, is saved, or is tried again after a failure. */
-export const proceed: Prepare = (world, { a, b, c }) => {
-  const job = pickJob(world, a, ({ sendId, row }) => sendId === null && row.task_id !== null);
-  if (job === undefined) return null;
-  const { actor, requestId, row } = job;
-  if (row.status === "succeeded") return end(world, job, "saved");
-  if (row.status !== "queued" && row.status !== "processing" && row.status !== "failed") return null;
-  const { rows } = world.bench.code;
-  const task = world.findTask(actor.key, row.fingerprint, row.attempt);
-  if (row.status !== "failed") {
-    if (c % 4 === 1) task.end ??= { status: "failed", charged: pick([0, 0, 150], b) ?? 0 };
-    else if (c % 4 !== 0) task.end ??= { status: "succeeded", charged: pick(CHARGES, b) ?? null };
-  }
-  const status = task.end?.status ?? ("processing" as const);
-  const observed = { status, charged: task.end?.charged ?? null, taskId: task.id };
-  const patch: RequestPatch =
-    row.status === "failed"
-      ? rows.buildNextAttempt(row)
-      : { status: observed.status, charged_credits: observed.charged };
-  return {
-    name: `${actor.id} writes of ${requestId}: ${row.status === "failed" ? "next attempt" : observed.status}`,
-    job,
-    run: async () => {
-      const written = await whileDriving(world, job, () => rows.saveAsDriver(actor.ledger, row, patch));
-      if (written !== null) Object.assign(job, { row: written, mayHaveSent: false });
-      return (facts) => {
-        if (!judgeDriverWrite(facts, actor, requestId, row.attempt, written !== null)) return;
-        const request = requestOf(facts, requestId);
-        if (row.status === "failed") beginAttempt(request);
-        else noteTask(attemptOf(request), observed);
-      };
-    },
-  };
-};
-
-/** A job ends: its audio is saved, or nobody works on it any more because of an error. Nothing is left to want. */
-function end(world: World, job: Job, error: "saved" | "network_error" | "not_found"): Operation {
-  const { actor, requestId, row } = job;
-  const isSaved = error === "saved";
-  const patch: RequestPatch = {
-    ...(isSaved ? { status: "saved" } : { error: "{}", error_code: error }),
-    ...{ note: null, owner: null, lease_until_steady_ms: 0 },
-  };
-  return {
-    name: `${actor.id} ends ${requestId}: ${error}`,
-    job,
-    run: async () => {
-      const { database } = actor.ledger;
-      const written = await whileDriving(world, job, () =>
-        database.tx(async (tx, nowSteadyMs) => {
-          await world.bench.code.rows.writeAsDriver(tx, actor.ledger, nowSteadyMs, row, patch);
-          await tx.deleteFrom("agm_wish").where("target", "=", requestId).execute();
-          return true;
-        }),
-      );
-      world.jobs.delete(jobName(actor, requestId));
-      return (facts) => {
-        if (!judgeDriverWrite(facts, actor, requestId, row.attempt, written !== null)) return;
-        const request = requestOf(facts, requestId);
-        takeLease(facts, request, null);
-        fulfil(facts, requestId);
-        request.hasNote = false;
-        if (isSaved) attemptOf(request).status = "saved";
-        else request.error = error;
-      };
-    },
-  };
-}
-
-export const giveUp: Prepare = (world, { a }) => {
-  const job = pickJob(world, a, ({ sendId, row }) => sendId === null && row.status !== "succeeded");
-  if (job === undefined) return null;
-  return end(world, job, job.row.task_id === null ? "network_error" : "not_found");
-};
-
-/** A call has returned and lets the work go on, is cancelled, or its handle is cancelled by whatever process. */
-export const endWish: Prepare = (world, { a, b, c }) => {
-  const wish = pick(Object.values(world.facts.wishes), b);
-  if (wish === undefined) return null;
-  const actor = world.actor(a);
-  const { id, kind, target } = wish;
-  const isRequest = world.facts.requests[target] !== undefined;
-  const { wishes } = world.bench.code;
-  if (kind === "handle" && isRequest) {
-    return {
-      name: `${actor.id} withdraws the handle ${id} of ${target}`,
-      job: null,
-      run: async () => {
-        const isInTime = await wishes.withdrawWish(actor.ledger, id);
-        return (facts) => {
-          if (isInTime === isWithService(facts.requests[target]))
-            throw new Violation("wish", `a withdrawal was told that it is ${isInTime ? "in time" : "late"}`);
-          delete facts.wishes[id];
-        };
-      },
-    };
-  }
-  const as = c % 3 === 0 ? "self" : "withdrawn";
-  return {
-    name: `the wish ${id} for ${target} ends: ${as}`,
-    job: null,
-    run: async () => {
-      await wishes.endWish(actor.ledger, id, as);
-      return (facts) => {
-        const stored = facts.wishes[id];
-        if (as === "withdrawn") delete facts.wishes[id];
-        else if (stored !== undefined) stored.kind = "self";
       };
     },
   };

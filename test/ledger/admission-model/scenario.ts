@@ -1,6 +1,7 @@
 /** Builds random scenarios, runs them, and compares each step with the facts. */
 import fc from "fast-check";
 import { DAY_MS, Violation } from "./facts.ts";
+import * as progress from "./job-progress.ts";
 import type { Choice, Operation, Prepare } from "./operations.ts";
 import * as request from "./operations.ts";
 import { compareRows, readStoredRows } from "./stored-rows.ts";
@@ -19,11 +20,11 @@ const KINDS = {
   acquire: { weight: 14, prepare: request.acquire, mayBePaired: true },
   ask: { weight: 22, prepare: request.ask, mayBePaired: true },
   answer: { weight: 16, prepare: request.answer, mayBePaired: true },
-  proceed: { weight: 9, prepare: request.proceed, mayBePaired: true },
+  proceed: { weight: 9, prepare: progress.proceed, mayBePaired: true },
   takeBack: { weight: 3, prepare: request.takeBack, mayBePaired: true },
-  stopDriving: { weight: 3, prepare: request.stopDriving, mayBePaired: true },
-  giveUp: { weight: 2, prepare: request.giveUp, mayBePaired: true },
-  endWish: { weight: 6, prepare: request.endWish, mayBePaired: true },
+  stopDriving: { weight: 3, prepare: progress.stopDriving, mayBePaired: true },
+  giveUp: { weight: 2, prepare: progress.giveUp, mayBePaired: true },
+  endWish: { weight: 6, prepare: progress.endWish, mayBePaired: true },
   takeOver: { weight: 5, prepare: request.takeOver, mayBePaired: false },
   sendOften: { weight: 6, prepare: request.sendOften, mayBePaired: false },
   beginParts: { weight: 8, prepare: request.beginParts, mayBePaired: false },
