@@ -209,11 +209,15 @@ async function readPayer(
 async function choosePayer(
   tx: Tx,
   ledger: Ledger,
+  nowSteadyMs: number,
+  requestId: string,
   payers: ReadonlyArray<string | null>,
 ): Promise<Payer | undefined> {
   for (const payer of payers) {
     if (payer === null) return { payer, run: 0 };
     await ledger.database.lockRow(tx, "agm_narration", payer);
+    // It may have been stopped, or have chosen another take, before it was locked.
+    if (!(await listPayers(tx, ledger, nowSteadyMs, requestId)).includes(payer)) continue;
     const narration = await tx
       .selectFrom("agm_narration")
       .select(["max_credits", "status", "run"])
@@ -246,6 +250,7 @@ export const requestAdmission = (
     if (ledger.creditBudget !== null) await ledger.database.lockGate(tx, baseUrl);
     const gate = await ledger.database.lockGate(tx, apiKeyId);
     const { nowSteadyMs } = gate;
+    await ledger.database.lockRow(tx, "agm_request", id);
     const row = await readRequest(tx, id);
     if (row === undefined) return { kind: "unwanted" };
     if (row.send_id === sendId) return { kind: "admitted", row };
@@ -255,7 +260,9 @@ export const requestAdmission = (
     const payers = await listPayers(tx, ledger, nowSteadyMs, id);
     if (payers.length === 0 && !(isResend && mayResend)) return { kind: "unwanted" };
     // A send that may have arrived has its payer, and is sent again in any case.
-    const chosen = isResend ? await readPayer(tx, row, payers) : await choosePayer(tx, ledger, payers);
+    const chosen = isResend
+      ? await readPayer(tx, row, payers)
+      : await choosePayer(tx, ledger, nowSteadyMs, id, payers);
     if (chosen === undefined) return { kind: "over_max_credits" };
     const { payer, run } = chosen;
     if (ledger.creditBudget !== null && !isResend) {
@@ -346,14 +353,14 @@ export async function recordSendResult(
     const current = await readRequest(tx, row.id);
     const isAccepted = patch.task_id != null;
     const isOpen = current === undefined || (current.attempt === row.attempt && current.task_id === null);
-    if (!isOpen) return isAccepted ? current : null;
+    const isOwn = current === undefined || current.owner === ledger.identity.processId;
+    if (!isOpen) return isAccepted || isOwn ? current : null;
     const change: RequestPatch = {
       ...patch,
       ...(isAccepted ? { polled_steady_ms: nowSteadyMs } : {}),
       ...(result.mayHaveArrived ? {} : withoutSend(current ?? row)),
     };
-    if (current === undefined || current.owner === ledger.identity.processId)
-      return await writeAsDriver(tx, ledger, nowSteadyMs, row, change);
+    if (current === undefined || isOwn) return await writeAsDriver(tx, ledger, nowSteadyMs, row, change);
     const { note: _, ...facts } = change;
     await patchRequest(tx, current, isAccepted ? { ...facts, error: null, error_code: null } : facts);
     return isAccepted ? ((await readRequest(tx, row.id)) ?? row) : null;

@@ -380,7 +380,7 @@ class NarrationOperations implements Narrations {
         const isDrivenHere = this.#rounds.isRunning(narrationId);
         if (!standing.isWanted && !isDrivenHere) return;
         if (clock.steadyMs() - reportedAtMs >= PROGRESS_INTERVAL_MS || deadline.isOver) {
-          await this.#reportProgress(narrationId, call);
+          await this.#reportProgress(narrationId, call, reportedAtMs < 0);
           reportedAtMs = clock.steadyMs();
         }
         if (deadline.isOver) return;
@@ -396,9 +396,10 @@ class NarrationOperations implements Narrations {
     }
   }
 
-  async #reportProgress(narrationId: string, { onProgress }: Call): Promise<void> {
+  async #reportProgress(narrationId: string, { onProgress }: Call, isFirst: boolean): Promise<void> {
     const progress = await readProgress(this.#deps.ledger, narrationId);
-    if (progress === undefined) return;
+    // A call with nothing left to make is about to return.
+    if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount)) return;
     const { narration, savedPartCount, totalPartCount, savedInRunCount, lastSavedAtMs, chargedCredits } =
       progress;
     const pace = {

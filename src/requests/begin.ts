@@ -156,6 +156,7 @@ export function beginRequest(ledger: Ledger, fresh: NewRequest, options: BeginOp
   return ledger.database.tx(async (tx, nowSteadyMs): Promise<Begun> => {
     // The account's row makes calls begin in turn, so that two that type a text differently see each other.
     if (wish !== null) await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
+    await ledger.database.lockRow(tx, "agm_request", fresh.id);
     const known = await readRequest(tx, fresh.id);
     const isNew = known === undefined || (known.status === "waiting" && known.attempt === 1);
     const kin =
