@@ -1,8 +1,16 @@
 /** Answers requests of the tasks extension. This module is loaded on the first request. */
-import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
+import { access } from "node:fs/promises";
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import { z } from "zod";
+import type { HandleRow } from "../../ledger/schema.ts";
 import { TOOLS } from "../../tools/catalog.ts";
 import type { Tool } from "../../tools/tool.ts";
+import type { CallRunner } from "../answer.ts";
 import type { Client } from "../client.ts";
 import { findRemedy, toAudioError } from "../error-result.ts";
 import { createCallRunner, type ServerDeps } from "../run-tool.ts";
@@ -40,7 +48,9 @@ export async function answerMcpTaskRequest(
     if (method === "tasks/cancel") return (await mcpTasks.cancel(taskId, findRunner)) ? {} : throwUnknown();
     const row = (await mcpTasks.get(taskId, findRunner)) ?? throwUnknown();
     // MCP tasks of this server never ask for input, so updates are ignored.
-    return method === "tasks/update" ? {} : buildMcpTaskDetails(row);
+    if (method === "tasks/update") return {};
+    const now = await lookAgain(row, createCallRunner(findTool("get_task"), deps, context, client), context);
+    return buildMcpTaskDetails(now === null ? row : { ...row, result: JSON.stringify(now) });
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = toAudioError(thrown, params, []);
@@ -48,6 +58,28 @@ export async function answerMcpTaskRequest(
     const text = deps.redact(`${error.code}: ${error.message} What to do: ${findRemedy(error)}`);
     throw new ProtocolError(ProtocolErrorCode.InternalError, text, { code: error.code });
   }
+}
+
+const savedTask = z.object({
+  structuredContent: z.object({ task_id: z.string(), audio: z.object({ path: z.string() }) }),
+});
+
+/** Says how a task stands whose file was removed after its call had ended; `null` if the stored result is still true. */
+async function lookAgain(
+  { status, result }: HandleRow,
+  getTask: CallRunner,
+  { mcpReq: { signal } }: ServerContext,
+): Promise<CallToolResult | null> {
+  const stored = status === "completed" ? savedTask.safeParse(JSON.parse(result ?? "{}")) : undefined;
+  if (stored?.data === undefined) return null;
+  const { task_id, audio } = stored.data.structuredContent;
+  const isThere = await access(audio.path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) return null;
+  const call = { signal, onProgress: (): void => undefined };
+  return (await getTask.run({ task_id, wait_seconds: 0 }, call)).result;
 }
 
 function findTool(name: string): Tool {
