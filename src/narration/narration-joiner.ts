@@ -100,26 +100,10 @@ export class NarrationJoiner {
    * @throws the AudioErrors of `saveAudio`
    */
   async join(join: FileJoin): Promise<JoinOutcome> {
-    const { ledger, folder } = this.#deps;
-    const { narration, plan, file, states, isComplete, mayReplace } = join;
-    const saved = file.partIndexes.flatMap((index) => {
-      const state = states[index];
-      return state?.status === "saved" ? [state] : [];
-    });
-    if (saved.length === 0) return JOINED;
+    const saved = listSavedParts(join);
     const inputs = this.#hashInputs(join, saved);
-    const rows = await listChapterFiles(ledger, narration.id, file.chapterIndex);
-    const [current] = listCurrentFiles(rows);
-    const isCurrentIntact = current !== undefined && (await isFileIntact(current, folder.root));
-    // An incomplete file never replaces a complete one.
-    if (isCurrentIntact && !isComplete && !isIncompleteFile(current)) return JOINED;
-    const numbered = current !== undefined && findConflictingName(current, narration, plan) !== null;
-    if (isCurrentIntact && current.inputs === inputs && !(mayReplace && numbered)) {
-      const companions = await Promise.all(
-        listCompanions(rows, current).map((row) => isFileIntact(row, folder.root)),
-      );
-      if (companions.every((isIntact) => isIntact)) return JOINED;
-    }
+    const found = await this.#findCurrent(join, saved, inputs);
+    if (found.isUpToDate) return JOINED;
     const parts: AudioPart[] = [];
     const missing: PartState[] = [];
     for (const state of saved) {
@@ -129,7 +113,7 @@ export class NarrationJoiner {
     }
     if (missing.length > 0) return await this.#refetch(missing);
     try {
-      await this.#replace(join, parts, inputs, { rows, current: isCurrentIntact ? current : undefined });
+      await this.#replace(join, parts, inputs, found);
       return JOINED;
     } catch (error) {
       if (this.#signal.aborted) throw error;
@@ -143,6 +127,33 @@ export class NarrationJoiner {
       if (problems === null) throw error;
       return { kind: "parts_failed", problems };
     }
+  }
+
+  /** Whether a file is there with all parts that it can have, unchanged, and under the name that it can have. */
+  async isThere(join: FileJoin): Promise<boolean> {
+    const saved = listSavedParts(join);
+    return (await this.#findCurrent(join, saved, this.#hashInputs(join, saved))).isUpToDate;
+  }
+
+  /** Looks for the newest file of a chapter, with everything that the ledger holds of the chapter. */
+  async #findCurrent(
+    { narration, plan, file, isComplete, mayReplace }: FileJoin,
+    saved: readonly PartState[],
+    inputs: string,
+  ): Promise<FoundFile> {
+    const { ledger, folder } = this.#deps;
+    if (saved.length === 0) return { rows: [], current: undefined, isUpToDate: true };
+    const rows = await listChapterFiles(ledger, narration.id, file.chapterIndex);
+    const [current] = listCurrentFiles(rows);
+    if (current === undefined || !(await isFileIntact(current, folder.root)))
+      return { rows, current: undefined, isUpToDate: false };
+    // An incomplete file never replaces a complete one.
+    if (!isComplete && !isIncompleteFile(current)) return { rows, current, isUpToDate: true };
+    const isToRename = mayReplace && findConflictingName(current, narration, plan) !== null;
+    if (current.inputs !== inputs || isToRename) return { rows, current, isUpToDate: false };
+    const companions = listCompanions(rows, current);
+    const areIntact = await Promise.all(companions.map((row) => isFileIntact(row, folder.root)));
+    return { rows, current, isUpToDate: areIntact.every((isIntact) => isIntact) };
   }
 
   /** Hashes everything that a file depends on: its audio, pauses, name and captions. */
@@ -186,7 +197,7 @@ export class NarrationJoiner {
     join: FileJoin,
     parts: readonly AudioPart[],
     inputs: string,
-    { rows, current }: { readonly rows: readonly FileRow[]; readonly current: FileRow | undefined },
+    { rows, current }: FoundFile,
   ): Promise<void> {
     const { narration, plan, isComplete, mayReplace } = join;
     // Remove the old incomplete file before the new one is saved, so that the new one gets the same name.
@@ -349,6 +360,22 @@ export class NarrationJoiner {
     });
   }
 }
+
+/** The newest file of a chapter. */
+interface FoundFile {
+  /** All files of the chapter, the newest first. */
+  readonly rows: readonly FileRow[];
+  /** `undefined` if it was deleted or changed. */
+  readonly current: FileRow | undefined;
+  /** Whether nothing has to be joined. */
+  readonly isUpToDate: boolean;
+}
+
+const listSavedParts = ({ file, states }: FileJoin): PartState[] =>
+  file.partIndexes.flatMap((index) => {
+    const state = states[index];
+    return state?.status === "saved" ? [state] : [];
+  });
 
 /** What is written into a file. */
 interface FileContent {

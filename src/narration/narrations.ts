@@ -42,6 +42,7 @@ import {
 import { assertRoomForNames } from "./narration-file-names.ts";
 import { buildNarrationFiles, type NarrationFile } from "./narration-files.ts";
 import { isNarrationId } from "./narration-id.ts";
+import { NarrationJoiner } from "./narration-joiner.ts";
 import { describeProgress } from "./narration-messages.ts";
 import {
   buildNarrationView,
@@ -50,9 +51,10 @@ import {
   toShownStatus,
   type ViewedNarration,
 } from "./narration-view.ts";
-import { derivePartStates } from "./part-status.ts";
+import { derivePartStates, isFileComplete } from "./part-status.ts";
 import { applyRetakes, isQuoteOnlyRetake, type Retake } from "./parts.ts";
 import { PlanDocuments } from "./plan-documents.ts";
+import { listPlannedFiles } from "./planned-files.ts";
 import { toRemarks } from "./planning/remark.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
 import type { ShownPart } from "./render-parts-table.ts";
@@ -130,8 +132,8 @@ export const createNarrations = (deps: NarrationsDeps): Narrations => new Narrat
 
 /** Interval at which a call reads a narration that another process drives. */
 const FOLLOW_INTERVAL_MS = 1000;
-/** Shortest time between two messages about progress, because counting the parts costs time. */
-const PROGRESS_INTERVAL_MS = 1000;
+/** Pause between two messages about progress, for each part: counting the parts of a long narration costs time. */
+const PROGRESS_PAUSE_PER_PART_MS = 0.5;
 
 /** A narration as a call has found it, with the retakes that the call asks for. */
 interface CalledNarration extends LoadedNarration {
@@ -149,6 +151,7 @@ class NarrationOperations implements Narrations {
   readonly #driver: RequestDriver;
   readonly #plans: PlanDocuments;
   readonly #rounds: NarrationRounds;
+  readonly #joiner: NarrationJoiner;
   readonly #loadDeps: LoadDeps;
 
   constructor({ requestDeps, driver, captionFiles, containsSecret }: NarrationsDeps) {
@@ -158,6 +161,7 @@ class NarrationOperations implements Narrations {
     this.#driver = driver;
     this.#plans = plans;
     this.#rounds = new NarrationRounds({ ...requestDeps, driver, captionFiles, plans });
+    this.#joiner = new NarrationJoiner({ ...requestDeps, captionFiles }, new AbortController().signal);
     this.#loadDeps = { ledger, plans, containsSecret };
   }
 
@@ -325,12 +329,16 @@ class NarrationOperations implements Narrations {
    */
   async #want(
     source: NarrateSource,
-    { narration: { id }, before: { narration, isWanted }, choices }: CalledNarration,
+    called: CalledNarration,
     changes: NarrateChanges,
     { handle, waitMs }: Call,
   ): Promise<{ readonly goesOn: boolean; readonly wishId: string | null }> {
     const { ledger } = this.#deps;
-    const { status } = narration;
+    const {
+      before: { narration, isWanted },
+      choices,
+    } = called;
+    const { id, status } = narration;
     const { maxCredits, fileName, mayReplace, shouldSkipFailed } = changes;
     if (changes.shouldStop) {
       await stopNarration(ledger, id);
@@ -341,6 +349,8 @@ class NarrationOperations implements Narrations {
     const wishKind = handle !== undefined ? "handle" : waitMs > 0 ? "call" : "self";
     const handleId = handle?.id ?? null;
     const want = { fileName, mayReplace, skipsFailed: null, choices: [], wishKind, handleId } as const;
+    if (maxCredits !== null && (await this.#isUnchanged(called, changes)))
+      return { goesOn: false, wishId: null };
     if (maxCredits !== null && !isResumed) {
       const limit = { maxCredits, choices, skipsFailed: shouldSkipFailed };
       const from = NARRATION_STATUSES;
@@ -361,6 +371,29 @@ class NarrationOperations implements Narrations {
     return { goesOn: isNamed && this.#rounds.isRunning(id), wishId: null };
   }
 
+  /** Whether a narration is finished, its files are there, and a call wants nothing else of it. */
+  async #isUnchanged(
+    { before, plan, choices }: CalledNarration,
+    { fileName, shouldSkipFailed, mayReplace }: NarrateChanges,
+  ): Promise<boolean> {
+    const { narration } = before;
+    const isSame =
+      choices.length === 0 &&
+      (fileName ?? narration.file_name) === narration.file_name &&
+      (shouldSkipFailed ?? narration.skip_failed === 1) === (narration.skip_failed === 1);
+    if (narration.status !== "finished" || !isSame) return false;
+    const { states } = this.#toViewed(before, plan);
+    for (const file of listPlannedFiles(plan)) {
+      const isComplete = isFileComplete(file, states);
+      if (
+        !isComplete ||
+        !(await this.#joiner.isThere({ narration, plan, file, states, isComplete, mayReplace }))
+      )
+        return false;
+    }
+    return true;
+  }
+
   /** Lets a narration be driven by what it is wanted for now. */
   #goOn(narrationId: string): void {
     this.#rounds.ensure(narrationId);
@@ -371,7 +404,7 @@ class NarrationOperations implements Narrations {
   async #wait(narrationId: string, call: Call): Promise<void> {
     const { ledger, clock } = this.#deps;
     const deadline = new Deadline(clock, call.waitMs);
-    let reportedAtMs = Number.NEGATIVE_INFINITY;
+    let reportAgainMs = Number.NEGATIVE_INFINITY;
     for (;;) {
       call.signal.throwIfAborted();
       try {
@@ -379,9 +412,9 @@ class NarrationOperations implements Narrations {
         if (standing === undefined) return;
         const isDrivenHere = this.#rounds.isRunning(narrationId);
         if (!standing.isWanted && !isDrivenHere) return;
-        if (clock.steadyMs() - reportedAtMs >= PROGRESS_INTERVAL_MS || deadline.isOver) {
-          await this.#reportProgress(narrationId, call, reportedAtMs < 0);
-          reportedAtMs = clock.steadyMs();
+        if (clock.steadyMs() >= reportAgainMs || deadline.isOver) {
+          const partCount = await this.#reportProgress(narrationId, call, reportAgainMs < 0);
+          reportAgainMs = clock.steadyMs() + partCount * PROGRESS_PAUSE_PER_PART_MS;
         }
         if (deadline.isOver) return;
       } catch (error) {
@@ -396,10 +429,11 @@ class NarrationOperations implements Narrations {
     }
   }
 
-  async #reportProgress(narrationId: string, { onProgress }: Call, isFirst: boolean): Promise<void> {
+  /** Reports how far a narration is. Returns the number of its parts. */
+  async #reportProgress(narrationId: string, { onProgress }: Call, isFirst: boolean): Promise<number> {
     const progress = await readProgress(this.#deps.ledger, narrationId);
     // A call with nothing left to make is about to return.
-    if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount)) return;
+    if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount)) return 0;
     const { narration, savedPartCount, totalPartCount, savedInRunCount, lastSavedAtMs, chargedCredits } =
       progress;
     const pace = {
@@ -410,6 +444,7 @@ class NarrationOperations implements Narrations {
     };
     const message = describeProgress(pace, savedPartCount, chargedCredits, this.#deps.clock.wallMs());
     onProgress(message, { done: savedPartCount, total: totalPartCount });
+    return totalPartCount;
   }
 
   /**

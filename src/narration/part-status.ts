@@ -15,6 +15,7 @@ import { describeActivity } from "../requests/activity.ts";
 import { parseNote } from "../requests/note.ts";
 import { taskFailedError } from "../requests/task-failed-error.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
+import type { PlannedFile } from "./planned-files.ts";
 
 export type PartStatus =
   /** Nothing is sent, and nobody works on it. */
@@ -155,6 +156,16 @@ export const isWithService = ({ task, status }: Pick<PartState, "task" | "status
   status !== "skipped" &&
   (task.task_id !== null || task.maybe > 0) &&
   task.status !== "failed";
+
+/** Whether a file has all parts that it can have. A file without any part counts: nothing is left to join. */
+export const isFileComplete = (
+  { partIndexes }: Pick<PlannedFile, "partIndexes">,
+  states: readonly PartState[],
+): boolean =>
+  partIndexes.every((index) => {
+    const status = states[index]?.status;
+    return status === "saved" || status === "skipped";
+  });
 
 // ---- problems ----
 

@@ -18,7 +18,13 @@ import { adoptTask, beginPart } from "../requests/begin.ts";
 import type { RequestDriver } from "../requests/driver.ts";
 import { KnownParts } from "./known-parts.ts";
 import { type JoinDeps, NarrationJoiner } from "./narration-joiner.ts";
-import { buildProblem, buildTaskProblem, isForCredits, type StatusContext } from "./part-status.ts";
+import {
+  buildProblem,
+  buildTaskProblem,
+  isFileComplete,
+  isForCredits,
+  type StatusContext,
+} from "./part-status.ts";
 import { buildPartRequest } from "./parts.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
 import { type StoredPlan, UnreadablePlanError } from "./planning/stored-plan.ts";
@@ -266,7 +272,7 @@ export class NarrationRound {
   async #joinNext({ narration, mayReplace }: RoundRead, isOver: boolean): Promise<boolean> {
     for (const [index, file] of this.#files.entries()) {
       if (this.#completeFiles.has(index) || this.#failedFiles.has(index)) continue;
-      const isComplete = this.#isComplete(file);
+      const isComplete = isFileComplete(file, this.#parts.states);
       if (!isComplete && !isOver) continue;
       const join = { narration, plan: this.#plan, file, states: this.#parts.states, isComplete, mayReplace };
       const outcome = await this.#joiner.join(join).catch((error: unknown) => {
@@ -283,14 +289,6 @@ export class NarrationRound {
       return true;
     }
     return false;
-  }
-
-  /** Whether a file has all parts that it can have. A file without any part counts: nothing is left to join. */
-  #isComplete({ partIndexes }: PlannedFile): boolean {
-    return partIndexes.every((index) => {
-      const status = this.#parts.states[index]?.status;
-      return status === "saved" || status === "skipped";
-    });
   }
 
   async #storeProblems(problems: ReadonlyMap<number, StoredProblem>): Promise<void> {
