@@ -278,7 +278,7 @@ export const selectNarration = async (db: Db, id: string): Promise<NarrationRow 
 
 const describeWishes = (narration: NarrationRow, wishes: readonly WishRow[]) => ({
   isWanted: narration.status === "running" && wishes.length > 0,
-  mayReplace: wishes.some(({ replaces }) => replaces === 1),
+  mayReplace: wishes.some(({ replaces }) => replaces === (narration.file_name ?? "")),
 });
 
 /** Reads a narration with all its parts; `undefined` if its row is gone. */

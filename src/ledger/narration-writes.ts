@@ -120,8 +120,8 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
       .where("process", "=", ledger.identity.processId)
       .where("kind", "=", "self")
       .execute();
-    const { wishKind: kind, mayReplace } = want;
-    return await addWish(tx, ledger, nowSteadyMs, { id: wishId, target: id, kind, mayReplace });
+    const replaces = want.mayReplace ? (want.fileName ?? before.file_name ?? "") : null;
+    return await addWish(tx, ledger, nowSteadyMs, { id: wishId, target: id, kind: want.wishKind, replaces });
   });
 }
 

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { isVisible, type Ledger } from "./ledger.ts";
 import { parseNarrations, selectNarrations, selectParts, splitRows } from "./narration-rows.ts";
 import type { NarrationRow, PartRow, RequestRow } from "./schema.ts";
-import { listStandingWishes } from "./wishes.ts";
+import { listPayers, listStandingWishes } from "./wishes.ts";
 
 /**
  * Finds the begun narration of which a text most likely is a newer version: of those that share the most parts, the
@@ -73,10 +73,13 @@ export interface NearlyEqualRequest
   readonly position: number;
 }
 
-/** Finds requests that were paid for, or are under way, and that are nearly those of parts which were not paid for. */
+/**
+ * Finds requests that were paid for, are under way or are about to be sent, and that are nearly those of parts which
+ * were not paid for.
+ */
 export const findNearlyEqualRequests = (ledger: Ledger, id: string): Promise<NearlyEqualRequest[]> =>
-  ledger.database.run((db) =>
-    db
+  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+    const found = await tx
       .selectFrom("agm_part")
       .innerJoin("agm_task", (join) =>
         join
@@ -96,7 +99,10 @@ export const findNearlyEqualRequests = (ledger: Ledger, id: string): Promise<Nea
       .whereRef("agm_part.input", "=", "agm_part.fingerprint")
       .where("agm_task.api_key_id", "=", ledger.identity.apiKeyId)
       .where((eb) =>
-        eb.or([eb("agm_task.status", "in", ["succeeded", "saved"]), eb("agm_task.is_open", "=", 1)]),
+        eb.or([
+          eb("agm_task.status", "in", ["waiting", "succeeded", "saved"]),
+          eb("agm_task.is_open", "=", 1),
+        ]),
       )
       .where((eb) =>
         eb.not(
@@ -112,8 +118,14 @@ export const findNearlyEqualRequests = (ledger: Ledger, id: string): Promise<Nea
         ),
       )
       .orderBy("agm_part.position")
-      .execute(),
-  );
+      .execute();
+    const nearly: NearlyEqualRequest[] = [];
+    for (const request of found) {
+      const isMade = request.status !== "waiting";
+      if (isMade || (await listPayers(tx, ledger, nowSteadyMs, request.id)).length > 0) nearly.push(request);
+    }
+    return nearly;
+  });
 
 /** So many requests are enough to find the narrations that somebody may mean. */
 const MAX_FINGERPRINTS = 100;

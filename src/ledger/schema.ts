@@ -108,8 +108,11 @@ export interface WishTable {
   kind: "call" | "handle" | "self";
   process: string;
   lease_until_steady_ms: number;
-  /** 1: files may take the place of this server's own, unchanged files of the same name. */
-  replaces: number;
+  /**
+   * The file name under which a narration's files may take the place of this server's own, unchanged files; empty for
+   * the automatic name, `null` for none.
+   */
+  replaces: string | null;
   wished_at_ms: number;
 }
 
@@ -282,7 +285,7 @@ export const SCHEMA_STATEMENTS: readonly string[] = [
     finished_at_ms DOUBLE PRECISION, polled_steady_ms DOUBLE PRECISION NOT NULL, PRIMARY KEY (request, n))`,
   `CREATE TABLE agm_wish (
     id TEXT NOT NULL PRIMARY KEY, target TEXT NOT NULL, api_key_id TEXT NOT NULL, kind TEXT NOT NULL,
-    process TEXT NOT NULL, lease_until_steady_ms DOUBLE PRECISION NOT NULL, replaces INTEGER NOT NULL,
+    process TEXT NOT NULL, lease_until_steady_ms DOUBLE PRECISION NOT NULL, replaces TEXT,
     wished_at_ms DOUBLE PRECISION NOT NULL)`,
   `CREATE TABLE agm_narration (
     id TEXT NOT NULL PRIMARY KEY, base_url TEXT NOT NULL, api_key_id TEXT NOT NULL, plan_hash TEXT NOT NULL,

@@ -11,7 +11,8 @@ export interface NewWish {
   readonly id?: string | undefined;
   readonly target: string;
   readonly kind: WishRow["kind"];
-  readonly mayReplace?: boolean;
+  /** See `WishTable`. */
+  readonly replaces?: string | null;
 }
 
 /** Stores a wish of this process, or takes over the one with this id. Returns its id. */
@@ -19,7 +20,7 @@ export async function addWish(
   tx: Tx,
   ledger: Ledger,
   nowSteadyMs: number,
-  { id = randomUUID(), target, kind, mayReplace = false }: NewWish,
+  { id = randomUUID(), target, kind, replaces = null }: NewWish,
 ): Promise<string> {
   if (kind === "handle" && !(await noteTarget(tx, id, target))) return id;
   const { processId, apiKeyId } = ledger.identity;
@@ -30,7 +31,7 @@ export async function addWish(
     api_key_id: apiKeyId,
     process: processId,
     lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs,
-    replaces: Number(mayReplace),
+    replaces,
     wished_at_ms: ledger.clock.wallMs(),
   };
   await tx
@@ -133,6 +134,12 @@ export const hasWish = (ledger: Ledger, id: string): Promise<boolean> =>
 export const deleteOwnWishes = (ledger: Ledger): Promise<unknown> =>
   ledger.database.run((db) =>
     db.deleteFrom("agm_wish").where("process", "=", ledger.identity.processId).execute(),
+  );
+
+/** Ends what goes on by itself for a request, because its task has failed for good. Calls that wait end their wishes. */
+export const endOwnCourse = (ledger: Ledger, requestId: string): Promise<unknown> =>
+  ledger.database.run((db) =>
+    db.deleteFrom("agm_wish").where("target", "=", requestId).where("kind", "=", "self").execute(),
   );
 
 /** Deletes wishes that have not stood for a long time. */

@@ -165,6 +165,11 @@ function describeChangedCompanions({ changedPaths }: NarrationView): string {
 function describeComingCosts({ credits }: NarrationView): string[] {
   const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
   if (tasks === 0) return [];
+  if (credits.pendingCharge === 0) {
+    return [
+      `${credits.reserved} credits stay reserved for what got no answer, or is not needed any more; the same call finds out what was made of it.`,
+    ];
+  }
   const are = tasks === 1 ? "1 part that is" : `${tasks} parts that are`;
   return [
     `${are} already with the service will still be charged, about ${credits.pendingCharge} credits, and saved.`,

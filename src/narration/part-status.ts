@@ -69,11 +69,14 @@ const CREDIT_ERROR_CODES: ReadonlySet<string> = new Set<ErrorCode>([
 /** A request that fails is driven twice in a run: the first time with one retry, the second time without. */
 const MAX_FAILURES = 3;
 
-/** Whether an error concerns only one part. A task that was never accepted cannot be unknown: its address is wrong. */
+/** Errors that come from the address of the service, not from a text, if a submission is answered with them. */
+const ADDRESS_ERROR_CODES: ReadonlySet<string> = new Set<ErrorCode>(["not_found", "unexpected_response"]);
+
+/** Whether an error concerns only one part. */
 const concernsOnePart = ({ error_code, task_id }: PartTask): boolean =>
   error_code !== null &&
   PART_ERROR_CODES.has(error_code) &&
-  !(error_code === "not_found" && task_id === null);
+  !(task_id === null && ADDRESS_ERROR_CODES.has(error_code));
 
 export const isForCredits = ({ error_code }: PartTask): boolean =>
   error_code !== null && CREDIT_ERROR_CODES.has(error_code);

@@ -225,14 +225,14 @@ export function decideKinship(
   nowMs: number,
 ): Kinship | null {
   const difference = compareTexts(readWritten(row), readWritten(fresh));
-  const isWithService = row.is_open === 1 || row.status === "unresolved";
+  const isRecent = Math.abs(nowMs - (row.finished_at_ms ?? row.updated_at_ms)) < DAY_MS;
+  const isWithService = row.task_id === null ? row.status === "unresolved" && isRecent : row.is_open === 1;
   if (row.error_code === null && (isWithService || (row.status === "waiting" && isWanted)))
     return difference === "none" ? "respelled" : "retyped_open";
   if (row.status !== "succeeded" && row.status !== "saved") return null;
   const askedDifference = compareTexts(readAsked(row), readAsked(fresh));
   // A changed rule of the settings alone pays nothing; a call that says how a word sounds asks for another text.
   if (difference === "none") return askedDifference === "none" ? "respelled" : null;
-  const isRecent = Math.abs(nowMs - (row.finished_at_ms ?? row.updated_at_ms)) < DAY_MS;
   return difference === "typing" && askedDifference === "typing" && isRecent ? "retyped_saved" : null;
 }
 

@@ -21,7 +21,7 @@ import type { Job, StepDeps } from "./job.ts";
 import { saveAudioOf } from "./save-step.ts";
 import { getIdempotencyKey } from "./stored-input.ts";
 import { SubmissionLine } from "./submission-line.ts";
-import { submit } from "./submit-step.ts";
+import { assertOwnTask, submit } from "./submit-step.ts";
 import { watch } from "./watch-step.ts";
 
 export interface EnsureOptions {
@@ -262,9 +262,11 @@ export class RequestDriver {
           return await submit(job, this.#deps, row);
         case "queued":
         case "processing":
+          await assertOwnTask(this.#deps, row);
           return await watch(job, this.#deps, row);
         case "succeeded":
         case "saved":
+          await assertOwnTask(this.#deps, row);
           return await saveAudioOf(job, this.#deps, row);
         case "failed":
           return null;

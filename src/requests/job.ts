@@ -4,7 +4,7 @@ import type { AudioError } from "../errors.ts";
 import { releaseAdmission } from "../ledger/admission.ts";
 import { buildNextAttempt, type RequestPatch, saveAsDriver } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
-import { isRequestWanted } from "../ledger/wishes.ts";
+import { endOwnCourse, isRequestWanted } from "../ledger/wishes.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { SubmissionLine } from "./submission-line.ts";
 import { isRefunded } from "./task-failed-error.ts";
@@ -102,7 +102,11 @@ export async function retryFailed(
   const mayRetryOwn = !job.hadFailedAttempt && job.newTaskCount > 0 && job.newTaskCount < MAX_NEW_TASKS;
   const mayReplay = job.replaysLeft > 0 && (job.newTaskCount === 0 || mayRetryOwn);
   const mayRetry = isRefunded(row) && (isEarlierTask ? mayReplay : mayRetryOwn);
-  if (!mayRetry || !(await deps.persist(job, () => isRequestWanted(deps.ledger, row.id)))) return null;
+  if (!mayRetry || !(await deps.persist(job, () => isRequestWanted(deps.ledger, row.id)))) {
+    // What goes on by itself has come to its end, and must pay for nobody else.
+    await deps.persist(job, () => endOwnCourse(deps.ledger, row.id));
+    return null;
+  }
   if (isEarlierTask) job.replaysLeft -= 1;
   job.hasLostAnswer = false;
   const next = await deps.persist(job, () => saveAsDriver(deps.ledger, row, buildNextAttempt(row)));

@@ -99,18 +99,18 @@ export async function resumeAndWait(
       // The error of an earlier start stays in the row until the driver has begun.
       if (isOver(current) && (current.error !== row.error || !driver.isDriving(row.id))) return true;
       if (current.status === "saved") return (await findSavedAudio(deps, [current], null)) !== null;
-      return call.waitMs === 0 && hasNews(current, row, call);
+      return call.waitMs === 0 && hasNews(current, row, call, deps.clock.wallMs());
     },
   });
 }
 
 /** Whether the service has answered since, or a hold outlasts the call. */
-function hasNews(row: RequestRow, before: RequestRow, call: CallWithDeadline): boolean {
+function hasNews(row: RequestRow, before: RequestRow, call: CallWithDeadline, nowMs: number): boolean {
   if (row.polled_steady_ms !== before.polled_steady_ms || row.status !== before.status) return true;
   const note = parseNote(row);
   if (note === null || row.note === before.note) return false;
   if (note.kind === "query" || note.kind === "download") return true;
-  return (note.untilMs ?? 0) - Date.now() > call.deadline.leftMs;
+  return (note.untilMs ?? 0) - nowMs > call.deadline.leftMs;
 }
 
 /** Whether a call that does not wait can be answered from the row. */

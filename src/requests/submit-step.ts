@@ -77,7 +77,8 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   if (leave.kind === "over_budget") throw overBudgetError(ledger.creditBudget ?? 0, leave.spentCredits);
   // A send that may have arrived is sent again in any case.
   const mayCallOff = job.isDoubtful && leave.row.maybe === 1;
-  if (job.signal.aborted || (mayCallOff && !(await isRequestWanted(ledger, row.id)))) {
+  const isWanted = !mayCallOff || (await isRequestWanted(ledger, row.id).catch(() => false));
+  if (job.signal.aborted || !isWanted) {
     await releaseUnusedAdmission(job, deps, sendId);
     return null;
   }
@@ -109,7 +110,6 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   log.info(`task ${task.taskId} was accepted for request ${row.id}`);
   deps.announce(accepted);
   if (accepted.owner !== ledger.identity.processId) return null;
-  await assertOwnTask(deps, accepted);
   if (accepted.status !== "failed") return accepted;
   return await retryFailed(job, deps, accepted, !job.hasLostAnswer);
 }
@@ -123,11 +123,19 @@ function assertTimeLeft({ submitUntilMs, lastError }: Job, { clock }: StepDeps):
   });
 }
 
-/** A service that gives one task id to two texts would have one of them told as the other. */
-async function assertOwnTask({ ledger }: StepDeps, { task_id, fingerprint }: RequestRow): Promise<void> {
-  const others = await findAttemptsOfTask(ledger, task_id ?? "");
-  const other = others.find((attempt) => attempt.fingerprint !== fingerprint);
-  if (other === undefined) return;
+/**
+ * Refuses a task whose id another text had before: its audio would be that of the other text.
+ *
+ * @throws AudioError `unexpected_response`
+ */
+export async function assertOwnTask({ ledger }: StepDeps, row: RequestRow): Promise<void> {
+  const { task_id, fingerprint, accepted_at_ms: acceptedAtMs } = row;
+  if (task_id === null) return;
+  const others = await findAttemptsOfTask(ledger, task_id);
+  const isEarlier = (other: RequestRow): boolean =>
+    (other.accepted_at_ms ?? 0) < (acceptedAtMs ?? 0) ||
+    (other.accepted_at_ms === acceptedAtMs && other.fingerprint < fingerprint);
+  if (!others.some((other) => other.fingerprint !== fingerprint && isEarlier(other))) return;
   throw new AudioError(
     "unexpected_response",
     `The service answered with task ${task_id}, which is already the task of another request of this ledger. Its audio would be that of the other text.`,
