@@ -78,7 +78,7 @@ function describeInterrupted({ parts, credits }: NarrationView): string {
   const running =
     parts.running === 0
       ? ""
-      : ` ${parts.running} ${parts.running === 1 ? "part is" : "parts are"} with the service and will be charged, about ${credits.pendingCharge} credits; nothing of them is on this disk yet.`;
+      : ` ${parts.running} ${parts.running === 1 ? "part is" : "parts are"} with the service${credits.pendingCharge === 0 ? "" : ` and will be charged, about ${credits.pendingCharge} credits`}; nothing of them is on this disk yet.`;
   return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
 }
 

@@ -161,19 +161,20 @@ function describeChangedCompanions({ changedPaths }: NarrationView): string {
   return `${changedPaths.join(", ")} ${verb} changed or removed since the narration saved ${changedPaths.length === 1 ? "it" : "them"}.`;
 }
 
-/** Announces the charges for running tasks. These tasks are charged even if the narration ends. */
-function describeComingCosts({ credits }: NarrationView): string[] {
-  const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
-  if (tasks === 0) return [];
-  if (credits.pendingCharge === 0) {
+/** Announces what running tasks will still cost, and what stays reserved. Both hold even if the narration ends. */
+function describeComingCosts({ parts, credits }: NarrationView): string[] {
+  const { reserved, pendingCharge } = credits;
+  if (pendingCharge > 0) {
+    const are = parts.running === 1 ? "1 part that is" : `${parts.running} parts that are`;
     return [
-      `${credits.reserved} credits stay reserved for what got no answer, or is not needed any more; the same call finds out what was made of it.`,
+      `${are} already with the service will still be charged, about ${pendingCharge} credits, and saved.`,
     ];
   }
-  const are = tasks === 1 ? "1 part that is" : `${tasks} parts that are`;
-  return [
-    `${are} already with the service will still be charged, about ${credits.pendingCharge} credits, and saved.`,
-  ];
+  return reserved === 0
+    ? []
+    : [
+        `${reserved} credits stay reserved for what got no answer, or is not needed any more; the same call finds out what was made of it.`,
+      ];
 }
 
 /** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */

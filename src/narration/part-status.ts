@@ -157,7 +157,7 @@ export const isWithService = ({ task, status }: Pick<PartState, "task" | "status
   status !== "saved" &&
   status !== "failed" &&
   status !== "skipped" &&
-  (task.task_id !== null || task.maybe > 0) &&
+  (task.task_id !== null || (task.maybe > 0 && task.error_code === null)) &&
   task.status !== "failed";
 
 /** Whether a file has all parts that it can have. A file without any part counts: nothing is left to join. */

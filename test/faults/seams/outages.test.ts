@@ -1,0 +1,143 @@
+/** A short outage ends no loop of a living process, and a command that is interrupted tells only what it has done. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { BIN, COMPILED } from "../../support/bin-under-test.ts";
+import {
+  fillUp,
+  ledgerFile,
+  listSavedNames,
+  pause,
+  waitForExchanges,
+  waitUntil,
+} from "../defects/read-from-outside.ts";
+import type { FaultSetup } from "../fault-setup.ts";
+import {
+  anotherOfTasks,
+  beginTask,
+  chapters,
+  closeSeamsAfterEach,
+  endOfTask,
+  openSeams,
+  start,
+  waitForTasks,
+} from "./seam-setup.ts";
+
+closeSeamsAfterEach();
+
+const SIX = chapters("Zero.", "One.", "Two.", "Three.", "Four.", "Five.");
+
+/** Makes the ledger unavailable for some seconds. */
+const OUTAGES: readonly (readonly [string, (setup: FaultSetup) => Promise<void>])[] = [
+  [
+    "whose disk is full",
+    async (setup) => {
+      const empty = fillUp(ledgerFile(setup));
+      await pause(3000);
+      empty();
+    },
+  ],
+  [
+    "that another program locks",
+    async (setup) => {
+      const db = ledgerFile(setup);
+      db.exec("BEGIN IMMEDIATE");
+      await pause(8000);
+      db.exec("COMMIT");
+    },
+  ],
+  [
+    "without one of its tables",
+    async (setup) => {
+      const db = ledgerFile(setup);
+      db.exec("PRAGMA legacy_alter_table = ON");
+      db.exec("ALTER TABLE agm_part RENAME TO agm_part_away");
+      await pause(3000);
+      db.exec("ALTER TABLE agm_part_away RENAME TO agm_part");
+    },
+  ],
+];
+
+describe("a ledger", () => {
+  it.each(OUTAGES)(
+    "%s for seconds ends no narration, which finishes without another call",
+    async (_, fail) => {
+      const setup = await openSeams({ service: { processingMs: 200 } });
+      await start(setup.server, SIX, 5000, { file_name: "whole" });
+      await waitForTasks(setup, 2);
+      await fail(setup);
+      await waitUntil("the file", async () => (await listSavedNames(setup)).includes("whole.pcm"), 30_000);
+      expect(setup.service.tasks.size).toBe(6);
+    },
+  );
+
+  it.each(OUTAGES)("%s for seconds ends no MCP task of a narration", async (_, fail) => {
+    const setup = await openSeams({ service: { processingMs: 200 } });
+    const client = await anotherOfTasks(setup);
+    const args = { text: SIX, output_format: "pcm", max_credits: 5000, file_name: "whole" };
+    const taskId = await beginTask(client, "narrate", args);
+    await waitForTasks(setup, 2);
+    await fail(setup);
+    expect(await endOfTask(client, taskId)).toContain("whole.pcm");
+    expect(setup.service.tasks.size).toBe(6);
+  });
+
+  it.each(OUTAGES.slice(0, 2))(
+    "%s while the last part is downloaded does not prevent the joining",
+    async (_, fail) => {
+      const setup = await openSeams();
+      let failing: Promise<void> | undefined;
+      setup.misbehave(async ({ kind }, _response, service) => {
+        if (kind !== "content" || service.tasks.size < 6) return false;
+        failing ??= fail(setup);
+        await pause(500);
+        return false;
+      });
+      await start(setup.server, SIX, 5000, { file_name: "whole" });
+      await waitUntil("the outage", () => failing !== undefined);
+      await failing;
+      await waitUntil("the file", async () => (await listSavedNames(setup)).includes("whole.pcm"), 30_000);
+      expect(setup.service.tasks.size).toBe(6);
+    },
+  );
+});
+
+describe("the command narrate", () => {
+  it.each([
+    ["SIGINT", "create"],
+    ["SIGTERM", "query"],
+    ["SIGHUP", "content"],
+  ] as const)(
+    "that gets %s while a %s is unanswered says nothing that it has not done",
+    async (signal, kind) => {
+      const folder = mkdtempSync(join(tmpdir(), "agm-seams-"));
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      const setup = await openSeams();
+      setup.misbehave(async (exchange) => {
+        if (exchange.kind === kind) await pause(5000);
+        return false;
+      });
+      const file = join(folder, "text.md");
+      writeFileSync(file, SIX);
+      const env = setup.testFolders.env(setup.service, { AUDIO_TIME_SCALE: "0.01", ...COMPILED });
+      const child = spawn(process.execPath, [BIN, "narrate", file, "--max-credits", "5000"], { env });
+      let said = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (bytes) => (said += String(bytes)));
+      const exited = once(child, "exit");
+      await waitForExchanges(setup, kind);
+      await pause(200);
+      const sentAtMs = performance.now();
+      child.kill(signal);
+      await exited;
+      expect(performance.now() - sentAtMs).toBeLessThan(6000);
+      expect(said).not.toMatch(/failed unexpectedly|and saved\.|accepted is saved/);
+      expect(await listSavedNames(setup)).toEqual([]);
+      expect(said).toContain("The same command");
+      expect(said).not.toContain("about 0 credits");
+    },
+  );
+});
