@@ -13,51 +13,6 @@ import {
   type RequestTable,
 } from "./schema.ts";
 
-const REQUEST_COLUMNS = [
-  "base_url",
-  "api_key_id",
-  "fingerprint",
-  "loose",
-  "body",
-  "written",
-  "asked",
-  "take",
-  "attempt",
-  "is_listed",
-  "error_code",
-  "error",
-  "note",
-  "file_name",
-  "replaces",
-  "owner",
-  "lease_until_steady_ms",
-  "created_at_ms",
-  "updated_at_ms",
-] as const satisfies ReadonlyArray<keyof RequestTable>;
-
-const ATTEMPT_COLUMNS = [
-  "status",
-  "maybe",
-  "send_id",
-  "sent_steady_ms",
-  "task_id",
-  "charged_credits",
-  "refunded_credits",
-  "audio_seconds",
-  "output_format",
-  "output_rate_hz",
-  "output_seconds",
-  "failure_code",
-  "failure_message",
-  "is_paid",
-  "payer",
-  "payer_run",
-  "spent_at_ms",
-  "accepted_at_ms",
-  "finished_at_ms",
-  "polled_steady_ms",
-] as const satisfies ReadonlyArray<keyof AttemptTable>;
-
 /** A request that is to be stored, with its first attempt. */
 export type NewRequest = Omit<RequestRow, "n" | "spent" | "is_open" | "is_current">;
 /** Columns to change of a request and of its current attempt. A new number of `attempt` makes a new row of it. */
@@ -87,6 +42,17 @@ export const UNSENT_ATTEMPT = {
   polled_steady_ms: 0,
 } as const satisfies RequestPatch;
 
+/** The columns of a request that nobody has worked on. */
+export const UNDRIVEN_REQUEST = {
+  error_code: null,
+  error: null,
+  note: null,
+  file_name: null,
+  replaces: null,
+  owner: null,
+  lease_until_steady_ms: 0,
+} as const satisfies RequestPatch;
+
 /** Returns the change that begins the next attempt of a request whose task has failed. */
 export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): RequestPatch => ({
   ...UNSENT_ATTEMPT,
@@ -100,9 +66,7 @@ const text = z.string();
 const textOrNull = text.nullable();
 const numberOrNull = z.number().nullable();
 
-/** A row as it must be. Somebody may have changed it by hand. */
-const requestRowSchema: z.ZodType<RequestRow> = z.object({
-  id: text,
+const requestShape = {
   base_url: text,
   api_key_id: text,
   fingerprint: text,
@@ -122,7 +86,9 @@ const requestRowSchema: z.ZodType<RequestRow> = z.object({
   lease_until_steady_ms: z.number(),
   created_at_ms: z.number(),
   updated_at_ms: z.number(),
-  n: z.int(),
+} satisfies Record<Exclude<keyof RequestTable, "id">, z.ZodType>;
+
+const attemptShape = {
   status: z.enum(ATTEMPT_STATUSES),
   maybe: z.int().nonnegative(),
   send_id: textOrNull,
@@ -143,10 +109,22 @@ const requestRowSchema: z.ZodType<RequestRow> = z.object({
   accepted_at_ms: numberOrNull,
   finished_at_ms: numberOrNull,
   polled_steady_ms: z.number(),
+} satisfies Record<Exclude<keyof AttemptTable, "request" | "n">, z.ZodType>;
+
+/** A row as it must be. Somebody may have changed it by hand. */
+const requestRowSchema: z.ZodType<RequestRow> = z.object({
+  id: text,
+  ...requestShape,
+  ...attemptShape,
+  n: z.int(),
   spent: z.number(),
   is_open: z.int(),
   is_current: z.int(),
 });
+
+// The casts are sound, because `satisfies` allows no other keys.
+const REQUEST_COLUMNS = Object.keys(requestShape) as Array<keyof typeof requestShape>;
+const ATTEMPT_COLUMNS = Object.keys(attemptShape) as Array<keyof typeof attemptShape>;
 
 /** Keeps the rows that are whole, so that a damaged one hides no others. */
 const parseRows = (rows: readonly unknown[]): RequestRow[] =>

@@ -9,7 +9,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
-import { endWish, hasWish } from "../ledger/wishes.ts";
+import { hasWish } from "../ledger/wishes.ts";
 import { describeActivity, explainActivity } from "./activity.ts";
 import type { CallWithDeadline } from "./call.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -96,9 +96,7 @@ export class Attendance {
   ): Promise<void> {
     const isEnded = isOver(row) || row.status === "saved";
     if (call.handle !== undefined && !isCancelled && !isEnded) return;
-    await endWish(this.#deps.ledger, wishId, isCancelled || isEnded ? "withdrawn" : "self").catch(
-      (cause: unknown) => this.#deps.log.debug(`a wish could not be ended: ${String(cause)}`),
-    );
+    await this.#driver.endWish(wishId, isCancelled || isEnded ? "withdrawn" : "self");
     if (isCancelled) this.#driver.wake();
   }
 
@@ -123,7 +121,12 @@ export class Attendance {
         if (!mayPass || call.deadline.isOver) throw error;
         log.debug(`a waiting call could not read the ledger: ${error.message}`);
       }
-      if (mustDrive && !isOver(row) && !this.#driver.isDriving(row.id) && (await this.#isFree(row)))
+      if (
+        mustDrive &&
+        !isOver(row) &&
+        !this.#driver.isDriving(row.id) &&
+        !(await isDriven(this.#deps.ledger, row))
+      )
         this.#driver.ensure(row.id, { mayReplayFailed: call.handle === undefined });
       for (const event of describeEvents(before, row)) call.onProgress(event);
       before = row;
@@ -135,11 +138,6 @@ export class Attendance {
       const pauseMs = this.#driver.isDriving(row.id) ? READ_OWN_MS : READ_OTHER_MS;
       await this.#driver.waitForChange(row.id, Math.min(pauseMs, call.deadline.leftMs), call.signal);
     }
-  }
-
-  /** Whether no living process has the lease. */
-  async #isFree(row: RequestRow): Promise<boolean> {
-    return !(await isDriven(this.#deps.ledger, row).catch(() => true));
   }
 }
 
@@ -153,14 +151,14 @@ function describeEvents(before: RequestRow, row: RequestRow): string[] {
   ];
 }
 
-/** Whether a living process drives a request. */
+/** Whether a living process drives a request. While the ledger is away, it may. */
 const isDriven = (
   { database }: Ledger,
   row: Pick<RequestRow, "owner" | "lease_until_steady_ms">,
 ): Promise<boolean> =>
   row.owner === null
     ? Promise.resolve(false)
-    : database.snapshot(async (_tx, nowSteadyMs) => database.isHeld(row, nowSteadyMs));
+    : database.snapshot(async (_tx, nowSteadyMs) => database.isHeld(row, nowSteadyMs)).catch(() => true);
 
 /** Restores the reason why nobody works on a request; `null` if there is none. */
 export function restoreError(row: RequestRow): AudioError | null {
@@ -200,6 +198,6 @@ export async function findActivity(
   driver: RequestDriver,
 ): Promise<string | null> {
   const activity = driver.describe(row);
-  const isHeld = activity.driver !== "elsewhere" || (await isDriven(ledger, row).catch(() => true));
+  const isHeld = activity.driver !== "elsewhere" || (await isDriven(ledger, row));
   return explainActivity(row, isHeld ? activity : { ...activity, driver: "none" });
 }

@@ -4,7 +4,7 @@ import { assertFileName, buildNumberedName } from "../files/file-name.ts";
 import { probeNameAvailability } from "../files/name-availability.ts";
 import { LAST_NUMBER } from "../files/try-numbered-names.ts";
 import { deriveExternalTaskFingerprint, deriveRecordId } from "../ledger/identity.ts";
-import { patchRequest, UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
+import { patchRequest, UNDRIVEN_REQUEST, UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError } from "../ledger/stored-error.ts";
 import { restoreError } from "./attend.ts";
@@ -153,13 +153,7 @@ async function beginExternalTask(
     attempt: 1,
     is_listed: 1,
     is_paid: 0,
-    error_code: null,
-    error: null,
-    note: null,
-    file_name: null,
-    replaces: null,
-    owner: null,
-    lease_until_steady_ms: 0,
+    ...UNDRIVEN_REQUEST,
     created_at_ms: nowMs,
     updated_at_ms: nowMs,
   };

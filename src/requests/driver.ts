@@ -15,6 +15,7 @@ import {
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
+import { endWish } from "../ledger/wishes.ts";
 import type { Activity } from "./activity.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { Job, StepDeps } from "./job.ts";
@@ -52,6 +53,8 @@ export class RequestDriver {
   readonly #line: SubmissionLine;
   /** Calls and rounds that wait for a change of a request; under `null` those that wait for any. */
   readonly #listeners = new Map<string | null, Set<() => void>>();
+  /** Wishes of calls that ended while the ledger was away. */
+  readonly #unendedWishes = new Map<string, "self" | "withdrawn">();
   #holders = 0;
   #isRenewing = false;
   #isClosing = false;
@@ -172,6 +175,12 @@ export class RequestDriver {
     };
   }
 
+  /** Ends the wish of a call now, or as soon as the ledger can be written: else it would pay for others. */
+  async endWish(wishId: string, as: "self" | "withdrawn"): Promise<void> {
+    this.#unendedWishes.set(wishId, as);
+    await this.#endWishes();
+  }
+
   /** Resumes this API key's accepted tasks whose audio was never saved, unless that was done a moment ago. */
   scheduleResume(): void {
     const { clock, timing, log } = this.#deps;
@@ -213,6 +222,7 @@ export class RequestDriver {
       while (this.#holders > 0 && !this.#closing.signal.aborted) {
         await clock.sleep(ledger.database.leaseMs / 3, this.#closing.signal);
         if (this.#holders === 0) break;
+        await this.#endWishes();
         await renewLeases(ledger).then(
           (driven) => this.#stopLost(driven),
           (cause: unknown) => log.debug(`leases could not be renewed: ${String(cause)}`),
@@ -222,6 +232,16 @@ export class RequestDriver {
       // The program stops.
     } finally {
       this.#isRenewing = false;
+    }
+  }
+
+  async #endWishes(): Promise<void> {
+    const { ledger, log } = this.#deps;
+    for (const [wishId, as] of this.#unendedWishes) {
+      await endWish(ledger, wishId, as).then(
+        () => this.#unendedWishes.delete(wishId),
+        (cause: unknown) => log.debug(`a wish could not be ended: ${String(cause)}`),
+      );
     }
   }
 

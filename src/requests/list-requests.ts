@@ -132,14 +132,14 @@ export async function listRecordedRequests(
   { status, query, limit }: RequestListQuery,
 ): Promise<ListedRequest[]> {
   const { ledger } = deps;
-  const rows = withoutDoubles(
-    ledger,
-    await listRequestRows(ledger, {
-      apiKeys: "visible",
-      statuses: status === null ? null : toRowStatuses(status),
-      limit: query === null ? limit : MAX_SEARCHED_REQUESTS,
-    }),
-  );
+  const listed = await listRequestRows(ledger, {
+    apiKeys: "visible",
+    statuses: status === null ? null : toRowStatuses(status),
+    // Two API keys may each have a row of a task.
+    limit: query === null ? 2 * limit : MAX_SEARCHED_REQUESTS,
+  });
+  const distinct = withoutDoubles(ledger, listed);
+  const rows = query === null ? distinct.slice(0, limit) : distinct;
   const files = await listFilesOf(deps, rows);
   const owned = groupOwnedFiles(files);
   const findLostPath = ({ id }: RequestRow): string | null =>

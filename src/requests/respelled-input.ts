@@ -8,8 +8,6 @@ import { type Pronunciation, respell, selectRules } from "../pronunciation.ts";
 
 export interface RespelledInput {
   readonly input: AudioInput;
-  /** The prompt as given; `null` if nothing was respelled. */
-  readonly originalPrompt: string | null;
   /** The words that pronunciation rules replaced. */
   readonly words: readonly string[];
 }
@@ -21,7 +19,7 @@ export interface RespelledInput {
  */
 export function respellInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
   const { text, replacedWords } = respell(input.prompt, selectRules(rules, input.voice));
-  if (text === input.prompt) return { input, originalPrompt: null, words: [] };
+  if (text === input.prompt) return { input, words: [] };
   const length = countCodePoints(text);
   if (length > MAX_PROMPT_CODE_POINTS) {
     throw new AudioError(
@@ -30,5 +28,5 @@ export function respellInput(input: AudioInput, rules: readonly Pronunciation[])
       { remedy: "Shorten the pronunciations, or the text." },
     );
   }
-  return { input: { ...input, prompt: text }, originalPrompt: input.prompt, words: replacedWords };
+  return { input: { ...input, prompt: text }, words: replacedWords };
 }

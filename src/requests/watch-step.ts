@@ -4,7 +4,7 @@ import { decideAfterFailedRead } from "../api/retry.ts";
 import { AudioError } from "../errors.ts";
 import { LeaseLostError } from "../ledger/ledger.ts";
 import { readSincePollMs, requestRead, startReadCooldown } from "../ledger/read-limits.ts";
-import { type RequestPatch, writeAsDriver } from "../ledger/request-rows.ts";
+import { type RequestPatch, saveAsDriver, writeAsDriver } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -73,7 +73,7 @@ export async function pauseReadsAfter(
   return true;
 }
 
-/** Writes a change of a watched row; writes nothing if nothing has changed but the time of the poll. */
+/** Writes what a poll has shown, and when. */
 const writeWatched = (deps: StepDeps, row: RequestRow, patch: RequestPatch): Promise<RequestRow> =>
   deps.ledger.database.tx((tx, nowSteadyMs) =>
     writeAsDriver(tx, deps.ledger, nowSteadyMs, row, { ...patch, polled_steady_ms: nowSteadyMs }),
@@ -155,11 +155,9 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
 const keepRank = (task: ObservedTask, { status }: RequestRow): ObservedTask =>
   status === "processing" && task.status === "queued" ? { ...task, status } : task;
 
-/** Writes why the row waits, if it says something new. */
+/** Writes why the row waits. */
 async function writeNote(deps: StepDeps, row: RequestRow, note: string): Promise<RequestRow> {
-  const next = await deps.ledger.database.tx((tx, nowSteadyMs) =>
-    writeAsDriver(tx, deps.ledger, nowSteadyMs, row, { note }),
-  );
+  const next = await saveAsDriver(deps.ledger, row, { note });
   deps.announce(next);
   return next;
 }

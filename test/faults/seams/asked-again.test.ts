@@ -296,25 +296,44 @@ describe("an address that is not the service's", () => {
   });
 });
 
+/** Lets every task fail, with its whole reservation charged. */
+function failCharged(setup: FaultSetup): void {
+  setup.misbehave((exchange, response, service) => {
+    const task = service.tasks.get(exchange.taskId ?? "");
+    if (exchange.kind !== "query" || task === undefined) return false;
+    task.status = "failed";
+    const billing = { reserved_credits: 150, charged_credits: 150, refunded_credits: 0 };
+    service.json(response, 200, { ...service.view(task), billing });
+    return true;
+  });
+}
+
 describe("a part whose task failed and was charged", () => {
   it.each([
     ["300", 2],
     ["150", 1],
   ])("stays on the bill of a narration with a limit of %s", async (limit, tasks) => {
     const setup = await openSeams();
-    setup.misbehave((exchange, response, service) => {
-      const task = service.tasks.get(exchange.taskId ?? "");
-      if (exchange.kind !== "query" || task === undefined) return false;
-      task.status = "failed";
-      const billing = { reserved_credits: 150, charged_credits: 150, refunded_credits: 0 };
-      service.json(response, 200, { ...service.view(task), billing });
-      return true;
-    });
+    failCharged(setup);
     const narration_id = await start(setup.server, THREE, Number(limit));
     const ended = await waitForEnd(setup.server, narration_id);
     expect(ended.credits).toMatchObject({ charged: 150 * tasks, reserved: 0 });
     expect(sentPrompts(setup.service)).toHaveLength(tasks);
     await narrate(setup.server, { narration_id, max_credits: Number(limit), wait_seconds: 5 });
     expect(sentPrompts(setup.service)).toHaveLength(tasks);
+  });
+
+  it("is on its bill although a call for the same text has returned before its own task failed", async () => {
+    const setup = await openSeams();
+    failCharged(setup);
+    const call = { prompt: "Wanted twice.", output_format: "pcm" };
+    await setup.server.call("generate_audio", { ...call, wait_seconds: 0 });
+    await waitUntil("the failure", async () =>
+      JSON.stringify(await setup.server.call("list_tasks", { status: "failed" })).includes(call.prompt),
+    );
+    const narration_id = await start(setup.server, call.prompt, 150);
+    const ended = await waitForEnd(setup.server, narration_id);
+    expect(sentPrompts(setup.service)).toEqual([call.prompt, call.prompt]);
+    expect(ended.credits).toMatchObject({ charged: 150, reserved: 0 });
   });
 });
