@@ -405,6 +405,7 @@ class NarrationOperations implements Narrations {
     const { ledger, clock } = this.#deps;
     const deadline = new Deadline(clock, call.waitMs);
     let reportAgainMs = Number.NEGATIVE_INFINITY;
+    let hasReported = false;
     for (;;) {
       call.signal.throwIfAborted();
       try {
@@ -413,7 +414,8 @@ class NarrationOperations implements Narrations {
         const isDrivenHere = this.#rounds.isRunning(narrationId);
         if (!standing.isWanted && !isDrivenHere) return;
         if (clock.steadyMs() >= reportAgainMs || deadline.isOver) {
-          const partCount = await this.#reportProgress(narrationId, call, reportAgainMs < 0);
+          const partCount = await this.#reportProgress(narrationId, call, !hasReported);
+          hasReported ||= partCount > 0;
           reportAgainMs = clock.steadyMs() + partCount * PROGRESS_PAUSE_PER_PART_MS;
         }
         if (deadline.isOver) return;
@@ -429,10 +431,10 @@ class NarrationOperations implements Narrations {
     }
   }
 
-  /** Reports how far a narration is. Returns the number of its parts. */
+  /** Reports how far a narration is. Returns the number of its parts; 0 if nothing was reported. */
   async #reportProgress(narrationId: string, { onProgress }: Call, isFirst: boolean): Promise<number> {
     const progress = await readProgress(this.#deps.ledger, narrationId);
-    // A call with nothing left to make is about to return.
+    // A call that finds all parts saved has at most to join them, and is about to return.
     if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount)) return 0;
     const { narration, savedPartCount, totalPartCount, savedInRunCount, lastSavedAtMs, chargedCredits } =
       progress;

@@ -69,14 +69,14 @@ const CREDIT_ERROR_CODES: ReadonlySet<string> = new Set<ErrorCode>([
 /** A request that fails is driven twice in a run: the first time with one retry, the second time without. */
 const MAX_FAILURES = 3;
 
-/** Errors that come from the address of the service, not from a text, if a submission is answered with them. */
-const ADDRESS_ERROR_CODES: ReadonlySet<string> = new Set<ErrorCode>(["not_found", "unexpected_response"]);
+/** What a submission is answered with at a wrong address, by the service or by a gateway before it. */
+const ADDRESS_STATUSES: ReadonlySet<number> = new Set([403, 404, 405]);
 
-/** Whether an error concerns only one part. */
-const concernsOnePart = ({ error_code, task_id }: PartTask): boolean =>
-  error_code !== null &&
-  PART_ERROR_CODES.has(error_code) &&
-  !(task_id === null && ADDRESS_ERROR_CODES.has(error_code));
+/** Whether an error concerns only one part. One that comes from a wrong address concerns all. */
+const concernsOnePart = (task: PartTask): boolean =>
+  task.error_code !== null &&
+  PART_ERROR_CODES.has(task.error_code) &&
+  !(task.task_id === null && ADDRESS_STATUSES.has(parseTaskError(task).httpStatus ?? 0));
 
 export const isForCredits = ({ error_code }: PartTask): boolean =>
   error_code !== null && CREDIT_ERROR_CODES.has(error_code);
