@@ -75,15 +75,16 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   const leave = await waitForLeave(job, deps, row, sendId);
   if (leave.kind === "unwanted" || leave.kind === "over_max_credits") return null;
   if (leave.kind === "over_budget") throw overBudgetError(ledger.creditBudget ?? 0, leave.spentCredits);
-  // A send that may have arrived is sent again in any case.
-  const mayCallOff = job.isDoubtful && leave.row.maybe === 1;
+  // A send of this job that may have arrived is sent again in any case.
+  const mayCallOff = job.isDoubtful && !job.mayHaveSent;
   const isWanted = !mayCallOff || (await isRequestWanted(ledger, row.id).catch(() => false));
   if (job.signal.aborted || !isWanted) {
     await releaseUnusedAdmission(job, deps, sendId);
     return null;
   }
   const admitted = leave.row;
-  const hadUnanswered = admitted.maybe > 1;
+  // A 503 has counted as a send that may have arrived, but was answered.
+  const hadUnanswered = job.mayHaveSent;
   job.mayHaveSent = true;
   job.sendingSinceMs = clock.wallMs();
   deps.announce(admitted);
