@@ -164,7 +164,7 @@ function describeChangedCompanions({ changedPaths }: NarrationView): string {
 /** Announces what running tasks will still cost, and what stays reserved. Both hold even if the narration ends. */
 function describeComingCosts({ parts, credits }: NarrationView): string[] {
   const { reserved, pendingCharge } = credits;
-  if (pendingCharge > 0) {
+  if (pendingCharge > 0 && parts.running > 0) {
     const are = parts.running === 1 ? "1 part that is" : `${parts.running} parts that are`;
     return [
       `${are} already with the service will still be charged, about ${pendingCharge} credits, and saved.`,
