@@ -107,12 +107,13 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     ...{ input: { prompt: "Admitted" }, take: 1, fileName: null, mayReplace: false },
     ...{ callPronunciations: [], pronunciations: [] },
   });
-  const { row } = await beginRequest(ledger, buildNewRequest(ledger, prepared, true), {
-    wish: { kind: "self" },
-    mayBeginAttempt: true,
-  });
   let sends = 0;
   return async (): Promise<number> => {
+    // Wished for each time, because another process deletes a wish that nobody has renewed for minutes.
+    const { row } = await beginRequest(ledger, buildNewRequest(ledger, prepared, true), {
+      wish: { id: "bench", kind: "self" },
+      mayBeginAttempt: true,
+    });
     await acquireRequest(ledger, row.id);
     sends += 1;
     const send = `send ${sends}`;
