@@ -394,7 +394,7 @@ class NarrationOperations implements Narrations {
     return true;
   }
 
-  /** Lets a narration be driven by what it is wanted for now. */
+  /** Lets a narration be driven, as its newest call wants it. */
   #goOn(narrationId: string): void {
     this.#rounds.ensure(narrationId);
     this.#driver.wake();
