@@ -45,6 +45,30 @@ for (const [engine, newDatabase, whyNot] of engines) {
       return [await openTestDatabase(options), await openTestDatabase(options)];
     };
 
+    it("answers a write only when it survives a power cut, whatever the server's default says", async () => {
+      const options = await newDatabase();
+      const isSqlite = options.storeUrl === undefined;
+      if (!isSqlite) {
+        const name = sql.ref(new URL(options.storeUrl ?? "").pathname.slice(1));
+        await (await openTestDatabase(options)).run((db) =>
+          sql`ALTER DATABASE ${name} SET synchronous_commit = off`.execute(db),
+        );
+      }
+      const database = await openTestDatabase(options);
+      const setting = isSqlite
+        ? sql<string>`(SELECT synchronous FROM pragma_synchronous)`
+        : sql<string>`current_setting('synchronous_commit')`;
+      await database.run((db) =>
+        db.insertInto("agm_document").values({ name: "alone", value: setting }).execute(),
+      );
+      await database.tx((tx) =>
+        tx.insertInto("agm_document").values({ name: "in a transaction", value: setting }).execute(),
+      );
+      // 2 is FULL: https://sqlite.org/pragma.html#pragma_synchronous
+      for (const name of ["alone", "in a transaction"])
+        expect(await read(database, name)).toBe(isSqlite ? "2" : "on");
+    });
+
     it("returns numbers for counts, sums, truth values and changed rows", async () => {
       const database = await open();
       for (const name of ["a", "b", "c"]) await write(database, name);

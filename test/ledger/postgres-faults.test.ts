@@ -427,7 +427,7 @@ describe("a database", NO_POSTGRES, () => {
 
 describe("a server", NO_POSTGRES, () => {
   it("with settings that may lose acknowledged writes causes a warning", async () => {
-    const unsafe = { fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
+    const unsafe = { fsync: "off", full_page_writes: "off" };
     const server = await ownServer({ more: unsafe });
     const warnings = await checkOnce(server.url);
     expect(warnings).toEqual(

@@ -24,11 +24,12 @@ const ANSWER_MS = 2_500;
 const CONNECT_MS = 2_000;
 const CLOSE_MS = 500;
 
-/** Sets the time limits within each transaction, because PgBouncer refuses them at the start of a connection. */
+/** Settings hold for each transaction, because PgBouncer refuses them at the start of a connection. */
 const SET_TIME_LIMITS = `SET LOCAL lock_timeout = ${SERVER_WAIT_MS}; SET LOCAL statement_timeout = ${STATEMENT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${SERVER_WAIT_MS}`;
 const BEGIN_STATEMENTS: Readonly<Record<TransactionKind, string>> = {
-  write: `BEGIN ISOLATION LEVEL READ COMMITTED; ${SET_TIME_LIMITS}`,
+  // A commit is flushed before it is answered, whatever the server's default says: money is spent on its word.
+  write: `BEGIN ISOLATION LEVEL READ COMMITTED; ${SET_TIME_LIMITS}; SET LOCAL synchronous_commit = on`,
   snapshot: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${SET_TIME_LIMITS}`,
 };
 

@@ -9,12 +9,11 @@ import { describePostgresFailure, silentServerError } from "./postgres-errors.ts
 import { prepareTables } from "./postgres-tables.ts";
 
 const SERVER_SETTINGS = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
-  current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding`;
+  current_setting('server_encoding') AS encoding`;
 const settingRow = z.tuple([
   z.object({
     fsync: z.string(),
     full_page_writes: z.string(),
-    synchronous_commit: z.string(),
     encoding: z.string(),
   }),
 ]);
