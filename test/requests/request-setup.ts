@@ -37,20 +37,29 @@ export const requestOf = (prompt: string): GenerateRequest => ({
   mayReplace: false,
 });
 
+/** Where processes of a test meet: one folder for ledger and output, and one clock. */
+export interface Meeting {
+  readonly folder: string;
+  readonly clock: ManualClock;
+}
+
+/** @param meeting what another process of the test uses, too; absent for a process of its own */
 export async function makeDeps(
   makeService: (clock: ManualClock) => ServiceClient,
-): Promise<{ clock: ManualClock; deps: RequestDeps }> {
-  const clock = new ManualClock();
-  const folder = scratchFolder();
+  { apiKey = "sk-test", meeting }: { readonly apiKey?: string; readonly meeting?: Meeting } = {},
+): Promise<Meeting & { deps: RequestDeps }> {
+  const { folder, clock } = meeting ?? { folder: scratchFolder(), clock: new ManualClock() };
   const log = createLog("error", (text) => text);
   const ledger = await openLedger({
     config: { stateDir: join(folder, "state"), storeUrl: null },
-    serviceAccess: { baseUrl: "https://service.test", apiKey: "sk-test" },
+    serviceAccess: { baseUrl: "https://service.test", apiKey },
     processId: createProcessId(),
     log,
     clock,
   });
   onTestFinished(() => ledger.database.close());
+  // The first use loads modules, which takes no time of the manual clock.
+  await ledger.database.run(async () => undefined);
   const deps: RequestDeps = {
     service: makeService(clock),
     ledger,
@@ -61,5 +70,5 @@ export async function makeDeps(
     timing: buildTiming({ pollIntervalSeconds: 5, timeScale: 1, waitSeconds: 45 }),
     random: () => 0.5,
   };
-  return { clock, deps };
+  return { clock, folder, deps };
 }

@@ -5,33 +5,19 @@ import { expect, it, onTestFinished } from "vitest";
 import { createServiceClient } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
 import { buildPartsPath, openOutputFolder } from "../../src/files/output-folder.ts";
-import type { Database } from "../../src/ledger/database.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { buildTiming } from "../../src/requests/deps.ts";
 import { createRequests, type Requests } from "../../src/requests/requests.ts";
 import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
+import { withGate } from "../support/gated-database.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { requestOf } from "./request-setup.ts";
 
 /** A generation needs fewer operations. On a busy machine, it may need some more, such as the renewal of a lease. */
 const MAX_OPERATIONS = 36;
 const MAX_OPERATIONS_OF_REPEAT = 6;
-
-/** Records the name of each method that is called: `run` for single statements, `tx` and `snapshot` for transactions. */
-function counted(database: Database, operations: string[]): Database {
-  return new Proxy(database, {
-    get(inner, name) {
-      const member: unknown = Reflect.get(inner, name, inner);
-      if (typeof member !== "function") return member;
-      return (...args: unknown[]): unknown => {
-        if (name === "run" || name === "tx" || name === "snapshot") operations.push(name);
-        return Reflect.apply(member, inner, args);
-      };
-    },
-  });
-}
 
 async function setUp(
   options: FakeServiceOptions,
@@ -50,12 +36,16 @@ async function setUp(
     clock,
   });
   const operations: string[] = [];
+  const counted = withGate(ledger.database, (use, pass) => {
+    operations.push(use);
+    return pass();
+  });
   const { requests } = createRequests({
     service: createServiceClient(
       { baseUrl, apiKey, isLoopback: true },
       { proxy: { httpsProxy: undefined, noProxy: undefined } },
     ),
-    ledger: { ...ledger, database: counted(ledger.database, operations) },
+    ledger: { ...ledger, database: counted },
     folder: await openOutputFolder(join(root, "out"), clock),
     partsFolder: await openOutputFolder(buildPartsPath(join(root, "out")), clock),
     clock,

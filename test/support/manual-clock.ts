@@ -59,6 +59,26 @@ export class ManualClock implements Clock {
     await drainEventLoop();
   }
 
+  /** Lets time pass from one sleeper to the next until a promise has settled. */
+  async until<T>(promise: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
+    };
+    promise.then(settle, settle);
+    for (;;) {
+      await drainEventLoop();
+      if (isSettled) return await promise;
+      await this.advance(this.nextSleeperMs ?? 0);
+    }
+  }
+
+  /** Milliseconds until the next sleeper is due; `null` if nobody sleeps. */
+  get nextSleeperMs(): number | null {
+    if (this.#sleepers.size === 0) return null;
+    return Math.max(0, Math.min(...[...this.#sleepers].map(({ untilMs }) => untilMs)) - this.#steadyMs);
+  }
+
   /** Advances time at once, without letting sleepers run. */
   skip(ms: number): void {
     this.#wallMs += ms;
@@ -78,5 +98,11 @@ export class ManualClock implements Clock {
 
 /** Runs everything that does not wait for time. */
 export async function drainEventLoop(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 20; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (isReadingOrWritingFiles()) turn = 0;
+  }
 }
+
+const isReadingOrWritingFiles = (): boolean =>
+  process.getActiveResourcesInfo().some((kind) => kind.startsWith("FSReq") || kind === "FileHandleCloseReq");

@@ -1,0 +1,67 @@
+/** One text that the ledger holds more than once: typed again after days, and under two API keys of one account. */
+import { expect, it } from "vitest";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
+import type { ServiceClient } from "../../src/api/service.ts";
+import { AudioError } from "../../src/errors.ts";
+import { createRequests } from "../../src/requests/requests.ts";
+import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
+
+const CALL = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
+const HOUR_MS = 3_600_000;
+
+const RUNNING: ObservedTask = {
+  taskId: "task",
+  status: "processing",
+  billing: { reserved_credits: 150, charged_credits: null, refunded_credits: null },
+  audioSeconds: null,
+  output: null,
+  error: null,
+  deviations: [],
+};
+
+it.each([
+  [23, 'He said "no".'],
+  [25, "He said “no”."],
+])("a text without an answer that is typed again after %d h is sent as %s", async (hours, expected) => {
+  const first = await makeDeps(() => ({
+    ...createFailingService(),
+    submit: async () => {
+      throw new AudioError("network_error", "The connection broke.", { retryable: true });
+    },
+  }));
+  const dead = createRequests(first.deps).requests;
+  await first.clock.until(dead.generate(requestOf('He said "no".'), CALL).catch(() => undefined));
+  await dead.close();
+  first.clock.skip(hours * HOUR_MS);
+
+  const sent: string[] = [];
+  const submit = async (body: string): Promise<ObservedTask> => {
+    sent.push(JSON.parse(body).prompt);
+    return RUNNING;
+  };
+  const next = await makeDeps(() => ({ ...createFailingService(), submit }), { meeting: first });
+  const { requests } = createRequests(next.deps);
+  await first.clock.until(requests.generate(requestOf("He said “no”."), CALL));
+  await requests.close();
+  expect(sent).toEqual([expected]);
+});
+
+it("a list shows as many tasks as were asked for, although two API keys know each of them", async () => {
+  const account = (): ServiceClient => ({
+    ...createFailingService(),
+    submit: async (body) => ({ ...RUNNING, taskId: `task-${JSON.parse(body).prompt}` }),
+    query: async (taskId) => ({ ...RUNNING, taskId }),
+  });
+  const older = await makeDeps(account, { apiKey: "sk-older" });
+  const newer = await makeDeps(account, { apiKey: "sk-newer", meeting: older });
+  const processes = [older, newer].map(({ deps }) => createRequests(deps).requests);
+  for (const prompt of ["First", "Second"]) {
+    for (const process of processes) {
+      await older.clock.until(process.generate(requestOf(prompt), CALL));
+      older.clock.skip(1000);
+    }
+  }
+  const listed = await processes[1]?.listRequests({ status: null, query: null, limit: 2 });
+  expect(listed?.map(({ promptExcerpt }) => promptExcerpt)).toEqual(["Second", "First"]);
+  for (const process of processes) await process.close();
+});
