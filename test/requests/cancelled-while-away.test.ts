@@ -1,36 +1,38 @@
 /** Calls that are cancelled while the ledger is away hold no credits and pay for nothing. */
 import { expect, it, onTestFinished } from "vitest";
+import type { ServiceClient } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
 import type { RequestDeps } from "../../src/requests/deps.ts";
 import { createRequests } from "../../src/requests/requests.ts";
 import { ledgerAwayError, withGate } from "../support/gated-database.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
-import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
+import { createFailingService, type Meeting, makeDeps, requestOf } from "./request-setup.ts";
 
 const COOLDOWN_MS = 60_000;
 
-/** A process whose submissions wait for the end of a cooldown, and whose ledger goes away when the test says so. */
-async function setUp(onUse: (deps: RequestDeps, away: () => void) => Promise<void> = async () => undefined) {
-  const sent: string[] = [];
-  const { clock, deps } = await makeDeps(() => ({
+type OnUse = (deps: RequestDeps, goAway: () => void) => Promise<void>;
+
+/** A process whose ledger goes away when the test says so. The service answers each submission with a cooldown. */
+async function openProcess(sent: string[], meeting?: Meeting, onUse: OnUse = async () => undefined) {
+  const service: ServiceClient = {
     ...createFailingService(),
     submit: async (body) => {
       sent.push(body);
       throw new AudioError("rate_limit", "Wait.", { httpStatus: 429, retryAfterSeconds: COOLDOWN_MS / 1000 });
     },
-  }));
+  };
+  const { clock, folder, deps } = await makeDeps(() => service, meeting === undefined ? {} : { meeting });
   let isAway = false;
-  const { database } = deps.ledger;
   const setAway = (away: boolean): void => {
     isAway = away;
   };
-  const gated = withGate(database, async (_use, pass) => {
+  const database = withGate(deps.ledger.database, async (_use, pass) => {
     if (isAway) throw ledgerAwayError();
     const answer = await pass();
     await onUse(deps, () => setAway(true));
     return answer;
   });
-  const { requests } = createRequests({ ...deps, ledger: { ...deps.ledger, database: gated } });
+  const { requests } = createRequests({ ...deps, ledger: { ...deps.ledger, database } });
   onTestFinished(() => requests.close());
   /** Begins a call that waits. Returns what cancels it. */
   const call = (prompt: string): (() => void) => {
@@ -39,20 +41,21 @@ async function setUp(onUse: (deps: RequestDeps, away: () => void) => Promise<voi
     requests.generate(requestOf(prompt), request).catch(() => undefined);
     return () => cancel.abort("the user has cancelled");
   };
-  call("Begins the cooldown");
+  return { meeting: { clock, folder }, clock, requests, call, setAway };
+}
+
+/** The same, while a cooldown holds all submissions. */
+async function openInCooldown(onUse?: OnUse) {
+  const sent: string[] = [];
+  const opened = await openProcess(sent, undefined, onUse);
+  opened.call("Begins the cooldown");
   while (sent.length === 0) await drainEventLoop();
-  return {
-    clock,
-    requests,
-    call,
-    setAway,
-    countSent: () => sent.filter((body) => body.includes("Cancelled")).length,
-  };
+  return { ...opened, sent, countSent: () => sent.filter((body) => body.includes("Cancelled")).length };
 }
 
 it("an admission is taken back if the ledger goes away before it is looked whether somebody still wants it", async () => {
   let onAdmission: (() => void) | null = null;
-  const { clock, requests, call, setAway, countSent } = await setUp(async ({ ledger }, away) => {
+  const { clock, requests, call, setAway, countSent } = await openInCooldown(async ({ ledger }, goAway) => {
     const admitted = await ledger.database.run((db) =>
       db
         .selectFrom("agm_task")
@@ -62,7 +65,7 @@ it("an admission is taken back if the ledger goes away before it is looked wheth
         .execute(),
     );
     if (admitted.length === 0 || onAdmission === null) return;
-    away();
+    goAway();
     onAdmission();
     onAdmission = null;
   });
@@ -82,17 +85,19 @@ it("an admission is taken back if the ledger goes away before it is looked wheth
   expect((await requests.sumSpending()).last30Days).toEqual({ charged: 0, held: 0 });
 });
 
-it("a call that is cancelled while the ledger is away wants nothing once it is back, also of a later call", async () => {
-  const { clock, call, setAway, countSent } = await setUp();
+it("a call that is cancelled while the ledger is away pays for nobody once it is back", async () => {
+  const { clock, meeting, sent, call, setAway, countSent } = await openInCooldown();
   const cancelFirst = call("Cancelled");
   await clock.advance(1000);
   setAway(true);
   cancelFirst();
   await clock.advance(1000);
   setAway(false);
-  const cancelLater = call("Cancelled");
+  await clock.advance(10_000);
+  const other = await openProcess(sent, meeting);
+  const cancelOther = other.call("Cancelled");
   await clock.advance(1000);
-  cancelLater();
+  cancelOther();
   await clock.advance(2 * COOLDOWN_MS);
   expect(countSent()).toBe(0);
 });
