@@ -12,12 +12,13 @@ const COOLDOWN_MS = 60_000;
 
 type OnUse = (deps: RequestDeps, goAway: () => void) => Promise<void>;
 
-/** A process whose ledger goes away when the test says so. The service answers each submission with a cooldown. */
+/** A process whose ledger goes away when the test says so. The service answers the first submission with a cooldown. */
 async function openProcess(sent: string[], meeting?: Meeting, onUse: OnUse = async () => undefined) {
   const service: ServiceClient = {
     ...createFailingService(),
     submit: async (body) => {
       sent.push(body);
+      if (sent.length > 1) throw new AudioError("invalid_request", "No.", { httpStatus: 400 });
       throw new AudioError("rate_limit", "Wait.", { httpStatus: 429, retryAfterSeconds: COOLDOWN_MS / 1000 });
     },
   };
