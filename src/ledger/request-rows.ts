@@ -470,12 +470,22 @@ export const releaseRequest = (ledger: Ledger, id: string): Promise<unknown> =>
       .execute(),
   );
 
+/** PostgreSQL knows no empty list. */
+const toList = (ids: readonly string[]): readonly string[] => (ids.length === 0 ? [""] : ids);
+
+/** What a process works on. */
+export interface Driven {
+  readonly requests: readonly string[];
+  readonly narrations: readonly string[];
+}
+
 /**
- * Renews everything that this process holds: the leases of requests and narrations, and its wishes.
+ * Renews the leases of what this process works on, and its wishes. A lease that could not be given back while the
+ * ledger was away lapses.
  *
  * @returns the ids of the requests that it still drives
  */
-export const renewLeases = (ledger: Ledger): Promise<Set<string>> =>
+export const renewLeases = (ledger: Ledger, driven: Driven): Promise<Set<string>> =>
   ledger.database.tx(async (tx, nowSteadyMs) => {
     const lease = { lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs };
     const { processId } = ledger.identity;
@@ -483,9 +493,15 @@ export const renewLeases = (ledger: Ledger): Promise<Set<string>> =>
       .updateTable("agm_request")
       .set(lease)
       .where("owner", "=", processId)
+      .where("id", "in", toList(driven.requests))
       .returning("id")
       .execute();
-    await tx.updateTable("agm_narration").set(lease).where("owner", "=", processId).execute();
+    await tx
+      .updateTable("agm_narration")
+      .set(lease)
+      .where("owner", "=", processId)
+      .where("id", "in", toList(driven.narrations))
+      .execute();
     await tx.updateTable("agm_wish").set(lease).where("process", "=", processId).execute();
     return new Set(requests.map((row) => row.id));
   });

@@ -88,7 +88,7 @@ export class NarrationRounds {
 
   async #run(narrationId: string, loop: Loop): Promise<void> {
     const { ledger, driver, log } = this.#deps;
-    const stopRenewing = driver.keepLeases();
+    const stopRenewing = driver.keepLeases(narrationId);
     try {
       await this.#runRounds(narrationId, loop);
     } finally {

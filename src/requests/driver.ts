@@ -56,6 +56,8 @@ export class RequestDriver {
   /** Wishes of calls that ended while the ledger was away. */
   readonly #unendedWishes = new Map<string, "self" | "withdrawn">();
   #holders = 0;
+  /** The narrations that this process drives. */
+  readonly #narrations = new Set<string>();
   #isRenewing = false;
   #isClosing = false;
   readonly #closing = new AbortController();
@@ -163,15 +165,18 @@ export class RequestDriver {
   /**
    * Renews the leases and wishes of this process as long as somebody needs them.
    *
+   * @param narrationId a narration that this process drives meanwhile
    * @returns a function to be called once when they are no longer needed
    */
-  keepLeases(): () => void {
+  keepLeases(narrationId?: string): () => void {
     this.#holders += 1;
+    if (narrationId !== undefined) this.#narrations.add(narrationId);
     void this.#renewWhileNeeded();
     let isReleased = false;
     return () => {
       if (!isReleased) this.#holders -= 1;
       isReleased = true;
+      if (narrationId !== undefined) this.#narrations.delete(narrationId);
     };
   }
 
@@ -223,8 +228,9 @@ export class RequestDriver {
         await clock.sleep(ledger.database.leaseMs / 3, this.#closing.signal);
         if (this.#holders === 0) break;
         await this.#endWishes();
-        await renewLeases(ledger).then(
-          (driven) => this.#stopLost(driven),
+        const driven = { requests: [...this.#jobs.keys()], narrations: [...this.#narrations] };
+        await renewLeases(ledger, driven).then(
+          (stillDriven) => this.#stopLost(stillDriven),
           (cause: unknown) => log.debug(`leases could not be renewed: ${String(cause)}`),
         );
       }

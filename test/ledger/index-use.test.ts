@@ -73,7 +73,7 @@ it("every query finds its rows by an index", async () => {
   const next = await place(ledger, "next");
   expect((await ask(ledger, next)).kind).toBe("admitted");
   await requestRead(ledger, true);
-  await renewLeases(ledger);
+  await renewLeases(ledger, { requests: [next.id], narrations: [next.id] });
   await releaseRequest(ledger, real.id);
   expect(await findRequest(ledger, real.id)).toBeDefined();
   expect(await findAttemptsOfTask(ledger, "task-real")).toHaveLength(1);

@@ -31,7 +31,7 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
       const row = await place(one, "text");
       expect(await acquireRequest(other, row.id)).toMatchObject({ isMine: false });
       where.clock.skip(leaseMs - 1);
-      expect(await renewLeases(one)).toEqual(new Set([row.id]));
+      expect(await renewLeases(one, { requests: [row.id], narrations: [] })).toEqual(new Set([row.id]));
       where.clock.skip(leaseMs - 1);
       expect(await acquireRequest(other, row.id)).toMatchObject({ isMine: false });
       where.clock.skip(1);
@@ -58,7 +58,7 @@ for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
       const row = await place(one, "text");
       where.clock.skip(one.database.leaseMs);
       await acquireRequest(other, row.id);
-      expect(await renewLeases(one)).toEqual(new Set());
+      expect(await renewLeases(one, { requests: [row.id], narrations: [] })).toEqual(new Set());
       await expect(saveAsDriver(one, row, { status: "queued", task_id: "late" })).rejects.toThrow(
         LeaseLostError,
       );

@@ -49,7 +49,12 @@ const ledger = await openLedger({
 });
 const line = new SubmissionLine(systemClock, () => undefined);
 
-const placeNumber = (at: number, of = ledger): Promise<RequestRow> => place(of, `${job.name}-${at}`);
+const requests: string[] = [];
+async function placeNumber(at: number, of = ledger): Promise<RequestRow> {
+  const row = await place(of, `${job.name}-${at}`);
+  requests.push(row.id);
+  return row;
+}
 
 async function admit(at: number): Promise<RequestRow> {
   const row = await placeNumber(at);
@@ -145,7 +150,9 @@ async function create(at: number): Promise<void> {
 }
 
 /** Renews the leases, as the driver of requests does. */
-const renewal = setInterval(() => void renewLeases(ledger).catch(() => undefined), 1000);
+const renewal = setInterval(() => {
+  renewLeases(ledger, { requests, narrations: [] }).catch(() => undefined);
+}, 1000);
 
 if (job.job === "load") await load();
 else if (job.job === "step") {

@@ -102,3 +102,17 @@ it("a call that is cancelled while the ledger is away pays for nobody once it is
   await clock.advance(2 * COOLDOWN_MS);
   expect(countSent()).toBe(0);
 });
+
+it("a request whose job ended while the ledger was away is taken up by another process", async () => {
+  const { clock, meeting, sent, call, setAway, countSent } = await openInCooldown();
+  const cancel = call("Cancelled");
+  await clock.advance(1000);
+  setAway(true);
+  cancel();
+  await clock.advance(1000);
+  setAway(false);
+  const other = await openProcess(sent, meeting);
+  other.call("Cancelled");
+  await clock.advance(2 * COOLDOWN_MS);
+  expect(countSent()).toBe(1);
+});

@@ -89,12 +89,15 @@ export const renew: Prepare = (world, { a }) => {
     name: `${actor.id} renews its leases`,
     job: null,
     run: async () => {
-      const driven = await world.bench.code.rows.renewLeases(actor.ledger);
+      const jobs = [...world.jobs.values()].filter((job) => job.actor.id === actor.id);
+      const requests = jobs.map(({ requestId }) => requestId);
+      const driven = await world.bench.code.rows.renewLeases(actor.ledger, { requests, narrations: [] });
       return (facts) => {
         for (const request of Object.values(facts.requests)) {
-          if (driven.has(request.id) !== (request.owner === actor.id))
+          const isRenewed = request.owner === actor.id && requests.includes(request.id);
+          if (driven.has(request.id) !== isRenewed)
             throw new Violation("lease", `a renewal of ${actor.id} is mistaken about ${request.id}`);
-          if (request.owner === actor.id) takeLease(facts, request, actor.id);
+          if (isRenewed) takeLease(facts, request, actor.id);
         }
         for (const wish of Object.values(facts.wishes))
           if (wish.process === actor.id) Object.assign(wish, newLease(facts));
