@@ -87,9 +87,6 @@ const TASK_COLUMNS = [
   "charged_credits",
   "audio_seconds",
   "output_seconds",
-  "output_rate_hz",
-  "output_format",
-  "failure_code",
   "failure_message",
   "error",
   "error_code",
@@ -99,7 +96,6 @@ const TASK_COLUMNS = [
   "owner",
   "lease_until_steady_ms",
   "finished_at_ms",
-  "is_open",
 ] as const satisfies ReadonlyArray<keyof RequestRow>;
 
 /** The request that speaks a part, under one of the API keys of this machine. */
@@ -261,6 +257,7 @@ export interface NarrationSnapshot {
   readonly parts: readonly PartRow[];
   readonly tasks: TasksByFingerprint;
   readonly bill: Bill;
+  readonly pace: RunPace;
   /** Whether it runs and a living process wants it. */
   readonly isWanted: boolean;
   /** Whether a standing wish lets files take the place of others. */
@@ -291,13 +288,14 @@ export const readNarration = (ledger: Ledger, id: string): Promise<NarrationSnap
       parts: await selectParts(tx, id),
       tasks: await readTasks(tx, ledger, nowSteadyMs, narration, null),
       bill: await readBill(tx, id),
+      pace: await readPace(tx, narration),
       ...describeWishes(narration, await listStandingWishes(tx, ledger, nowSteadyMs, id)),
       files: await selectFiles(tx, id),
     };
   });
 
 /** What one round of a narration reads. */
-export interface RoundRead extends Omit<NarrationSnapshot, "parts" | "bill" | "files"> {
+export interface RoundRead extends Omit<NarrationSnapshot, "parts" | "bill" | "pace" | "files"> {
   /** Whether this process drives the narration. */
   readonly isMine: boolean;
   /** Present if the parts were read again, and then `tasks` has all of them. */
@@ -328,15 +326,31 @@ export const readRound = (ledger: Ledger, id: string, known: KnownRevision): Pro
     };
   });
 
+/** What the present run has paid for and saved. */
+export interface RunPace {
+  readonly savedCount: number;
+  /** When the last of it ended; `null` if nothing is saved. */
+  readonly lastSavedAtMs: number | null;
+}
+
+async function readPace(tx: Tx, { id, run }: NarrationRow): Promise<RunPace> {
+  const { count, lastSavedAtMs } = await tx
+    .selectFrom("agm_attempt")
+    .select([sql<number>`COUNT(*)`.as("count"), sql<number | null>`MAX(finished_at_ms)`.as("lastSavedAtMs")])
+    .where("payer", "=", id)
+    .where("payer_run", "=", run)
+    .where("status", "=", "saved")
+    .executeTakeFirstOrThrow();
+  return { savedCount: Number(count), lastSavedAtMs };
+}
+
 /** How far a narration is. */
 export interface NarrationProgress {
   readonly narration: NarrationRow;
   readonly isWanted: boolean;
   readonly savedPartCount: number;
   readonly totalPartCount: number;
-  /** The parts that this run has paid for and saved, and when the last of them ended. */
-  readonly savedInRunCount: number;
-  readonly lastSavedAtMs: number | null;
+  readonly pace: RunPace;
   readonly chargedCredits: number;
 }
 
@@ -366,21 +380,13 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
     const { total, saved } = await countParts(tx, ledger, id);
-    const ofRun = await tx
-      .selectFrom("agm_attempt")
-      .select([sql<number>`COUNT(*)`.as("count"), sql<number | null>`MAX(finished_at_ms)`.as("lastAtMs")])
-      .where("payer", "=", id)
-      .where("payer_run", "=", narration.run)
-      .where("status", "=", "saved")
-      .executeTakeFirstOrThrow();
     const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
     return {
       narration,
       isWanted: describeWishes(narration, wishes).isWanted,
       savedPartCount: Number(saved ?? 0),
       totalPartCount: Number(total),
-      savedInRunCount: Number(ofRun.count),
-      lastSavedAtMs: ofRun.lastAtMs,
+      pace: await readPace(tx, narration),
       chargedCredits: (await readBill(tx, id)).charged,
     };
   });

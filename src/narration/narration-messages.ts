@@ -2,12 +2,8 @@
 import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
-import {
-  estimateSecondsLeft,
-  type NarrationTotals,
-  type NarrationView,
-  type Pace,
-} from "./narration-view.ts";
+import type { NarrationProgress } from "../ledger/narration-rows.ts";
+import { estimateSecondsLeft, type NarrationTotals, type NarrationView } from "./narration-view.ts";
 import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
 import { shortenExcerpt } from "./text/excerpt.ts";
 import { formatNumberSpans } from "./text/number-spans.ts";
@@ -24,14 +20,12 @@ export function formatDuration(seconds: number): string {
 
 /** Describes the progress of a running narration in one line. */
 export function describeProgress(
-  pace: Pace,
-  savedPartCount: number,
-  chargedCredits: number,
+  { narration, pace, savedPartCount, totalPartCount, chargedCredits }: NarrationProgress,
   nowMs: number,
 ): string {
-  const { totalPartCount } = pace;
-  const remainingSeconds = estimateSecondsLeft(pace, savedPartCount, nowMs);
-  const time = savedPartCount < totalPartCount ? `; about ${formatDuration(remainingSeconds)} left` : "";
+  const missingCount = totalPartCount - savedPartCount;
+  const secondsLeft = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
+  const time = missingCount > 0 ? `; about ${formatDuration(secondsLeft)} left` : "";
   return `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 

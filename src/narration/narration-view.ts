@@ -4,7 +4,7 @@ import { chargeForSeconds, RESERVED_CREDITS } from "../contract/billing.ts";
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { findNewestExisting } from "../files/newest-existing.ts";
-import { type NarrationSnapshot, parseProblem } from "../ledger/narration-rows.ts";
+import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
 import type { NarrationRow } from "../ledger/schema.ts";
 import { buildNarrationFiles, findChangedCompanions, type NarrationFile } from "./narration-files.ts";
 import { isWithService, listPartProblems, type NarrationProblem, type PartState } from "./part-status.ts";
@@ -104,15 +104,6 @@ function suggestMaxCredits(charged: number, toCome: number, missingTasks: number
   return charged + Math.min(likely, RESERVED_CREDITS * missingTasks);
 }
 
-/** How fast a narration has been since it last began to run. Times are wall-clock milliseconds. */
-export interface Pace {
-  readonly startedAtMs: number | null;
-  /** When the latest part was made; `null` if none was made in this run. */
-  readonly lastSavedAtMs: number | null;
-  readonly savedPartCountAtStart: number;
-  readonly totalPartCount: number;
-}
-
 /**
  * Minimum seconds per part, on average, because the service limits the submissions per minute. The first few parts take
  * less time, because their submissions may be sent at once.
@@ -120,17 +111,18 @@ export interface Pace {
 const MIN_SECONDS_PER_PART = LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW;
 
 /**
- * Estimates the remaining seconds from the average time per saved part. Before the first part is saved, uses
+ * Estimates the remaining seconds from the average time per part that this run has saved. Before the first part is saved, uses
  * `MIN_SECONDS_PER_PART`. Subtracts the time since the latest part was saved, but never more than half of the estimate.
  */
-export function estimateSecondsLeft(pace: Pace, saved: number, nowMs: number): number {
-  const { startedAtMs, lastSavedAtMs, savedPartCountAtStart, totalPartCount } = pace;
-  const savedNow = saved - savedPartCountAtStart;
-  const startedMs = startedAtMs ?? nowMs;
-  const lastSavedMs = lastSavedAtMs ?? startedMs;
-  const isPaced = savedNow > 0 && lastSavedMs > startedMs;
-  const secondsPerPart = isPaced ? (lastSavedMs - startedMs) / 1000 / savedNow : MIN_SECONDS_PER_PART;
-  const missingParts = totalPartCount - saved;
+export function estimateSecondsLeft(
+  startedAtMs: number,
+  { savedCount, lastSavedAtMs }: RunPace,
+  missingParts: number,
+  nowMs: number,
+): number {
+  const lastSavedMs = lastSavedAtMs ?? startedAtMs;
+  const isPaced = savedCount > 0 && lastSavedMs > startedAtMs;
+  const secondsPerPart = isPaced ? (lastSavedMs - startedAtMs) / 1000 / savedCount : MIN_SECONDS_PER_PART;
   const secondsToGo = Math.max(
     missingParts * secondsPerPart,
     (missingParts - SUBMISSIONS_PER_WINDOW) * MIN_SECONDS_PER_PART,
@@ -193,20 +185,6 @@ function estimateParts({ plan, states }: ViewedNarration, calibration: number): 
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
-/** Derives how fast the present run is from the parts that it has made. */
-function derivePace({ narration, states }: ViewedNarration, savedCount: number): Pace {
-  const made = states.flatMap(({ task }) =>
-    task?.status === "saved" && task.payer === narration.id && task.payer_run === narration.run ? [task] : [],
-  );
-  const lastSavedAtMs = made.reduce((latest, { finished_at_ms }) => Math.max(latest, finished_at_ms ?? 0), 0);
-  return {
-    startedAtMs: narration.started_at_ms,
-    lastSavedAtMs: lastSavedAtMs === 0 ? null : lastSavedAtMs,
-    savedPartCountAtStart: savedCount - made.length,
-    totalPartCount: states.length,
-  };
-}
-
 /**
  * Derives the totals of a narration. The suggested limit of a stopped narration is never below its earlier limit.
  *
@@ -217,7 +195,7 @@ function deriveTotals(
   outlook: readonly PartOutlook[],
   nowMs: number,
 ): NarrationTotals {
-  const { narration, states, status, bill } = viewed;
+  const { narration, states, status, bill, pace } = viewed;
   const shown = states.map(toShownStatus);
   const count = (wanted: ShownPartStatus): number => shown.filter((each) => each === wanted).length;
   const saved = states.filter(({ status: each }) => each === "saved");
@@ -257,7 +235,7 @@ function deriveTotals(
       saved: Math.round(sum(saved.map(({ task }) => task?.audio_seconds ?? 0))),
       left:
         status === "running"
-          ? estimateSecondsLeft(derivePace(viewed, saved.length), saved.length, nowMs)
+          ? estimateSecondsLeft(narration.started_at_ms, pace, states.length - saved.length, nowMs)
           : null,
     },
     retakenPartCount: states.filter(({ part }) => part.take !== 1 || part.speed !== null).length,

@@ -436,15 +436,8 @@ class NarrationOperations implements Narrations {
     const progress = await readProgress(this.#deps.ledger, narrationId);
     // A call that finds all parts saved has at most to join them, and is about to return.
     if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount)) return 0;
-    const { narration, savedPartCount, totalPartCount, savedInRunCount, lastSavedAtMs, chargedCredits } =
-      progress;
-    const pace = {
-      startedAtMs: narration.started_at_ms,
-      lastSavedAtMs,
-      savedPartCountAtStart: savedPartCount - savedInRunCount,
-      totalPartCount,
-    };
-    const message = describeProgress(pace, savedPartCount, chargedCredits, this.#deps.clock.wallMs());
+    const { savedPartCount, totalPartCount } = progress;
+    const message = describeProgress(progress, this.#deps.clock.wallMs());
     onProgress(message, { done: savedPartCount, total: totalPartCount });
     return totalPartCount;
   }

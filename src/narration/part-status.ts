@@ -8,10 +8,9 @@ import {
   type StoredProblem,
   type TasksByFingerprint,
 } from "../ledger/narration-rows.ts";
-import { UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
-import type { NarrationRow, PartRow, RequestRow } from "../ledger/schema.ts";
+import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
-import { describeActivity } from "../requests/activity.ts";
+import { describeUnknownStatus } from "../requests/activity.ts";
 import { parseNote } from "../requests/note.ts";
 import { taskFailedError } from "../requests/task-failed-error.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
@@ -204,22 +203,6 @@ function parseTaskError({ error, error_code }: PartTask): AudioError {
 /** Returns the problem that an error of a request is for every part. */
 export const buildTaskProblem = (task: PartTask): StoredProblem => buildProblem(parseTaskError(task));
 
-/** Fills the columns that a round does not read. The words about a request do not depend on them. */
-const toRequestRow = (task: PartTask): RequestRow => ({
-  ...UNSENT_ATTEMPT,
-  ...{ base_url: "", loose: null, body: null, written: null, asked: null, take: null, is_listed: 0 },
-  ...{
-    file_name: null,
-    replaces: null,
-    created_at_ms: 0,
-    updated_at_ms: 0,
-    n: task.attempt,
-    spent: 0,
-    is_current: 1,
-  },
-  ...task,
-});
-
 function findPartProblem({ part, task, status }: PartState): StoredProblem | null {
   const stored = parseProblem(part.problem);
   if (stored !== null) return stored;
@@ -227,8 +210,8 @@ function findPartProblem({ part, task, status }: PartState): StoredProblem | nul
   if (status === "running") {
     const note = parseNote(task);
     if (note?.kind !== "unknown_status") return null;
-    const activity = { driver: "here", hold: null, sendingSinceMs: null, nowMs: note.sinceMs } as const;
-    return { code: "unexpected_response", message: describeActivity(toRequestRow(task), activity) };
+    const message = describeUnknownStatus(`task ${task.task_id}`, note.status ?? "");
+    return { code: "unexpected_response", message };
   }
   if (status !== "failed" && status !== "skipped") return null;
   if (task.error_code !== null) {
@@ -239,7 +222,7 @@ function findPartProblem({ part, task, status }: PartState): StoredProblem | nul
   // A part that an earlier run has given up is left out without a new try.
   if (status === "skipped" && task.failures.count === 0)
     return { code: "skipped", message: "It is skipped." };
-  return buildProblem(taskFailedError(toRequestRow(task)));
+  return buildProblem(taskFailedError({ ...task, body: null, take: null }));
 }
 
 /** Lists the problems of single parts, in reading order. */

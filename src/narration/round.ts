@@ -16,14 +16,15 @@ import { readRequest } from "../ledger/request-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import { adoptTask, beginPart } from "../requests/begin.ts";
 import type { RequestDriver } from "../requests/driver.ts";
-import { KnownParts } from "./known-parts.ts";
 import { type JoinDeps, NarrationJoiner } from "./narration-joiner.ts";
 import {
   buildProblem,
   buildTaskProblem,
+  derivePartStates,
   isFileComplete,
   isForCredits,
-  type StatusContext,
+  type PartState,
+  type PartStatus,
 } from "./part-status.ts";
 import { buildPartRequest } from "./parts.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
@@ -36,6 +37,8 @@ export interface RoundDeps extends JoinDeps {
 /** `lost`: another process drives the narration. `now`: the next round follows at once. `later`: after a change. */
 export type RoundOutcome = "over" | "lost" | "now" | "later";
 
+/** Statuses to which nothing happens by itself. */
+const ENDED: ReadonlySet<PartStatus> = new Set<PartStatus>(["saved", "failed", "skipped"]);
 /** Two parts run at the service, and one waits for a free slot or is being downloaded. */
 const MAX_PARTS_IN_PROGRESS = 3;
 /** A part that nobody has taken up is not begun again sooner, because something else must change first. */
@@ -61,7 +64,11 @@ export class NarrationRound {
   #narration: NarrationRow | null = null;
   /** The revision at which the parts were read; `null` to read them again. */
   #revision: number | null = null;
-  readonly #parts = new KnownParts();
+  #parts: readonly PartRow[] = [];
+  /** The requests of the parts by fingerprint, as they were read last. */
+  readonly #tasks = new Map<string, readonly PartTask[]>();
+  /** What the parts have come to, in reading order. */
+  #states: readonly PartState[] = [];
   /** Whether all parts were read in this round. */
   #isFresh = false;
   /** Requests of other API keys whose tasks this account does not know. */
@@ -97,7 +104,8 @@ export class NarrationRound {
   }
 
   async run(): Promise<RoundOutcome> {
-    const openFingerprints = [...this.#parts.openFingerprints];
+    const open = this.#states.filter(({ task, status }) => task !== undefined && !ENDED.has(status));
+    const openFingerprints = [...new Set(open.map(({ part }) => part.fingerprint))];
     if (this.#begun !== null) openFingerprints.push(this.#begun.fingerprint);
     const read = await readRound(this.#deps.ledger, this.#id, {
       revision: this.#revision,
@@ -106,11 +114,10 @@ export class NarrationRound {
     if (read === undefined || read.narration.status === "planned") return "over";
     if (!read.isMine) return "lost";
     this.#takeIn(read, openFingerprints);
-    if (await this.#fetchAccepted()) return "now";
+    if (await this.#fetchAccepted(read.narration)) return "now";
     const reason = await this.#findReasonToEnd(read);
     if (reason === null && (await this.#tryWholly(() => this.#beginNext(read.narration)))) return "now";
-    const parts = this.#parts;
-    const isOver = !parts.has("running") && !parts.has("waiting") && (reason !== null || !parts.isAnyOpen);
+    const isOver = !this.#has("running", "waiting") && (reason !== null || !this.#isAnyOpen);
     if (await this.#tryWholly(() => this.#joinNext(read, isOver))) return "now";
     return await this.#end(read, reason, isOver);
   }
@@ -142,24 +149,42 @@ export class NarrationRound {
     this.#isFresh = parts !== null;
     if (parts !== null) {
       this.#revision = narration.revision;
-      this.#parts.reset(parts, tasks, this.#buildContext(narration));
-    } else {
-      this.#parts.update(readAgain, tasks, this.#buildContext(narration));
+      this.#parts = parts;
+      this.#tasks.clear();
     }
+    for (const fingerprint of readAgain) this.#tasks.delete(fingerprint);
+    for (const [fingerprint, found] of tasks) this.#tasks.set(fingerprint, found);
+    this.#deriveStates(narration);
   }
 
-  #buildContext(narration: NarrationRow): StatusContext {
+  #deriveStates(narration: NarrationRow): void {
     const { ledger, driver } = this.#deps;
-    return {
+    this.#states = derivePartStates(this.#parts, this.#tasks, {
       narration,
       apiKeyId: ledger.identity.apiKeyId,
       isDriving: (id) => driver.isDriving(id),
       unknownHere: this.#unknownHere,
       notHere: this.#joiner.notHere,
-    };
+    });
   }
 
   // ---- parts ----
+
+  #has(...statuses: readonly PartStatus[]): boolean {
+    return this.#states.some(({ status }) => statuses.includes(status));
+  }
+
+  #list(status: PartStatus): PartState[] {
+    return this.#states.filter((state) => state.status === status);
+  }
+
+  get #endedCount(): number {
+    return this.#states.filter(({ status }) => ENDED.has(status)).length;
+  }
+
+  get #isAnyOpen(): boolean {
+    return this.#endedCount < this.#states.length;
+  }
 
   /**
    * Lets the tasks that the service has accepted be watched and saved, whoever paid for them and whether or not the
@@ -167,10 +192,10 @@ export class NarrationRound {
    *
    * @returns whether a task has turned out to be unknown, so that the states have changed
    */
-  async #fetchAccepted(): Promise<boolean> {
+  async #fetchAccepted(narration: NarrationRow): Promise<boolean> {
     const { driver, ledger } = this.#deps;
-    const isRunning = this.#narration?.status === "running";
-    const accepted = [...this.#parts.listOpen("running"), ...this.#parts.listOpen("blocked")];
+    const isRunning = narration.status === "running";
+    const accepted = [...this.#list("running"), ...this.#list("blocked")];
     const isDriven = (task: PartTask): boolean => task.isDriven || driver.isDriving(task.id);
     let drivenCount = accepted.filter(({ task }) => task !== undefined && isDriven(task)).length;
     let hasLost = false;
@@ -186,7 +211,7 @@ export class NarrationRound {
       if (task.api_key_id === ledger.identity.apiKeyId) driver.ensure(task.id, { retriesErrors: mayRetry });
       else if (!(await this.#adopt(task))) hasLost = true;
     }
-    if (hasLost && this.#narration !== null) this.#parts.deriveAll(this.#buildContext(this.#narration));
+    if (hasLost) this.#deriveStates(narration);
     return hasLost;
   }
 
@@ -205,18 +230,18 @@ export class NarrationRound {
 
   /** Finds why nothing more is begun; `null` while it goes on, or if only joining is left. */
   async #findReasonToEnd({ narration, isWanted }: RoundRead): Promise<StoredProblem | "unwanted" | null> {
-    if (!this.#parts.isAnyOpen) return null;
+    if (!this.#isAnyOpen) return null;
     if (narration.status !== "running" || !isWanted) return "unwanted";
     if (this.#failure !== null) return this.#failure;
-    const blocked = this.#parts.listOpen("blocked").flatMap(({ task }) => task ?? []);
+    const blocked = this.#list("blocked").flatMap(({ task }) => task ?? []);
     const blocker = blocked.find((task) => !isForCredits(task));
     if (blocker !== undefined) return buildTaskProblem(blocker);
     // Credits that running parts have reserved may become free.
-    if (this.#parts.has("running") || this.#parts.has("waiting")) return null;
+    if (this.#has("running", "waiting")) return null;
     const [withoutCredits] = blocked;
     if (withoutCredits !== undefined)
-      return this.#endedAtCreditError === this.#parts.endedCount ? buildTaskProblem(withoutCredits) : null;
-    if (this.#parts.has("unanswered") || !this.#parts.has("to_do")) return null;
+      return this.#endedAtCreditError === this.#endedCount ? buildTaskProblem(withoutCredits) : null;
+    if (this.#has("unanswered") || !this.#has("to_do")) return null;
     if (await this.#hasRoom(narration)) return null;
     return buildLimitProblem(narration.max_credits ?? 0, this.#spentAtMost ?? 0);
   }
@@ -232,20 +257,20 @@ export class NarrationRound {
   /** Begins the next part once the one before is accepted. Returns whether one was begun. */
   async #beginNext(narration: NarrationRow): Promise<boolean> {
     const { clock, driver, ledger } = this.#deps;
-    const active = new Set(this.#parts.listOpen("running").map(({ part }) => part.fingerprint));
-    if (active.size >= MAX_PARTS_IN_PROGRESS || this.#parts.has("waiting")) return false;
+    const active = new Set(this.#list("running").map(({ part }) => part.fingerprint));
+    if (active.size >= MAX_PARTS_IN_PROGRESS || this.#has("waiting")) return false;
     const next = await this.#chooseNext(narration, active);
     if (next === undefined) return false;
     await this.#deps.partsFolder.ensureWritable();
     const { position, fingerprint } = next;
     const nowMs = clock.steadyMs();
-    const { endedCount } = this.#parts;
+    const endedCount = this.#endedCount;
     const isSame = this.#begun?.fingerprint === fingerprint && this.#begun.endedCount === endedCount;
     // It was not admitted, because others may have spent more than is known.
     if (isSame) this.#spentAtMost = null;
     if (isSame && nowMs - (this.#begun?.atMs ?? 0) < BEGIN_AGAIN_MS) return false;
     this.#begun = { fingerprint, atMs: nowMs, endedCount };
-    this.#endedAtCreditError = this.#parts.has("blocked") ? endedCount : -1;
+    this.#endedAtCreditError = this.#has("blocked") ? endedCount : -1;
     if (this.#spentAtMost !== null) this.#spentAtMost += RESERVED_CREDITS;
     const { baseUrl } = ledger.identity;
     const { id } = await beginPart(this.#deps, buildPartRequest(baseUrl, this.#plan, position, next));
@@ -255,10 +280,13 @@ export class NarrationRound {
 
   /** Chooses the part that begins next: one that was sent without an answer, else the first missing one. */
   async #chooseNext(narration: NarrationRow, active: ReadonlySet<string>): Promise<PartRow | undefined> {
-    const unanswered = this.#parts.findOpen(["unanswered"], active);
+    const find = (...statuses: readonly PartStatus[]): PartRow | undefined =>
+      this.#states.find(({ part, status }) => statuses.includes(status) && !active.has(part.fingerprint))
+        ?.part;
+    const unanswered = find("unanswered");
     if (unanswered !== undefined) return unanswered;
-    if (this.#parts.has("blocked") && this.#endedAtCreditError === this.#parts.endedCount) return undefined;
-    const next = this.#parts.findOpen(["to_do", "blocked"], active);
+    if (this.#has("blocked") && this.#endedAtCreditError === this.#endedCount) return undefined;
+    const next = find("to_do", "blocked");
     return next !== undefined && (await this.#hasRoom(narration)) ? next : undefined;
   }
 
@@ -272,9 +300,9 @@ export class NarrationRound {
   async #joinNext({ narration, mayReplace }: RoundRead, isOver: boolean): Promise<boolean> {
     for (const [index, file] of this.#files.entries()) {
       if (this.#completeFiles.has(index) || this.#failedFiles.has(index)) continue;
-      const isComplete = isFileComplete(file, this.#parts.states);
+      const isComplete = isFileComplete(file, this.#states);
       if (!isComplete && !isOver) continue;
-      const join = { narration, plan: this.#plan, file, states: this.#parts.states, isComplete, mayReplace };
+      const join = { narration, plan: this.#plan, file, states: this.#states, isComplete, mayReplace };
       const outcome = await this.#joiner.join(join).catch((error: unknown) => {
         if (!isLedgerAway(error)) this.#failedFiles.add(index);
         throw error;
@@ -293,7 +321,7 @@ export class NarrationRound {
 
   async #storeProblems(problems: ReadonlyMap<number, StoredProblem>): Promise<void> {
     const changes = [...problems].flatMap(([position, problem]) => {
-      const state = this.#parts.states[position];
+      const state = this.#states[position];
       return state === undefined ? [] : [{ part: state.part, problem }];
     });
     await setPartProblems(this.#deps.ledger, changes);

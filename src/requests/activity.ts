@@ -46,7 +46,7 @@ export const describeReadHold = (reason: "rate" | "cooldown", leftMs: number): s
 const describeFailedDownload = ({ error }: Note): string =>
   `Fetching the audio has not worked yet (${error?.message ?? "no answer"}) It is tried again by itself.`;
 
-function describeUnknownStatus(task: string, statedStatus: string): string {
+export function describeUnknownStatus(task: string, statedStatus: string): string {
   const status =
     statedStatus === "" ? "a status that cannot be read" : `the status ${quoteServiceText(statedStatus)}`;
   return `The service gives ${task} ${status}, which its contract does not define; it is queried again for up to 65 min.`;

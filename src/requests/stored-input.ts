@@ -63,5 +63,9 @@ export function parseStoredFormat(
 }
 
 /** Returns the idempotency key of a request's current attempt; `null` for a task that was made outside this ledger. */
-export const getIdempotencyKey = ({ body, take, attempt }: RequestRow): string | null =>
+export const getIdempotencyKey = ({
+  body,
+  take,
+  attempt,
+}: Pick<RequestRow, "body" | "take" | "attempt">): string | null =>
   body === null || take === null ? null : deriveIdempotencyKey(body, take, attempt);

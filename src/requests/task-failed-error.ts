@@ -5,11 +5,16 @@ import { AudioError } from "../errors.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { getIdempotencyKey } from "./stored-input.ts";
 
+type FailedTask = Pick<
+  RequestRow,
+  "task_id" | "charged_credits" | "failure_message" | "body" | "take" | "attempt"
+>;
+
 /**
  * Quotes the service's reason, because it is data and not an instruction. Cleans the reason again, because somebody may
  * have changed the ledger.
  */
-function describeFailureReason({ failure_message }: RequestRow): string {
+function describeFailureReason({ failure_message }: FailedTask): string {
   const words = sanitizeReason(failure_message ?? "");
   return words === ""
     ? "; the service gave no usable reason."
@@ -20,7 +25,7 @@ function describeFailureReason({ failure_message }: RequestRow): string {
  * Builds the `task_failed` error of a request whose task has failed. If the task was not refunded, the remedy states
  * what it may have cost, and says that the user must be asked before a new attempt.
  */
-export function taskFailedError(row: RequestRow): AudioError {
+export function taskFailedError(row: FailedTask): AudioError {
   const cost =
     row.charged_credits === null
       ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`

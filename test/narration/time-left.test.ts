@@ -1,31 +1,30 @@
 /** The remaining time of a narration, as reported while it runs. */
 import { expect, it } from "vitest";
-import { estimateSecondsLeft, type Pace } from "../../src/narration/narration-view.ts";
+import type { RunPace } from "../../src/ledger/narration-rows.ts";
+import { estimateSecondsLeft } from "../../src/narration/narration-view.ts";
 
 const BEGUN_AT_MS = 1_000_000;
 
-interface Run extends Pace {
-  readonly savedPartCount: number;
+interface Run extends RunPace {
+  readonly missingPartCount: number;
 }
 
 /** A running narration of four parts. */
 const run = (changes: Partial<Run>): Run => ({
-  startedAtMs: BEGUN_AT_MS,
+  savedCount: 0,
   lastSavedAtMs: null,
-  savedPartCountAtStart: 0,
-  savedPartCount: 0,
-  totalPartCount: 4,
+  missingPartCount: 4,
   ...changes,
 });
 
 const reported = (pace: Run, seconds: number): number =>
-  estimateSecondsLeft(pace, pace.savedPartCount, BEGUN_AT_MS + seconds * 1000);
+  estimateSecondsLeft(BEGUN_AT_MS, pace, pace.missingPartCount, BEGUN_AT_MS + seconds * 1000);
 
 it.each([
   ["before the first part", run({}), 0],
-  ["after one", run({ savedPartCount: 1, lastSavedAtMs: BEGUN_AT_MS + 18_000 }), 18],
-  ["after some that were there at the beginning", run({ savedPartCountAtStart: 2, savedPartCount: 2 }), 0],
-  ["whose time of the last part is unknown", run({ savedPartCount: 1 }), 5],
+  ["after one", run({ savedCount: 1, missingPartCount: 3, lastSavedAtMs: BEGUN_AT_MS + 18_000 }), 18],
+  ["after some that were there at the beginning", run({ missingPartCount: 2 }), 0],
+  ["whose time of the last part is unknown", run({ savedCount: 1, missingPartCount: 3 }), 5],
 ])("the time left never grows while nothing is saved: %s", (_when, pace, from) => {
   const times = Array.from({ length: 120 }, (_, seconds) => reported(pace, from + seconds));
   for (const [index, time] of times.entries()) expect(time).toBeLessThanOrEqual(times[index - 1] ?? time);
@@ -34,13 +33,13 @@ it.each([
 });
 
 it("the time left follows the pace of this run", () => {
-  const saved = run({ savedPartCount: 2, lastSavedAtMs: BEGUN_AT_MS + 60_000 });
+  const saved = run({ savedCount: 2, missingPartCount: 2, lastSavedAtMs: BEGUN_AT_MS + 60_000 });
   expect(reported(saved, 60)).toBe(60);
   expect(reported(saved, 80)).toBe(40);
 });
 
 it("the time left assumes six new parts a minute, however quickly the first ones were made", () => {
-  const quick = { savedPartCount: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
-  expect(reported(run({ ...quick, totalPartCount: 60 }), 12)).toBe(480);
-  expect(reported(run({ ...quick, totalPartCount: 12 }), 12)).toBe(12);
+  const quick = { savedCount: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
+  expect(reported(run({ ...quick, missingPartCount: 54 }), 12)).toBe(480);
+  expect(reported(run({ ...quick, missingPartCount: 6 }), 12)).toBe(12);
 });
