@@ -62,13 +62,14 @@ export async function composeWorkflow(
     requests,
     ledger,
     narrations: () => {
-      narrations ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
-        createNarrations({
-          requestDeps,
-          driver,
-          captionFiles: config.captions,
-          containsSecret: createDetector([serviceAccess.apiKey, ...listCertainSecrets(process.env)]),
-        }),
+      narrations ??= import("../narration/narrations.ts").then(
+        (module) =>
+          new module.NarrationOperations({
+            ...requestDeps,
+            driver,
+            captionFiles: config.captions,
+            containsSecret: createDetector([serviceAccess.apiKey, ...listCertainSecrets(process.env)]),
+          }),
       );
       return narrations;
     },

@@ -5,7 +5,12 @@ import { listSecrets } from "../config/secrets.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
-import { describeNarration, formatChapterList, formatDuration } from "../narration/narration-messages.ts";
+import {
+  describeNarration,
+  formatChapterList,
+  formatDuration,
+  sumSeconds,
+} from "../narration/narration-messages.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { createRedact } from "../redaction.ts";
@@ -66,7 +71,7 @@ function describeTerminalNextStep(view: NarrationView): string | null {
 }
 
 function describeFinished({ files, credits, isRepeat }: NarrationView): string {
-  const length = formatDuration(files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0));
+  const length = formatDuration(sumSeconds(files));
   return isRepeat
     ? `${length} of audio. Cost ${credits.charged} credits in all (nothing for this call).`
     : `${length} of audio, ${credits.charged} credits.`;
@@ -91,16 +96,13 @@ function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean): 
     process.stdout.write(`${renderTerminalJson(toStructured(view))}\n`);
     return;
   }
-  const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
-  const companionPaths = view.files.flatMap(({ captionsFile, srtFile = null, chaptersFile }) =>
-    [captionsFile, srtFile, chaptersFile].flatMap((saved) => (saved === null ? [] : [saved.path])),
-  );
+  const files = view.status === "finished" ? view.files : [];
   const head = view.status === "finished" ? describeFinished(view) : describeNarration(view);
   const next = describeTerminalNextStep(view);
   const chapters = formatChapterList(view);
   const lines = [
-    ...paths,
-    ...(paths.length === 0 ? [] : companionPaths),
+    ...files.map(({ audio }) => audio.path),
+    ...files.flatMap(({ beside }) => beside.map(({ path }) => path)),
     head,
     ...(chapters === "" ? [] : [chapters]),
     ...(next === null ? [] : [next]),

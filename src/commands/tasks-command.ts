@@ -16,8 +16,7 @@ import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { type ListedRequest, listRecordedRequests } from "../requests/list-requests.ts";
 import { buildTaskRow } from "../tools/list-tasks.ts";
-import { formatIsoWithOffset } from "../tools/local-time.ts";
-import { describeListedNextStep, renderListedNarration } from "../tools/narration-row.ts";
+import { buildNarrationRow } from "../tools/narration-row.ts";
 import { configurationError, requireOutputDir } from "./configuration-error.ts";
 import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
@@ -50,15 +49,13 @@ function describe(row: Row): string {
   return lines.map(escapeForTerminal).join("\n");
 }
 
-function describeNarration(row: ListedNarration): string {
-  const { narrationId, status, title, createdAtMs, credits, savedPartCount, totalPartCount, paths } = row;
-  const date = formatIsoWithOffset(createdAtMs).slice(0, 19).replace("T", " ");
+function describeNarration({ files, ...listed }: ListedNarration): string {
+  const row = buildNarrationRow({ files, ...listed });
+  const credits = row.credits ?? 0;
   const lines = [
-    `${date}  narration ${status}, ${savedPartCount} of ${totalPartCount} parts, ${credits} credits  ${narrationId}`,
-    `    ${JSON.stringify(title)}`,
-    ...(paths.length === 0
-      ? [`    next: ${describeListedNextStep(row)}`]
-      : paths.map((path) => `    ${path}`)),
+    `${row.created_at.slice(0, 19).replace("T", " ")}  narration ${row.status}, ${row.parts} parts, ${credits} credits  ${row.narration_id}`,
+    `    ${JSON.stringify(row.title)}`,
+    ...(files.length === 0 ? [`    next: ${row.next_step}`] : files.map(({ path }) => `    ${path}`)),
   ];
   return lines.map(escapeForTerminal).join("\n");
 }
@@ -81,22 +78,21 @@ function buildPageEntry(task: ListedRequest): PageEntry {
   };
 }
 
-function buildNarrationPageEntry(row: ListedNarration, charges: PageEntry["charges"]): PageEntry {
-  const { narrationId, status, title, createdAtMs, savedPartCount, totalPartCount, paths, missingPaths } =
-    row;
+function buildNarrationPageEntry(listed: ListedNarration, charges: PageEntry["charges"]): PageEntry {
+  const row = buildNarrationRow(listed);
   return {
-    description: title,
-    dateTime: formatIsoWithOffset(createdAtMs),
-    status: `${status}, ${savedPartCount} of ${totalPartCount} parts`,
-    credits: status === "planned" ? null : row.credits,
+    description: row.title,
+    dateTime: row.created_at,
+    status: `${row.status}, ${row.parts} parts`,
+    credits: row.credits ?? null,
     charges,
-    seconds: row.audioSeconds,
+    seconds: row.audio_seconds ?? null,
     voice: "narration",
     take: 1,
-    id: narrationId,
-    paths,
-    missingPaths,
-    next: describeListedNextStep(row),
+    id: row.narration_id,
+    paths: listed.files.map(({ path }) => path),
+    missingPaths: listed.missingPaths,
+    next: row.next_step,
   };
 }
 
@@ -135,8 +131,8 @@ async function readListing(limit: number): Promise<Listing> {
     );
     const charges = await ledger.database.run(async (db) => {
       const byNarration = new Map<string, Map<string, number>>();
-      for (const { narrationId } of narrations)
-        byNarration.set(narrationId, await readChargesByRequest(db, narrationId));
+      for (const { narration } of narrations)
+        byNarration.set(narration.id, await readChargesByRequest(db, narration.id));
       return byNarration;
     });
     const allEntries = [
@@ -147,10 +143,10 @@ async function readListing(limit: number): Promise<Listing> {
         page: buildPageEntry(task),
       })),
       ...narrations.map((row) => ({
-        atMs: row.createdAtMs,
-        row: renderListedNarration(row),
+        atMs: row.narration.created_at_ms,
+        row: buildNarrationRow(row),
         words: describeNarration(row),
-        page: buildNarrationPageEntry(row, charges.get(row.narrationId) ?? new Map()),
+        page: buildNarrationPageEntry(row, charges.get(row.narration.id) ?? new Map()),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
     const otherBaseUrls =

@@ -426,14 +426,3 @@ export const listChapterFiles = (ledger: Ledger, owner: string, chapter: number 
       .orderBy("saved_at_ms", "desc")
       .execute(),
   );
-
-/** Lists the narrations that have saved a file at a path, the newest file first. */
-export const findFileOwners = async (ledger: Ledger, path: string): Promise<NarrationRow[]> =>
-  parseNarrations(
-    await ledger.database.run((db) =>
-      selectNarrations(db, ledger)
-        .where("id", "in", (eb) => eb.selectFrom("agm_file").select("owner").where("path", "=", path))
-        .orderBy("started_at_ms", "desc")
-        .execute(),
-    ),
-  );

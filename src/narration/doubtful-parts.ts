@@ -75,9 +75,8 @@ export function findDoubtfulParts(
   const sounds = parts.map(({ part }, index) => {
     const { startSeconds = 0, endSeconds = 0 } = joined.parts[index] ?? {};
     const leadSeconds = leadingSilenceSeconds[index] ?? 0;
-    return { partIndex: part.position, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
+    const span = { startSeconds: startSeconds + leadSeconds, endSeconds };
+    return { partIndex: part.position, speed: part.speed, leadSeconds, ...span };
   });
-  const speeds: Array<number | null> = plan.parts.map(() => null);
-  for (const { part } of parts) speeds[part.position] = part.speed;
-  return [...problems, ...findLateCueProblems(plan, speeds, sounds)];
+  return [...problems, ...findLateCueProblems(plan, sounds)];
 }

@@ -3,56 +3,58 @@
  * measures their lateness in the file.
  */
 import type { Span } from "../audio/join-request.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type NarrationSnapshot, readTasksOf, type TasksByFingerprint } from "../ledger/narration-rows.ts";
 import type { NarrationProblem } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
 import { buildLateRemarks, findOverruns, type TimedPart } from "./timeline/lateness.ts";
 
-/** The chosen speed of each part in the order of the plan; `null` for the plan's speed. */
-export type ChosenSpeeds = ReadonlyArray<number | null>;
-
 /** Maximum number of late cues that are reported one by one. */
 const MAX_LATE = 20;
 
-export const isTimeline = ({ parts }: StoredPlan): boolean =>
+const isTimeline = ({ parts }: StoredPlan): boolean =>
   parts.some(({ startSeconds }) => startSeconds !== undefined);
 
-function buildTimedPart(
+const buildTimedPart = (
   plan: StoredPlan,
-  speeds: ChosenSpeeds,
-  index: number,
+  position: number,
+  speed: number | null,
   lengthSeconds: number,
-): TimedPart {
-  const { startSeconds, cue } = plan.parts[index] ?? {};
-  return { startSeconds, cue, lengthSeconds, speed: getPartSpeed(plan, index, speeds[index] ?? null) };
-}
+): TimedPart => {
+  const { startSeconds, cue } = plan.parts[position] ?? {};
+  return { startSeconds, cue, lengthSeconds, speed: getPartSpeed(plan, position, speed) };
+};
+
+const findSeconds = (tasks: TasksByFingerprint, fingerprint: string): number | null =>
+  tasks.get(fingerprint)?.find(({ audio_seconds }) => audio_seconds !== null)?.audio_seconds ?? null;
 
 /**
  * Returns remarks on the cues of a plan that are estimated to be late. Uses the known lengths of paid parts. If the
- * speed of a paid part changes, computes the new length from the known length.
- *
- * @param knownSeconds the length of each part's audio; `null` if it is not known
- * @param plannedSeconds the length of the audio of each part's first take; `null` if it is not known
+ * speed of a part was changed, computes the new length from that of its first take, as far as it is known.
  */
-export function estimateLateRemarks(
+export async function estimateLateRemarks(
+  ledger: Ledger,
   plan: StoredPlan,
-  speeds: ChosenSpeeds,
-  knownSeconds: ReadonlyArray<number | null>,
-  plannedSeconds: ReadonlyArray<number | null>,
-): string[] {
+  { narration, parts, tasks }: NarrationSnapshot,
+): Promise<string[]> {
   if (!isTimeline(plan)) return [];
-  const parts = plan.parts.map(({ estimatedSeconds }, index) => {
-    const ratio = getPartSpeed(plan, index, null) / getPartSpeed(plan, index, speeds[index] ?? null);
-    const estimated = (plannedSeconds[index] ?? estimatedSeconds) * ratio;
-    return buildTimedPart(plan, speeds, index, knownSeconds[index] ?? estimated);
+  const otherSpeed = parts.filter(({ speed }) => speed !== null).map(({ input }) => input);
+  const firstTakes = await readTasksOf(ledger, narration, otherSpeed);
+  const timed = parts.map(({ position, speed, input, fingerprint }) => {
+    const ratio = getPartSpeed(plan, position, null) / getPartSpeed(plan, position, speed);
+    const plannedSeconds = findSeconds(firstTakes, input) ?? plan.parts[position]?.estimatedSeconds ?? 0;
+    return buildTimedPart(plan, position, speed, findSeconds(tasks, fingerprint) ?? plannedSeconds * ratio);
   });
-  return buildLateRemarks(parts);
+  return buildLateRemarks(timed);
 }
 
 /** The measured time span of a part in a file. */
 export interface MeasuredPart extends Span {
   /** Index of the part in the plan. */
   readonly partIndex: number;
+  /** The chosen speed; `null` for the plan's speed. */
+  readonly speed: number | null;
   /** Silence at the beginning of the part. */
   readonly leadSeconds: number;
 }
@@ -62,14 +64,10 @@ export interface MeasuredPart extends Span {
  *
  * @param heard the measured parts, in order
  */
-export function findLateCueProblems(
-  plan: StoredPlan,
-  speeds: ChosenSpeeds,
-  heard: readonly MeasuredPart[],
-): NarrationProblem[] {
+export function findLateCueProblems(plan: StoredPlan, heard: readonly MeasuredPart[]): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
-  const timed = heard.map(({ partIndex, leadSeconds, startSeconds, endSeconds }) => ({
-    ...buildTimedPart(plan, speeds, partIndex, endSeconds - startSeconds),
+  const timed = heard.map(({ partIndex, speed, leadSeconds, startSeconds, endSeconds }) => ({
+    ...buildTimedPart(plan, partIndex, speed, endSeconds - startSeconds),
     leadSeconds,
   }));
   const overruns = findOverruns(

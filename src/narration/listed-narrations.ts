@@ -1,31 +1,21 @@
 /** Describes narrations as rows of the list that `list_tasks` returns. */
 import { basename } from "node:path";
-import { findNewestExisting } from "../files/newest-existing.ts";
-import type { SavedFile } from "../files/saved-file.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { listNewestNarrations, type NarrationProgress, readProgress } from "../ledger/narration-rows.ts";
 import { listFiles } from "../ledger/request-rows.ts";
+import type { FileRow } from "../ledger/schema.ts";
 import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
-import { toSavedFile } from "../requests/saved-audio.ts";
 import { containsWords } from "../search-words.ts";
 import { chooseChapterTitle } from "./narration-file-names.ts";
-import { listCurrentFiles } from "./narration-files.ts";
+import { areThere, listCurrentFiles } from "./narration-files.ts";
 import type { NarrationStatus } from "./narration-view.ts";
 import type { PlanDocuments } from "./plan-documents.ts";
 
-export interface ListedNarration {
-  readonly narrationId: string;
+export interface ListedNarration extends NarrationProgress {
+  /** The status for callers: what nobody drives is not running. */
   readonly status: NarrationStatus;
-  readonly title: string;
-  readonly createdAtMs: number;
-  readonly credits: number;
-  readonly savedPartCount: number;
-  readonly totalPartCount: number;
-  readonly paths: readonly string[];
   /** The saved files that still exist. */
-  readonly files: ReadonlyArray<SavedFile & { readonly chapterTitle: string | null }>;
-  /** Whether the narration stopped because its process ended. The next call continues such a narration. */
-  readonly isInterrupted: boolean;
+  readonly files: ReadonlyArray<FileRow & { readonly chapterTitle: string | null }>;
   /** Paths of saved files that no longer exist. */
   readonly missingPaths: readonly string[];
   readonly audioSeconds: number | null;
@@ -40,34 +30,25 @@ export interface ListDeps {
   readonly isRunning: (narrationId: string) => boolean;
 }
 
-async function buildListedNarration(deps: ListDeps, progress: NarrationProgress): Promise<ListedNarration> {
-  const { ledger, plans, root, isRunning } = deps;
-  const { narration, isWanted, savedPartCount, totalPartCount, chargedCredits } = progress;
-  const { id, status, title, created_at_ms: createdAtMs } = narration;
+async function buildListedNarration(
+  { ledger, plans, root, isRunning }: ListDeps,
+  progress: NarrationProgress,
+): Promise<ListedNarration> {
+  const { narration, isWanted } = progress;
+  const { id, status } = narration;
   const rows = listCurrentFiles(await listFiles(ledger, [id]));
   const plan = rows.some(({ chapter }) => chapter !== null) ? await plans.get(id) : null;
   const files = rows.map((row) => ({
-    ...toSavedFile(row),
+    ...row,
     chapterTitle: plan === null || row.chapter === null ? null : chooseChapterTitle(plan, row.chapter),
   }));
-  const arePresent = await Promise.all(
-    files.map(async (file) => (await findNewestExisting([file], root)) !== null),
-  );
-  const present = files.filter((_, index) => arePresent[index]);
-  const isInterrupted = status === "running" && !isWanted && !isRunning(id);
+  const arePresent = await areThere(rows, root);
   const seconds = rows.reduce((sum, row) => sum + (row.seconds ?? 0), 0);
   return {
-    narrationId: id,
-    status: isInterrupted ? "stopped" : status,
-    title,
-    createdAtMs,
-    credits: Math.round(chargedCredits),
-    savedPartCount,
-    totalPartCount,
-    paths: present.map(({ path }) => path),
-    files: present,
-    isInterrupted,
-    missingPaths: files.filter((_, index) => !arePresent[index]).map(({ path }) => path),
+    ...progress,
+    status: status === "running" && !isWanted && !isRunning(id) ? "stopped" : status,
+    files: files.filter((_, index) => arePresent[index]),
+    missingPaths: rows.flatMap(({ path }, index) => (arePresent[index] ? [] : [path])),
     audioSeconds: rows.length === 0 ? null : Math.round(seconds * 1000) / 1000,
   };
 }

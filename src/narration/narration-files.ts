@@ -2,9 +2,8 @@
 import { basename } from "node:path";
 import { z } from "zod";
 import { isNumbered } from "../files/file-name.ts";
-import type { SavedText } from "../files/save-text.ts";
+import { findNewestExisting } from "../files/newest-existing.ts";
 import { isIntact } from "../files/saved-copies.ts";
-import type { SavedFile } from "../files/saved-file.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
 import { buildFileName, chooseChapterTitle } from "./narration-file-names.ts";
@@ -12,23 +11,19 @@ import type { NarrationProblem } from "./part-status.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
 
 /** A joined file with what lies beside it. */
-export interface NarrationFile extends SavedFile {
-  readonly durationSeconds: number;
-  /** Index of the file's chapter; `null` for a file of the whole narration. */
-  readonly chapterIndex: number | null;
+export interface NarrationFile {
+  readonly audio: FileRow;
+  /** Captions, captions as SubRip if WebVTT is saved too, and chapters: what is saved of them, in this order. */
+  readonly beside: readonly FileRow[];
   /** The title of the file's chapter; `null` for a file of the whole narration. */
   readonly chapterTitle: string | null;
-  readonly captionsFile: SavedText | null;
-  /** The captions as SubRip, if they are saved both as WebVTT and as SubRip. In this case, `captionsFile` is WebVTT. */
-  readonly srtFile?: SavedText | undefined;
-  readonly chaptersFile: SavedText | null;
+  /** The number of the file's row in a sheet. */
+  readonly sheetRow: number | undefined;
   /**
    * The requested name, if another file already had it. In this case, the file has the name with a number added. `null`
    * if the file has the requested name.
    */
   readonly conflictingName: string | null;
-  /** A hash of the parts, pauses and name that the file was made from. */
-  readonly inputFingerprint: string;
   /** Whether the file was joined before all its parts were saved. */
   readonly isIncomplete: boolean;
   /** Indexes of parts that the file lacks. */
@@ -39,6 +34,13 @@ export interface NarrationFile extends SavedFile {
    */
   readonly doubtfulPartProblems: readonly NarrationProblem[];
 }
+
+const BESIDE = ["captions", "srt", "chapters"] as const satisfies ReadonlyArray<FileRow["kind"]>;
+
+export const findBeside = (
+  { beside }: Pick<NarrationFile, "beside">,
+  wanted: (typeof BESIDE)[number],
+): FileRow | undefined => beside.find(({ kind }) => kind === wanted);
 
 const INCOMPLETE = "incomplete:";
 const WHOLE = "whole:";
@@ -70,6 +72,10 @@ export const listCompanions = (rows: readonly FileRow[], { owner, chapter, input
 /** Whether a recorded file is unchanged on this machine. */
 export const isFileIntact = (row: FileRow, root: string): Promise<boolean> =>
   isIntact(toSavedFile(row), root);
+
+/** Whether each file exists with its recorded size. Reads no content, because lists must be quick. */
+export const areThere = (rows: readonly FileRow[], root: string): Promise<boolean[]> =>
+  Promise.all(rows.map(async (row) => (await findNewestExisting([toSavedFile(row)], root)) !== null));
 
 /**
  * Returns the requested name of a file that got a number, because another file had the name; `null` if it has its name.
@@ -110,40 +116,17 @@ export function buildNarrationFiles(
   narration: Pick<NarrationRow, "id" | "file_name">,
   plan: StoredPlan,
 ): NarrationFile[] {
-  return listCurrentFiles(rows).map((row) => {
-    const companions = listCompanions(rows, row);
-    const findCompanion = (kind: FileRow["kind"]): SavedText | null => {
-      const found = companions.find((companion) => companion.kind === kind);
-      return found === undefined
-        ? null
-        : { path: found.path, sizeBytes: found.size_bytes, sha256: found.sha256 };
-    };
-    const srtFile = findCompanion("srt");
+  return listCurrentFiles(rows).map((audio) => {
+    const companions = listCompanions(rows, audio);
     return {
-      ...toSavedFile(row),
-      durationSeconds: row.seconds ?? 0,
-      chapterIndex: row.chapter,
-      chapterTitle: row.chapter === null ? null : chooseChapterTitle(plan, row.chapter),
-      captionsFile: findCompanion("captions"),
-      ...(srtFile === null ? {} : { srtFile }),
-      chaptersFile: findCompanion("chapters"),
-      conflictingName: findConflictingName(row, narration, plan),
-      inputFingerprint: row.inputs ?? "",
-      isIncomplete: isIncompleteFile(row),
-      missingPartIndexes: parseList(indexesSchema, row.lacks),
-      doubtfulPartProblems: parseList(problemsSchema, row.doubtful),
+      audio,
+      beside: BESIDE.flatMap((kind) => companions.find((companion) => companion.kind === kind) ?? []),
+      chapterTitle: audio.chapter === null ? null : chooseChapterTitle(plan, audio.chapter),
+      sheetRow: audio.chapter === null ? undefined : plan.chapters[audio.chapter]?.row,
+      conflictingName: findConflictingName(audio, narration, plan),
+      isIncomplete: isIncompleteFile(audio),
+      missingPartIndexes: parseList(indexesSchema, audio.lacks),
+      doubtfulPartProblems: parseList(problemsSchema, audio.doubtful),
     };
   });
-}
-
-/** Lists the companions of a file that were deleted, edited or replaced since they were saved. */
-export async function findChangedCompanions(
-  { captionsFile, srtFile, chaptersFile }: NarrationFile,
-  root: string,
-): Promise<string[]> {
-  const changed: string[] = [];
-  for (const companion of [captionsFile, srtFile ?? null, chaptersFile]) {
-    if (companion !== null && !(await isIntact(companion, root))) changed.push(companion.path);
-  }
-  return changed;
 }

@@ -18,6 +18,10 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** Sums the lengths of files. */
+export const sumSeconds = (files: NarrationView["files"]): number =>
+  files.reduce((sum, { audio }) => sum + (audio.seconds ?? 0), 0);
+
 /** Describes the progress of a running narration in one line. */
 export function describeProgress(
   { narration, pace, savedPartCount, totalPartCount, chargedCredits }: NarrationProgress,
@@ -72,30 +76,21 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
 function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
-  const names = files.slice(0, FILES_SHOWN).map(({ path }) => basename(path));
+  const names = files.slice(0, FILES_SHOWN).map(({ audio }) => basename(audio.path));
   const furtherCount = files.length - names.length;
-  const seconds = files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
   const list = `${names.join(", ")}${furtherCount > 0 ? ` and ${furtherCount} more` : ""}`;
-  return `Saved ${formatCount(files.length, "file")} in ${dirname(first.path)}: ${list} (${formatDuration(seconds)} in all).`;
+  return `Saved ${formatCount(files.length, "file")} in ${dirname(first.audio.path)}: ${list} (${formatDuration(sumSeconds(files))} in all).`;
 }
 
 function describeFiles({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
-  const paths = files.map(
-    ({ path, durationSeconds, isIncomplete, missingPartIndexes, captionsFile, srtFile, chaptersFile }) => {
-      const kind = isIncomplete ? ", incomplete" : "";
-      const withoutParts =
-        missingPartIndexes.length === 0
-          ? ""
-          : `, without ${listPartNumbers(missingPartIndexes, parts.total)}`;
-      const companionPaths = [
-        ...(captionsFile === null ? [] : [`, captions ${captionsFile.path}`]),
-        ...(srtFile === undefined ? [] : [`, ${srtFile.path}`]),
-        ...(chaptersFile === null ? [] : [`, chapters ${chaptersFile.path}`]),
-      ];
-      return `${path} (${formatDuration(durationSeconds)}${kind}${withoutParts})${companionPaths.join("")}`;
-    },
-  );
+  const paths = files.map(({ audio, beside, isIncomplete, missingPartIndexes }) => {
+    const kind = isIncomplete ? ", incomplete" : "";
+    const withoutParts =
+      missingPartIndexes.length === 0 ? "" : `, without ${listPartNumbers(missingPartIndexes, parts.total)}`;
+    const companions = beside.map((row) => `, ${row.kind === "srt" ? "" : `${row.kind} `}${row.path}`);
+    return `${audio.path} (${formatDuration(audio.seconds ?? 0)}${kind}${withoutParts})${companions.join("")}`;
+  });
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
@@ -320,7 +315,7 @@ export function describeNarration(view: NarrationView, saved = describeFiles(vie
 function describeStatus(view: NarrationView, saved: string): string {
   switch (view.status) {
     case "planned":
-      return view.refusedLimit === null
+      return view.refusedLimit === undefined
         ? describePlan(view)
         : `${describePlan(view)} ${describeLowLimit(view.refusedLimit, view)}`;
     case "running": {
@@ -361,7 +356,7 @@ function describeCost({
   }
   const paid =
     parts.alreadyPaid > 0 ? `; ${formatCount(parts.alreadyPaid, "part")} had been paid for before` : "";
-  const chargedByCallClause = chargedByCall === null ? "" : `, ${chargedByCall} of them for this call`;
+  const chargedByCallClause = chargedByCall === undefined ? "" : `, ${chargedByCall} of them for this call`;
   return `Cost ${credits.charged} credits in all${chargedByCallClause}${paid}.`;
 }
 
@@ -374,7 +369,7 @@ export function describeNarrationNextStep(view: NarrationView): string {
 
 const capitalize = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 
-const describeRepeats = ({ argumentsToRepeat }: NarrationView): string =>
+const describeRepeats = ({ argumentsToRepeat = [] }: NarrationView): string =>
   argumentsToRepeat.length === 0 ? "" : `, with ${argumentsToRepeat.join(" and ")}`;
 
 function describeNextStep(view: NarrationView, call: string): string {
@@ -383,7 +378,7 @@ function describeNextStep(view: NarrationView, call: string): string {
       if (view.parts.saved === view.parts.total) {
         return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
       }
-      if (view.refusedLimit !== null) {
+      if (view.refusedLimit !== undefined) {
         return `Ask the user which limit to take. ${capitalize(call)} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
       }
       return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;

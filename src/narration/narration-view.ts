@@ -1,50 +1,22 @@
 /** Builds the `NarrationView`, which callers get about a narration: its totals, files and problems. */
-import { MIME_TYPES } from "../contract/audio-format.ts";
 import { chargeForSeconds, RESERVED_CREDITS } from "../contract/billing.ts";
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
-import { findNewestExisting } from "../files/newest-existing.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
-import type { NarrationRow } from "../ledger/schema.ts";
-import { buildNarrationFiles, findChangedCompanions, type NarrationFile } from "./narration-files.ts";
+import type { FileRow, NarrationRow } from "../ledger/schema.ts";
+import type { RequestDeps } from "../requests/deps.ts";
+import { readCalibration } from "../requests/estimate-calibration.ts";
+import { areThere, buildNarrationFiles, isFileIntact, type NarrationFile } from "./narration-files.ts";
 import { isWithService, listPartProblems, type NarrationProblem, type PartState } from "./part-status.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
 import type { Remark } from "./planning/remark.ts";
-import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
+import type { StoredPlan } from "./planning/stored-plan.ts";
 
 export type NarrationStatus = NarrationRow["status"];
 export type ShownPartStatus = "not_started" | "running" | "saved" | "failed";
 
 /** The totals that callers get about a narration. Credits and seconds are whole numbers. */
-export interface NarrationTotals {
-  readonly parts: {
-    readonly total: number;
-    readonly saved: number;
-    readonly running: number;
-    readonly failed: number;
-    /** Saved parts for which something else has paid. */
-    readonly alreadyPaid: number;
-  };
-  readonly credits: {
-    readonly estimate: number;
-    readonly charged: number;
-    readonly reserved: number;
-    /** Maximum cost of the narration; `null` until a call gives a limit. */
-    readonly max: number | null;
-    readonly suggestedMax: number;
-    /** The likely charge of running tasks. */
-    readonly pendingCharge: number;
-  };
-  readonly seconds: {
-    /** Estimated seconds of audio. */
-    readonly estimate: number;
-    readonly saved: number;
-    /** Estimated seconds until the narration is finished; `null` if the narration does not run. */
-    readonly left: number | null;
-  };
-  /** Number of parts with a chosen speed, or with a take other than 1. */
-  readonly retakenPartCount: number;
-}
+export type NarrationTotals = ReturnType<typeof deriveTotals>;
 
 export interface NarrationView extends NarrationTotals {
   readonly narrationId: string;
@@ -54,10 +26,8 @@ export interface NarrationView extends NarrationTotals {
   readonly isSheet: boolean;
   /** Estimated length and remaining cost of each chapter of a plan; empty for a text with fewer than two chapters. */
   readonly chapters: readonly ChapterEstimate[];
-  /** The saved files. A file of a sheet has the number of its row. */
-  readonly files: ReadonlyArray<
-    NarrationFile & { readonly mimeType: string; readonly row?: number | undefined }
-  >;
+  /** The saved files that are there. */
+  readonly files: readonly NarrationFile[];
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
   /** Remarks on the plan, in whole sentences. */
   readonly remarks: readonly Remark[];
@@ -65,24 +35,25 @@ export interface NarrationView extends NarrationTotals {
   readonly unspoken: readonly string[];
   /** Indexes of the parts that are missing from the files. Empty until there is a file. */
   readonly unjoinedParts: readonly number[];
-  /** True if the narration was already finished before this call and this call cost nothing. */
-  readonly isRepeat: boolean;
-  /** Arguments that the next call must repeat. This call did not store them, because it only showed the plan. */
-  readonly argumentsToRepeat: readonly string[];
   /** Whether this call let files take the place of older files that have the same names. */
   readonly mayReplace: boolean;
-  /** Whether the call requests a retake that states neither a take nor a speed. */
-  readonly hasQuoteOnlyRetake: boolean;
-  /** The charge of this call, if the narration was finished before and the call cost something; otherwise `null`. */
-  readonly chargedByCall: number | null;
   /** Paths of saved files that were moved or deleted, or that are on another machine. */
   readonly missingPaths: readonly string[];
   /** Paths of companions that were changed or deleted since they were saved. */
   readonly changedPaths: readonly string[];
-  /** A credit limit that was refused because it is below the suggested limit; `null` if no limit was refused. */
-  readonly refusedLimit: number | null;
+  // What the call adds to what the rows say:
+  /** Whether the narration was already finished before this call and this call cost nothing. */
+  readonly isRepeat?: boolean;
+  /** Arguments that the next call must repeat. This call did not store them, because it only showed the plan. */
+  readonly argumentsToRepeat?: readonly string[];
+  /** Whether the call requests a retake that states neither a take nor a speed. */
+  readonly hasQuoteOnlyRetake?: boolean;
+  /** The charge of this call, if the narration was finished before and the call cost something. */
+  readonly chargedByCall?: number | undefined;
+  /** A credit limit that was refused because it is below the suggested limit. */
+  readonly refusedLimit?: number;
   /** A sentence about which narration this is, if it is not the one of the given text to the letter. */
-  readonly note?: string | undefined;
+  readonly note?: string;
 }
 
 const EXCERPT_CODE_POINTS = 60;
@@ -149,10 +120,7 @@ export function toShownStatus(state: PartState): ShownPartStatus {
  * Returns the ratio of actual to estimated length of the parts with audio, limited to the range from 1/3 to 3; `null`
  * if no part has audio yet. Estimates and the suggested `max_credits` use this ratio.
  */
-export function computeOwnCalibration({
-  plan,
-  states,
-}: Pick<ViewedNarration, "plan" | "states">): number | null {
+function computeOwnCalibration({ plan, states }: ViewedNarration): number | null {
   let [estimated, actual] = [0, 0];
   for (const { part, task } of states) {
     const seconds = task?.audio_seconds ?? null;
@@ -163,19 +131,21 @@ export function computeOwnCalibration({
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
 
-/** An estimate for each part. Of equal parts, which share one task, only the first has a charge. */
-interface PartOutlook extends PartEstimate {
+/** A part with its estimate. Of equal parts, which share one task, only the first has a charge. */
+interface PartOutlook extends PartState, PartEstimate {
   readonly isToPay: boolean;
 }
 
 function estimateParts({ plan, states }: ViewedNarration, calibration: number): PartOutlook[] {
   const seen = new Set<string>();
-  return states.map(({ part, task, status }) => {
+  return states.map((state) => {
+    const { part, task, status } = state;
     const { estimatedSeconds = 0, pauseAfterSeconds = 0 } = plan.parts[part.position] ?? {};
     const isPaid = status === "saved" || task?.status === "succeeded" || task?.status === "saved";
     const isToPay = !isPaid && !seen.has(part.fingerprint);
     seen.add(part.fingerprint);
     return {
+      ...state,
       seconds: (task?.audio_seconds ?? estimatedSeconds * calibration) + pauseAfterSeconds,
       credits: isToPay ? chargeForSeconds(estimatedSeconds * calibration) : 0,
       isToPay,
@@ -191,54 +161,54 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
  * @param nowMs wall-clock time, from which the remaining seconds are estimated
  */
 function deriveTotals(
-  viewed: ViewedNarration,
+  { narration, status, bill, pace }: ViewedNarration,
   outlook: readonly PartOutlook[],
   nowMs: number,
-): NarrationTotals {
-  const { narration, states, status, bill, pace } = viewed;
-  const shown = states.map(toShownStatus);
-  const count = (wanted: ShownPartStatus): number => shown.filter((each) => each === wanted).length;
-  const saved = states.filter(({ status: each }) => each === "saved");
+) {
+  const count = (wanted: ShownPartStatus): number =>
+    outlook.filter((part) => toShownStatus(part) === wanted).length;
+  const saved = outlook.filter((part) => part.status === "saved");
   const charged = Math.round(bill.charged);
-  const toCome = sum(outlook.map(({ credits }) => credits));
+  const estimate = Math.round(bill.charged + sum(outlook.map(({ credits }) => credits)));
   const reserved = bill.spent - bill.charged;
-  const needed = outlook.flatMap(({ isToPay, credits }, index) => {
-    const state = states[index];
-    const isNeeded = isToPay && state !== undefined && isWithService(state);
-    return isNeeded && state.task?.payer === narration.id ? [credits] : [];
-  });
+  const toPay = outlook.filter(({ isToPay }) => isToPay);
+  const needed = toPay.filter((part) => isWithService(part) && part.task?.payer === narration.id);
   // Another take may have been chosen for a part that runs, so that its reservation helps nothing any more.
   const unneeded = Math.max(0, reserved - needed.length * RESERVED_CREDITS);
-  const missingTasks = outlook.filter(({ isToPay }) => isToPay).length;
-  const estimate = Math.round(bill.charged + toCome);
   return {
     parts: {
-      total: states.length,
+      total: outlook.length,
       saved: saved.length,
       running: count("running"),
       failed: count("failed"),
+      /** Saved parts for which something else has paid. */
       alreadyPaid: saved.filter(({ task }) => task?.payer !== narration.id).length,
     },
     credits: {
       estimate,
       charged,
       reserved,
+      /** Maximum cost of the narration; `null` until a call gives a limit. */
       max: narration.max_credits,
       suggestedMax: Math.max(
-        suggestMaxCredits(charged, estimate - charged, missingTasks) + unneeded,
+        suggestMaxCredits(charged, estimate - charged, toPay.length) + unneeded,
         status === "stopped" ? (narration.max_credits ?? 0) : 0,
       ),
-      pendingCharge: Math.round(sum(needed)),
+      /** The likely charge of running tasks. */
+      pendingCharge: Math.round(sum(needed.map(({ credits }) => credits))),
     },
     seconds: {
+      /** Estimated seconds of audio. */
       estimate: Math.round(sum(outlook.map(({ seconds }) => seconds))),
       saved: Math.round(sum(saved.map(({ task }) => task?.audio_seconds ?? 0))),
+      /** Estimated seconds until the narration is finished; `null` if the narration does not run. */
       left:
         status === "running"
-          ? estimateSecondsLeft(narration.started_at_ms, pace, states.length - saved.length, nowMs)
+          ? estimateSecondsLeft(narration.started_at_ms, pace, outlook.length - saved.length, nowMs)
           : null,
     },
-    retakenPartCount: states.filter(({ part }) => part.take !== 1 || part.speed !== null).length,
+    /** Number of parts with a chosen speed, or with a take other than 1. */
+    retakenPartCount: outlook.filter(({ part }) => part.take !== 1 || part.speed !== null).length,
   };
 }
 
@@ -267,7 +237,7 @@ function listProblems(
 function listUnjoinedParts({ parts }: StoredPlan, files: readonly NarrationFile[]): number[] {
   if (files.length === 0) return [];
   const missingByChapter = new Map(
-    files.map(({ chapterIndex, missingPartIndexes }) => [chapterIndex, new Set(missingPartIndexes)]),
+    files.map(({ audio, missingPartIndexes }) => [audio.chapter, new Set(missingPartIndexes)]),
   );
   return parts.flatMap(({ chapterIndex }, index) => {
     const missing = missingByChapter.get(null) ?? missingByChapter.get(chapterIndex);
@@ -275,69 +245,49 @@ function listUnjoinedParts({ parts }: StoredPlan, files: readonly NarrationFile[
   });
 }
 
-/**
- * Builds the `NarrationView` of a narration. Files that are not there any more are listed as missing.
- *
- * @param calibration ratio of actual to estimated length, for parts without audio
- * @param root path of the output folder
- * @param nowMs wall-clock time, from which the remaining seconds are estimated
- */
+/** Builds the `NarrationView` of a narration, as the rows say it. */
 export async function buildNarrationView(
+  deps: Pick<RequestDeps, "ledger" | "clock" | "folder" | "log">,
   viewed: ViewedNarration,
-  calibration: number,
-  root: string,
-  nowMs: number,
 ): Promise<NarrationView> {
-  const { narration, plan, status } = viewed;
+  const { narration, plan, status, mayReplace } = viewed;
   const isSheet = plan.fileLayout === "rows";
+  const calibration =
+    computeOwnCalibration(viewed) ?? (await readCalibration(deps, plan.settings.voice ?? null));
   const outlook = estimateParts(viewed, calibration);
   const files = buildNarrationFiles(viewed.files, narration, plan);
-  return await withoutMissingFiles(
-    {
-      narrationId: narration.id,
-      status,
-      title: narration.title,
-      isSheet,
-      chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
-      ...deriveTotals(viewed, outlook, nowMs),
-      files: files.map((file) => ({
-        ...file,
-        mimeType: MIME_TYPES[getPlanFormat(plan)],
-        row: file.chapterIndex === null ? undefined : plan.chapters[file.chapterIndex]?.row,
-      })),
-      problems: listProblems(viewed, files),
-      remarks: plan.remarks,
-      unspoken: plan.unspoken,
-      unjoinedParts: listUnjoinedParts(plan, files),
-      isRepeat: false,
-      argumentsToRepeat: [],
-      mayReplace: viewed.mayReplace,
-      hasQuoteOnlyRetake: false,
-      chargedByCall: null,
-      missingPaths: [],
-      changedPaths: [],
-      refusedLimit: null,
-    },
-    root,
-  );
+  return {
+    narrationId: narration.id,
+    status,
+    title: narration.title,
+    isSheet,
+    chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
+    ...deriveTotals(viewed, outlook, deps.clock.wallMs()),
+    ...(await checkFiles(files, deps.folder.root)),
+    problems: listProblems(viewed, files),
+    remarks: plan.remarks,
+    unspoken: plan.unspoken,
+    unjoinedParts: listUnjoinedParts(plan, files),
+    mayReplace,
+  };
 }
 
-/** Removes missing files and changed companions from a `NarrationView`, and lists their paths in it. */
-async function withoutMissingFiles(view: NarrationView, root: string): Promise<NarrationView> {
-  const paths = await Promise.all(view.files.map((file) => findNewestExisting([file], root)));
-  const files = view.files.filter((_, index) => paths[index] !== null);
-  const changed = (await Promise.all(files.map((file) => findChangedCompanions(file, root)))).flat();
-  const nullIfChanged = <Saved extends { readonly path: string }>(saved: Saved | null): Saved | null =>
-    saved === null || changed.includes(saved.path) ? null : saved;
+/** Tells the files that are there from those that are not, and companions that are unchanged from others. */
+async function checkFiles(
+  all: readonly NarrationFile[],
+  root: string,
+): Promise<Pick<NarrationView, "files" | "missingPaths" | "changedPaths">> {
+  const arePresent = await areThere(
+    all.map(({ audio }) => audio),
+    root,
+  );
+  const files = all.filter((_, index) => arePresent[index]);
+  const changed = new Set<FileRow>();
+  for (const { beside } of files)
+    for (const row of beside) if (!(await isFileIntact(row, root))) changed.add(row);
   return {
-    ...view,
-    files: files.map((file): NarrationView["files"][number] => ({
-      ...file,
-      captionsFile: nullIfChanged(file.captionsFile),
-      srtFile: nullIfChanged(file.srtFile ?? null) ?? undefined,
-      chaptersFile: nullIfChanged(file.chaptersFile),
-    })),
-    changedPaths: changed,
-    missingPaths: view.files.filter((_, index) => paths[index] === null).map(({ path }) => path),
+    files: files.map((file) => ({ ...file, beside: file.beside.filter((row) => !changed.has(row)) })),
+    missingPaths: all.flatMap(({ audio }, index) => (arePresent[index] ? [] : [audio.path])),
+    changedPaths: [...changed].map(({ path }) => path),
   };
 }

@@ -1,11 +1,9 @@
 /** The interface of narrations: plans a text before anything is spent, then makes its parts and joins them to files. */
 import { isCancelledByCaller } from "../call-cancellation.ts";
-import type { CaptionFiles } from "../config/settings.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
 import {
-  findFileOwners,
   findNarration,
   type NarrationSnapshot,
   readNarration,
@@ -25,11 +23,8 @@ import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/s
 import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
 import type { Call } from "../requests/call.ts";
-import type { RequestDeps } from "../requests/deps.ts";
-import type { RequestDriver } from "../requests/driver.ts";
-import { readCalibration } from "../requests/estimate-calibration.ts";
 import { areTold, type Consents, findConsents, NO_CONSENTS } from "./consents.ts";
-import { estimateLateRemarks, isTimeline } from "./late-cues.ts";
+import { estimateLateRemarks } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
   type LoadDeps,
@@ -44,21 +39,14 @@ import { buildNarrationFiles, type NarrationFile } from "./narration-files.ts";
 import { isNarrationId } from "./narration-id.ts";
 import { NarrationJoiner } from "./narration-joiner.ts";
 import { describeProgress } from "./narration-messages.ts";
-import {
-  buildNarrationView,
-  computeOwnCalibration,
-  type NarrationView,
-  toShownStatus,
-  type ViewedNarration,
-} from "./narration-view.ts";
+import { buildNarrationView, type NarrationView, type ViewedNarration } from "./narration-view.ts";
 import { derivePartStates, isFileComplete } from "./part-status.ts";
 import { applyRetakes, isQuoteOnlyRetake, type Retake } from "./parts.ts";
 import { PlanDocuments } from "./plan-documents.ts";
 import { listPlannedFiles } from "./planned-files.ts";
 import { toRemarks } from "./planning/remark.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
-import type { ShownPart } from "./render-parts-table.ts";
-import { isLedgerAway } from "./round.ts";
+import { isLedgerAway, type RoundDeps } from "./round.ts";
 import { NarrationRounds } from "./rounds.ts";
 
 /** Settings that each call may change. Changing them does not make another narration. */
@@ -78,57 +66,13 @@ export interface NarrateChanges {
   readonly fileName: string | null;
 }
 
-export interface Narrations {
-  /**
-   * Plans, continues or stops a narration, or reports its status. Waits while the narration runs, at most until the
-   * call's wait ends.
-   *
-   * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`. Problems of parts are not thrown; the
-   *   result lists them
-   */
-  narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
-  /**
-   * Takes back what a call wants that was answered as an MCP task, whichever process it is of. What is paid for is
-   * saved and joined all the same.
-   */
-  cancel(wishId: string): Promise<void>;
-  /**
-   * Lists the narrations that contain every word of the query, newest first. Lists all narrations if the query is
-   * `null`.
-   */
-  list(query: string | null, limit: number): Promise<ListedNarration[]>;
-  /**
-   * Reports the status of each part.
-   *
-   * @throws AudioError `not_found`
-   */
-  listParts(
-    narrationId: string,
-  ): Promise<{ readonly view: NarrationView; readonly parts: readonly ShownPart[] }>;
-  /**
-   * Finds a file of a narration by its number. The first file is number 1.
-   *
-   * @throws AudioError `not_found`
-   */
-  findFileByNumber(narrationId: string, number: number): Promise<NarrationFile>;
-  /** Finds a narration's file by its path; `null` if no narration has saved a file there. */
-  findFileByPath(path: string): Promise<NarrationFile | null>;
-  close(): Promise<void>;
-}
-
-export interface NarrationsDeps {
-  readonly requestDeps: RequestDeps;
-  readonly driver: RequestDriver;
-  readonly captionFiles: CaptionFiles;
+export interface NarrationsDeps extends RoundDeps {
   /** Whether a text contains the API key or a password from the settings. */
   readonly containsSecret: (text: string) => boolean;
 }
 
-/**
- * Creates the operations on narrations. Starts no narration, not even an unfinished one, before a call asks for it.
- * `close` ends the loops of this process, but closes nothing in `deps`.
- */
-export const createNarrations = (deps: NarrationsDeps): Narrations => new NarrationOperations(deps);
+/** What tools use of the operations. */
+export type Narrations = Pick<NarrationOperations, keyof NarrationOperations>;
 
 /** Interval at which a call reads a narration that another process drives. */
 const FOLLOW_INTERVAL_MS = 1000;
@@ -146,25 +90,26 @@ interface CalledNarration extends LoadedNarration {
 const RETYPED_NOTE =
   "This text differs from that of a running narration only in quotation marks, blanks, case or the form of characters, so this is that narration; nothing is paid twice.";
 
-class NarrationOperations implements Narrations {
-  readonly #deps: RequestDeps;
-  readonly #driver: RequestDriver;
-  readonly #plans: PlanDocuments;
+/** The operations on narrations. Start no narration, not even an unfinished one, before a call asks for it. */
+export class NarrationOperations {
+  readonly #deps: NarrationsDeps & LoadDeps;
   readonly #rounds: NarrationRounds;
   readonly #joiner: NarrationJoiner;
-  readonly #loadDeps: LoadDeps;
 
-  constructor({ requestDeps, driver, captionFiles, containsSecret }: NarrationsDeps) {
-    const { ledger } = requestDeps;
-    const plans = new PlanDocuments(ledger.database);
-    this.#deps = requestDeps;
-    this.#driver = driver;
-    this.#plans = plans;
-    this.#rounds = new NarrationRounds({ ...requestDeps, driver, captionFiles, plans });
-    this.#joiner = new NarrationJoiner({ ...requestDeps, captionFiles }, new AbortController().signal);
-    this.#loadDeps = { ledger, plans, containsSecret };
+  constructor(narrationsDeps: NarrationsDeps) {
+    const deps = { ...narrationsDeps, plans: new PlanDocuments(narrationsDeps.ledger.database) };
+    this.#deps = deps;
+    this.#rounds = new NarrationRounds(deps);
+    this.#joiner = new NarrationJoiner(deps, new AbortController().signal);
   }
 
+  /**
+   * Plans, continues or stops a narration, or reports its status. Waits while the narration runs, at most until the
+   * call's wait ends.
+   *
+   * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`. Problems of parts are not thrown; the
+   *   result lists them
+   */
   async narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView> {
     const called = await this.#load(source, changes);
     const { narration, before } = called;
@@ -184,8 +129,7 @@ class NarrationOperations implements Narrations {
     }
     let view: NarrationView;
     try {
-      const after = await this.#read(narration.id);
-      view = await this.#buildAnswer({ ...called, narration: after.narration }, after, changes);
+      view = await this.#buildAnswer(called, await this.#read(narration.id), changes);
     } finally {
       // A call that does not wait is answered first, because the loop would take its turns at the ledger.
       if (goesOn && !waits) this.#goOn(narration.id);
@@ -196,69 +140,58 @@ class NarrationOperations implements Narrations {
       ...view,
       isRepeat: wasFinished && chargedByCall === 0,
       hasQuoteOnlyRetake: changes.retakes.some(isQuoteOnlyRetake),
-      chargedByCall: wasFinished && chargedByCall > 0 ? chargedByCall : null,
+      chargedByCall: wasFinished && chargedByCall > 0 ? chargedByCall : undefined,
     };
   }
 
+  /**
+   * Takes back what a call wants that was answered as an MCP task, whichever process it is of. What is paid for is
+   * saved and joined all the same.
+   */
   async cancel(wishId: string): Promise<void> {
     const narrationId = await cancelWish(this.#deps.ledger, wishId);
     if (narrationId !== null) this.#goOn(narrationId);
   }
 
+  /**
+   * Lists the narrations that contain every word of the query, newest first. Lists all narrations if the query is
+   * `null`.
+   */
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
-    const { ledger, folder } = this.#deps;
+    const { ledger, plans, folder } = this.#deps;
     const isRunning = (id: string): boolean => this.#rounds.isRunning(id);
-    return await listNarrations(
-      { ledger, plans: this.#plans, root: folder.root, isRunning },
-      { query, limit },
-    );
+    return await listNarrations({ ledger, plans, root: folder.root, isRunning }, { query, limit });
   }
 
-  async listParts(
+  /**
+   * Reports how a narration stands, with each of its parts.
+   *
+   * @throws AudioError `not_found`
+   */
+  async look(
     narrationId: string,
-  ): Promise<{ readonly view: NarrationView; readonly parts: readonly ShownPart[] }> {
-    const { plan } = await loadNarrationById(this.#loadDeps, narrationId);
+  ): Promise<{ readonly view: NarrationView; readonly viewed: ViewedNarration }> {
+    const { plan } = await loadNarrationById(this.#deps, narrationId);
     const viewed = this.#toViewed(await this.#read(narrationId), plan);
-    return {
-      view: await this.#buildView(viewed, plan),
-      parts: viewed.states.map((state) => {
-        const { part, task } = state;
-        const { text = "", chapterIndex = 0 } = plan.parts[part.position] ?? {};
-        return {
-          number: part.position + 1,
-          text,
-          chapter: plan.chapters[chapterIndex]?.title ?? null,
-          take: part.take,
-          status: toShownStatus(state),
-          taskId: task?.task_id ?? null,
-          credits: task?.charged_credits ?? null,
-          audioSeconds: task?.audio_seconds ?? null,
-        };
-      }),
-    };
+    return { view: await buildNarrationView(this.#deps, viewed), viewed };
   }
 
+  /**
+   * Finds a file of a narration by its number. The first file is number 1.
+   *
+   * @throws AudioError `not_found`
+   */
   async findFileByNumber(narrationId: string, number: number): Promise<NarrationFile> {
     // An address that names no narration is not found; nobody has made a mistake in an argument.
     if (!isNarrationId(narrationId)) throw unknownNarrationError(narrationId);
-    const { narration, plan } = await loadNarrationById(this.#loadDeps, narrationId);
+    const { narration, plan } = await loadNarrationById(this.#deps, narrationId);
     const rows = await listFiles(this.#deps.ledger, [narrationId]);
     const file = buildNarrationFiles(rows, narration, plan)[number - 1];
     if (file === undefined) throw new AudioError("not_found", "The narration has no such file.");
     return file;
   }
 
-  async findFileByPath(path: string): Promise<NarrationFile | null> {
-    const { ledger } = this.#deps;
-    for (const owner of await findFileOwners(ledger, path)) {
-      const rows = await listFiles(ledger, [owner.id]);
-      const plan = await this.#plans.get(owner.id);
-      const file = buildNarrationFiles(rows, owner, plan).find((each) => each.path === path);
-      if (file !== undefined) return file;
-    }
-    return null;
-  }
-
+  /** Ends the loops of this process. Closes nothing of what they work with. */
   async close(): Promise<void> {
     await this.#rounds.close();
   }
@@ -277,9 +210,8 @@ class NarrationOperations implements Narrations {
   ): Promise<CalledNarration> {
     const { ledger, folder } = this.#deps;
     if (fileName !== null) assertFileName(fileName);
-    if (fileName !== null && this.#loadDeps.containsSecret(fileName))
-      throw secretRefusedError("The file name");
-    const loaded = await loadNarration(this.#loadDeps, source);
+    if (fileName !== null && this.#deps.containsSecret(fileName)) throw secretRefusedError("The file name");
+    const loaded = await loadNarration(this.#deps, source);
     const { narration, plan } = loaded;
     if (maxCredits !== null) {
       const chosenName = fileName ?? narration.file_name;
@@ -397,7 +329,7 @@ class NarrationOperations implements Narrations {
   /** Lets a narration be driven, as its newest call wants it. */
   #goOn(narrationId: string): void {
     this.#rounds.ensure(narrationId);
-    this.#driver.wake();
+    this.#deps.driver.wake();
   }
 
   /** Waits while any process drives the narration, at most until the call's wait ends. */
@@ -469,20 +401,12 @@ class NarrationOperations implements Narrations {
     const states = derivePartStates(parts, tasks, {
       narration,
       apiKeyId: this.#deps.ledger.identity.apiKeyId,
-      isDriving: (id) => this.#driver.isDriving(id),
+      isDriving: (id) => this.#deps.driver.isDriving(id),
       unknownHere: new Set(),
       notHere: new Set(),
     });
     const status = narration.status === "running" && !isDriven ? "stopped" : narration.status;
     return { ...snapshot, plan, states, status };
-  }
-
-  async #buildView(snapshot: NarrationSnapshot, plan: StoredPlan): Promise<NarrationView> {
-    const { clock, folder } = this.#deps;
-    const viewed = this.#toViewed(snapshot, plan);
-    const calibration =
-      computeOwnCalibration(viewed) ?? (await readCalibration(this.#deps, plan.settings.voice ?? null));
-    return await buildNarrationView(viewed, calibration, folder.root, clock.wallMs());
   }
 
   /** Builds the answer of a call. Retakes of a call without a limit are shown as a plan, and not stored. */
@@ -494,7 +418,7 @@ class NarrationOperations implements Narrations {
     const { ledger } = this.#deps;
     const isPreview = changes.maxCredits === null && choices.length > 0;
     const shown = isPreview ? await this.#preview(snapshot, choices) : snapshot;
-    const built = await this.#buildView(shown, plan);
+    const built = await buildNarrationView(this.#deps, this.#toViewed(shown, plan));
     const view = { ...built, mayReplace: changes.mayReplace, ...(isRetyped ? { note: RETYPED_NOTE } : {}) };
     if (view.status !== "planned") return view;
     const isPlan = snapshot.narration.status === "planned";
@@ -509,7 +433,7 @@ class NarrationOperations implements Narrations {
       ],
       remarks: [
         ...view.remarks,
-        ...toRemarks("text", [...(await this.#estimateLateness(shown, plan)), ...extra]),
+        ...toRemarks("text", [...(await estimateLateRemarks(ledger, plan, shown)), ...extra]),
       ],
     };
   }
@@ -527,23 +451,5 @@ class NarrationOperations implements Narrations {
       tasks: new Map([...snapshot.tasks, ...tasks]),
       files: [],
     };
-  }
-
-  /** Estimates which cues would begin late. */
-  async #estimateLateness(
-    { narration, parts, tasks }: NarrationSnapshot,
-    plan: StoredPlan,
-  ): Promise<string[]> {
-    if (!isTimeline(plan)) return [];
-    const otherSpeed = parts.filter(({ speed }) => speed !== null).map(({ input }) => input);
-    const planned = await readTasksOf(this.#deps.ledger, narration, otherSpeed);
-    const findSeconds = (found: NarrationSnapshot["tasks"], fingerprint: string): number | null =>
-      found.get(fingerprint)?.find(({ audio_seconds }) => audio_seconds !== null)?.audio_seconds ?? null;
-    return estimateLateRemarks(
-      plan,
-      parts.map(({ speed }) => speed),
-      parts.map(({ fingerprint }) => findSeconds(tasks, fingerprint)),
-      parts.map(({ input }) => findSeconds(planned, input)),
-    );
   }
 }

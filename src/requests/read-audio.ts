@@ -4,10 +4,9 @@ import { mimeTypeForPath } from "../contract/audio-format.ts";
 import { isTaskId } from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
 import { matchesDigest } from "../files/file-content.ts";
-import type { Piece, PieceReader, RecordedFile } from "../files/read-piece.ts";
+import type { Piece, PieceReader } from "../files/read-piece.ts";
 import { findOtherSpellings } from "../files/real-path.ts";
 import { isIntact, readSaved } from "../files/saved-copies.ts";
-import type { SavedFile } from "../files/saved-file.ts";
 import { findAttemptsOfTask, findFilesAt, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -33,7 +32,7 @@ export function unknownResourceError(): AudioError {
 }
 
 /** The error for a file of a narration that is gone or was changed. Its parts are saved, so joining it again is free. */
-export const narrationFileGoneError = (path: string): AudioError =>
+const narrationFileGoneError = (path: string): AudioError =>
   new AudioError("not_found", `${path} was changed or removed since it was saved.`, {
     remedy: "Tell the user. narrate with its narration_id and max_credits makes it again, free of charge.",
   });
@@ -98,26 +97,25 @@ async function locateSpelling(deps: ReadDeps, path: string): Promise<FileRow | n
 export async function readAudio(deps: ReadDeps, uri: string): Promise<AudioBytes> {
   const file = await locate(deps, uri);
   if (file === null) throw unknownResourceError();
-  const bytes = await readSaved(toSavedFile(file), deps.folder.root, MAX_RESOURCE_BYTES);
-  return { bytes, mimeType: getMimeType(file) };
+  return await readWhole(deps, file);
 }
 
-/** Reads and verifies a file of a narration. For the errors, see {@link readAudio}. */
-export async function readNarrationFile({ folder }: ReadDeps, file: SavedFile): Promise<AudioBytes> {
-  const bytes = await readSaved(file, folder.root, MAX_RESOURCE_BYTES, () =>
-    narrationFileGoneError(file.path),
-  );
-  return { bytes, mimeType: mimeTypeForPath(file.path) };
+/** Reads and verifies a file of a request or a narration. For the errors, see {@link readAudio}. */
+export async function readWhole({ folder }: ReadDeps, file: FileRow): Promise<AudioBytes> {
+  const isJoined = file.inputs !== null;
+  const goneError = isJoined ? (): AudioError => narrationFileGoneError(file.path) : undefined;
+  const bytes = await readSaved(toSavedFile(file), folder.root, MAX_RESOURCE_BYTES, goneError);
+  return { bytes, mimeType: getMimeType(file) };
 }
 
 /** Reads one piece of a narration's file, or of the captions or chapters beside it. */
 export async function readPieceOfNarration(
   { folder }: ReadDeps,
   reader: PieceReader,
-  file: RecordedFile,
+  file: FileRow,
   piece: Piece,
 ): Promise<AudioBytes> {
-  const bytes = await reader.read(file, folder.root, piece);
+  const bytes = await reader.read(toSavedFile(file), folder.root, piece);
   if (bytes === null) throw narrationFileGoneError(file.path);
   return { bytes, mimeType: mimeTypeForPath(file.path) };
 }

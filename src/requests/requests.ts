@@ -1,11 +1,11 @@
 /** The entry of single requests: one object with a method for each use case. */
 import type { AudioInput } from "../contract/audio-input.ts";
-import { createPieceReader, type Piece, type RecordedFile } from "../files/read-piece.ts";
+import { createPieceReader, type Piece } from "../files/read-piece.ts";
 import { readSaved } from "../files/saved-copies.ts";
-import type { SavedFile } from "../files/saved-file.ts";
 import { readSpending, type Spending } from "../ledger/bills.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { deleteOldRefusals, findRequestsByFingerprint } from "../ledger/request-rows.ts";
+import type { FileRow } from "../ledger/schema.ts";
 import { deleteDeadWishes, deleteOwnWishes, withdrawWish } from "../ledger/wishes.ts";
 import { Attendance } from "./attend.ts";
 import type { GenerateRequest } from "./begin.ts";
@@ -25,13 +25,7 @@ import {
   type RequestListQuery,
 } from "./list-requests.ts";
 import { getTask } from "./look-up-task.ts";
-import {
-  type AudioBytes,
-  readAudio,
-  readNarrationFile,
-  readPieceOfNarration,
-  readTaskPiece,
-} from "./read-audio.ts";
+import { type AudioBytes, readAudio, readPieceOfNarration, readTaskPiece, readWhole } from "./read-audio.ts";
 import type { RequestView, SavedAudio } from "./request-view.ts";
 import { findSavedAudio } from "./saved-audio.ts";
 
@@ -61,10 +55,10 @@ export interface Requests {
   listNewestTaskIds(limit: number): Promise<string[]>;
   /** Reads a saved file by its `file://` address, or a task's by `audio://tasks/{task_id}/content`. */
   readResource(uri: string): Promise<AudioBytes>;
-  readNarrationFile(file: SavedFile): Promise<AudioBytes>;
+  readNarrationFile(file: FileRow): Promise<AudioBytes>;
   /** Reads a piece of a task's saved audio; verifies the file once, not for each piece. */
   readTaskPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
-  readNarrationPiece(file: RecordedFile, piece: Piece): Promise<AudioBytes>;
+  readNarrationPiece(file: FileRow, piece: Piece): Promise<AudioBytes>;
   /** Reads and verifies saved audio; throws `too_large` above `maxBytes`. */
   readVerifiedBytes(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -125,7 +119,7 @@ export function createRequests(deps: RequestDeps): {
     listNewestSaved: (limit) => listNewestSaved(deps, limit),
     listNewestTaskIds: (limit) => listNewestTaskIds(deps, limit),
     readResource: (uri) => readAudio(deps, uri),
-    readNarrationFile: (file) => readNarrationFile(deps, file),
+    readNarrationFile: (file) => readWhole(deps, file),
     readTaskPiece: (taskId, piece) => readTaskPiece(deps, pieceReader, taskId, piece),
     readNarrationPiece: (file, piece) => readPieceOfNarration(deps, pieceReader, file, piece),
     readVerifiedBytes: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),

@@ -21,7 +21,7 @@ async function listNarrationIds(deps: ServerDeps): Promise<readonly string[]> {
     // Return no ids if there is no local ledger, because completion must not create a ledger or connect to a database.
     if ((await deps.openLocalRequests()) === null) return [];
     const rows = await (await deps.toolDeps.narrations()).list(null, MAX_VALUES);
-    return rows.map(({ narrationId }) => narrationId);
+    return rows.map(({ narration }) => narration.id);
   } catch (cause) {
     deps.log.debug(`narration ids could not be completed: ${String(cause)}`);
     return [];

@@ -5,6 +5,7 @@
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
 import { MAX_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
+import { findBeside } from "../narration/narration-files.ts";
 import { decodePercent } from "../percent-decoding.ts";
 import type { AudioBytes } from "../requests/read-audio.ts";
 import type { ServerDeps } from "./run-tool.ts";
@@ -56,12 +57,12 @@ async function readNarrationFile(
   const requests = await deps.toolDeps.requests();
   if (kind !== "captions" && kind !== "chapters") {
     return await (piece === null
-      ? requests.readNarrationFile(file)
-      : requests.readNarrationPiece(file, piece));
+      ? requests.readNarrationFile(file.audio)
+      : requests.readNarrationPiece(file.audio, piece));
   }
-  const companion = kind === "captions" ? file.captionsFile : file.chaptersFile;
-  if (companion === null) throw new AudioError("not_found", `The file has no ${kind}.`);
-  const { path, sizeBytes } = companion;
+  const companion = findBeside(file, kind);
+  if (companion === undefined) throw new AudioError("not_found", `The file has no ${kind}.`);
+  const { path, size_bytes: sizeBytes } = companion;
   if (piece === null && sizeBytes > MAX_PIECE_BYTES) {
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
   }

@@ -1,6 +1,6 @@
 /** Serves the resources: the list of the newest saved files, the templates, and the audio that the ledger knows. */
 import { basename } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -11,7 +11,6 @@ import {
 } from "@modelcontextprotocol/server";
 import { mimeTypeForPath } from "../contract/audio-format.ts";
 import type { ListedFile } from "../requests/list-requests.ts";
-import type { AudioBytes } from "../requests/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
 import { runWithCallTimeout } from "./call-deadline.ts";
 import { findRemedy, toAudioError } from "./error-result.ts";
@@ -58,14 +57,14 @@ async function listNewestFiles(deps: ServerDeps): Promise<ListedFile[]> {
   const requests = await deps.openLocalRequests();
   if (requests === null) return [];
   const rows = await (await deps.toolDeps.narrations()).list(null, MAX_LISTED);
-  const joined = rows.flatMap(({ title, files }) =>
-    files.map(({ path, sizeBytes, savedAtMs, chapterTitle }) => ({
+  const joined = rows.flatMap(({ narration, files }) =>
+    files.map(({ path, size_bytes, saved_at_ms, chapterTitle }) => ({
       path,
       name: basename(path),
-      title: chapterTitle ?? title,
+      title: chapterTitle ?? narration.title,
       mimeType: mimeTypeForPath(path),
-      sizeBytes,
-      savedAtMs,
+      sizeBytes: size_bytes,
+      savedAtMs: saved_at_ms,
     })),
   );
   const newestFiles = [...(await requests.listNewestSaved(MAX_LISTED)), ...joined];
@@ -92,28 +91,10 @@ export async function listResources(deps: ServerDeps, signal: AbortSignal): Prom
 const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
 
 async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
-  const { view, parts } = await (await deps.toolDeps.narrations()).listParts(narrationId);
+  const { view, viewed } = await (await deps.toolDeps.narrations()).look(narrationId);
   const { renderPartsTable } = await import("../narration/render-parts-table.ts");
-  return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(renderPartsTable(view, parts)) }] };
-}
-
-const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
-  (await deps.toolDeps.requests()).readResource(uri);
-
-/** Reads a file of a narration; returns `null` if no narration has it. */
-async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
-  if (!uri.startsWith("file:")) return null;
-  const path = parseFileUri(uri);
-  const file = path === null ? null : await (await deps.toolDeps.narrations()).findFileByPath(path);
-  return file === null ? null : await (await deps.toolDeps.requests()).readNarrationFile(file);
-}
-
-function parseFileUri(uri: string): string | null {
-  try {
-    return fileURLToPath(uri);
-  } catch {
-    return null;
-  }
+  const text = deps.redact(renderPartsTable(view, viewed));
+  return { contents: [{ uri, mimeType: "text/markdown", text }] };
 }
 
 /** Reads the page that hosts show beside a result. Needs no settings and no ledger. */
@@ -129,7 +110,7 @@ async function readSaved(uri: string, deps: ServerDeps): Promise<ReadResourceRes
   if (piece !== null) return piece;
   const narrationId = NARRATION_URI.exec(uri)?.[1];
   if (narrationId !== undefined) return await readParts(uri, narrationId, deps);
-  const { bytes, mimeType } = (await readOfNarration(uri, deps)) ?? (await readOfTask(uri, deps));
+  const { bytes, mimeType } = await (await deps.toolDeps.requests()).readResource(uri);
   return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
 }
 

@@ -10,7 +10,7 @@ import type { ListedNarration } from "../narration/listed-narrations.ts";
 import type { ListedRequest, RequestListQuery } from "../requests/list-requests.ts";
 import { LISTED_STATUSES, type ListedStatus } from "../requests/listed-status.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
-import { renderListedNarration, renderListedNarrationLine } from "./narration-row.ts";
+import { buildNarrationRow, renderNarrationLine } from "./narration-row.ts";
 import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
@@ -230,9 +230,9 @@ async function listEntries(
       inputHashes: pairWithTaskId(task),
     })),
     ...narrations.map((row) => ({
-      atMs: row.createdAtMs,
-      row: renderListedNarration(row),
-      line: renderListedNarrationLine(row),
+      atMs: row.narration.created_at_ms,
+      row: buildNarrationRow(row),
+      line: renderNarrationLine(row),
       inputHashes: [],
     })),
   ]

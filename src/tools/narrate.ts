@@ -5,8 +5,10 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { mimeTypeForPath } from "../contract/audio-format.ts";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
 import type { NarrateSource } from "../narration/load-narration.ts";
+import { findBeside, type NarrationFile } from "../narration/narration-files.ts";
 import {
   describeCancelled,
   describeFilesBriefly,
@@ -50,18 +52,12 @@ const output = z.strictObject({
 const selectListedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;
 
-const fileFacts = ({
-  sha256,
-  chapterTitle,
-  captionsFile,
-  srtFile,
-  chaptersFile,
-}: NarrationView["files"][number]) => ({
-  sha256,
-  chapter: chapterTitle,
-  captions_path: captionsFile?.path,
-  srt_path: srtFile?.path,
-  chapters_path: chaptersFile?.path,
+const fileFacts = (file: NarrationFile) => ({
+  sha256: file.audio.sha256,
+  chapter: file.chapterTitle,
+  captions_path: findBeside(file, "captions")?.path,
+  srt_path: findBeside(file, "srt")?.path,
+  chapters_path: findBeside(file, "chapters")?.path,
 });
 
 /** Builds the structured fields of a result. Omits empty fields. */
@@ -95,12 +91,12 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
         }),
     files: selectListedFiles(view).map((file) =>
       omitNullish({
-        row: file.row,
-        path: file.path,
-        duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
+        row: file.sheetRow,
+        path: file.audio.path,
+        duration_seconds: Math.round((file.audio.seconds ?? 0) * 1000) / 1000,
         // State the size even for the files of a sheet, because the player needs the size. For a sheet, omit the facts
         // that follow, because a sheet may have a thousand files.
-        size_bytes: file.sizeBytes,
+        size_bytes: file.audio.size_bytes,
         ...(view.isSheet ? {} : fileFacts(file)),
       }),
     ),
@@ -121,11 +117,9 @@ export function renderNarration(view: NarrationView): ToolResult {
   // `meta` is for the player, which shows the title as its heading. Models do not see `meta`.
   const rendered = { structured: toStructured(view), text, meta: { title: view.title } };
   if (firstFile === undefined || view.status !== "finished") return rendered;
-  const { path, mimeType, sizeBytes } = firstFile;
-  return {
-    ...rendered,
-    link: { uri: pathToFileURL(path).href, name: basename(path), mimeType, sizeBytes },
-  };
+  const { path, size_bytes: sizeBytes } = firstFile.audio;
+  const uri = pathToFileURL(path).href;
+  return { ...rendered, link: { uri, name: basename(path), mimeType: mimeTypeForPath(path), sizeBytes } };
 }
 
 async function readSource(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSource> {
@@ -156,7 +150,7 @@ function buildQuestion(view: NarrationView): Pick<ToolResult, "question"> {
 
 function deriveWork({ status, isRepeat }: NarrationView): CallWork {
   if (status === "running") return "goes_on";
-  return status === "planned" || isRepeat ? "none" : "ended";
+  return status === "planned" || isRepeat === true ? "none" : "ended";
 }
 
 function buildResult(args: NarrateArgs, view: NarrationView): ToolResult {
@@ -192,7 +186,7 @@ export const narrateTool = defineTool({
     const narrations = await deps.narrations();
     await narrations.cancel(id);
     if (target === null) return "Cancelled before anything was sent: nothing was charged.";
-    const { view } = await narrations.listParts(target);
+    const { view } = await narrations.look(target);
     return describeCancelled({ totals: view, isLeftRunning: view.status === "running" });
   },
 });

@@ -3,14 +3,6 @@ import type { ListedNarration } from "../narration/listed-narrations.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { omitNullish } from "./task-output.ts";
 
-export interface ShownNarration extends Record<string, unknown> {
-  readonly narration_id: string;
-  readonly status: string;
-  readonly title: string;
-  readonly created_at: string;
-  readonly next_step: string;
-}
-
 /**
  * Maximum number of paths in a row. A sheet may have a thousand files, and the narration's own result lists all of
  * them.
@@ -18,78 +10,73 @@ export interface ShownNarration extends Record<string, unknown> {
 const MAX_PATHS = 10;
 
 /** Names the next call to make, with its arguments. */
-export function describeListedNextStep({
-  narrationId,
+function describeListedNextStep({
+  narration,
   status,
-  isInterrupted,
   missingPaths,
-  credits,
+  chargedCredits,
 }: ListedNarration): string {
+  const call = `narrate with narration_id ${narration.id}`;
   switch (status) {
     case "planned":
-      return `Nothing was sent. narrate with narration_id ${narrationId} says its price.`;
+      return `Nothing was sent. ${call} says its price.`;
     case "running":
-      return `narrate with narration_id ${narrationId} waits for it.`;
+      return `${call} waits for it.`;
     case "stopped":
-      return isInterrupted
-        ? `The process that ran it has ended; narrate with narration_id ${narrationId} goes on, within the limit that was agreed.`
-        : `narrate with narration_id ${narrationId} says why, and how to go on.`;
+      return narration.status === "running"
+        ? `The process that ran it has ended; ${call} goes on, within the limit that was agreed.`
+        : `${call} says why, and how to go on.`;
     case "finished":
       return missingPaths.length === 0
         ? "None; it is saved."
-        : `narrate with narration_id ${narrationId} and max_credits ${Math.max(1, credits)} joins it again, free.`;
+        : `${call} and max_credits ${Math.max(1, Math.round(chargedCredits))} joins it again, free.`;
   }
 }
 
+const countFurther = (paths: readonly string[]): number | null =>
+  paths.length > MAX_PATHS ? paths.length - MAX_PATHS : null;
+
+const firstPaths = (paths: readonly string[]): string[] | null =>
+  paths.length === 0 ? null : paths.slice(0, MAX_PATHS);
+
 /** Builds the row of a narration; omits empty fields. */
-export function renderListedNarration(row: ListedNarration): ShownNarration {
-  const { narrationId, status, title, createdAtMs, credits, savedPartCount, totalPartCount, paths } = row;
+export function buildNarrationRow(listed: ListedNarration) {
+  const { narration, status, savedPartCount, totalPartCount, missingPaths } = listed;
+  const paths = listed.files.map(({ path }) => path);
   return {
-    narration_id: narrationId,
+    narration_id: narration.id,
     status,
-    title,
-    created_at: formatIsoWithOffset(createdAtMs),
+    title: narration.title,
+    created_at: formatIsoWithOffset(narration.created_at_ms),
     parts: `${savedPartCount} of ${totalPartCount}`,
     ...omitNullish({
-      credits: status === "planned" ? null : credits,
-      audio_seconds: row.audioSeconds,
-      audio_paths: paths.length === 0 ? null : paths.slice(0, MAX_PATHS),
-      more_files: paths.length > MAX_PATHS ? paths.length - MAX_PATHS : null,
-      missing_paths: row.missingPaths.length === 0 ? null : row.missingPaths.slice(0, MAX_PATHS),
-      more_missing: row.missingPaths.length > MAX_PATHS ? row.missingPaths.length - MAX_PATHS : null,
+      credits: status === "planned" ? null : Math.round(listed.chargedCredits),
+      audio_seconds: listed.audioSeconds,
+      audio_paths: firstPaths(paths),
+      more_files: countFurther(paths),
+      missing_paths: firstPaths(missingPaths),
+      more_missing: countFurther(missingPaths),
     }),
-    next_step: describeListedNextStep(row),
+    next_step: describeListedNextStep(listed),
   };
 }
 
-function listPaths(paths: readonly string[]): string {
-  const furtherCount = paths.length - MAX_PATHS;
-  return `${paths.slice(0, MAX_PATHS).join(" ")}${furtherCount > 0 ? ` and ${furtherCount} more` : ""}`;
-}
+const describePaths = (paths: readonly string[], further: number | undefined): string =>
+  `${paths.join(" ")}${further === undefined ? "" : ` and ${further} more`}`;
 
 /** Renders the whole row as text, for clients that show only the text. */
-export function renderListedNarrationLine(row: ListedNarration): string {
-  const {
-    narrationId,
-    status,
-    title,
-    createdAtMs,
-    credits,
-    savedPartCount,
-    totalPartCount,
-    audioSeconds,
-    paths,
-  } = row;
+export function renderNarrationLine(listed: ListedNarration): string {
+  const row = buildNarrationRow(listed);
+  const { audio_paths: paths, missing_paths: missing } = row;
   const facts = [
-    `narration, ${status}`,
-    formatLocalDateTime(createdAtMs),
-    `${savedPartCount} of ${totalPartCount} parts`,
-    ...(status === "planned" ? [] : [`${credits} credits`]),
-    ...(audioSeconds === null ? [] : [`${audioSeconds} s`]),
+    `narration, ${row.status}`,
+    formatLocalDateTime(listed.narration.created_at_ms),
+    `${row.parts} parts`,
+    ...(row.credits === undefined ? [] : [`${row.credits} credits`]),
+    ...(row.audio_seconds === undefined ? [] : [`${row.audio_seconds} s`]),
   ];
-  const pathList = paths.length === 0 ? "" : ` ${listPaths(paths)}`;
-  const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${listPaths(row.missingPaths)})`;
-  const files = `${pathList}${gone}`;
-  const next = status === "finished" && gone === "" ? "" : ` Next: ${describeListedNextStep(row)}`;
-  return `${narrationId}: ${facts.join(", ")}. ${JSON.stringify(title)}${files}${next}`;
+  const there = paths === undefined ? "" : ` ${describePaths(paths, row.more_files)}`;
+  const gone = missing === undefined ? "" : ` (file gone: ${describePaths(missing, row.more_missing)})`;
+  const next = row.status === "finished" && gone === "" ? "" : ` Next: ${row.next_step}`;
+  return `${row.narration_id}: ${facts.join(", ")}. ${JSON.stringify(row.title)}${there}${gone}${next}`;
 }

@@ -1,4 +1,5 @@
 /** Narration views in every state, for tests of results and texts. */
+import type { FileRow } from "../../src/ledger/schema.ts";
 import type { NarrationView } from "../../src/narration/narration-view.ts";
 import type { NarrationProblem } from "../../src/narration/part-status.ts";
 
@@ -21,33 +22,43 @@ const planned: NarrationView = {
   argumentsToRepeat: [],
   mayReplace: false,
   hasQuoteOnlyRetake: false,
-  chargedByCall: null,
   missingPaths: [],
   changedPaths: [],
   chapters: [],
-  refusedLimit: null,
   unjoinedParts: [],
   retakenPartCount: 0,
 };
 
-const file = (name: string, chapter: string | null): NarrationView["files"][number] => ({
-  path: `${FOLDER}/${name}.mp3`,
-  sizeBytes: 6_720_000,
+const row = (kind: FileRow["kind"], path: string): FileRow => ({
+  path: `${FOLDER}/${path}`,
+  owner: ID,
+  kind,
+  chapter: null,
+  size_bytes: kind === "audio" ? 6_720_000 : 900,
   sha256: "5".repeat(64),
-  savedAtMs: 0,
-  matchesFormat: true,
-  durationSeconds: 843.512,
-  chapterIndex: null,
+  saved_at_ms: 0,
+  inputs: "whole:",
+  seconds: kind === "audio" ? 843.512 : null,
+  lacks: null,
+  doubtful: null,
+});
+
+const file = (name: string, chapter: string | null): NarrationView["files"][number] => ({
+  audio: row("audio", `${name}.mp3`),
+  beside: [row("captions", `${name}.vtt`)],
   chapterTitle: chapter,
-  captionsFile: { path: `${FOLDER}/${name}.vtt`, sizeBytes: 900, sha256: "" },
-  chaptersFile: null,
+  sheetRow: undefined,
   conflictingName: null,
-  inputFingerprint: "",
   isIncomplete: false,
   missingPartIndexes: [],
   doubtfulPartProblems: [],
-  mimeType: "audio/mpeg",
 });
+
+/** A file of a sheet, which has no captions. */
+const short = (name: string, chapter: string): NarrationView["files"][number] => {
+  const { audio, ...others } = file(name, chapter);
+  return { ...others, audio: { ...audio, seconds: 3 }, beside: [] };
+};
 
 const running: NarrationView = {
   ...planned,
@@ -208,15 +219,13 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     credits: { ...running.credits, estimate: 400, charged: 400, reserved: 0, suggestedMax: 400 },
     seconds: { estimate: 120, saved: 120, left: null },
     isSheet: true,
-    files: Array.from({ length: 40 }, (_, index) => ({
-      ...file(`line_${index + 1}`, `Line ${index + 1} of the game`),
-      durationSeconds: 3,
-      captions: null,
-    })),
+    files: Array.from({ length: 40 }, (_, index) =>
+      short(`line_${index + 1}`, `Line ${index + 1} of the game`),
+    ),
   },
   "running, with files of a sheet": {
     ...running,
     isSheet: true,
-    files: [{ ...file("line_1", "Line 1 of the game"), durationSeconds: 3, captionsFile: null }],
+    files: [short("line_1", "Line 1 of the game")],
   },
 };

@@ -1,5 +1,6 @@
 /** Each form of a result is complete without the other, small, and free of nulls (docs/reference.md, Results). */
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { RequestView } from "../../src/requests/request-view.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask, taskOutput } from "../../src/tools/task-output.ts";
@@ -79,13 +80,17 @@ describe("a success", () => {
     "of a narration, %s, takes at most 650 bytes in each form, without paths and problems",
     (_name, view) => {
       const { structured, text } = renderNarration(view);
-      const saved = view.files.flatMap(({ path, captionsFile: captions }) => [path, captions?.path ?? ""]);
+      const saved = view.files.flatMap(({ audio, beside }) => [audio, ...beside].map(({ path }) => path));
       const paths = [...saved, ...view.missingPaths];
       const excerpts = view.problems.flatMap(({ excerpt }) => (excerpt === null ? [] : [excerpt]));
       const left = [...view.problems.map(({ message }) => message), ...excerpts];
       const bare = (form: string): string =>
         [...paths, ...left].reduce((words, each) => (each === "" ? words : words.replaceAll(each, "")), form);
-      const files = view.files.slice(1).map((file) => JSON.stringify(file));
+      const files = z
+        .array(z.unknown())
+        .parse(structured["files"])
+        .slice(1)
+        .map((file) => JSON.stringify(file));
       const room = MAX_BYTES + Buffer.byteLength(files.join(""));
       expect(Buffer.byteLength(bare(JSON.stringify({ ...structured, problems: [] })))).toBeLessThanOrEqual(
         room,
