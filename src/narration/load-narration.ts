@@ -113,7 +113,7 @@ async function planSource(
   const changed = changePlan(plan, (before) =>
     applyEdits(before, source.edits, source.pronunciations, speeds),
   );
-  const fileName = plan.fileLayout === "rows" ? base.file_name : buildFileStem(base.id, plan, base.file_name);
+  const fileName = plan.fileLayout === "rows" ? base.file_name : buildFileStem(base, plan);
   return { ...changed, base, fileName };
 }
 

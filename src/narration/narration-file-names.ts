@@ -7,17 +7,17 @@ import { appendToStem, buildNumberedName, buildRequestedName } from "../files/fi
 import { probeNameAvailability } from "../files/name-availability.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { LAST_NUMBER } from "../files/try-numbered-names.ts";
+import type { NarrationRow } from "../ledger/schema.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
 import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
 import { chapterPosition } from "./text/chapters/chapter-number.ts";
 import { shortenExcerpt } from "./text/excerpt.ts";
 
 export interface FileToName {
-  readonly narrationId: string;
+  /** Without a chosen name, the name is made from the title and the id. */
+  readonly narration: Pick<NarrationRow, "id" | "file_name">;
   readonly plan: StoredPlan;
-  /** The name that a call has chosen; `null` for a name made from the title and the id. */
-  readonly fileName: string | null;
-  readonly file: PlannedFile;
+  readonly file: Pick<PlannedFile, "chapterIndex">;
   /** Whether the file contains all its parts. The name of an incomplete file says that it is incomplete. */
   readonly isComplete: boolean;
 }
@@ -53,30 +53,28 @@ export async function assertRoomForNames(
  * Returns the name of a narration's file without extension: the given name or, if there is none, a name made from the
  * title and the id.
  */
-export function buildFileStem(narrationId: string, plan: StoredPlan, fileName: string | null): string {
-  if (fileName !== null) return fileName;
+export function buildFileStem({ id, file_name }: FileToName["narration"], plan: StoredPlan): string {
+  if (file_name !== null) return file_name;
   const format = getPlanFormat(plan);
-  return basename(buildAutomaticName(format, plan.title, narrationId), FILE_EXTENSIONS[format]);
+  return basename(buildAutomaticName(format, plan.title, id), FILE_EXTENSIONS[format]);
 }
 
 /** Returns the name of one file of a narration, with its extension. */
-export function buildFileName({ narrationId, plan, fileName, file, isComplete }: FileToName): string {
+export function buildFileName({ narration, plan, file, isComplete }: FileToName): string {
   const format = getPlanFormat(plan);
   const ending = isComplete ? "" : INCOMPLETE_SUFFIX;
   const rowName = file.chapterIndex === null ? undefined : plan.chapters[file.chapterIndex]?.fileName;
   if (rowName !== undefined) return appendToStem(buildRequestedName(rowName, format), ending);
-  const name = buildRequestedName(buildFileStem(narrationId, plan, fileName), format);
+  const name = buildRequestedName(buildFileStem(narration, plan), format);
   if (file.chapterIndex === null) return appendToStem(name, ending);
   const digits = Math.max(2, `${plan.chapters.length}`.length);
-  const number =
-    `${plan.fileLayout === "rows" ? file.chapterIndex + 1 : chapterPosition(plan.chapters, file.chapterIndex)}`.padStart(
-      digits,
-      "0",
-    );
-  const words = `${number}-${slugifyFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
+  const position =
+    plan.fileLayout === "rows" ? file.chapterIndex + 1 : chapterPosition(plan.chapters, file.chapterIndex);
+  const words = `${`${position}`.padStart(digits, "0")}-${slugifyFirstWords(chooseChapterTitle(plan, file.chapterIndex))}`;
   // Leave the narration's id out of the names of rows. If one row changes, the narration gets another id, but the other
   // rows keep their file names.
-  if (plan.fileLayout === "rows" && fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
+  if (plan.fileLayout === "rows" && narration.file_name === null)
+    return `${words}${ending}${FILE_EXTENSIONS[format]}`;
   return appendToStem(name, `-${words}${ending}`);
 }
 

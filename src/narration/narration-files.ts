@@ -85,13 +85,8 @@ export function findConflictingName(
   narration: Pick<NarrationRow, "id" | "file_name">,
   plan: StoredPlan,
 ): string | null {
-  const name = buildFileName({
-    narrationId: narration.id,
-    plan,
-    fileName: narration.file_name,
-    file: { chapterIndex: row.chapter, partIndexes: [] },
-    isComplete: !isIncompleteFile(row),
-  });
+  const file = { chapterIndex: row.chapter };
+  const name = buildFileName({ narration, plan, file, isComplete: !isIncompleteFile(row) });
   return isNumbered(basename(row.path), name) ? name : null;
 }
 

@@ -1,22 +1,21 @@
 /** Joins the saved parts of a narration into its files, with captions and chapters. Costs nothing, and may be repeated. */
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join-request.ts";
 import { DamagedPartError } from "../audio/part-errors.ts";
-import type { TextTags } from "../audio/text-tags.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { planReplacement } from "../files/plan-replacement.ts";
 import { saveAudio } from "../files/save-audio.ts";
-import type { SavedFile } from "../files/saved-file.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
 import { listChapterFiles, type StoredProblem } from "../ledger/narration-rows.ts";
 import { deleteFiles, forgetAudio, saveFiles } from "../ledger/narration-writes.ts";
 import { findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
-import { findNameOwner, findSavedAudio, toFileRow } from "../requests/saved-audio.ts";
+import { findNameOwner, findSavedAudio, toFileRow, toSavedFile } from "../requests/saved-audio.ts";
 import { parseStoredFormat } from "../requests/stored-input.ts";
-import type { Companion } from "./companions.ts";
+import type { SpokenPart } from "./companions.ts";
 import { findDoubtfulParts } from "./doubtful-parts.ts";
 import {
   buildFileName,
@@ -33,6 +32,7 @@ import {
   markInputs,
 } from "./narration-files.ts";
 import { convertJoinError, type PartState, REFETCHED_IN_VAIN } from "./part-status.ts";
+import { getPlannedPart } from "./parts.ts";
 import type { PlannedFile } from "./planned-files.ts";
 import { getPlanFormat, type StoredPlan } from "./planning/stored-plan.ts";
 
@@ -48,20 +48,16 @@ export interface FileJoin {
   readonly mayReplace: boolean;
 }
 
-export type JoinOutcome =
-  /** The file is there, as far as its parts are. */
-  | { readonly kind: "joined" }
-  /** Audio of a part is missing or damaged here. It counts as not saved, so that it is fetched again. */
-  | { readonly kind: "refetch" }
-  | { readonly kind: "parts_failed"; readonly problems: ReadonlyMap<number, StoredProblem> };
-
-const JOINED: JoinOutcome = { kind: "joined" };
-const REFETCH: JoinOutcome = { kind: "refetch" };
+/**
+ * What joining a file has come to. `there`: the file is there, as far as its parts are. `refetch`: audio of a part is
+ * missing or damaged here, so that it counts as not saved and is fetched again. Otherwise, the problems of parts that
+ * cannot be joined, by position.
+ */
+export type JoinOutcome = "there" | "refetch" | ReadonlyMap<number, StoredProblem>;
 
 /** A part with its audio on this machine. */
-interface AudioPart extends PartState {
+interface AudioPart extends PartState, SpokenPart {
   readonly audio: FileRow;
-  readonly sampleRateHz: number;
 }
 
 export interface JoinDeps extends RequestDeps {
@@ -100,80 +96,83 @@ export class NarrationJoiner {
    * @throws the AudioErrors of `saveAudio`
    */
   async join(join: FileJoin): Promise<JoinOutcome> {
-    const saved = listSavedParts(join);
-    const inputs = this.#hashInputs(join, saved);
-    const found = await this.#findCurrent(join, saved, inputs);
-    if (found.isUpToDate) return JOINED;
+    const found = await this.#look(join);
+    if (found.isUpToDate) return "there";
     const parts: AudioPart[] = [];
     const missing: PartState[] = [];
-    for (const state of saved) {
-      const part = await this.#findAudio(state);
+    for (const state of found.saved) {
+      const part = await this.#findAudio(state, join.plan);
       if (part === null) missing.push(state);
       else parts.push(part);
     }
     if (missing.length > 0) return await this.#refetch(missing);
     try {
-      await this.#replace(join, parts, inputs, found);
-      return JOINED;
+      await this.#replace(join, parts, found);
+      return "there";
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const damaged = error instanceof DamagedPartError ? parts[error.partIndex] : undefined;
       if (damaged?.task !== undefined && !this.#refetched.has(damaged.task.id))
         return await this.#refetch([damaged], damaged.audio.sha256);
-      const problems = convertJoinError(
-        error,
-        parts.map(({ part }) => part.position),
-      );
+      const positions = parts.map(({ part }) => part.position);
+      const problems = convertJoinError(error, positions);
       if (problems === null) throw error;
-      return { kind: "parts_failed", problems };
+      return problems;
     }
   }
 
   /** Whether a file is there with all parts that it can have, unchanged, and under the name that it can have. */
   async isThere(join: FileJoin): Promise<boolean> {
-    const saved = listSavedParts(join);
-    return (await this.#findCurrent(join, saved, this.#hashInputs(join, saved))).isUpToDate;
+    return (await this.#look(join)).isUpToDate;
   }
 
   /** Looks for the newest file of a chapter, with everything that the ledger holds of the chapter. */
-  async #findCurrent(
-    { narration, plan, file, isComplete, mayReplace }: FileJoin,
-    saved: readonly PartState[],
-    inputs: string,
-  ): Promise<FoundFile> {
-    const { ledger, folder } = this.#deps;
-    if (saved.length === 0) return { rows: [], current: undefined, isUpToDate: true };
-    const rows = await listChapterFiles(ledger, narration.id, file.chapterIndex);
-    const [current] = listCurrentFiles(rows);
-    if (current === undefined || !(await isFileIntact(current, folder.root)))
-      return { rows, current: undefined, isUpToDate: false };
-    // An incomplete file never replaces a complete one.
-    if (!isComplete && !isIncompleteFile(current)) return { rows, current, isUpToDate: true };
-    const isToRename = mayReplace && findConflictingName(current, narration, plan) !== null;
-    if (current.inputs !== inputs || isToRename) return { rows, current, isUpToDate: false };
-    const companions = listCompanions(rows, current);
-    const areIntact = await Promise.all(companions.map((row) => isFileIntact(row, folder.root)));
-    return { rows, current, isUpToDate: areIntact.every((isIntact) => isIntact) };
-  }
-
-  /** Hashes everything that a file depends on: its audio, pauses, name and captions. */
-  #hashInputs({ plan, narration, file, isComplete }: FileJoin, saved: readonly PartState[]): string {
+  async #look({ narration, plan, file, states, isComplete, mayReplace }: FileJoin): Promise<FoundFile> {
+    const { ledger, folder, captionFiles } = this.#deps;
+    const saved = file.partIndexes.flatMap((index) => {
+      const state = states[index];
+      return state?.status === "saved" ? [state] : [];
+    });
+    // Everything that a file depends on: its audio, pauses, name and captions.
     const hash = createHash("sha256");
-    hash.update(JSON.stringify([file.chapterIndex, narration.file_name, this.#deps.captionFiles]));
+    hash.update(JSON.stringify([file.chapterIndex, narration.file_name, captionFiles]));
     for (const { part, task } of saved) {
-      const { pauseAfterSeconds, startSeconds } = plan.parts[part.position] ?? {};
+      const { pauseAfterSeconds, startSeconds } = getPlannedPart(plan, part.position);
       hash.update(JSON.stringify([part.position, task?.task_id, pauseAfterSeconds, startSeconds]));
     }
-    return markInputs(hash.digest("hex"), isComplete);
+    const inputs = markInputs(hash.digest("hex"), isComplete);
+    const rows = saved.length === 0 ? [] : await listChapterFiles(ledger, narration.id, file.chapterIndex);
+    const [current] = listCurrentFiles(rows);
+    const found = { saved, inputs, rows };
+    if (saved.length === 0) return { ...found, current: undefined, isUpToDate: true };
+    if (current === undefined || !(await isFileIntact(current, folder.root)))
+      return { ...found, current: undefined, isUpToDate: false };
+    // An incomplete file never replaces a complete one.
+    if (!isComplete && !isIncompleteFile(current)) return { ...found, current, isUpToDate: true };
+    const isToRename = mayReplace && findConflictingName(current, narration, plan) !== null;
+    if (current.inputs !== inputs || isToRename) return { ...found, current, isUpToDate: false };
+    const companions = listCompanions(rows, current);
+    const areIntact = await Promise.all(companions.map((row) => isFileIntact(row, folder.root)));
+    return { ...found, current, isUpToDate: areIntact.every((isIntact) => isIntact) };
   }
 
-  async #findAudio(state: PartState): Promise<AudioPart | null> {
-    const owners = await findRequestsByFingerprint(this.#deps.ledger, state.part.fingerprint);
+  async #findAudio(state: PartState, plan: StoredPlan): Promise<AudioPart | null> {
+    const { part, task } = state;
+    const owners = await findRequestsByFingerprint(this.#deps.ledger, part.fingerprint);
     const usable = owners.filter(({ id }) => !this.#notHere.has(id));
     const audio = await findSavedAudio(this.#deps, usable, null);
     const owner = usable.find(({ id }) => id === audio?.owner);
     if (audio === null || owner === undefined) return null;
-    return { ...state, audio, sampleRateHz: parseStoredFormat(owner).sampleRateHz };
+    const planned = getPlannedPart(plan, part.position);
+    const { pauseAfterSeconds, startSeconds } = planned;
+    const source = {
+      path: audio.path,
+      durationSeconds: task?.output_seconds ?? task?.audio_seconds ?? 0,
+      sampleRateHz: parseStoredFormat(owner).sampleRateHz,
+      pauseAfterSeconds,
+      startSeconds,
+    };
+    return { ...state, audio, planned, source };
   }
 
   /** Lets audio be fetched again, free of charge. What was fetched again in vain is a problem of its part. */
@@ -189,15 +188,14 @@ export class NarrationJoiner {
       if (task.api_key_id === ledger.identity.apiKeyId) await forgetAudio(ledger, task, damagedSha256);
       else this.#notHere.add(task.id);
     }
-    return problems.size === 0 ? REFETCH : { kind: "parts_failed", problems };
+    return problems.size === 0 ? "refetch" : problems;
   }
 
   /** Joins a file and removes the one that it makes needless. */
   async #replace(
     join: FileJoin,
     parts: readonly AudioPart[],
-    inputs: string,
-    { rows, current }: FoundFile,
+    { inputs, rows, current }: FoundFile,
   ): Promise<void> {
     const { narration, plan, isComplete, mayReplace } = join;
     // Remove the old incomplete file before the new one is saved, so that the new one gets the same name.
@@ -247,35 +245,40 @@ export class NarrationJoiner {
     rows: readonly FileRow[],
   ): Promise<FileRow> {
     const { folder, clock, ledger } = this.#deps;
-    const { narration, plan, file, isComplete } = join;
-    const format = getPlanFormat(plan);
-    const fileToName = { narrationId: narration.id, plan, fileName: narration.file_name, file, isComplete };
-    const name = buildFileName(fileToName);
+    const { narration, plan, file } = join;
+    const name = buildFileName(join);
     const hasCompanions = plan.fileLayout !== "rows";
     const replaced = await this.#findReplaced(join, name);
-    const content = await this.#prepare(join, parts);
+    const sources = parts.map(({ source }, index) =>
+      index === parts.length - 1 ? { ...source, pauseAfterSeconds: 0 } : source,
+    );
+    const content = buildContent(join, parts);
+    // Load these modules on first use, because only joining needs the audio formats.
+    const { joinAudio } = await import("../audio/join.ts");
+    const leadSeconds = await measureLeads(content.format, sources, this.#signal);
+    const placed = sources.map(({ startSeconds, ...source }, index) => ({
+      ...source,
+      startSeconds:
+        startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leadSeconds[index] ?? 0)),
+    }));
+    const request = { ...content, parts: placed, signal: this.#signal };
     const results: JoinedAudio[] = [];
     const saved = await saveAudio({
       folder,
       fileName: name,
-      fileToReplace:
-        replaced === null
-          ? null
-          : await planReplacement(folder, name, { sizeBytes: replaced.size_bytes, sha256: replaced.sha256 }),
+      fileToReplace: replaced && (await planReplacement(folder, name, toSavedFile(replaced))),
       mayBeNamed: async (tried) =>
-        !isNameOfOtherRow(fileToName, tried) &&
-        (!hasCompanions || (await isFreeInOtherFormats(folder, tried))),
+        !isNameOfOtherRow(join, tried) && (!hasCompanions || (await isFreeInOtherFormats(folder, tried))),
       mayKeepWrongFormat: false,
-      format,
+      format: content.format,
       clock,
       writeAudio: async (sink) => {
-        results.push(await content.writeAudio((bytes) => sink.write(bytes)));
+        results.push(await joinAudio({ ...request, write: (bytes) => sink.write(bytes) }));
       },
     });
     const [joined] = results;
     if (joined === undefined) throw new Error("nothing was joined");
     if (replaced !== null && replaced.path === saved.path) await this.#giveUpName(replaced, narration.id);
-    const companions = hasCompanions ? await this.#saveCompanions(saved, plan, parts, content, joined) : [];
     const present = new Set(parts.map(({ part }) => part.position));
     const audio: FileRow = {
       ...toFileRow(narration.id, saved),
@@ -285,13 +288,14 @@ export class NarrationJoiner {
       saved_at_ms: Math.max(saved.savedAtMs, ...rows.map((row) => row.saved_at_ms + 1)),
       seconds: joined.durationSeconds,
       lacks: JSON.stringify(file.partIndexes.filter((index) => !present.has(index))),
-      doubtful: JSON.stringify(findDoubtfulParts(plan, parts, joined, content.leadSeconds)),
+      doubtful: JSON.stringify(findDoubtfulParts(plan, parts, joined, leadSeconds)),
     };
-    const beside = companions.map(({ kind, file: { path, sizeBytes, sha256 } }) => ({
-      ...audio,
-      ...{ kind, path, size_bytes: sizeBytes, sha256, seconds: null, lacks: null, doubtful: null },
-    }));
-    await saveFiles(ledger, [audio, ...beside]);
+    const { saveCompanions } = await import("./companions.ts");
+    const companions = hasCompanions
+      ? await saveCompanions(this.#deps, basename(saved.path), request, parts, joined, leadSeconds)
+      : [];
+    const nothing = { seconds: null, lacks: null, doubtful: null };
+    await saveFiles(ledger, [audio, ...companions.map((row) => ({ ...audio, ...row, ...nothing }))]);
     return audio;
   }
 
@@ -303,66 +307,14 @@ export class NarrationJoiner {
     // Another owner keeps its rows: it says that its file is not there any more.
     if (replaced.owner === narrationId) await deleteFiles(ledger, [replaced, ...companions]);
   }
-
-  /** Prepares the content of a file, so that it can be written. */
-  async #prepare({ plan, file }: FileJoin, parts: readonly AudioPart[]): Promise<FileContent> {
-    const format = getPlanFormat(plan);
-    const chapter = file.chapterIndex === null ? null : chooseChapterTitle(plan, file.chapterIndex);
-    const title = chapter ?? plan.title;
-    const sources = parts.map(({ audio, part, task, sampleRateHz }, index): JoinPart => {
-      const { pauseAfterSeconds = 0, startSeconds } = plan.parts[part.position] ?? {};
-      return {
-        path: audio.path,
-        durationSeconds: task?.output_seconds ?? task?.audio_seconds ?? 0,
-        sampleRateHz,
-        pauseAfterSeconds: index === parts.length - 1 ? 0 : pauseAfterSeconds,
-        startSeconds,
-      };
-    });
-    // Load this module on first use, because only joining needs the audio formats.
-    const { joinAudio } = await import("../audio/join.ts");
-    const leadSeconds = await measureLeads(format, sources, this.#signal);
-    const placed = sources.map(({ startSeconds, ...source }, index) => ({
-      ...source,
-      startSeconds:
-        startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leadSeconds[index] ?? 0)),
-    }));
-    const tags = { title, author: plan.author, ...buildAlbumTags(plan, file) };
-    const chapters = chapter === null ? listChapterMarks(plan, parts) : [];
-    const signal = this.#signal;
-    return {
-      title,
-      sources,
-      leadSeconds,
-      writeAudio: (write) => joinAudio({ ...tags, format, parts: placed, chapters, write, signal }),
-    };
-  }
-
-  async #saveCompanions(
-    saved: SavedFile,
-    plan: StoredPlan,
-    parts: readonly AudioPart[],
-    { title, sources, leadSeconds }: FileContent,
-    joined: JoinedAudio,
-  ): Promise<Companion[]> {
-    const { makeCompanions } = await import("./companions.ts");
-    return await makeCompanions({
-      folder: this.#deps.folder,
-      captionFiles: this.#deps.captionFiles,
-      saved,
-      format: getPlanFormat(plan),
-      title,
-      sources,
-      plannedParts: parts.map(({ part }) => plan.parts[part.position] ?? { text: "" }),
-      joined,
-      leadingSilenceSeconds: leadSeconds,
-      signal: this.#signal,
-    });
-  }
 }
 
 /** The newest file of a chapter. */
 interface FoundFile {
+  /** The parts that it can have. */
+  readonly saved: readonly PartState[];
+  /** What it is made of, as a hash. */
+  readonly inputs: string;
   /** All files of the chapter, the newest first. */
   readonly rows: readonly FileRow[];
   /** `undefined` if it was deleted or changed. */
@@ -371,29 +323,22 @@ interface FoundFile {
   readonly isUpToDate: boolean;
 }
 
-const listSavedParts = ({ file, states }: FileJoin): PartState[] =>
-  file.partIndexes.flatMap((index) => {
-    const state = states[index];
-    return state?.status === "saved" ? [state] : [];
-  });
-
-/** What is written into a file. */
-interface FileContent {
-  readonly title: string;
-  readonly sources: readonly JoinPart[];
-  /** Seconds of silence at the start of each part of a timeline; empty for narrations without a timeline. */
-  readonly leadSeconds: readonly number[];
-  readonly writeAudio: (write: (bytes: Uint8Array) => Promise<void>) => Promise<JoinedAudio>;
-}
-
 /**
- * Returns the tags by which players group the chapter files of a book. Returns no tags for the rows of a sheet, because
- * rows do not form an album.
+ * Builds what is written beside the audio: tags and chapters. Players group the chapter files of a book by album and
+ * track. The rows of a sheet get none, because they do not form an album.
  */
-function buildAlbumTags(plan: StoredPlan, { chapterIndex }: PlannedFile): TextTags {
-  const { fileLayout, title, wholeTitle = title, chapters } = plan;
-  if (fileLayout !== "chapters" || chapterIndex === null) return {};
-  return { album: wholeTitle, track: `${chapterIndex + 1}/${chapters.length}` };
+function buildContent({ plan, file: { chapterIndex } }: FileJoin, parts: readonly AudioPart[]) {
+  const { title, author, wholeTitle = title, fileLayout, chapters } = plan;
+  const format = getPlanFormat(plan);
+  if (chapterIndex === null) return { format, title, author, chapters: listChapterMarks(plan, parts) };
+  const album = { album: wholeTitle, track: `${chapterIndex + 1}/${chapters.length}` };
+  return {
+    format,
+    title: chooseChapterTitle(plan, chapterIndex),
+    author,
+    ...(fileLayout === "chapters" ? album : {}),
+    chapters: [],
+  };
 }
 
 async function measureLeads(
@@ -414,7 +359,7 @@ function listChapterMarks(
   const heading = plan.chapters.find(({ title }) => title !== null)?.title;
   if (heading === undefined) return [];
   return plan.chapters.flatMap(({ title }, chapterIndex) => {
-    const firstPart = parts.findIndex(({ part }) => plan.parts[part.position]?.chapterIndex === chapterIndex);
+    const firstPart = parts.findIndex(({ planned }) => planned.chapterIndex === chapterIndex);
     // The text before the first heading is a chapter with the plan's title. If the plan's title is the first heading,
     // list no chapter for this text, because two chapters would have the same title.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];

@@ -214,8 +214,8 @@ export class NarrationOperations {
     const loaded = await loadNarration(this.#deps, source);
     const { narration, plan } = loaded;
     if (maxCredits !== null) {
-      const chosenName = fileName ?? narration.file_name;
-      await assertRoomForNames(folder, { narrationId: narration.id, plan, fileName: chosenName });
+      const named = { ...narration, file_name: fileName ?? narration.file_name };
+      await assertRoomForNames(folder, { narration: named, plan });
     }
     const before = await this.#read(narration.id);
     return {

@@ -307,12 +307,12 @@ export class NarrationRound {
         if (!isLedgerAway(error)) this.#failedFiles.add(index);
         throw error;
       });
-      if (outcome.kind === "joined") {
+      if (outcome === "there") {
         if (!isComplete) continue;
         this.#completeFiles.add(index);
         return true;
       }
-      if (outcome.kind === "parts_failed") await this.#storeProblems(outcome.problems);
+      if (outcome !== "refetch") await this.#storeProblems(outcome);
       this.#revision = null;
       return true;
     }
