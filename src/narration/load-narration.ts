@@ -42,8 +42,8 @@ export type NarrateSource =
 export interface LoadedNarration {
   readonly narration: NarrationRow;
   readonly plan: StoredPlan;
-  /** Whether the narration is that of another text, which differs at most in typing and is being made. */
-  readonly isRetyped: boolean;
+  /** A sentence about which narration this is, if it is not the one of the given text to the letter. */
+  readonly note?: string;
 }
 
 export interface LoadDeps {
@@ -70,7 +70,7 @@ export async function loadNarrationById(
   }
   const narration = await findNarration(ledger, narrationId);
   if (narration === undefined) throw unknownNarrationError(narrationId);
-  return { narration, plan: await plans.read(narrationId), isRetyped: false };
+  return { narration, plan: await plans.read(narrationId) };
 }
 
 export function unknownNarrationError(narrationId: string): AudioError {
@@ -83,10 +83,10 @@ export function unknownNarrationError(narrationId: string): AudioError {
 /** A plan that a call has made, and the older narration whose choices it takes over. */
 interface PlannedText {
   readonly plan: StoredPlan;
-  /** The narration that was edited, or whose chapters were chosen; `null` for a text, which is compared by its parts. */
-  readonly base: NarrationRow | null;
+  /** The narration that was edited, or whose chapters were chosen; absent for a text, which is compared by its parts. */
+  readonly base?: NarrationRow;
   /** The parts of `base` that the parts of the plan are. */
-  readonly origins: Origins;
+  readonly origins?: Origins;
   /** The name of the edited narration, so that the new file can replace the old one. */
   readonly fileName: string | null;
 }
@@ -99,22 +99,21 @@ async function planSource(
   if (source.kind === "text") {
     const { planWithoutBlocking } = await import("./planning/thread/plan-without-blocking.ts");
     const plan = await planWithoutBlocking(source.input, source.options);
-    const named = source.sourceName === undefined ? plan : { ...plan, sourceName: source.sourceName };
-    return { plan: named, base: null, origins: [], fileName: null };
+    const { sourceName } = source;
+    return { plan: sourceName === undefined ? plan : { ...plan, sourceName }, fileName: null };
   }
   const { narration: base, plan } = await loadNarrationById(deps, source.narrationId);
   if (source.kind === "chosen") {
     const { keepChosenChapters } = await import("./planning/chosen-plan.ts");
-    const changed = changePlan(plan, (before) => keepChosenChapters(before, source.chapters));
-    return { ...changed, base, fileName: null };
+    const change = (before: StoredPlan): StoredPlan => keepChosenChapters(before, source.chapters);
+    return { ...changePlan(plan, change), base, fileName: null };
   }
   const { applyEdits } = await import("./planning/edits.ts");
   const speeds = (await listParts(deps.ledger, base.id)).map(({ speed }) => speed);
-  const changed = changePlan(plan, (before) =>
-    applyEdits(before, source.edits, source.pronunciations, speeds),
-  );
+  const change = (before: StoredPlan): StoredPlan =>
+    applyEdits(before, source.edits, source.pronunciations, speeds);
   const fileName = plan.fileLayout === "rows" ? base.file_name : buildFileStem(base, plan);
-  return { ...changed, base, fileName };
+  return { ...changePlan(plan, change), base, fileName };
 }
 
 /**
@@ -133,7 +132,7 @@ export async function loadNarration(deps: LoadDeps, source: NarrateSource): Prom
   const known = await findNarrationByPlan(ledger, planHash);
   if (known !== undefined) {
     const plan = await writeRemarks(plans, known.id, planned.plan);
-    if (known.status !== "planned") return { narration: known, plan, isRetyped: false };
+    if (known.status !== "planned") return { narration: known, plan };
   }
   const id = known?.id ?? deriveNarrationId(planHash, apiKeyId);
   const rows = buildPartRows(baseUrl, id, planned.plan);
@@ -165,7 +164,7 @@ export async function loadNarration(deps: LoadDeps, source: NarrateSource): Prom
     },
     parts,
   );
-  return { narration, plan: await plans.get(id), isRetyped: false };
+  return { narration, plan: await plans.get(id) };
 }
 
 /** Gives the parts of a plan the choices of the older narration that it comes from. */
@@ -174,22 +173,16 @@ async function takeOver(
   rows: readonly PartRow[],
   { plan, base, origins }: PlannedText,
 ): Promise<{ readonly predecessor: string | null; readonly parts: readonly PartRow[] }> {
-  const { baseUrl } = ledger.identity;
   const id = rows[0]?.narration ?? "";
   const inputs = rows.map(({ input }) => input);
   const predecessor = base?.id ?? (await findPredecessor(ledger, inputs, id));
   if (predecessor === null) return { predecessor, parts: rows };
   const older = await listParts(ledger, predecessor);
-  const mapping =
-    base === null
-      ? alignInputs(
-          older.map(({ input }) => input),
-          inputs,
-        )
-      : origins;
+  const olderInputs = older.map(({ input }) => input);
+  const mapping = origins ?? alignInputs(olderInputs, inputs);
   return {
     predecessor: predecessor === id ? null : predecessor,
-    parts: takeOverChoices(baseUrl, plan, rows, older, mapping),
+    parts: takeOverChoices(ledger.identity.baseUrl, plan, rows, older, mapping),
   };
 }
 
@@ -201,10 +194,12 @@ async function writeRemarks(
 ): Promise<StoredPlan> {
   const stored = await plans.read(narrationId);
   const plan = { ...stored, remarks, unspoken };
-  const isSame = JSON.stringify([stored.remarks, stored.unspoken]) === JSON.stringify([remarks, unspoken]);
-  if (!isSame) await plans.write(narrationId, plan);
+  if (JSON.stringify(stored) !== JSON.stringify(plan)) await plans.write(narrationId, plan);
   return plan;
 }
+
+const RETYPED_NOTE =
+  "This text differs from that of a running narration only in quotation marks, blanks, case or the form of characters, so this is that narration; nothing is paid twice.";
 
 /**
  * Finds the narration that is being made of a text that differs only in quotation marks, blanks, case or Unicode form.
@@ -223,7 +218,7 @@ async function findRetypedNarration(
     const other = await plans.get(narration.id);
     const isTyping = other.parts.some(({ text }, index) => text !== plan.parts[index]?.text);
     if (isTyping && describeShape(other) === describeShape(plan))
-      return { narration, plan: other, isRetyped: true };
+      return { narration, plan: other, note: RETYPED_NOTE };
   }
   return null;
 }

@@ -10,6 +10,10 @@ import { formatNumberSpans } from "./text/number-spans.ts";
 
 const formatCount = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
+/** Lists the first of several names, and says how many more there are. */
+const listFirst = (names: readonly string[], max: number): string =>
+  `${names.slice(0, max).join(", ")}${names.length > max ? ` and ${names.length - max} more` : ""}`;
+
 /** Formats a duration: "52 min", "40 s", "3 h 20 min". */
 export function formatDuration(seconds: number): string {
   if (seconds < 100) return `${Math.round(seconds)} s`;
@@ -33,40 +37,39 @@ export function describeProgress(
   return `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
-/** A narration when the MCP task of a call was cancelled. */
-interface CancelledNarration {
-  readonly totals: Pick<NarrationTotals, "parts" | "credits">;
-  /** Whether another call wants the narration, so that it went on. */
-  readonly isLeftRunning: boolean;
+/**
+ * Returns the final answer for a cancelled MCP task.
+ *
+ * @param isLeftRunning whether another call wants the narration, so that it went on
+ */
+export function describeCancelled(
+  { parts, credits }: Pick<NarrationTotals, "parts" | "credits">,
+  isLeftRunning: boolean,
+): string {
+  const soFar = `By then ${parts.saved} of ${formatCount(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
+  const fate = isLeftRunning
+    ? ". Another call had asked for the same narration, so it went on for that one, within its max_credits"
+    : "; requests already sent are completed, charged as usual and saved";
+  return `Cancelled: nothing more is created for this task. ${soFar}${fate}. The same call begins a new task, which goes on from what is saved and pays for nothing twice.`;
 }
 
-/** Returns the final answer for a cancelled MCP task. */
-export function describeCancelled({ totals, isLeftRunning }: CancelledNarration): string {
-  const { parts, credits } = totals;
-  const stateAtCancellation = `By then ${parts.saved} of ${formatCount(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
-  const repeat =
-    "The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
-  return isLeftRunning
-    ? `Cancelled: nothing more is created for this task. ${stateAtCancellation}. Another call had asked for the same narration, so it went on for that one, within its max_credits. ${repeat}`
-    : `Cancelled: nothing more is created for this task. ${stateAtCancellation}; requests already sent are completed, charged as usual and saved. ${repeat}`;
-}
+const joinSentences = (sentences: readonly string[]): string =>
+  sentences.filter((sentence) => sentence !== "").join(" ");
 
 /** Maximum number of problems, paths or names that a sentence lists. */
 const MAX_LISTED = 5;
 const FILES_SHOWN = 3;
 
 function describeProblems({ problems, parts }: NarrationView): string[] {
-  const shownProblems = problems.slice(0, MAX_LISTED).map(({ partIndex, excerpt, message }) => {
-    const location = partIndex === null ? "" : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): `;
-    return `${location}${message}`;
-  });
-  const otherParts = problems
-    .slice(MAX_LISTED)
-    .flatMap(({ partIndex }) => (partIndex === null ? [] : [partIndex]));
-  const otherPartIndexes = [...new Set(otherParts)].sort((one, other) => one - other);
-  return otherPartIndexes.length === 0
-    ? shownProblems
-    : [...shownProblems, `There are problems with ${listPartNumbers(otherPartIndexes, parts.total)}, too.`];
+  const shown = problems
+    .slice(0, MAX_LISTED)
+    .map(({ partIndex, excerpt, message }) =>
+      partIndex === null ? message : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): ${message}`,
+    );
+  const others = problems.slice(MAX_LISTED).flatMap(({ partIndex }) => partIndex ?? []);
+  if (others.length === 0) return shown;
+  const positions = [...new Set(others)].sort((one, other) => one - other);
+  return [...shown, `There are problems with ${listPartNumbers(positions, parts.total)}, too.`];
 }
 
 /**
@@ -76,10 +79,8 @@ function describeProblems({ problems, parts }: NarrationView): string[] {
 function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
-  const names = files.slice(0, FILES_SHOWN).map(({ audio }) => basename(audio.path));
-  const furtherCount = files.length - names.length;
-  const list = `${names.join(", ")}${furtherCount > 0 ? ` and ${furtherCount} more` : ""}`;
-  return `Saved ${formatCount(files.length, "file")} in ${dirname(first.audio.path)}: ${list} (${formatDuration(sumSeconds(files))} in all).`;
+  const names = files.map(({ audio }) => basename(audio.path));
+  return `Saved ${formatCount(files.length, "file")} in ${dirname(first.audio.path)}: ${listFirst(names, FILES_SHOWN)} (${formatDuration(sumSeconds(files))} in all).`;
 }
 
 function describeFiles({ isSheet, files, parts }: NarrationView): string {
@@ -98,13 +99,14 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
 export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   if (files.length === 0) return "";
-  const filesWithoutParts = files.flatMap(({ isIncomplete, missingPartIndexes }, index) => {
-    const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
-    return missingPartIndexes.length === 0
+  const lacking = files.flatMap(({ isIncomplete, missingPartIndexes }, index) =>
+    missingPartIndexes.length === 0
       ? []
-      : [`${file} without ${listPartNumbers(missingPartIndexes, parts.total)}`];
-  });
-  return filesWithoutParts.length === 0 ? "Saved." : `Saved, ${filesWithoutParts.join(", ")}.`;
+      : [
+          `file ${index + 1}${isIncomplete ? " (incomplete)" : ""} without ${listPartNumbers(missingPartIndexes, parts.total)}`,
+        ],
+  );
+  return `${["Saved", ...lacking].join(", ")}.`;
 }
 
 /**
@@ -122,57 +124,50 @@ function describeUnjoinedParts({ status, files, parts, unjoinedParts }: Narratio
 function describeMissingFiles({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const pronoun = missingPaths.length === 1 ? "It" : "They";
-  const shownPaths = missingPaths.slice(0, MAX_LISTED).join(", ");
-  const moreFiles = missingPaths.length > MAX_LISTED ? ` and ${missingPaths.length - MAX_LISTED} more` : "";
-  return `Not on this machine (any more): ${shownPaths}${moreFiles}. ${pronoun} can be joined again from the saved parts, free.`;
+  return `Not on this machine (any more): ${listFirst(missingPaths, MAX_LISTED)}. ${pronoun} can be joined again from the saved parts, free.`;
 }
 
 /** Reports files that got a number because their name was taken. */
 function describeNumberedNames({ files, mayReplace }: NarrationView): string {
-  const takenNames = files.flatMap(({ conflictingName }) =>
+  const taken = files.flatMap(({ conflictingName }) =>
     conflictingName === null ? [] : [JSON.stringify(conflictingName)],
   );
-  if (takenNames.length === 0) return "";
-  const names = takenNames.slice(0, MAX_LISTED).join(", ");
-  const moreNames = takenNames.length > MAX_LISTED ? ` and ${takenNames.length - MAX_LISTED} more` : "";
-  const hint = mayReplace
-    ? "This server did not save that file, or it has changed since."
-    : "With replace true it takes the name of a file that this server saved and that is unchanged.";
-  return takenNames.length === 1
-    ? `A file named ${names} was there already, so a number was added. ${hint}`
-    : `Files named ${names}${moreNames} were there already, so numbers were added. ${hint}`;
+  if (taken.length === 0) return "";
+  const names = listFirst(taken, MAX_LISTED);
+  const was =
+    taken.length === 1
+      ? `A file named ${names} was there already, so a number was added.`
+      : `Files named ${names} were there already, so numbers were added.`;
+  return mayReplace
+    ? `${was} This server did not save that file, or it has changed since.`
+    : `${was} With replace true it takes the name of a file that this server saved and that is unchanged.`;
 }
 
 /** Reports captions and chapter files that were edited, moved or replaced. */
 function describeChangedCompanions({ changedPaths }: NarrationView): string {
   if (changedPaths.length === 0) return "";
-  const verb = changedPaths.length === 1 ? "was" : "were";
-  return `${changedPaths.join(", ")} ${verb} changed or removed since the narration saved ${changedPaths.length === 1 ? "it" : "them"}.`;
+  const [was, it] = changedPaths.length === 1 ? ["was", "it"] : ["were", "them"];
+  return `${changedPaths.join(", ")} ${was} changed or removed since the narration saved ${it}.`;
 }
 
 /** Announces what running tasks will still cost, and what stays reserved. Both hold even if the narration ends. */
-function describeComingCosts({ parts, credits }: NarrationView): string[] {
+function describeComingCosts({ parts, credits }: NarrationView): string {
   const { reserved, pendingCharge } = credits;
   if (pendingCharge > 0 && parts.running > 0) {
-    const are = parts.running === 1 ? "1 part that is" : `${parts.running} parts that are`;
-    return [
-      `${are} already with the service will still be charged, about ${pendingCharge} credits, and saved.`,
-    ];
+    const are = parts.running === 1 ? "part that is" : "parts that are";
+    return `${parts.running} ${are} already with the service will still be charged, about ${pendingCharge} credits, and saved.`;
   }
   return reserved === 0
-    ? []
-    : [
-        `${reserved} credits stay reserved for what got no answer, or is not needed any more; the same call finds out what was made of it.`,
-      ];
+    ? ""
+    : `${reserved} credits stay reserved for what got no answer, or is not needed any more; the same call finds out what was made of it.`;
 }
 
 /** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */
-function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
+function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
-  if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];
-  return [
-    "What is saved is joined to one file, with (incomplete) in its name; the narration_id alone names it.",
-  ];
+  return isToJoin && (parts.saved > 0 || credits.reserved > 0)
+    ? "What is saved is joined to one file, with (incomplete) in its name; the narration_id alone names it."
+    : "";
 }
 
 /** Names parts by their numbers, counted from 1: "part 3 of 9", "parts 1 to 3 and 7 of 9". */
@@ -181,24 +176,22 @@ function listPartNumbers(indexes: readonly number[], total: number): string {
   return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
 }
 
-function describePlan(view: NarrationView): string {
-  const { parts, credits, seconds } = view;
+function describePlan({ parts, credits, seconds, retakenPartCount }: NarrationView): string {
   const takes =
-    view.retakenPartCount === 0
-      ? ""
-      : ` ${formatCount(view.retakenPartCount, "part")} in another take than the first.`;
+    retakenPartCount === 0 ? "" : ` ${formatCount(retakenPartCount, "part")} in another take than the first.`;
+  const missing = parts.total - parts.saved;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
-    return `A plan: ${formatCount(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
+    return `A plan: ${formatCount(missing, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
   }
-  if (parts.saved === parts.total) {
-    return `A plan of ${formatCount(parts.total, "part")}, about ${formatDuration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
-  }
+  const plan = `A plan of ${formatCount(parts.total, "part")}`;
+  const audio = `about ${formatDuration(seconds.estimate)} of audio`;
+  if (missing === 0) return `${plan}, ${audio}, all of it paid for already. Nothing was sent or charged.`;
   const paid =
     parts.alreadyPaid === 0
       ? ""
       : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
-  return `A plan of ${formatCount(parts.total, "part")}: about ${formatDuration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(parts.total - parts.saved)} Nothing was sent or charged.`;
+  return `${plan}: ${audio} for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(missing)} Nothing was sent or charged.`;
 }
 
 /**
@@ -228,9 +221,12 @@ function summarizeChapters({ chapters: chaptersAndFront }: NarrationView): strin
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
   if (chapters.length < 2 || !first || !last) return "";
   const seconds = chapters.map((chapter) => chapter.seconds);
-  const isShort = seconds.every((one) => one < SHORT_CHAPTER_SECONDS);
-  const minutes = seconds.map((one) => one / 60);
-  const length = isShort ? formatRange(seconds, "s") : formatRange(minutes, "min");
+  const length = seconds.every((one) => one < SHORT_CHAPTER_SECONDS)
+    ? formatRange(seconds, "s")
+    : formatRange(
+        seconds.map((one) => one / 60),
+        "min",
+      );
   const prices = chapters.map(({ credits }) => credits);
   const price = Math.max(...prices) === 0 ? "" : ` and ${formatRange(prices, "credits")}`;
   return `${chapters.length} chapters, from ${JSON.stringify(shortenExcerpt(first))} to ${JSON.stringify(shortenExcerpt(last))}, each of ${length}${price}.`;
@@ -241,12 +237,10 @@ const MAX_CHAPTERS_SHOWN = 30;
 /** Lists the chapters of a plan with number, length and price. */
 export function formatChapterList({ chapters }: NarrationView): string {
   if (chapters.length === 0) return "";
-  const rows = chapters
-    .slice(0, MAX_CHAPTERS_SHOWN)
-    .map(
-      ({ number, title, seconds, credits }) =>
-        `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title))} ${formatDuration(seconds)} ${Math.round(credits)}`,
-    );
+  const rows = chapters.slice(0, MAX_CHAPTERS_SHOWN).map(({ number, title, seconds, credits }) => {
+    const name = title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title));
+    return `${number === null ? "" : `${number} `}${name} ${formatDuration(seconds)} ${Math.round(credits)}`;
+  });
   const furtherCount = chapters.length - rows.length;
   const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
   const example = second === first + 1 ? `${first}-${second}` : `${first}, ${second}`;
@@ -291,25 +285,19 @@ function describeSoFar({ parts, credits }: NarrationView): string {
  */
 export function describeNarration(view: NarrationView, saved = describeFiles(view)): string {
   const { status, remarks, unspoken } = view;
-  const textSentences =
-    status === "planned"
-      ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence), ...unspoken]
-      : status === "running"
-        ? []
-        : unspoken;
-  const files = status === "finished" || describeFiles(view) === "" ? "" : saved;
-  const words = [
+  const isPlan = status === "planned";
+  return joinSentences([
     view.note ?? "",
     describeStatus(view, saved),
-    files,
+    status === "finished" || view.files.length === 0 ? "" : saved,
     describeUnjoinedParts(view),
     describeNumberedNames(view),
     describeMissingFiles(view),
     describeChangedCompanions(view),
     ...describeProblems(view),
-    ...textSentences,
-  ];
-  return words.filter((sentence) => sentence !== "").join(" ");
+    ...(isPlan ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence)] : []),
+    ...(status === "running" ? [] : unspoken),
+  ]);
 }
 
 function describeStatus(view: NarrationView, saved: string): string {
@@ -328,16 +316,12 @@ function describeStatus(view: NarrationView, saved: string): string {
       return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
     }
     case "stopped": {
-      const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
-      return [
-        `Stopped: ${describeSoFar(view)}`,
-        ...ended,
-        ...describeComingCosts(view),
-        ...announceJoinedFile(view),
-      ].join(" ");
+      const ended = view.problems.length === 0 ? "The process that ran it has ended." : "";
+      const soFar = `Stopped: ${describeSoFar(view)}`;
+      return joinSentences([soFar, ended, describeComingCosts(view), announceJoinedFile(view)]);
     }
     case "finished":
-      return [saved, describeCost(view)].filter((sentence) => sentence !== "").join(" ");
+      return joinSentences([saved, describeCost(view)]);
   }
 }
 

@@ -87,9 +87,6 @@ interface CalledNarration extends LoadedNarration {
   readonly consents: Consents;
 }
 
-const RETYPED_NOTE =
-  "This text differs from that of a running narration only in quotation marks, blanks, case or the form of characters, so this is that narration; nothing is paid twice.";
-
 /** The operations on narrations. Start no narration, not even an unfinished one, before a call asks for it. */
 export class NarrationOperations {
   readonly #deps: NarrationsDeps & LoadDeps;
@@ -168,9 +165,7 @@ export class NarrationOperations {
    *
    * @throws AudioError `not_found`
    */
-  async look(
-    narrationId: string,
-  ): Promise<{ readonly view: NarrationView; readonly viewed: ViewedNarration }> {
+  async look(narrationId: string): Promise<{ view: NarrationView; viewed: ViewedNarration }> {
     const { plan } = await loadNarrationById(this.#deps, narrationId);
     const viewed = this.#toViewed(await this.#read(narrationId), plan);
     return { view: await buildNarrationView(this.#deps, viewed), viewed };
@@ -266,10 +261,7 @@ export class NarrationOperations {
     { handle, waitMs }: Call,
   ): Promise<{ readonly goesOn: boolean; readonly wishId: string | null }> {
     const { ledger } = this.#deps;
-    const {
-      before: { narration, isWanted },
-      choices,
-    } = called;
+    const { narration, isWanted } = called.before;
     const { id, status } = narration;
     const { maxCredits, fileName, mayReplace, shouldSkipFailed } = changes;
     if (changes.shouldStop) {
@@ -284,9 +276,9 @@ export class NarrationOperations {
     if (maxCredits !== null && (await this.#isUnchanged(called, changes)))
       return { goesOn: false, wishId: null };
     if (maxCredits !== null && !isResumed) {
-      const limit = { maxCredits, choices, skipsFailed: shouldSkipFailed };
-      const from = NARRATION_STATUSES;
-      return { goesOn: true, wishId: await wantNarration(ledger, id, { ...want, ...limit, from }) };
+      const limit = { maxCredits, choices: called.choices, skipsFailed: shouldSkipFailed };
+      const wishId = await wantNarration(ledger, id, { ...want, ...limit, from: NARRATION_STATUSES });
+      return { goesOn: true, wishId };
     }
     const isNamed = fileName !== null && fileName !== narration.file_name;
     const isInterrupted = status === "running" && !isWanted && !this.#rounds.isRunning(id);
@@ -316,12 +308,8 @@ export class NarrationOperations {
     if (narration.status !== "finished" || !isSame) return false;
     const { states } = this.#toViewed(before, plan);
     for (const file of listPlannedFiles(plan)) {
-      const isComplete = isFileComplete(file, states);
-      if (
-        !isComplete ||
-        !(await this.#joiner.isThere({ narration, plan, file, states, isComplete, mayReplace }))
-      )
-        return false;
+      const join = { narration, plan, file, states, isComplete: true, mayReplace };
+      if (!isFileComplete(file, states) || !(await this.#joiner.isThere(join))) return false;
     }
     return true;
   }
@@ -355,11 +343,8 @@ export class NarrationOperations {
         // The loop waits for the ledger, too.
         if (!isLedgerAway(error) || deadline.isOver) throw error;
       }
-      await this.#rounds.waitForRound(
-        narrationId,
-        Math.min(FOLLOW_INTERVAL_MS, deadline.leftMs),
-        call.signal,
-      );
+      const pauseMs = Math.min(FOLLOW_INTERVAL_MS, deadline.leftMs);
+      await this.#rounds.waitForRound(narrationId, pauseMs, call.signal);
     }
   }
 
@@ -411,7 +396,7 @@ export class NarrationOperations {
 
   /** Builds the answer of a call. Retakes of a call without a limit are shown as a plan, and not stored. */
   async #buildAnswer(
-    { plan, choices, consents, isRetyped }: CalledNarration,
+    { plan, choices, consents, note }: CalledNarration,
     snapshot: NarrationSnapshot,
     changes: NarrateChanges,
   ): Promise<NarrationView> {
@@ -419,7 +404,7 @@ export class NarrationOperations {
     const isPreview = changes.maxCredits === null && choices.length > 0;
     const shown = isPreview ? await this.#preview(snapshot, choices) : snapshot;
     const built = await buildNarrationView(this.#deps, this.#toViewed(shown, plan));
-    const view = { ...built, mayReplace: changes.mayReplace, ...(isRetyped ? { note: RETYPED_NOTE } : {}) };
+    const view = { ...built, mayReplace: changes.mayReplace, ...(note === undefined ? {} : { note }) };
     if (view.status !== "planned") return view;
     const isPlan = snapshot.narration.status === "planned";
     if (isPlan && !areTold(snapshot.narration, consents))

@@ -187,6 +187,6 @@ export const narrateTool = defineTool({
     await narrations.cancel(id);
     if (target === null) return "Cancelled before anything was sent: nothing was charged.";
     const { view } = await narrations.look(target);
-    return describeCancelled({ totals: view, isLeftRunning: view.status === "running" });
+    return describeCancelled(view, view.status === "running");
   },
 });
