@@ -161,7 +161,7 @@ export async function runNarrateCommand({ file, args, asJson }: NarrateCommand):
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const readInput = (): ReturnType<typeof readCommandInput> => readCommandInput(file);
-    const request = await readPlanArguments(checkedArgs, {
+    const source = await readPlanArguments(checkedArgs, {
       defaultVoice: config.defaultVoice,
       pronunciations: config.pronunciations.rules,
       readInput,
@@ -169,7 +169,7 @@ export async function runNarrateCommand({ file, args, asJson }: NarrateCommand):
     const narrations = await provider.narrations();
     const signal = createInterruptSignal();
     const changes = toNarrateChanges(checkedArgs);
-    const view = await runNarration(narrations, { kind: "text", ...request }, changes, signal);
+    const view = await runNarration(narrations, source, changes, signal);
     report(view, asJson, signal.aborted);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;

@@ -18,16 +18,6 @@ export interface CallRunner {
   cancel(handle: Pick<HandleRow, "id" | "target">): Promise<string | null>;
 }
 
-/** A call that may last, so that its client can be answered with an MCP task. */
-export interface LastingCall {
-  readonly tool: string;
-  /** The arguments that are stored, with which any process can run the call. */
-  readonly args: Readonly<Record<string, unknown>>;
-  /** Aborts when the client cancels the call. */
-  readonly signal: AbortSignal;
-  readonly runner: CallRunner;
-}
-
 /** What an error says about the work of its call. */
 export function deriveWorkOfError({ code, httpStatus, taskId }: AudioError): CallWork {
   // These codes mean that the ledger is away or that this process is stopping.

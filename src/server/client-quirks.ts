@@ -16,22 +16,18 @@ const ADDED_ARGUMENTS: readonly AddedArgument[] = [
   },
 ];
 
-/**
- * A client that accepts a `resource_link` without an error: it shows the link to the user or to its model, or ignores
- * the link.
- */
-interface LinkingClient {
-  /** Matches the start of the lower-case `clientInfo.name`. */
+/** A client with a quirk. `name` matches the start of its lower-case `clientInfo.name`. */
+interface KnownClient {
   readonly name: RegExp;
   readonly source: string;
 }
 
 /**
- * The clients that get links. Other clients get none, because a link can crash a client after the audio was paid for,
+ * The clients that get links: they show a `resource_link` to the user or to their model, or ignore it. Others get none, because a link can crash a client after the audio was paid for,
  * as in LangChain's adapters (langchain#40475). Clients without links still get the path, because the text and the
  * structured content contain it.
  */
-const LINKING_CLIENTS: readonly LinkingClient[] = [
+const LINKING_CLIENTS: readonly KnownClient[] = [
   { name: /^(?:visual studio code|vscode)/, source: "VS Code: shows links as attachments of the result" },
   {
     name: /^claude/,
@@ -44,7 +40,7 @@ const LINKING_CLIENTS: readonly LinkingClient[] = [
 ];
 
 /** Clients that put audio bytes as text into the context of their model. */
-const BASE64_IN_CONTEXT: readonly { readonly name: RegExp; readonly source: string }[] = [
+const BASE64_IN_CONTEXT: readonly KnownClient[] = [
   { name: /^@cline\/core/, source: "Cline, driven on 2026-11-22" },
   { name: /^strands-agents-ts-sdk/, source: "Strands Agents, driven on 2026-11-22" },
   { name: /^mcp-use/, source: "mcp-use, driven on 2026-11-22" },
@@ -52,7 +48,7 @@ const BASE64_IN_CONTEXT: readonly { readonly name: RegExp; readonly source: stri
 ];
 
 /** Clients in which a block of type `audio` ends the conversation. These clients get an embedded resource instead. */
-const CLIENTS_WITHOUT_AUDIO_BLOCKS: readonly { readonly name: RegExp; readonly source: string }[] = [
+const CLIENTS_WITHOUT_AUDIO_BLOCKS: readonly KnownClient[] = [
   {
     name: /^@langchain\/mcp-adapters/,
     source:
@@ -66,33 +62,24 @@ export function withoutAddedArguments(args: Readonly<Record<string, unknown>>): 
   return Object.fromEntries(Object.entries(args).filter(([name]) => !isAdded(name)));
 }
 
-/**
- * Whether results for this client contain links.
- *
- * @param clientName `clientInfo.name`; a client without a name gets no links
- */
-export function shouldGetLinks(setting: ResourceLinks, clientName: string | undefined): boolean {
-  if (setting !== "auto") return setting === "always";
-  const name = clientName?.toLowerCase() ?? "";
-  return LINKING_CLIENTS.some((client) => client.name.test(name));
+/** The properties of a client that affect its results. */
+export interface ClientTraits {
+  readonly mayGetLinks: boolean;
+  readonly acceptsAudioBlocks: boolean;
+  readonly putsBytesIntoContext: boolean;
 }
 
 /**
- * Whether this client puts audio bytes into the context of its model.
+ * Finds what results for a client may contain.
  *
- * @param clientName `clientInfo.name`, to which bridges may append text
+ * @param clientName `clientInfo.name`, to which bridges may append text; a client without a name gets no links
  */
-export function putsBytesIntoContext(clientName: string | undefined): boolean {
-  const name = clientName?.toLowerCase() ?? "";
-  return BASE64_IN_CONTEXT.some((client) => client.name.test(name));
-}
-
-/**
- * Whether this client accepts blocks of type `audio`.
- *
- * @param clientName `clientInfo.name`; a client without a name gets audio blocks
- */
-export function acceptsAudioBlocks(clientName: string | undefined): boolean {
-  const name = clientName?.toLowerCase() ?? "";
-  return !CLIENTS_WITHOUT_AUDIO_BLOCKS.some((client) => client.name.test(name));
+export function findClientTraits(setting: ResourceLinks, clientName = ""): ClientTraits {
+  const isOneOf = (clients: ReadonlyArray<{ readonly name: RegExp }>): boolean =>
+    clients.some(({ name }) => name.test(clientName.toLowerCase()));
+  return {
+    mayGetLinks: setting === "auto" ? isOneOf(LINKING_CLIENTS) : setting === "always",
+    acceptsAudioBlocks: !isOneOf(CLIENTS_WITHOUT_AUDIO_BLOCKS),
+    putsBytesIntoContext: isOneOf(BASE64_IN_CONTEXT),
+  };
 }

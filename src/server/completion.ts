@@ -1,29 +1,22 @@
 /** Completes arguments of prompts and of resource templates: voices, languages, ids of tasks and narrations. */
 import type { CompleteRequestParams, CompleteResult } from "@modelcontextprotocol/server";
 import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
+import type { Requests } from "../requests/requests.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 /** Maximum number of values that the protocol allows in one answer. */
 const MAX_VALUES = 100;
 
-async function listTaskIds(deps: ServerDeps): Promise<readonly string[]> {
+/** Lists ids of a local ledger. Completion never creates a ledger or connects to a database. */
+async function listIds(
+  deps: ServerDeps,
+  list: (requests: Requests) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
   try {
     const requests = await deps.openLocalRequests();
-    return requests === null ? [] : await requests.listNewestTaskIds(MAX_VALUES);
+    return requests === null ? [] : await list(requests);
   } catch (cause) {
-    deps.log.debug(`task ids could not be completed: ${String(cause)}`);
-    return [];
-  }
-}
-
-async function listNarrationIds(deps: ServerDeps): Promise<readonly string[]> {
-  try {
-    // Return no ids if there is no local ledger, because completion must not create a ledger or connect to a database.
-    if ((await deps.openLocalRequests()) === null) return [];
-    const rows = await (await deps.toolDeps.narrations()).list(null, MAX_VALUES);
-    return rows.map(({ narration }) => narration.id);
-  } catch (cause) {
-    deps.log.debug(`narration ids could not be completed: ${String(cause)}`);
+    deps.log.debug(`ids could not be completed: ${String(cause)}`);
     return [];
   }
 }
@@ -35,9 +28,12 @@ async function listCandidates(argument: string, deps: ServerDeps): Promise<reado
     case "language":
       return LANGUAGES;
     case "task_id":
-      return await listTaskIds(deps);
+      return await listIds(deps, (requests) => requests.listNewestTaskIds(MAX_VALUES));
     case "narration_id":
-      return await listNarrationIds(deps);
+      return await listIds(deps, async () => {
+        const rows = await (await deps.toolDeps.narrations()).list(null, MAX_VALUES);
+        return rows.map(({ narration }) => narration.id);
+      });
     default:
       return [];
   }

@@ -21,12 +21,16 @@ export function toAudioError(thrown: unknown, args: unknown, knownFields: readon
 }
 
 /** Returns the remedy of the error, or the default remedy of its code. */
-export function findRemedy(error: AudioError): string {
+function findRemedy(error: AudioError): string {
   if (error.remedy !== undefined) return error.remedy;
   if (error.code === "invalid_request" && error.httpStatus !== undefined) return REFUSED_BY_SERVICE_REMEDY;
   if (error.code === "unexpected_response" && !error.retryable) return WRONG_ADDRESS_REMEDY;
   return REMEDIES[error.code];
 }
+
+/** Renders an error for an answer that has no results: what happened, and what to do. */
+export const renderProtocolError = (error: AudioError): string =>
+  `${error.code}: ${error.message} What to do: ${findRemedy(error)}`;
 
 /** Renders one text block and `_meta`, without `structuredContent`. Redacts secrets in every string. */
 export function renderErrorResult(error: AudioError, redact: Redact): CallToolResult {

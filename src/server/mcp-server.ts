@@ -78,10 +78,10 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     name: server.getClientVersion()?.name,
     capabilities: server.getClientCapabilities(),
     isModern,
-    ...(isModern && { startMcpTask: async (call) => (await loadMcpTasks()).start(call) }),
+    ...(isModern && { startMcpTask: async (...call) => (await loadMcpTasks()).start(...call) }),
   });
   server.setRequestHandler("tools/call", async (request, context) => {
-    const { callTool } = await import("./call-tool.ts");
+    const { callTool } = await import("./run-tool.ts");
     return await callTool(request.params, deps, context, client());
   });
   for (const method of isModern ? MCP_TASK_METHODS : []) {

@@ -13,7 +13,7 @@ import { mimeTypeForPath } from "../contract/audio-format.ts";
 import type { ListedFile } from "../requests/list-requests.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
 import { runWithCallTimeout } from "./call-deadline.ts";
-import { findRemedy, toAudioError } from "./error-result.ts";
+import { renderProtocolError, toAudioError } from "./error-result.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { readSkill, SKILL_SCHEME } from "./skills.ts";
@@ -127,10 +127,8 @@ export async function readResource(
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = toAudioError(thrown, {}, []);
-    const text = `${error.code}: ${error.message} What to do: ${findRemedy(error)}`;
-    const shownUri = deps.redact(uri);
-    if (error.code === "not_found") throw new ResourceNotFoundError(shownUri, deps.redact(text));
-    const data = { code: error.code, uri: shownUri };
-    throw new ProtocolError(ProtocolErrorCode.InternalError, deps.redact(text), data);
+    const [text, shownUri] = [deps.redact(renderProtocolError(error)), deps.redact(uri)];
+    if (error.code === "not_found") throw new ResourceNotFoundError(shownUri, text);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, text, { code: error.code, uri: shownUri });
   }
 }

@@ -1,9 +1,16 @@
-/** Runs a tool call with progress and cancellation. Turns errors of tools into results. */
+/**
+ * Finds and runs the called tool with progress and cancellation. Turns errors of tools into results. Loaded on the first
+ * call, together with the schemas of all tools.
+ */
+import { basename } from "node:path";
+import { pathToFileURL } from "node:url";
 import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
   type ContentBlock,
   type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
@@ -16,6 +23,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { describeCause, type Log } from "../log.ts";
 import { type Redact, secretRefusedError } from "../redaction.ts";
 import type { Requests } from "../requests/requests.ts";
+import { findTool, TOOLS } from "../tools/catalog.ts";
 import {
   listPublishedArguments,
   type Tool,
@@ -27,12 +35,7 @@ import { type Answer, type CallRunner, deriveWorkOfError } from "./answer.ts";
 import { askPerson } from "./ask-person.ts";
 import { computeMaxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
-import {
-  acceptsAudioBlocks,
-  putsBytesIntoContext,
-  shouldGetLinks,
-  withoutAddedArguments,
-} from "./client-quirks.ts";
+import { type ClientTraits, findClientTraits, withoutAddedArguments } from "./client-quirks.ts";
 import { renderErrorResult, toAudioError } from "./error-result.ts";
 import { declaresMcpTasks } from "./mcp-tasks/tasks-capability.ts";
 import { createProgressSender } from "./progress.ts";
@@ -58,13 +61,6 @@ export interface ServerDeps {
   readonly log: Log;
 }
 
-/** The properties of a client that affect its results. */
-export interface ClientTraits {
-  readonly mayGetLinks: boolean;
-  readonly acceptsAudioBlocks: boolean;
-  readonly putsBytesIntoContext: boolean;
-}
-
 /**
  * Maximum size of the audio inside a result. It is small, because an unknown client may pass the bytes on to its model
  * as text. Larger audio would then fill the model's context.
@@ -72,13 +68,13 @@ export interface ClientTraits {
 const MAX_INLINE_BYTES = 256 * 1024;
 
 async function buildInlineBlock(
-  { uri, mimeType, read }: NonNullable<ToolResult["inline"]>,
+  { path, mimeType, read }: NonNullable<ToolResult["inline"]>,
   client: ClientTraits,
 ): Promise<ContentBlock> {
   const data = Buffer.from(await read(MAX_INLINE_BYTES)).toString("base64");
   // Raw pcm is not a playable audio type, so it is sent as a resource.
   if (!client.acceptsAudioBlocks || !mimeType.startsWith("audio/"))
-    return { type: "resource", resource: { uri, mimeType, blob: data } };
+    return { type: "resource", resource: { uri: pathToFileURL(path).href, mimeType, blob: data } };
   return { type: "audio", data, mimeType };
 }
 
@@ -105,8 +101,9 @@ async function toCallResult(answer: ToolResult, client: ClientTraits): Promise<C
   const notInlineReason = explainMissingInlineAudio(answer, client);
   const content: ContentBlock[] = [{ type: "text", text: answer.text }];
   if (client.mayGetLinks && answer.link !== undefined) {
-    const { uri, name, mimeType, sizeBytes } = answer.link;
-    content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
+    const { path, mimeType, sizeBytes } = answer.link;
+    const uri = pathToFileURL(path).href;
+    content.push({ type: "resource_link", uri, name: basename(path), mimeType, size: sizeBytes });
   }
   if (answer.inline !== undefined && notInlineReason === null)
     content.push(await buildInlineBlock(answer.inline, client));
@@ -155,16 +152,6 @@ function getClientName(context: ServerContext, handshakeName: string | undefined
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : handshakeName;
 }
 
-/** Determines what results for a client may contain, from the client's name and the setting AUDIO_RESOURCE_LINKS. */
-function detectClientTraits(deps: ServerDeps, context: ServerContext, client: Client): ClientTraits {
-  const name = getClientName(context, client.name);
-  return {
-    mayGetLinks: shouldGetLinks(deps.resourceLinks, name),
-    acceptsAudioBlocks: acceptsAudioBlocks(name),
-    putsBytesIntoContext: putsBytesIntoContext(name),
-  };
-}
-
 /** Shortens the default wait for a client that has given up a call before. */
 const capDefaultWait = ({ toolDeps }: ServerDeps, { timeout }: Client): ToolDeps =>
   timeout === undefined
@@ -207,7 +194,7 @@ export function createCallRunner(
   client: Client = {},
 ): CallRunner {
   const toolDeps = capDefaultWait(deps, client);
-  const traits = detectClientTraits(deps, context, client);
+  const traits = findClientTraits(deps.resourceLinks, getClientName(context, client.name));
   return {
     cancel: async (handle) => (await tool.cancel?.(handle, deps.toolDeps)) ?? null,
     run: async (args, call) => {
@@ -258,7 +245,7 @@ export async function runTool(
       const { startMcpTask } = declaresMcpTasks(context) ? client : {};
       const pinnedArgs = startMcpTask && tool.pinArguments?.(toolArgs, deps.toolDeps);
       if (startMcpTask && pinnedArgs) {
-        return await startMcpTask({ tool: tool.name, args: pinnedArgs, signal, runner });
+        return await startMcpTask(tool.name, pinnedArgs, runner, signal);
       }
       return await runWithCallTimeout(maxSeconds, signal, (ending) =>
         runner.run(toolArgs, { signal: ending, onProgress }),
@@ -280,4 +267,27 @@ export async function runTool(
     // arrives in the same chunk as the result.
     await new Promise(setImmediate);
   }
+}
+
+/**
+ * Runs the called tool.
+ *
+ * @throws ProtocolError for an unknown tool, listing the known ones
+ */
+export async function callTool(
+  {
+    name,
+    arguments: args = {},
+  }: { readonly name: string; readonly arguments?: Record<string, unknown> | undefined },
+  deps: ServerDeps,
+  context: ServerContext,
+  client: Client,
+): Promise<CallToolResult | InputRequiredResult> {
+  const tool = findTool(name);
+  if (tool !== undefined) return await runTool(tool, args, deps, context, client);
+  const toolNames = TOOLS.map((known) => known.name).join(", ");
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `Unknown tool. The tools of this server are ${toolNames}.`,
+  );
 }

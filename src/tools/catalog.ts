@@ -15,3 +15,6 @@ export const TOOLS: readonly Tool[] = [
   listTasksTool,
   narrateTool,
 ];
+
+/** Finds a tool by its name. */
+export const findTool = (name: string): Tool | undefined => TOOLS.find((tool) => tool.name === name);

@@ -1,22 +1,11 @@
 /** The tool `download_audio`: saves the audio of a finished task again, or under another name. */
-import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { MIME_TYPES } from "../contract/audio-format.ts";
-import type { SavedAudio } from "../requests/request-view.ts";
-import type { Requests } from "../requests/requests.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import { fileNameSchema, taskIdSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
-import { defineTool, type InlineAudio } from "./tool.ts";
+import { defineTool } from "./tool.ts";
 
 const DELIVERIES = ["path", "inline", "both"] as const;
-
-const buildInlineAudio = (requests: Requests, audio: SavedAudio): InlineAudio => ({
-  uri: pathToFileURL(audio.path).href,
-  mimeType: MIME_TYPES[audio.format],
-  sizeBytes: audio.sizeBytes,
-  read: (max) => requests.readVerifiedBytes(audio, max),
-});
 
 export const downloadAudioTool = defineTool({
   name: "download_audio",
@@ -44,7 +33,9 @@ export const downloadAudioTool = defineTool({
       { ...call, waitMs: deps.defaultWaitSeconds * 1000 },
     );
     const result = renderTask(view, deps);
-    if ((args.deliver ?? "path") === "path" || view.audio === null) return result;
-    return { ...result, inline: buildInlineAudio(requests, view.audio) };
+    const { audio } = view;
+    if ((args.deliver ?? "path") === "path" || audio === null || result.link === undefined) return result;
+    const read = (maxBytes: number): Promise<Uint8Array> => requests.readVerifiedBytes(audio, maxBytes);
+    return { ...result, inline: { ...result.link, read } };
   },
 });

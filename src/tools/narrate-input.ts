@@ -7,8 +7,8 @@ import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fie
 import { formatThousands } from "../contract/thousands.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { NarrationInput } from "../files/input-format.ts";
+import type { NarrateSource } from "../narration/load-narration.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
-import type { PlanOptions } from "../narration/planning/build-stored-plan.ts";
 import { narrationSettingsSchema } from "../narration/planning/stored-plan.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
 import {
@@ -20,14 +20,6 @@ import {
   waitSecondsSchema,
 } from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
-
-/** The text or file of a call, and the settings of its plan. */
-export interface PlanArguments {
-  readonly input: NarrationInput;
-  /** Name of the file; absent for a text. */
-  readonly sourceName?: string;
-  readonly options: PlanOptions;
-}
 
 const MAX_TEXT_CODE_POINTS = 100_000;
 const MAX_PAUSE_SECONDS = 10;
@@ -248,7 +240,7 @@ const voicesSchema = z.record(z.string(), speakerSchema);
 export async function readPlanArguments(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
-): Promise<PlanArguments> {
+): Promise<Extract<NarrateSource, { kind: "text" }>> {
   const input: NarrationInput =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
   const voice = args.voice ?? deps.defaultVoice ?? undefined;
@@ -259,6 +251,7 @@ export async function readPlanArguments(
   const pauseSeconds = args.pause_seconds ?? DEFAULT_PAUSE_SECONDS;
   const pronunciations = parsePronunciations(args.pronounce, deps);
   return {
+    kind: "text",
     input,
     ...(args.file === undefined ? {} : { sourceName: basename(args.file) }),
     options: {

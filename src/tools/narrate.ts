@@ -2,8 +2,6 @@
  * The tool `narrate`: plans a long text, and speaks it only within `max_credits`. Its arguments are in
  * narrate-input.ts.
  */
-import { basename } from "node:path";
-import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { mimeTypeForPath } from "../contract/audio-format.ts";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
@@ -118,8 +116,7 @@ export function renderNarration(view: NarrationView): ToolResult {
   const rendered = { structured: toStructured(view), text, meta: { title: view.title } };
   if (firstFile === undefined || view.status !== "finished") return rendered;
   const { path, size_bytes: sizeBytes } = firstFile.audio;
-  const uri = pathToFileURL(path).href;
-  return { ...rendered, link: { uri, name: basename(path), mimeType: mimeTypeForPath(path), sizeBytes } };
+  return { ...rendered, link: { path, mimeType: mimeTypeForPath(path), sizeBytes } };
 }
 
 async function readSource(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSource> {
@@ -133,7 +130,7 @@ async function readSource(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSou
     }
     return { kind: "narration", narrationId: args.narration_id, mayResume: args.max_credits === undefined };
   }
-  return { kind: "text", ...(await readPlanArguments(args, deps)) };
+  return await readPlanArguments(args, deps);
 }
 
 /** Builds the question for the credit limit of a planned narration. Returns no question if nothing has to be paid. */

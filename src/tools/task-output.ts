@@ -2,12 +2,10 @@
  * Renders the output that three tools share, as fields and as text. Each form is complete on its own
  * (docs/reference.md, Results).
  */
-import { basename } from "node:path";
-import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { sanitizeReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
-import { type Billing, TASK_STATUSES } from "../contract/audio-task.ts";
+import { TASK_STATUSES } from "../contract/audio-task.ts";
 import type { RequestView } from "../requests/request-view.ts";
 import {
   describeTask,
@@ -17,7 +15,7 @@ import {
   renderText,
   TELL_THE_PATH,
 } from "./task-messages.ts";
-import type { AudioLink, ToolResult } from "./tool.ts";
+import type { ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
 
@@ -48,10 +46,6 @@ export function omitNullish(fields: Record<string, unknown>): Record<string, unk
   );
 }
 
-function buildBillingOutput(billing: Billing | null): Record<string, unknown> | null {
-  return billing === null ? null : omitNullish(billing);
-}
-
 function buildAudioOutput({ audio }: RequestView, isFull: boolean): Record<string, unknown> | null {
   if (audio === null) return null;
   const { path, format, sampleRateHz, sizeBytes, sha256 } = audio;
@@ -72,12 +66,6 @@ function buildErrorOutput({ error }: RequestView): Record<string, unknown> | nul
   return { code: error.code, ...(reason === "" ? {} : { message: reason }) };
 }
 
-function buildAudioLink({ audio }: RequestView): AudioLink | undefined {
-  if (audio === null) return undefined;
-  const { path, format, sizeBytes } = audio;
-  return { uri: pathToFileURL(path).href, name: basename(path), mimeType: MIME_TYPES[format], sizeBytes };
-}
-
 export interface RenderOptions {
   /** Whether to add fields that are rarely needed: the idempotency key and the hash of the file. */
   readonly isFull?: boolean;
@@ -95,7 +83,7 @@ export function renderTask(
 ): ToolResult {
   const next = describeTaskNextStep(view);
   const saysNext = next !== TELL_THE_PATH || takeFirstSuccess();
-  const link = buildAudioLink(view);
+  const { audio } = view;
   return {
     structured: omitNullish({
       task_id: getTaskIdOrRequestHandle(view),
@@ -104,7 +92,7 @@ export function renderTask(
       take: view.take,
       voice: view.voice,
       replayed: view.replayed,
-      billing: buildBillingOutput(view.billing),
+      billing: view.billing === null ? null : omitNullish(view.billing),
       audio_seconds: getAudioSeconds(view),
       audio: buildAudioOutput(view, isFull),
       error: buildErrorOutput(view),
@@ -112,6 +100,8 @@ export function renderTask(
       next_step: next,
     }),
     text: renderText(view, saysNext ? next : null),
-    ...(link === undefined ? {} : { link }),
+    ...(audio !== null && {
+      link: { path: audio.path, mimeType: MIME_TYPES[audio.format], sizeBytes: audio.sizeBytes },
+    }),
   };
 }

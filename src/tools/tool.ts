@@ -66,19 +66,15 @@ export const computeWaitMs = (
   { handle }: Pick<ToolCall, "handle">,
 ): number => (handle === undefined ? (waitSeconds ?? defaultWaitSeconds) * 1000 : MAX_TIMER_MS);
 
-/** A file that a result links to. */
-export interface AudioLink {
-  readonly uri: string;
-  readonly name: string;
+/** A saved file that a result links to. */
+export interface LinkedFile {
+  readonly path: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
 }
 
 /** Audio that the result contains as bytes, because the caller requested it. */
-export interface InlineAudio {
-  readonly uri: string;
-  readonly mimeType: string;
-  readonly sizeBytes: number;
+interface InlineAudio extends LinkedFile {
   /**
    * Loads the bytes.
    *
@@ -111,7 +107,7 @@ export interface ToolResult {
   readonly structured: Record<string, unknown>;
   /** The text form: one short block for people and models. */
   readonly text: string;
-  readonly link?: AudioLink;
+  readonly link?: LinkedFile;
   /** Data for pages that hosts show. Models do not see it. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly inline?: InlineAudio;

@@ -8,11 +8,10 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { HandleRow } from "../../ledger/schema.ts";
-import { TOOLS } from "../../tools/catalog.ts";
-import type { Tool } from "../../tools/tool.ts";
+import { findTool } from "../../tools/catalog.ts";
 import type { CallRunner } from "../answer.ts";
 import type { Client } from "../client.ts";
-import { findRemedy, toAudioError } from "../error-result.ts";
+import { renderProtocolError, toAudioError } from "../error-result.ts";
 import { createCallRunner, type ServerDeps } from "../run-tool.ts";
 import { buildMcpTaskDetails } from "./mcp-task-result.ts";
 import type { McpTasks } from "./mcp-tasks.ts";
@@ -44,18 +43,22 @@ export async function answerMcpTaskRequest(
   try {
     deps.toolDeps.assertConfigured();
     if (!mcpTaskFormat.safeParse(taskId).success) return throwUnknown();
-    const findRunner = (tool: string) => createCallRunner(findTool(tool), deps, context, client);
+    const findRunner = (name: string): CallRunner => {
+      const tool = findTool(name);
+      if (tool === undefined) throw new Error(`a stored call names the tool ${name}`);
+      return createCallRunner(tool, deps, context, client);
+    };
     if (method === "tasks/cancel") return (await mcpTasks.cancel(taskId, findRunner)) ? {} : throwUnknown();
     const row = (await mcpTasks.get(taskId, findRunner)) ?? throwUnknown();
     // MCP tasks of this server never ask for input, so updates are ignored.
     if (method === "tasks/update") return {};
-    const now = await lookAgain(row, createCallRunner(findTool("get_task"), deps, context, client), context);
+    const now = await lookAgain(row, findRunner("get_task"), context);
     return buildMcpTaskDetails(now === null ? row : { ...row, result: JSON.stringify(now) });
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = toAudioError(thrown, params, []);
     deps.log.info(`${method} answered ${error.code}`);
-    const text = deps.redact(`${error.code}: ${error.message} What to do: ${findRemedy(error)}`);
+    const text = deps.redact(renderProtocolError(error));
     throw new ProtocolError(ProtocolErrorCode.InternalError, text, { code: error.code });
   }
 }
@@ -80,12 +83,6 @@ async function lookAgain(
   if (isThere) return null;
   const call = { signal, onProgress: (): void => undefined };
   return (await getTask.run({ task_id, wait_seconds: 0 }, call)).result;
-}
-
-function findTool(name: string): Tool {
-  const tool = TOOLS.find((candidate) => candidate.name === name);
-  if (tool === undefined) throw new Error(`a stored call names the tool ${name}`);
-  return tool;
 }
 
 function throwUnknown(): never {

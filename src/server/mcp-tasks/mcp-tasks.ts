@@ -17,7 +17,7 @@ import {
 } from "../../ledger/handle-rows.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { HandleRow } from "../../ledger/schema.ts";
-import type { Answer, CallRunner, LastingCall } from "../answer.ts";
+import type { Answer, CallRunner } from "../answer.ts";
 import type { ServerDeps } from "../run-tool.ts";
 import { buildMcpTaskResult } from "./mcp-task-result.ts";
 
@@ -63,9 +63,16 @@ export class McpTasks {
   /**
    * Runs a call, and returns its answer if it has nothing to wait for, otherwise the MCP task.
    *
+   * @param args the arguments with which any process can run the call
+   * @param signal aborts when the client cancels the call
    * @throws AudioError `store_unavailable`; nothing was sent then
    */
-  async start({ tool, args, signal, runner }: LastingCall): Promise<Answer> {
+  async start(
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    runner: CallRunner,
+    signal: AbortSignal,
+  ): Promise<Answer> {
     const ledger = await this.#deps.ledger();
     const { row, isNew } = await openHandle(ledger, tool, JSON.stringify(args));
     if (!isNew) await this.#resumeIfAbandoned(ledger, row, runner);
