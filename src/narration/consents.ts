@@ -7,6 +7,7 @@ import {
   type NearlyEqualRequest,
 } from "../ledger/related-narrations.ts";
 import type { NarrationRow } from "../ledger/schema.ts";
+import { parseJson } from "../parse-json.ts";
 import { compareTexts } from "../requests/loose-text.ts";
 import { parseStoredInput } from "../requests/stored-input.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
@@ -81,10 +82,6 @@ const toldSchema = z.array(z.string());
 
 /** Whether an answer has told all sentences. A column that cannot be read has told none. */
 export function areTold({ told }: Pick<NarrationRow, "told">, { sentences }: Consents): boolean {
-  try {
-    const known = new Set(toldSchema.parse(JSON.parse(told)));
-    return sentences.every((sentence) => known.has(sentence));
-  } catch {
-    return sentences.length === 0;
-  }
+  const known = new Set(parseJson(toldSchema, told));
+  return sentences.every((sentence) => known.has(sentence));
 }

@@ -5,6 +5,7 @@ import { isNumbered } from "../files/file-name.ts";
 import { findNewestExisting } from "../files/newest-existing.ts";
 import { isIntact } from "../files/saved-copies.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
+import { parseJson } from "../parse-json.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
 import { buildFileName, chooseChapterTitle } from "./narration-file-names.ts";
 import type { NarrationProblem } from "./part-status.ts";
@@ -90,20 +91,11 @@ export function findConflictingName(
   return isNumbered(basename(row.path), name) ? name : null;
 }
 
+// A damaged list is told as empty, because the file itself is intact.
 const indexesSchema = z.array(z.int().nonnegative());
 const problemsSchema = z.array(
   z.object({ partIndex: z.int().nonnegative().nullable(), code: z.string(), message: z.string() }),
 );
-
-/** Parses a column that holds a list. A damaged one is told as empty, because the file itself is intact. */
-function parseList<T>(schema: z.ZodType<T[]>, column: string | null): T[] {
-  if (column === null) return [];
-  try {
-    return schema.parse(JSON.parse(column));
-  } catch {
-    return [];
-  }
-}
 
 /** Builds the files of a narration from its rows, in reading order. Does not look whether they are there. */
 export function buildNarrationFiles(
@@ -120,8 +112,8 @@ export function buildNarrationFiles(
       sheetRow: audio.chapter === null ? undefined : plan.chapters[audio.chapter]?.row,
       conflictingName: findConflictingName(audio, narration, plan),
       isIncomplete: isIncompleteFile(audio),
-      missingPartIndexes: parseList(indexesSchema, audio.lacks),
-      doubtfulPartProblems: parseList(problemsSchema, audio.doubtful),
+      missingPartIndexes: parseJson(indexesSchema, audio.lacks) ?? [],
+      doubtfulPartProblems: parseJson(problemsSchema, audio.doubtful) ?? [],
     };
   });
 }

@@ -10,6 +10,7 @@ import {
 } from "../ledger/narration-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
+import { parseJson } from "../parse-json.ts";
 import { describeUnknownStatus } from "../requests/activity.ts";
 import { parseNote } from "../requests/note.ts";
 import { taskFailedError } from "../requests/task-failed-error.ts";
@@ -193,11 +194,10 @@ export const REFETCHED_IN_VAIN: StoredProblem = buildUnusableAudioProblem(
 
 /** Restores the error of a request from its row. */
 function parseTaskError({ error, error_code }: PartTask): AudioError {
-  try {
-    return fromStoredError(storedErrorSchema.parse(JSON.parse(error ?? "")));
-  } catch {
-    return new AudioError(parseErrorCode(error_code ?? ""), "The reason cannot be read any more.");
-  }
+  const stored = parseJson(storedErrorSchema, error);
+  return stored === null
+    ? new AudioError(parseErrorCode(error_code ?? ""), "The reason cannot be read any more.")
+    : fromStoredError(stored);
 }
 
 /** Returns the problem that an error of a request is for every part. */

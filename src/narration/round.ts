@@ -85,8 +85,6 @@ export class NarrationRound {
   #begun: { readonly fingerprint: string; readonly atMs: number; readonly endedCount: number } | null = null;
   /** How many parts had ended when credits did not suffice for another one. */
   #endedAtCreditError = -1;
-  /** Credits that are charged or reserved at most; `null` if the bill has to be read. */
-  #spentAtMost: number | null = null;
 
   /** @param signal aborts when this process must stop */
   constructor(deps: RoundDeps, narrationId: string, plan: StoredPlan, signal: AbortSignal) {
@@ -140,7 +138,6 @@ export class NarrationRound {
       this.#completeFiles.clear();
       this.#failedFiles.clear();
       this.#failure = null;
-      this.#spentAtMost = null;
       this.#retried.clear();
       this.#unknownHere.clear();
       this.#joiner.reset();
@@ -242,16 +239,19 @@ export class NarrationRound {
     if (withoutCredits !== undefined)
       return this.#endedAtCreditError === this.#endedCount ? buildTaskProblem(withoutCredits) : null;
     if (this.#has("unanswered") || !this.#has("to_do")) return null;
-    if (await this.#hasRoom(narration)) return null;
-    return buildLimitProblem(narration.max_credits ?? 0, this.#spentAtMost ?? 0);
+    return await this.#findLimitProblem(narration);
   }
 
-  /** Whether the limit has room for another reservation. The bill is read only if it may matter. */
-  async #hasRoom({ max_credits }: NarrationRow): Promise<boolean> {
+  /** Says why the limit has no room for another reservation; `null` if it has. */
+  async #findLimitProblem({ max_credits }: NarrationRow): Promise<StoredProblem | null> {
+    const { spent } = await readNarrationBill(this.#deps.ledger, this.#id);
     const limit = max_credits ?? 0;
-    if (this.#spentAtMost === null || this.#spentAtMost + RESERVED_CREDITS > limit)
-      this.#spentAtMost = (await readNarrationBill(this.#deps.ledger, this.#id)).spent;
-    return this.#spentAtMost + RESERVED_CREDITS <= limit;
+    return spent + RESERVED_CREDITS <= limit
+      ? null
+      : {
+          code: "max_credits_reached",
+          message: `max_credits of ${limit} leaves no room for another part: ${Math.round(spent)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
+        };
   }
 
   /** Begins the next part once the one before is accepted. Returns whether one was begun. */
@@ -266,12 +266,9 @@ export class NarrationRound {
     const nowMs = clock.steadyMs();
     const endedCount = this.#endedCount;
     const isSame = this.#begun?.fingerprint === fingerprint && this.#begun.endedCount === endedCount;
-    // It was not admitted, because others may have spent more than is known.
-    if (isSame) this.#spentAtMost = null;
     if (isSame && nowMs - (this.#begun?.atMs ?? 0) < BEGIN_AGAIN_MS) return false;
     this.#begun = { fingerprint, atMs: nowMs, endedCount };
     this.#endedAtCreditError = this.#has("blocked") ? endedCount : -1;
-    if (this.#spentAtMost !== null) this.#spentAtMost += RESERVED_CREDITS;
     const { baseUrl } = ledger.identity;
     const { id } = await beginPart(this.#deps, buildPartRequest(baseUrl, this.#plan, position, next));
     driver.ensure(id, { retriesErrors: true });
@@ -287,7 +284,7 @@ export class NarrationRound {
     if (unanswered !== undefined) return unanswered;
     if (this.#has("blocked") && this.#endedAtCreditError === this.#endedCount) return undefined;
     const next = find("to_do", "blocked");
-    return next !== undefined && (await this.#hasRoom(narration)) ? next : undefined;
+    return next !== undefined && (await this.#findLimitProblem(narration)) === null ? next : undefined;
   }
 
   // ---- files ----
@@ -351,8 +348,3 @@ export class NarrationRound {
     return (await endNarration(ledger, this.#id, { status, problem, read: narration })) ? "over" : "now";
   }
 }
-
-const buildLimitProblem = (maxCredits: number, spent: number): StoredProblem => ({
-  code: "max_credits_reached",
-  message: `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(spent)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
-});

@@ -8,28 +8,13 @@ import type { Spending } from "../ledger/bills.ts";
 import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
 import type { ListedNarration } from "../narration/listed-narrations.ts";
 import type { ListedRequest, RequestListQuery } from "../requests/list-requests.ts";
-import { LISTED_STATUSES, type ListedStatus } from "../requests/listed-status.ts";
+import type { ListedStatus } from "../requests/listed-status.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { buildNarrationRow, renderNarrationLine } from "./narration-row.ts";
 import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const DEFAULT_LIMIT = 20;
-
-const taskRowSchema = z.strictObject({
-  task_id: z.string(),
-  status: z.enum(LISTED_STATUSES),
-  prompt_excerpt: z.string(),
-  voice: z.string().optional(),
-  take: z.int().optional(),
-  created_at: z.string(),
-  credits: z.number().optional(),
-  audio_seconds: z.number().optional(),
-  audio_path: z.string().optional(),
-  missing_path: z.string().optional(),
-  next_step: z.string(),
-});
-type Row = z.infer<typeof taskRowSchema>;
 
 /**
  * The published schema of the rows. It names no fields, because a published schema costs tokens in every conversation.
@@ -103,28 +88,20 @@ function describeNextStepOfOtherKey({ status, taskId }: ListedRequest): string {
 }
 
 /** Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields. */
-export function buildTaskRow(task: ListedRequest): Row {
-  return taskRowSchema.parse(
-    omitNullish({
-      task_id: task.taskId ?? task.handle,
-      status: task.status,
-      prompt_excerpt: task.promptExcerpt ?? "",
-      voice: task.voice,
-      take: task.take,
-      created_at: formatIsoWithOffset(task.createdAtMs),
-      credits: task.credits,
-      audio_seconds: task.audioSeconds,
-      audio_path: task.audioPath,
-      missing_path: task.missingPath,
-      next_step: describeRequestNextStep(task),
-    }),
-  );
-}
-
-function describeFile({ audio_path: path, missing_path: missing }: Row): string {
-  if (path !== undefined) return ` ${path}`;
-  return missing === undefined ? "" : ` (file gone: ${missing})`;
-}
+export const buildTaskRow = (task: ListedRequest) => ({
+  task_id: task.taskId ?? task.handle,
+  status: task.status,
+  prompt_excerpt: task.promptExcerpt ?? "",
+  ...omitNullish({ voice: task.voice, take: task.take }),
+  created_at: formatIsoWithOffset(task.createdAtMs),
+  ...omitNullish({
+    credits: task.credits,
+    audio_seconds: task.audioSeconds,
+    audio_path: task.audioPath,
+    missing_path: task.missingPath,
+  }),
+  next_step: describeRequestNextStep(task),
+});
 
 /** Renders the whole row as text, for clients that show only the text. */
 function renderLine(task: ListedRequest): string {
@@ -137,8 +114,10 @@ function renderLine(task: ListedRequest): string {
     ...(row.voice === undefined ? [] : [`voice: ${row.voice}`]),
     ...(row.take === undefined || row.take === 1 ? [] : [`take ${row.take}`]),
   ];
+  const gone = row.missing_path === undefined ? "" : ` (file gone: ${row.missing_path})`;
+  const file = row.audio_path === undefined ? gone : ` ${row.audio_path}`;
   const next = row.next_step === NOTHING_TO_DO ? "" : ` Next: ${row.next_step}`;
-  return `${row.task_id}: ${facts.join(", ")}. ${JSON.stringify(row.prompt_excerpt)}${describeFile(row)}${next}`;
+  return `${row.task_id}: ${facts.join(", ")}. ${JSON.stringify(row.prompt_excerpt)}${file}${next}`;
 }
 
 /** Describes the spending in words and in figures. What running tasks hold comes back in part, so it is told apart. */
