@@ -2,16 +2,21 @@
  * Says yes or no to a submission: the only place that lets credits be spent. One transaction reads who wants it, picks
  * who pays, judges the limits, and writes `unresolved` just before the submission leaves.
  */
-import type { Selectable } from "kysely";
-import { z } from "zod";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { MAX_CONCURRENT_TASKS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { BUDGET_WINDOW_MS, readBill, sumSpentCredits } from "./bills.ts";
 import type { Tx } from "./database.ts";
+import { type Gate, type GateStamp, openGate, writeGate } from "./gate.ts";
 import { doesWishStand, LeaseLostError, type Ledger } from "./ledger.ts";
 import { buildLimitTiming, type LimitTiming } from "./limit-timing.ts";
-import { patchRequest, type RequestPatch, readRequest, writeAsDriver } from "./request-rows.ts";
-import type { GateStamp, GateTable, RequestRow } from "./schema.ts";
+import {
+  hasRareStatus,
+  patchRequest,
+  type RequestPatch,
+  readRequest,
+  writeAsDriver,
+} from "./request-rows.ts";
+import { OPEN_STATUSES, type RequestRow } from "./schema.ts";
 import { listPayers } from "./wishes.ts";
 
 export type HoldReason = "cooldown" | "rate" | "concurrency";
@@ -41,13 +46,6 @@ export interface LimitFacts {
   readonly mustLetPass: boolean;
 }
 
-/** The longest cooldown that a service can demand. */
-const MAX_COOLDOWN_MS = 601_000;
-
-/** The end of a cooldown that still counts, else 0: a later end was written before the steady clock restarted. */
-export const parseCooldownEnd = (untilMs: number, nowMs: number): number =>
-  untilMs > nowMs && untilMs < nowMs + MAX_COOLDOWN_MS ? untilMs : 0;
-
 /** Judges the account's limits: cooldown, six a minute, two at once. Returns `null` if a submission may leave. */
 export function decideHold(facts: LimitFacts, timing: LimitTiming, nowMs: number): Hold | null {
   const { cooldownUntilMs, sends, slotEndsMs, mustLetPass } = facts;
@@ -63,37 +61,6 @@ export function decideHold(facts: LimitFacts, timing: LimitTiming, nowMs: number
     return { reason: "concurrency", retryMs: Math.min(timing.maxRetryMs, freeAtMs - nowMs) };
   return mustLetPass ? { reason: "concurrency", retryMs: timing.maxRetryMs } : null;
 }
-
-const stampsSchema = z.array(
-  z.object({
-    id: z.string().optional(),
-    atSteadyMs: z.number(),
-    isOpen: z.boolean().optional(),
-    isPoll: z.boolean().optional(),
-  }),
-);
-
-/** Parses stamps that still count. Damaged text counts as none, because the service enforces its limits itself. */
-export function parseStamps(text: string, nowMs: number, windowMs: number, openMs: number): GateStamp[] {
-  let stamps: GateStamp[];
-  try {
-    stamps = stampsSchema.parse(JSON.parse(text));
-  } catch {
-    return [];
-  }
-  // A time of the future was written before the steady clock restarted, and counts as now.
-  return stamps
-    .map((stamp) => ({ ...stamp, atSteadyMs: Math.min(stamp.atSteadyMs, nowMs) }))
-    .filter(({ atSteadyMs, isOpen }) => atSteadyMs > nowMs - windowMs - (isOpen === true ? openMs : 0));
-}
-
-/** Whether stamps were written before the steady clock restarted, so that they must be written anew. */
-export const hasFutureStamp = (text: string, nowMs: number): boolean =>
-  [...text.matchAll(/"atSteadyMs":(\d+(?:\.\d+)?)/g)].some(([, atMs]) => Number(atMs) > nowMs);
-
-/** Changes the row of an account, which the transaction has locked. */
-export const updateGate = (tx: Tx, id: string, change: Partial<Selectable<GateTable>>): Promise<unknown> =>
-  tx.updateTable("agm_gate").set(change).where("id", "=", id).execute();
 
 /** When the concurrency slot of another request becomes free at the latest, unless its task ends before. */
 function computeSlotEndMs(
@@ -111,33 +78,25 @@ function computeSlotEndMs(
 async function readLimitFacts(
   tx: Tx,
   ledger: Ledger,
-  gate: Selectable<GateTable>,
+  { nowSteadyMs, cooldownUntilMs, sends }: Gate,
   row: Pick<RequestRow, "id">,
   isOfNarration: boolean,
-  nowSteadyMs: number,
 ): Promise<LimitFacts> {
   const timing = buildLimitTiming(ledger.timeScale);
   const open = await tx
     .selectFrom("agm_task")
     .select(["status", "sent_steady_ms", "lease_until_steady_ms"])
-    .where("id", "in", (eb) =>
-      eb
-        .selectFrom("agm_attempt")
-        .select("request")
-        .where("status", "in", ["unresolved", "queued", "processing"]),
-    )
-    .where("status", "in", ["unresolved", "queued", "processing"])
+    .where(hasRareStatus(...OPEN_STATUSES))
     .where("api_key_id", "=", ledger.identity.apiKeyId)
     .where("id", "!=", row.id)
     .where("is_open", "=", 1)
     .execute();
-  const isCalledFor = isOfNarration && (await isCallWaiting(tx, ledger, row, nowSteadyMs));
   if (open.some(({ sent_steady_ms }) => sent_steady_ms > nowSteadyMs)) {
     // Written before the machine restarted, and with it the steady clock: the time of these counts from now.
     await tx
       .updateTable("agm_attempt")
       .set({ sent_steady_ms: nowSteadyMs })
-      .where("status", "in", ["unresolved", "queued", "processing"])
+      .where("status", "in", OPEN_STATUSES)
       .where("sent_steady_ms", ">", nowSteadyMs)
       .where("request", "in", (eb) =>
         eb.selectFrom("agm_request").select("id").where("api_key_id", "=", ledger.identity.apiKeyId),
@@ -145,10 +104,10 @@ async function readLimitFacts(
       .execute();
   }
   return {
-    cooldownUntilMs: parseCooldownEnd(gate.cooldown_until_steady_ms, nowSteadyMs),
-    sends: parseStamps(gate.sends, nowSteadyMs, timing.windowMs, timing.unansweredSlotMs),
+    cooldownUntilMs,
+    sends,
     slotEndsMs: open.map((other) => computeSlotEndMs(other, timing, nowSteadyMs)),
-    mustLetPass: isCalledFor,
+    mustLetPass: isOfNarration && (await isCallWaiting(tx, ledger, row, nowSteadyMs)),
   };
 }
 
@@ -246,9 +205,8 @@ export const requestAdmission = (
   mayResend: boolean,
 ): Promise<Admission> =>
   ledger.database.tx(async (tx): Promise<Admission> => {
-    const { baseUrl, apiKeyId } = ledger.identity;
-    if (ledger.creditBudget !== null) await ledger.database.lockGate(tx, baseUrl);
-    const gate = await ledger.database.lockGate(tx, apiKeyId);
+    if (ledger.creditBudget !== null) await ledger.database.lockGate(tx, ledger.identity.baseUrl);
+    const gate = await openGate(tx, ledger);
     const { nowSteadyMs } = gate;
     await ledger.database.lockRow(tx, "agm_request", id);
     const row = await readRequest(tx, id);
@@ -270,17 +228,11 @@ export const requestAdmission = (
       const spentCredits = await sumSpentCredits(tx, ledger, sinceMs, id);
       if (spentCredits + RESERVED_CREDITS > ledger.creditBudget) return { kind: "over_budget", spentCredits };
     }
-    const facts = await readLimitFacts(tx, ledger, gate, row, payer !== null && !isResend, nowSteadyMs);
+    const facts = await readLimitFacts(tx, ledger, gate, row, payer !== null && !isResend);
     const hold = decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);
-    if (hold !== null) {
-      if (hasFutureStamp(gate.sends, nowSteadyMs))
-        await updateGate(tx, gate.id, { sends: JSON.stringify(facts.sends) });
-      return { kind: "hold", ...hold };
-    }
-    const sends: GateStamp[] = [...facts.sends, { id: sendId, atSteadyMs: nowSteadyMs, isOpen: true }];
-    await updateGate(tx, gate.id, {
-      sends: JSON.stringify(sends),
-      cooldown_until_steady_ms: facts.cooldownUntilMs,
+    if (hold !== null) return { kind: "hold", ...hold };
+    await writeGate(tx, gate, {
+      sends: [...facts.sends, { id: sendId, atSteadyMs: nowSteadyMs, isOpen: true }],
     });
     const patch: RequestPatch = {
       status: "unresolved",
@@ -311,20 +263,17 @@ export interface SendResult {
 async function recordAtGate(
   tx: Tx,
   ledger: Ledger,
-  { sendId, wasSent, cooldownMs }: SendResult,
+  { sendId, wasSent, cooldownMs = 0 }: SendResult,
 ): Promise<number> {
-  const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
+  const gate = await openGate(tx, ledger);
   const { nowSteadyMs } = gate;
-  const { windowMs, unansweredSlotMs } = buildLimitTiming(ledger.timeScale);
-  const sends = parseStamps(gate.sends, nowSteadyMs, windowMs, unansweredSlotMs).flatMap((stamp) => {
+  const sends = gate.sends.flatMap((stamp) => {
     if (stamp.id !== sendId) return [stamp];
     return wasSent ? [{ id: sendId, atSteadyMs: nowSteadyMs }] : [];
   });
-  const endMs = parseCooldownEnd(gate.cooldown_until_steady_ms, nowSteadyMs);
-  await updateGate(tx, gate.id, {
-    sends: JSON.stringify(sends),
-    cooldown_until_steady_ms: cooldownMs === undefined ? endMs : Math.max(endMs, nowSteadyMs + cooldownMs),
-  });
+  const cooldownUntilMs =
+    cooldownMs === 0 ? gate.cooldownUntilMs : Math.max(gate.cooldownUntilMs, nowSteadyMs + cooldownMs);
+  await writeGate(tx, gate, { sends, cooldownUntilMs });
   return nowSteadyMs;
 }
 
@@ -372,12 +321,7 @@ export async function recordSendResult(
 /** Takes an admission back whose submission was not sent. Does nothing if a newer send was admitted. */
 export const releaseAdmission = (ledger: Ledger, id: string, sendId: string): Promise<void> =>
   ledger.database.tx(async (tx) => {
-    const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
-    const { nowSteadyMs } = gate;
-    const { windowMs, unansweredSlotMs } = buildLimitTiming(ledger.timeScale);
-    const sends = parseStamps(gate.sends, nowSteadyMs, windowMs, unansweredSlotMs);
-    const left = sends.filter((stamp) => stamp.id !== sendId);
-    await updateGate(tx, gate.id, { sends: JSON.stringify(left) });
+    await recordAtGate(tx, ledger, { sendId, wasSent: false, mayHaveArrived: false });
     const row = await readRequest(tx, id);
     if (row === undefined || row.send_id !== sendId || row.task_id !== null) return;
     await patchRequest(tx, row, { ...withoutSend(row), send_id: null });

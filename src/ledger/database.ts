@@ -1,13 +1,13 @@
 /** The ledger's database. Runs calls in turn, in transactions where needed, and repeats them after transient errors. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Kysely, Selectable, Sql, Transaction } from "kysely";
+import type { Kysely, Sql, Transaction } from "kysely";
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause, type Log } from "../log.ts";
 import { isProcessDead } from "../process-id.ts";
 import { scaleLeaseTtlMs } from "./durations.ts";
 import type { Connection, Engine } from "./engine.ts";
-import type { GateTable, Tables } from "./schema.ts";
+import type { GateRow, Tables } from "./schema.ts";
 
 /** The database outside a transaction. */
 export type Db = Kysely<Tables>;
@@ -18,7 +18,7 @@ export interface Lease {
   readonly lease_until_steady_ms: number;
 }
 
-export interface LockedGate extends Selectable<GateTable> {
+export interface LockedGate extends GateRow {
   /** The steady time after the lock was granted, which is later than every time in the row. */
   readonly nowSteadyMs: number;
 }

@@ -1,9 +1,8 @@
 /** Reads and writes calls that are answered as MCP tasks. A call's process writes only while the call is its own. */
 import { randomUUID } from "node:crypto";
-import type { Updateable } from "kysely";
 import { isProcessDead } from "../process-id.ts";
 import type { Ledger } from "./ledger.ts";
-import type { HandleRow, HandleTable } from "./schema.ts";
+import type { HandleRow } from "./schema.ts";
 
 /** How long the result of a call is kept after its end. */
 const KEEP_FINISHED_MS = 30 * 24 * 60 * 60 * 1000;
@@ -109,7 +108,7 @@ const updateOpenHandle = (
   { database, clock }: Ledger,
   id: string,
   process: string | null,
-  change: Updateable<HandleTable>,
+  change: Partial<HandleRow>,
 ): Promise<boolean> =>
   database.run(async (db) => {
     const open = db.updateTable("agm_handle").where("id", "=", id).where("status", "in", OPEN_STATUSES);

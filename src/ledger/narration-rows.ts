@@ -1,67 +1,29 @@
 /** Reads the rows of narrations, their parts and their files. */
 import { sql } from "kysely";
 import { z } from "zod";
+import { parseJson } from "../parse-json.ts";
 import { type Bill, readBill } from "./bills.ts";
 import type { Db, Tx } from "./database.ts";
 import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
 import {
   type FileRow,
-  NARRATION_STATUSES,
   type NarrationRow,
   type PartRow,
+  parseNarrations,
   type RequestRow,
   type WishRow,
 } from "./schema.ts";
 import { listStandingWishes } from "./wishes.ts";
 
-/** Why a narration ended early, or why the audio of a part cannot be joined. */
-export interface StoredProblem {
-  readonly code: string;
-  readonly message: string;
-}
-
 const problemSchema = z.object({ code: z.string(), message: z.string() });
+/** Why a narration ended early, or why the audio of a part cannot be joined. */
+export type StoredProblem = Readonly<z.infer<typeof problemSchema>>;
 
 /** Parses a column with a problem; `null` if there is none. A damaged one is shown as it is. */
-export function parseProblem(column: string | null): StoredProblem | null {
-  if (column === null) return null;
-  try {
-    return problemSchema.parse(JSON.parse(column));
-  } catch {
-    return { code: "unexpected_response", message: column };
-  }
-}
-
-const text = z.string();
-
-/** A row as it must be. Somebody may have changed it by hand. */
-const narrationRowSchema: z.ZodType<NarrationRow> = z.object({
-  id: text,
-  base_url: text,
-  api_key_id: text,
-  plan_hash: text,
-  title: text,
-  status: z.enum(NARRATION_STATUSES),
-  max_credits: z.number().nullable(),
-  run: z.int(),
-  revision: z.int(),
-  problem: text.nullable(),
-  file_name: text.nullable(),
-  skip_failed: z.int(),
-  predecessor: text.nullable(),
-  told: text,
-  started_at_ms: z.number(),
-  owner: text.nullable(),
-  lease_until_steady_ms: z.number(),
-  created_at_ms: z.number(),
-});
-
-/** Keeps the rows that are whole, so that a damaged one hides no others. */
-export const parseNarrations = (rows: readonly unknown[]): NarrationRow[] =>
-  rows.flatMap((row) => {
-    const parsed = narrationRowSchema.safeParse(row);
-    return parsed.success ? [parsed.data] : [];
-  });
+export const parseProblem = (column: string | null): StoredProblem | null =>
+  column === null
+    ? null
+    : (parseJson(problemSchema, column) ?? { code: "unexpected_response", message: column });
 
 const ROWS_AT_ONCE = 500;
 

@@ -1,9 +1,8 @@
 /** Lets queries and downloads of an account leave, within 60 a minute and outside the pauses of the service. */
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
-import { hasFutureStamp, parseCooldownEnd, parseStamps, updateGate } from "./admission.ts";
+import { type GateStamp, openGate, writeGate } from "./gate.ts";
 import type { Ledger } from "./ledger.ts";
 import { buildLimitTiming, computePollSpacingMs, MAX_POLLS } from "./limit-timing.ts";
-import type { GateStamp } from "./schema.ts";
 
 /** Why a read has to wait. `pace`: polls leave room for other reads. */
 export interface ReadHold {
@@ -38,33 +37,21 @@ export function decideReadHold(
  */
 export const requestRead = (ledger: Ledger, isPoll: boolean): Promise<ReadHold | null> =>
   ledger.database.tx(async (tx) => {
-    const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
-    const { nowSteadyMs } = gate;
+    const gate = await openGate(tx, ledger);
+    const { nowSteadyMs, reads } = gate;
     const { windowMs } = buildLimitTiming(ledger.timeScale);
-    const reads = parseStamps(gate.reads, nowSteadyMs, windowMs, 0);
-    const cooldownUntilMs = parseCooldownEnd(gate.read_cooldown_until_steady_ms, nowSteadyMs);
-    const hold = decideReadHold(reads, cooldownUntilMs, isPoll, windowMs, nowSteadyMs);
-    if (hold !== null) {
-      if (hasFutureStamp(gate.reads, nowSteadyMs))
-        await updateGate(tx, gate.id, { reads: JSON.stringify(reads) });
-      return hold;
-    }
-    const stamp = { atSteadyMs: nowSteadyMs, ...(isPoll ? { isPoll } : {}) };
-    await updateGate(tx, gate.id, {
-      reads: JSON.stringify([...reads, stamp]),
-      read_cooldown_until_steady_ms: cooldownUntilMs,
-    });
-    return null;
+    const hold = decideReadHold(reads, gate.readCooldownUntilMs, isPoll, windowMs, nowSteadyMs);
+    const read = { atSteadyMs: nowSteadyMs, ...(isPoll ? { isPoll } : {}) };
+    if (hold === null) await writeGate(tx, gate, { reads: [...reads, read] });
+    return hold;
   });
 
 /** Pauses the reads of every process of this account, because the service asked for it. */
 export const startReadCooldown = (ledger: Ledger, pauseMs: number): Promise<void> =>
   ledger.database.tx(async (tx) => {
-    const gate = await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
-    const { nowSteadyMs } = gate;
-    const earlierMs = parseCooldownEnd(gate.read_cooldown_until_steady_ms, nowSteadyMs);
-    const untilMs = Math.max(earlierMs, nowSteadyMs + pauseMs);
-    await updateGate(tx, gate.id, { read_cooldown_until_steady_ms: untilMs });
+    const gate = await openGate(tx, ledger);
+    const readCooldownUntilMs = Math.max(gate.readCooldownUntilMs, gate.nowSteadyMs + pauseMs);
+    await writeGate(tx, gate, { readCooldownUntilMs });
   });
 
 /** How long ago a request was last polled, by whichever process; infinite if never. */

@@ -1,8 +1,8 @@
 /** Finds narrations and requests whose texts are nearly those of a narration. */
 import { sql } from "kysely";
 import { isVisible, type Ledger } from "./ledger.ts";
-import { parseNarrations, selectNarrations, selectParts, splitRows } from "./narration-rows.ts";
-import type { NarrationRow, PartRow, RequestRow } from "./schema.ts";
+import { selectNarrations, selectParts, splitRows } from "./narration-rows.ts";
+import { type NarrationRow, type PartRow, parseNarrations, type RequestRow } from "./schema.ts";
 import { listPayers, listStandingWishes } from "./wishes.ts";
 
 /**

@@ -1,22 +1,22 @@
 /** Reads and writes the rows of requests, their attempts and their files. Every write states what it has read. */
-import { type Insertable, sql } from "kysely";
-import { z } from "zod";
-import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
+import { type ExpressionBuilder, type ExpressionWrapper, type Insertable, type SqlBool, sql } from "kysely";
 import type { Db, Tx } from "./database.ts";
 import { isVisible, LeaseLostError, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
 import {
-  ATTEMPT_STATUSES,
+  ATTEMPT_COLUMNS,
   type AttemptStatus,
-  type AttemptTable,
   type FileRow,
+  parseRequests,
+  REQUEST_COLUMNS,
   type RequestRow,
-  type RequestTable,
+  type Tables,
 } from "./schema.ts";
 
-/** A request that is to be stored, with its first attempt. */
-export type NewRequest = Omit<RequestRow, "n" | "spent" | "is_open" | "is_current">;
-/** Columns to change of a request and of its current attempt. A new number of `attempt` makes a new row of it. */
-export type RequestPatch = Partial<Omit<NewRequest, "id">>;
+/**
+ * Columns to change of a request and of its current attempt. A new number of `attempt` makes a new row of it. The id and
+ * what the views compute are never changed.
+ */
+export type RequestPatch = Partial<RequestRow>;
 
 /** The columns of an attempt of which nothing was sent. */
 export const UNSENT_ATTEMPT = {
@@ -42,7 +42,7 @@ export const UNSENT_ATTEMPT = {
   polled_steady_ms: 0,
 } as const satisfies RequestPatch;
 
-/** The columns of a request that nobody has worked on. */
+/** The columns of a request that nobody works on, and nobody has worked on. */
 export const UNDRIVEN_REQUEST = {
   error_code: null,
   error: null,
@@ -53,6 +53,14 @@ export const UNDRIVEN_REQUEST = {
   lease_until_steady_ms: 0,
 } as const satisfies RequestPatch;
 
+/** The columns of a request that is not stored yet, with its first attempt. */
+export const FRESH_REQUEST = {
+  ...UNSENT_ATTEMPT,
+  ...UNDRIVEN_REQUEST,
+  attempt: 1,
+  ...{ n: 1, spent: 0, is_open: 0, is_current: 1 },
+} as const satisfies RequestPatch;
+
 /** Returns the change that begins the next attempt of a request whose task has failed. */
 export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): RequestPatch => ({
   ...UNSENT_ATTEMPT,
@@ -61,77 +69,6 @@ export const buildNextAttempt = ({ attempt }: Pick<RequestRow, "attempt">): Requ
   error: null,
   note: null,
 });
-
-const text = z.string();
-const textOrNull = text.nullable();
-const numberOrNull = z.number().nullable();
-
-const requestShape = {
-  base_url: text,
-  api_key_id: text,
-  fingerprint: text,
-  loose: textOrNull,
-  body: textOrNull,
-  written: textOrNull,
-  asked: textOrNull,
-  take: z.int().positive().nullable(),
-  attempt: z.int().positive(),
-  is_listed: z.int(),
-  error_code: textOrNull,
-  error: textOrNull,
-  note: textOrNull,
-  file_name: textOrNull,
-  replaces: textOrNull,
-  owner: textOrNull,
-  lease_until_steady_ms: z.number(),
-  created_at_ms: z.number(),
-  updated_at_ms: z.number(),
-} satisfies Record<Exclude<keyof RequestTable, "id">, z.ZodType>;
-
-const attemptShape = {
-  status: z.enum(ATTEMPT_STATUSES),
-  maybe: z.int().nonnegative(),
-  send_id: textOrNull,
-  sent_steady_ms: z.number(),
-  task_id: textOrNull,
-  charged_credits: numberOrNull,
-  refunded_credits: numberOrNull,
-  audio_seconds: numberOrNull,
-  output_format: z.enum(OUTPUT_FORMATS).nullable(),
-  output_rate_hz: z.literal(SAMPLE_RATES).nullable(),
-  output_seconds: numberOrNull,
-  failure_code: textOrNull,
-  failure_message: textOrNull,
-  is_paid: z.int(),
-  payer: textOrNull,
-  payer_run: z.int(),
-  spent_at_ms: z.number(),
-  accepted_at_ms: numberOrNull,
-  finished_at_ms: numberOrNull,
-  polled_steady_ms: z.number(),
-} satisfies Record<Exclude<keyof AttemptTable, "request" | "n">, z.ZodType>;
-
-/** A row as it must be. Somebody may have changed it by hand. */
-const requestRowSchema: z.ZodType<RequestRow> = z.object({
-  id: text,
-  ...requestShape,
-  ...attemptShape,
-  n: z.int(),
-  spent: z.number(),
-  is_open: z.int(),
-  is_current: z.int(),
-});
-
-// The casts are sound, because `satisfies` allows no other keys.
-const REQUEST_COLUMNS = Object.keys(requestShape) as Array<keyof typeof requestShape>;
-const ATTEMPT_COLUMNS = Object.keys(attemptShape) as Array<keyof typeof attemptShape>;
-
-/** Keeps the rows that are whole, so that a damaged one hides no others. */
-const parseRows = (rows: readonly unknown[]): RequestRow[] =>
-  rows.flatMap((row) => {
-    const parsed = requestRowSchema.safeParse(row);
-    return parsed.success ? [parsed.data] : [];
-  });
 
 function pickColumns<Row extends object, Column extends keyof Row>(
   row: Row,
@@ -146,32 +83,23 @@ function pickColumns<Row extends object, Column extends keyof Row>(
 
 /** Reads a request; `undefined` if it is not stored, or if its row is damaged. */
 export const readRequest = async (db: Db, id: string): Promise<RequestRow | undefined> =>
-  parseRows(await db.selectFrom("agm_task").selectAll().where("id", "=", id).execute())[0];
+  parseRequests(await db.selectFrom("agm_task").selectAll().where("id", "=", id).execute())[0];
 
-/** Finds the request of a handle, if this process may see it. */
-export const findRequest = async (ledger: Ledger, id: string): Promise<RequestRow | undefined> =>
-  parseRows(
+/** Finds requests at this service that this process may see, those of its own API key first, then the eldest. */
+const findVisible = async (
+  ledger: Ledger,
+  view: "agm_task" | "agm_payment",
+  column: "id" | "task_id" | "fingerprint",
+  value: string,
+): Promise<RequestRow[]> =>
+  parseRequests(
     await ledger.database.run((db) =>
       db
-        .selectFrom("agm_task")
+        .selectFrom(view)
         .selectAll()
-        .where("id", "=", id)
+        .where(column, "=", value)
         .where("base_url", "=", ledger.identity.baseUrl)
-        .where(isVisible(ledger, "agm_task.api_key_id"))
-        .execute(),
-    ),
-  )[0];
-
-/** Finds the attempts, current or earlier, to which the service gave a task id; the own API key's first. */
-export const findAttemptsOfTask = async (ledger: Ledger, taskId: string): Promise<RequestRow[]> =>
-  parseRows(
-    await ledger.database.run((db) =>
-      db
-        .selectFrom("agm_payment")
-        .selectAll()
-        .where("task_id", "=", taskId)
-        .where("base_url", "=", ledger.identity.baseUrl)
-        .where(isVisible(ledger, "agm_payment.api_key_id"))
+        .where(isVisible(ledger, `${view}.api_key_id`))
         .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
         .orderBy("is_current", "desc")
         .orderBy("created_at_ms")
@@ -179,20 +107,17 @@ export const findAttemptsOfTask = async (ledger: Ledger, taskId: string): Promis
     ),
   );
 
-/** Finds the requests of a text, settings and take, under each visible API key; the own one first. */
-export const findRequestsByFingerprint = async (ledger: Ledger, fingerprint: string): Promise<RequestRow[]> =>
-  parseRows(
-    await ledger.database.run((db) =>
-      db
-        .selectFrom("agm_task")
-        .selectAll()
-        .where("fingerprint", "=", fingerprint)
-        .where(isVisible(ledger, "agm_task.api_key_id"))
-        .orderBy((order) => order("api_key_id", "=", ledger.identity.apiKeyId), "desc")
-        .orderBy("created_at_ms")
-        .execute(),
-    ),
-  );
+/** Finds the request of a handle. */
+export const findRequest = async (ledger: Ledger, id: string): Promise<RequestRow | undefined> =>
+  (await findVisible(ledger, "agm_task", "id", id))[0];
+
+/** Finds the attempts, current or earlier, to which the service gave a task id. */
+export const findAttemptsOfTask = (ledger: Ledger, taskId: string): Promise<RequestRow[]> =>
+  findVisible(ledger, "agm_payment", "task_id", taskId);
+
+/** Finds the requests of a text, settings and take, one for each API key. */
+export const findRequestsByFingerprint = (ledger: Ledger, fingerprint: string): Promise<RequestRow[]> =>
+  findVisible(ledger, "agm_task", "fingerprint", fingerprint);
 
 /** Finds requests whose text differs at most in typing or pronunciations, the newest first. */
 export async function findRequestsByLoose(
@@ -206,8 +131,17 @@ export async function findRequestsByLoose(
     apiKeys === "own"
       ? select.where("api_key_id", "=", ledger.identity.apiKeyId)
       : select.where(isVisible(ledger, "agm_task.api_key_id"));
-  return parseRows(await select.orderBy("created_at_ms", "desc").execute());
+  return parseRequests(await select.orderBy("created_at_ms", "desc").execute());
 }
+
+/** Selects requests by the status of their current attempt, by the index of all attempts, which few rows match. */
+export const hasRareStatus =
+  (...statuses: readonly AttemptStatus[]) =>
+  (eb: ExpressionBuilder<Tables, "agm_task">): ExpressionWrapper<Tables, "agm_task", SqlBool> =>
+    eb.and([
+      eb("id", "in", eb.selectFrom("agm_attempt").select("request").where("status", "in", statuses)),
+      eb("status", "in", statuses),
+    ]);
 
 export interface ListQuery {
   readonly statuses: readonly AttemptStatus[] | null;
@@ -242,17 +176,10 @@ export async function listRequests(ledger: Ledger, query: ListQuery): Promise<Re
         .where("api_key_id", "=", key)
         .where("is_listed", "=", isListed)
         .where("base_url", "=", ledger.identity.baseUrl);
-      if (statuses !== null) select = select.where("status", "in", [...statuses]);
-      if (statuses !== null && isRare) {
-        select = select.where("id", "in", (eb) =>
-          eb
-            .selectFrom("agm_attempt")
-            .select("request")
-            .where("status", "in", [...statuses]),
-        );
-      }
+      if (statuses !== null)
+        select = isRare ? select.where(hasRareStatus(...statuses)) : select.where("status", "in", statuses);
       rowsByKey.push(
-        parseRows(await select.orderBy("created_at_ms", "desc").orderBy("id").limit(limit).execute()),
+        parseRequests(await select.orderBy("created_at_ms", "desc").orderBy("id").limit(limit).execute()),
       );
     }
     return rowsByKey;
@@ -269,14 +196,8 @@ export const listResumable = (ledger: Ledger, limit: number): Promise<string[]> 
   ledger.database.run(async (db) => {
     const rows = await db
       .selectFrom("agm_task")
-      .select(["id", "owner", "lease_until_steady_ms"])
-      .where("id", "in", (eb) =>
-        eb
-          .selectFrom("agm_attempt")
-          .select("request")
-          .where("status", "in", ["queued", "processing", "succeeded"]),
-      )
-      .where("status", "in", ["queued", "processing", "succeeded"])
+      .select("id")
+      .where(hasRareStatus("queued", "processing", "succeeded"))
       .where("api_key_id", "=", ledger.identity.apiKeyId)
       .where((eb) => eb.or([eb("error_code", "is", null), eb("error_code", "not in", [...LASTING_ERRORS])]))
       .orderBy("created_at_ms", "desc")
@@ -349,10 +270,10 @@ export async function setAsideDamaged(tx: Tx, { log, clock }: Ledger, id: string
 }
 
 /** Stores a request with its first attempt, unless it exists. */
-export async function insertRequest(tx: Tx, ledger: Ledger, request: NewRequest): Promise<void> {
+export async function insertRequest(tx: Tx, ledger: Ledger, request: RequestRow): Promise<void> {
   await rememberApiKey(tx, ledger);
   // The casts are sound, because `request` has every column.
-  const row = { id: request.id, ...pickColumns(request, REQUEST_COLUMNS) } as Insertable<RequestTable>;
+  const row = pickColumns(request, REQUEST_COLUMNS) as Tables["agm_request"];
   await tx
     .insertInto("agm_request")
     .values(row)
@@ -515,10 +436,7 @@ export const deleteOldRefusals = (ledger: Ledger): Promise<void> =>
     const old = await tx
       .selectFrom("agm_task")
       .select("id")
-      .where("id", "in", (eb) =>
-        eb.selectFrom("agm_attempt").select("request").where("status", "=", "waiting"),
-      )
-      .where("status", "=", "waiting")
+      .where(hasRareStatus("waiting"))
       .where("error_code", "is not", null)
       .where("attempt", "=", 1)
       .where("api_key_id", "=", ledger.identity.apiKeyId)

@@ -1,19 +1,10 @@
 /** An error as the ledger keeps it, so that every process reports it in the same words. */
 import { z } from "zod";
 import { AudioError, parseErrorCode } from "../errors.ts";
+import { parseJson } from "../parse-json.ts";
+import type { RequestRow } from "./schema.ts";
 
-export interface StoredError {
-  readonly code: string;
-  readonly message: string;
-  readonly httpStatus?: number | undefined;
-  readonly retryable?: boolean | undefined;
-  readonly retryAfterSeconds?: number | undefined;
-  readonly taskId?: string | undefined;
-  readonly idempotencyKey?: string | undefined;
-  readonly remedy?: string | undefined;
-}
-
-export const storedErrorSchema: z.ZodType<StoredError> = z.looseObject({
+export const storedErrorSchema = z.looseObject({
   code: z.string(),
   message: z.string(),
   httpStatus: z.int().optional(),
@@ -23,6 +14,7 @@ export const storedErrorSchema: z.ZodType<StoredError> = z.looseObject({
   idempotencyKey: z.string().optional(),
   remedy: z.string().optional(),
 });
+export type StoredError = Readonly<z.infer<typeof storedErrorSchema>>;
 
 /** Converts an error to its stored form. Omits the cause, because it may contain anything. */
 export function toStoredError(error: AudioError): StoredError {
@@ -36,4 +28,16 @@ export function toStoredError(error: AudioError): StoredError {
  */
 export function fromStoredError({ code, message, ...facts }: StoredError): AudioError {
   return new AudioError(parseErrorCode(code), message, facts);
+}
+
+/** Restores why nobody works on a request, from its row; `null` if there is no reason. */
+export function parseRequestError({
+  error,
+  error_code,
+}: Pick<RequestRow, "error" | "error_code">): AudioError | null {
+  if (error === null) return null;
+  const stored = parseJson(storedErrorSchema, error);
+  return stored === null
+    ? new AudioError(parseErrorCode(error_code ?? ""), "The reason cannot be read any more.")
+    : fromStoredError(stored);
 }

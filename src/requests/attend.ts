@@ -8,7 +8,7 @@ import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
-import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
+import { fromStoredError, parseRequestError } from "../ledger/stored-error.ts";
 import { hasWish } from "../ledger/wishes.ts";
 import { describeActivity, explainActivity } from "./activity.ts";
 import type { CallWithDeadline } from "./call.ts";
@@ -160,16 +160,12 @@ const isDriven = (
     ? Promise.resolve(false)
     : database.snapshot(async (_tx, nowSteadyMs) => database.isHeld(row, nowSteadyMs)).catch(() => true);
 
-/** Restores the reason why nobody works on a request; `null` if there is none. */
-export function restoreError(row: RequestRow): AudioError | null {
-  if (row.error === null) return null;
-  const ids = { taskId: row.task_id ?? undefined, idempotencyKey: getIdempotencyKey(row) ?? undefined };
-  try {
-    return fromStoredError(storedErrorSchema.parse(JSON.parse(row.error))).withIds(ids);
-  } catch {
-    return new AudioError("unexpected_response", "The ledger's row of this request is damaged.", ids);
-  }
-}
+/** Restores the reason why nobody works on a request, with its ids; `null` if there is none. */
+export const restoreError = (row: RequestRow): AudioError | null =>
+  parseRequestError(row)?.withIds({
+    taskId: row.task_id ?? undefined,
+    idempotencyKey: getIdempotencyKey(row) ?? undefined,
+  }) ?? null;
 
 /** A send is called unanswered after this time, even if the request had waited before. */
 const UNANSWERED_AFTER_MS = 5000;

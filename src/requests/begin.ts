@@ -12,15 +12,14 @@ import { deriveRecordId, deriveRequestFingerprint } from "../ledger/identity.ts"
 import type { Ledger } from "../ledger/ledger.ts";
 import {
   buildNextAttempt,
+  FRESH_REQUEST,
   findRequestsByLoose,
   insertRequest,
-  type NewRequest,
   patchRequest,
   type RequestPatch,
   readRequest,
   setAsideDamaged,
   UNDRIVEN_REQUEST,
-  UNSENT_ATTEMPT,
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { addWish, listPayers, listStandingWishes, type NewWish } from "../ledger/wishes.ts";
@@ -99,17 +98,15 @@ export function buildNewRequest(
   { identity, clock }: Ledger,
   { body, loose, fingerprint, asked, written, take }: PartRequest,
   isListed: boolean,
-): NewRequest {
+): RequestRow {
   const nowMs = clock.wallMs();
   return {
-    ...UNSENT_ATTEMPT,
+    ...FRESH_REQUEST,
     id: deriveRecordId(fingerprint, identity.apiKeyId),
     base_url: identity.baseUrl,
     api_key_id: identity.apiKeyId,
     ...{ fingerprint, loose, body, written, asked, take },
-    attempt: 1,
     is_listed: Number(isListed),
-    ...UNDRIVEN_REQUEST,
     created_at_ms: nowMs,
     updated_at_ms: nowMs,
   };
@@ -146,7 +143,7 @@ export interface BeginOptions {
 }
 
 /** Begins a request in one transaction: the guard, the row, the wish, and the next attempt of what has failed. */
-export function beginRequest(ledger: Ledger, fresh: NewRequest, options: BeginOptions): Promise<Begun> {
+export function beginRequest(ledger: Ledger, fresh: RequestRow, options: BeginOptions): Promise<Begun> {
   const { wish, name, openedAtMs, mayBeginAttempt } = options;
   return ledger.database.tx(async (tx, nowSteadyMs): Promise<Begun> => {
     // The account's row makes calls begin in turn, so that two that type a text differently see each other.
@@ -195,7 +192,7 @@ export function beginRequest(ledger: Ledger, fresh: NewRequest, options: BeginOp
   });
 }
 
-const adoptedColumns = (fresh: NewRequest): RequestPatch => {
+const adoptedColumns = (fresh: RequestRow): RequestPatch => {
   const { id: _id, is_listed: _listed, owner: _owner, lease_until_steady_ms: _lease, ...columns } = fresh;
   const { file_name: _name, replaces: _replaces, created_at_ms: _created, ...adopted } = columns;
   return adopted;
@@ -215,7 +212,7 @@ const readWritten = (row: Pick<RequestRow, "body" | "written">): string =>
  */
 export function decideKinship(
   row: RequestRow,
-  fresh: NewRequest,
+  fresh: RequestRow,
   isWanted: boolean,
   nowMs: number,
 ): Kinship | null {
@@ -236,7 +233,7 @@ async function findKin(
   tx: Tx,
   ledger: Ledger,
   nowSteadyMs: number,
-  fresh: NewRequest,
+  fresh: RequestRow,
 ): Promise<{ readonly row: RequestRow; readonly kinship: Kinship } | undefined> {
   if (fresh.loose === null) return undefined;
   for (const row of await findRequestsByLoose(tx, ledger, fresh.loose, "own")) {
@@ -305,19 +302,17 @@ export async function fetchAdopted(
   other: RequestRow,
   signal: AbortSignal,
   deadline?: Deadline,
-): Promise<NewRequest | null> {
+): Promise<RequestRow | null> {
   const { ledger, clock } = deps;
   if (other.task_id === null) return null;
   try {
     const task = await queryForCall(deps, other.task_id, signal, deadline);
-    const { n: _n, spent: _spent, is_open: _open, is_current: _current, ...columns } = other;
     const nowMs = clock.wallMs();
     return {
-      ...columns,
+      ...other,
       ...toObservedPatch(task, { ...other, finished_at_ms: null }, nowMs),
       id: deriveRecordId(other.fingerprint, ledger.identity.apiKeyId),
       api_key_id: ledger.identity.apiKeyId,
-      attempt: other.attempt,
       ...UNDRIVEN_REQUEST,
       maybe: 0,
       polled_steady_ms: 0,

@@ -4,7 +4,7 @@ import { assertFileName, buildNumberedName } from "../files/file-name.ts";
 import { probeNameAvailability } from "../files/name-availability.ts";
 import { LAST_NUMBER } from "../files/try-numbered-names.ts";
 import { deriveExternalTaskFingerprint, deriveRecordId } from "../ledger/identity.ts";
-import { patchRequest, UNDRIVEN_REQUEST, UNSENT_ATTEMPT } from "../ledger/request-rows.ts";
+import { FRESH_REQUEST, patchRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError } from "../ledger/stored-error.ts";
 import { restoreError } from "./attend.ts";
@@ -138,27 +138,19 @@ async function beginExternalTask(
   const task = await queryForCall(deps, taskId, signal, deadline);
   const fingerprint = deriveExternalTaskFingerprint(baseUrl, taskId);
   const nowMs = clock.wallMs();
-  const base = { ...UNSENT_ATTEMPT, output_format: null, output_rate_hz: null };
-  const empty = {
-    ...base,
+  const empty: RequestRow = {
+    ...FRESH_REQUEST,
     id: deriveRecordId(fingerprint, apiKeyId),
     base_url: baseUrl,
     api_key_id: apiKeyId,
     fingerprint,
-    loose: null,
-    body: null,
-    written: null,
-    asked: null,
-    take: null,
-    attempt: 1,
+    ...{ loose: null, body: null, written: null, asked: null, take: null },
     is_listed: 1,
     is_paid: 0,
-    ...UNDRIVEN_REQUEST,
     created_at_ms: nowMs,
     updated_at_ms: nowMs,
   };
-  const row: RequestRow = { ...empty, n: 1, spent: 0, is_open: 0, is_current: 1 };
-  const fresh = { ...empty, ...toObservedPatch(task, row, nowMs) };
+  const fresh = { ...empty, ...toObservedPatch(task, empty, nowMs) };
   return (await beginRequest(ledger, fresh, { wish: null, mayBeginAttempt: false })).row;
 }
 

@@ -5,7 +5,6 @@ import type { Database } from "../ledger/database.ts";
 import {
   findRequestsByFingerprint,
   findRequestsByLoose,
-  type NewRequest,
   patchRequest,
   readRequest,
 } from "../ledger/request-rows.ts";
@@ -80,7 +79,7 @@ function describeOtherKeys(others: readonly RequestRow[]): string[] {
 }
 
 interface Resolved {
-  readonly fresh: NewRequest;
+  readonly fresh: RequestRow;
   /** Unchanged audio of the request on this machine, under whichever API key, with its row. */
   readonly saved: { readonly row: RequestRow; readonly file: FileRow } | null;
   readonly notes: readonly string[];
@@ -116,7 +115,7 @@ async function resolve(
 /** Looks for nearly the same text among the requests of other API keys, whose audio or task can be used. */
 async function findKinOfOtherKeys(
   { deps }: RequestContext,
-  fresh: NewRequest,
+  fresh: RequestRow,
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<Resolved | null> {
@@ -179,8 +178,7 @@ export async function generate(
     return await deliver(context, row, resolved.saved.file, { replayed: true, notes }, saveOptions);
   }
   await deps.folder.ensureWritable();
-  const draft: RequestRow = { ...resolved.fresh, n: 1, spent: 0, is_open: 0, is_current: 1 };
-  const name = await planName(deps, draft, saveOptions);
+  const name = await planName(deps, resolved.fresh, saveOptions);
   call.signal.throwIfAborted();
   const begun = await beginRequest(
     ledger,

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { RequestRow } from "../ledger/schema.ts";
 import { storedErrorSchema } from "../ledger/stored-error.ts";
+import { parseJson } from "../parse-json.ts";
 
 export const NOTE_KINDS = [
   /** The service answered 503. */
@@ -35,14 +36,7 @@ const noteSchema = z.object({
 export type Note = z.infer<typeof noteSchema>;
 
 /** Parses the note of a row; `null` if there is none, or if it is damaged. */
-export function parseNote({ note }: Pick<RequestRow, "note">): Note | null {
-  if (note === null) return null;
-  try {
-    return noteSchema.parse(JSON.parse(note));
-  } catch {
-    return null;
-  }
-}
+export const parseNote = ({ note }: Pick<RequestRow, "note">): Note | null => parseJson(noteSchema, note);
 
 /**
  * Returns the column for a new note. Keeps the time since which it waits, if the reason is the same.

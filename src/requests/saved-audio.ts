@@ -19,6 +19,7 @@ import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
 import { LAST_NUMBER } from "../files/try-numbered-names.ts";
 import { findFilesAt, findRequest, insertFile, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
+import { parseJson } from "../parse-json.ts";
 import type { RequestDeps } from "./deps.ts";
 import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
@@ -40,14 +41,8 @@ const fileToReplaceSchema = z.object({
 });
 
 /** Parses the planned replacement of a row; `null` if there is none. */
-export function parseFileToReplace({ replaces }: Pick<RequestRow, "replaces">): FileToReplace | null {
-  if (replaces === null) return null;
-  try {
-    return fileToReplaceSchema.parse(JSON.parse(replaces));
-  } catch {
-    return null;
-  }
-}
+export const parseFileToReplace = ({ replaces }: Pick<RequestRow, "replaces">): FileToReplace | null =>
+  parseJson(fileToReplaceSchema, replaces);
 
 export const toSavedFile = (row: FileRow): SavedFile => ({
   path: row.path,

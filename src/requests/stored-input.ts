@@ -3,6 +3,7 @@ import { z } from "zod";
 import { OUTPUT_FORMATS, type OutputFormat, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { deriveIdempotencyKey } from "../ledger/identity.ts";
 import type { RequestRow } from "../ledger/schema.ts";
+import { parseJson } from "../parse-json.ts";
 
 function describeVoiceSource(hasReferences: boolean, hasImage: boolean): string {
   if (hasImage) return "from image_url";
@@ -42,13 +43,8 @@ export function parseStoredInput({
   body,
   written,
 }: Pick<RequestRow, "body" | "written">): StoredInput | null {
-  if (body === null) return null;
-  try {
-    const input = storedInputSchema.parse(JSON.parse(body));
-    return { ...input, prompt: written ?? input.sentPrompt };
-  } catch {
-    return null;
-  }
+  const input = parseJson(storedInputSchema, body);
+  return input === null ? null : { ...input, prompt: written ?? input.sentPrompt };
 }
 
 /** Returns format and sample rate as the service stated them, or else as they were asked for. */

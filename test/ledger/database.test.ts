@@ -4,7 +4,6 @@ import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { AudioError } from "../../src/errors.ts";
 import type { Database, Tx } from "../../src/ledger/database.ts";
-import { KeyvDocuments } from "../../src/ledger/documents.ts";
 import { createProcessId } from "../../src/process-id.ts";
 import { failureOf } from "../api/failure.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
@@ -254,24 +253,6 @@ for (const [engine, newDatabase, whyNot] of engines) {
       expect(await listNames(database)).toEqual([]);
       expect(database.outage).toBeNull();
       expect(database.description).toContain(engine);
-    });
-
-    it("iterates documents in the order of bytes, in pages", async () => {
-      const database = await open();
-      const documents = new KeyvDocuments(database);
-      const keys = [
-        "Z",
-        "_",
-        "a",
-        ...Array.from({ length: 250 }, (_, at) => `b${String(at).padStart(3, "0")}`),
-        "é",
-      ];
-      const entries = keys.map((key) => ({ key: `document:${key}`, value: "text" }));
-      await documents.setMany([...entries].reverse());
-      await documents.set("other:key", "text");
-      const found: unknown[] = [];
-      for await (const [key] of documents.iterator("document")) found.push(key);
-      expect(found).toEqual(entries.map(({ key }) => key));
     });
 
     it("finishes the running call when it is closed, and refuses the others", async () => {

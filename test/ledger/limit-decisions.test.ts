@@ -1,7 +1,8 @@
 /** Decisions on the service's limits, as functions of facts: six submissions and 60 reads a minute, two tasks, pauses. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decideHold, type LimitFacts, parseCooldownEnd, parseStamps } from "../../src/ledger/admission.ts";
+import { decideHold, type LimitFacts } from "../../src/ledger/admission.ts";
+import { parseCooldownEnd, parseStamps } from "../../src/ledger/gate.ts";
 import { buildLimitTiming, computePollSpacingMs, MAX_POLLS } from "../../src/ledger/limit-timing.ts";
 import { decideReadHold } from "../../src/ledger/read-limits.ts";
 

@@ -143,10 +143,9 @@ export const adopt: Prepare = (world, { a, b }) => {
       const row = await actor.ledger.database.run((db) => code.rows.readRequest(db, other.id));
       if (row === undefined || row.task_id === null) return () => undefined;
       const { end } = world.findTask(other.key, other.fingerprint, row.attempt);
-      const { n: _n, spent: _spent, is_open: _open, is_current: _current, ...columns } = row;
       const nowMs = clock.wallMs();
       const fresh = {
-        ...columns,
+        ...row,
         ...{ id, api_key_id: actor.key, maybe: 0, error: null, error_code: null, note: null },
         ...({ status: end?.status ?? "processing", charged_credits: end?.charged ?? null } as const),
         ...{ file_name: null, replaces: null, owner: null, lease_until_steady_ms: 0, polled_steady_ms: 0 },

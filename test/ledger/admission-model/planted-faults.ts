@@ -108,16 +108,16 @@ const OLD_READS: readonly PlantedFault[] = [
   ),
   decidedEarly(
     "the sends of the minute are read before the lock",
-    'await db.selectFrom("agm_gate").selectAll().where("id", "=", ledger.identity.apiKeyId).executeTakeFirst()',
+    'JSON.parse((await db.selectFrom("agm_gate").selectAll().where("id", "=", ledger.identity.apiKeyId).executeTakeFirst())?.sends ?? "[]")',
     ["rate", "concurrency", "liveness", "cooldown"],
     [
       "const facts = await readLimitFacts(tx, ledger, gate,",
-      "const facts = await readLimitFacts(tx, ledger, old ?? gate,",
+      "const facts = await readLimitFacts(tx, ledger, { ...gate, sends: old },",
     ],
   ),
   decidedEarly(
     "the open tasks are read before the lock",
-    'await readLimitFacts(db, ledger, { sends: "[]" }, { id }, false, ledger.clock.steadyMs())',
+    "await readLimitFacts(db, ledger, { nowSteadyMs: ledger.clock.steadyMs() }, { id }, false)",
     ["concurrency", "liveness"],
     [
       "const hold = decideHold(facts, buildLimitTiming(ledger.timeScale), nowSteadyMs);\n    if",
@@ -218,7 +218,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "a shorter cooldown takes the place of a longer one",
     ADMISSION,
     ["cooldown"],
-    ["Math.max(endMs, nowSteadyMs + cooldownMs)", "nowSteadyMs + cooldownMs"],
+    ["Math.max(gate.cooldownUntilMs, nowSteadyMs + cooldownMs)", "nowSteadyMs + cooldownMs"],
   ),
   fault(
     "the minute of a send begins before its answer",
@@ -233,7 +233,12 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     ["liveness"],
     ["return wasSent ? [", "return true ? ["],
   ),
-  fault("a released send counts", ADMISSION, ["liveness"], ["stamp.id !== sendId);", "stamp.id !== null);"]),
+  fault(
+    "a released send counts",
+    ADMISSION,
+    ["liveness"],
+    ["await recordAtGate(tx, ledger, { sendId, wasSent: false, mayHaveArrived: false });", ""],
+  ),
   fault(
     "a release does not look for a newer send",
     ADMISSION,
@@ -347,7 +352,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "a task without a known charge is free",
     "ledger/schema.ts",
     ["sums", "limit", "budget"],
-    ["THEN COALESCE(a.charged_credits, 150)", "THEN COALESCE(a.charged_credits, 0)"],
+    ["THEN COALESCE(a.charged_credits, ${RESERVED_CREDITS})", "THEN COALESCE(a.charged_credits, 0)"],
   ),
   fault(
     "a driver writes although another one drives",
