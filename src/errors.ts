@@ -54,9 +54,11 @@ export class AudioError extends Error {
   readonly taskId: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly remedy: string | undefined;
+  readonly #facts: AudioErrorOptions;
 
   constructor(code: ErrorCode, message: string, facts: AudioErrorOptions = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.#facts = facts;
     this.code = code;
     this.httpStatus = facts.httpStatus;
     this.retryable = facts.retryable ?? false;
@@ -72,14 +74,15 @@ export class AudioError extends Error {
    */
   withIds(ids: { taskId?: string | undefined; idempotencyKey?: string | undefined }): AudioError {
     return new AudioError(this.code, this.message, {
-      httpStatus: this.httpStatus,
-      retryable: this.retryable,
-      retryAfterSeconds: this.retryAfterSeconds,
+      ...this.#facts,
       taskId: this.taskId ?? ids.taskId,
       idempotencyKey: this.idempotencyKey ?? ids.idempotencyKey,
-      remedy: this.remedy,
-      cause: this.cause,
     });
+  }
+
+  /** Returns a copy with another next step. */
+  withRemedy(remedy: string): AudioError {
+    return new AudioError(this.code, this.message, { ...this.#facts, remedy });
   }
 }
 

@@ -16,11 +16,13 @@ import type { RequestDeps } from "./deps.ts";
 import type { RequestDriver } from "./driver.ts";
 import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
-import { getIdempotencyKey } from "./stored-input.ts";
+import { getIdempotencyKey, getIds } from "./stored-input.ts";
 
 /** While this process drives the row, its changes are announced; otherwise they are seen only by reading. */
 const READ_OWN_MS = 1000;
 const READ_OTHER_MS = 150;
+/** A client that has cancelled a call repeats it within this time, or not at all. */
+const REPEATED_WITHIN_MS = 3_600_000;
 
 export interface AttendOptions {
   readonly call: CallWithDeadline;
@@ -37,7 +39,8 @@ export class Attendance {
   readonly #driver: RequestDriver;
   /** Since when a plain call waits for each request, on the steady clock. */
   readonly #waitingSinceMs = new Map<string, number[]>();
-  readonly #cancelledRequests = new Set<string>();
+  /** When the newest plain call for each request was cancelled, on the steady clock. */
+  readonly #cancelledAtMs = new Map<string, number>();
 
   constructor(deps: RequestDeps, driver: RequestDriver) {
     this.#deps = deps;
@@ -49,8 +52,10 @@ export class Attendance {
    * for 2 s or more. The client would give up a long second call, too.
    */
   takeLikelyRepeat(requestId: string): boolean {
-    const wasCancelled = this.#cancelledRequests.delete(requestId);
     const nowMs = this.#deps.clock.steadyMs();
+    const wasCancelled =
+      nowMs - (this.#cancelledAtMs.get(requestId) ?? Number.NEGATIVE_INFINITY) < REPEATED_WITHIN_MS;
+    this.#cancelledAtMs.delete(requestId);
     const isWaitingLong = this.#waitingSinceMs.get(requestId)?.some((sinceMs) => nowMs - sinceMs >= 2000);
     return wasCancelled || isWaitingLong === true;
   }
@@ -76,9 +81,16 @@ export class Attendance {
       this.#forget(row.id, sinceMs);
       const isCancelled = call.signal.aborted && isCancelledByCaller(call.signal.reason);
       if (isCancelled) this.#driver.doubt(row.id);
-      if (isCancelled && call.handle === undefined) this.#cancelledRequests.add(row.id);
+      if (isCancelled && call.handle === undefined) this.#noteCancelled(row.id);
       if (wishId !== null) await this.#endWish(wishId, last, isCancelled, call);
     }
+  }
+
+  #noteCancelled(requestId: string): void {
+    const nowMs = this.#deps.clock.steadyMs();
+    for (const [id, atMs] of this.#cancelledAtMs)
+      if (nowMs - atMs >= REPEATED_WITHIN_MS) this.#cancelledAtMs.delete(id);
+    this.#cancelledAtMs.set(requestId, nowMs);
   }
 
   #forget(requestId: string, sinceMs: number): void {
@@ -162,10 +174,7 @@ const isDriven = (
 
 /** Restores the reason why nobody works on a request, with its ids; `null` if there is none. */
 export const restoreError = (row: RequestRow): AudioError | null =>
-  parseRequestError(row)?.withIds({
-    taskId: row.task_id ?? undefined,
-    idempotencyKey: getIdempotencyKey(row) ?? undefined,
-  }) ?? null;
+  parseRequestError(row)?.withIds(getIds(row)) ?? null;
 
 /** A send is called unanswered after this time, even if the request had waited before. */
 const UNANSWERED_AFTER_MS = 5000;

@@ -20,7 +20,7 @@ import type { Activity } from "./activity.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { Job, StepDeps } from "./job.ts";
 import { saveAudioOf } from "./save-step.ts";
-import { getIdempotencyKey } from "./stored-input.ts";
+import { getIds } from "./stored-input.ts";
 import { SubmissionLine } from "./submission-line.ts";
 import { assertOwnTask, submit } from "./submit-step.ts";
 import { watch } from "./watch-step.ts";
@@ -71,6 +71,11 @@ export class RequestDriver {
       announce: (row) => this.#announce(row.id),
       resumeOthers: () => this.scheduleResume(),
       persist: (job, write) => this.#persist(job, write),
+      persistRow: async (job, write) => {
+        const row = await this.#persist(job, write);
+        this.#announce(row.id);
+        return row;
+      },
     };
   }
 
@@ -307,14 +312,10 @@ export class RequestDriver {
     const { ledger, log, clock } = this.#deps;
     if (thrown instanceof LeaseLostError || job.signal.aborted) return null;
     if (!(thrown instanceof AudioError)) log.error("a request failed unexpectedly", thrown);
-    const error = (thrown instanceof AudioError ? thrown : internalError(thrown)).withIds({
-      taskId: row.task_id ?? undefined,
-      idempotencyKey: getIdempotencyKey(row) ?? undefined,
-    });
+    const error = (thrown instanceof AudioError ? thrown : internalError(thrown)).withIds(getIds(row));
     const current = await ledger.database.run((db) => readRequest(db, row.id)).catch(() => undefined);
     if (error.code === "store_unavailable") {
-      // What is with the service is not given up, because the ledger may come back.
-      if ((current ?? row).task_id === null && !job.mayHaveSent) return null;
+      // The call may have said that the work goes on by itself, so it goes on when the ledger comes back.
       await clock.sleep(1000, job.signal).catch(() => undefined);
       return job.signal.aborted ? null : (current ?? row);
     }

@@ -1,7 +1,7 @@
 /** Explains a 402: the reserved credits, the estimated cost of this text, and what to do. */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { estimateCredits } from "../contract/estimate.ts";
-import { AudioError } from "../errors.ts";
+import type { AudioError } from "../errors.ts";
 
 interface CreditRequest {
   readonly prompt: string;
@@ -28,11 +28,7 @@ export function explainCredits(
 ): AudioError {
   if (!isUnexplainedCreditError(error)) return error;
   const about = estimateCredits(prompt, speed / calibration);
-  return new AudioError(error.code, error.message, {
-    httpStatus: error.httpStatus,
-    taskId: error.taskId,
-    idempotencyKey: error.idempotencyKey,
-    cause: error.cause,
-    remedy: `Nothing was charged. Tell the user that at least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and no setting lowers that; this text would then cost about ${about} of them, and the rest comes back. Credits held by running tasks come back when those end. After that, or a top-up, repeat the same call.`,
-  });
+  return error.withRemedy(
+    `Nothing was charged. Tell the user that at least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and no setting lowers that; this text would then cost about ${about} of them, and the rest comes back. Credits held by running tasks come back when those end. After that, or a top-up, repeat the same call.`,
+  );
 }

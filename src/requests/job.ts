@@ -6,6 +6,7 @@ import { buildNextAttempt, type RequestPatch, saveAsDriver } from "../ledger/req
 import type { RequestRow } from "../ledger/schema.ts";
 import { endOwnCourse, isRequestWanted } from "../ledger/wishes.ts";
 import type { RequestDeps } from "./deps.ts";
+import { buildNote, type Note } from "./note.ts";
 import type { SubmissionLine } from "./submission-line.ts";
 import { isRefunded } from "./task-failed-error.ts";
 
@@ -53,6 +54,8 @@ export interface StepDeps extends RequestDeps {
   readonly resumeOthers: () => void;
   /** Writes as soon as the ledger can be written, until the job must end. */
   readonly persist: <T>(job: Job, write: () => Promise<T>) => Promise<T>;
+  /** Does the same with a row, and tells waiting calls of it. */
+  readonly persistRow: (job: Job, write: () => Promise<RequestRow>) => Promise<RequestRow>;
 }
 
 /**
@@ -109,9 +112,18 @@ export async function retryFailed(
   }
   if (isEarlierTask) job.replaysLeft -= 1;
   job.hasLostAnswer = false;
-  const next = await deps.persist(job, () => saveAsDriver(deps.ledger, row, buildNextAttempt(row)));
-  deps.announce(next);
-  return next;
+  return await deps.persistRow(job, () => saveAsDriver(deps.ledger, row, buildNextAttempt(row)));
+}
+
+/** Writes why a row waits although this process works on it. */
+export function writeNote(
+  job: Job,
+  deps: StepDeps,
+  row: RequestRow,
+  note: Omit<Note, "sinceMs">,
+): Promise<RequestRow> {
+  const column = buildNote(row, note, deps.clock.wallMs());
+  return deps.persistRow(job, () => saveAsDriver(deps.ledger, row, { note: column }));
 }
 
 /** Takes an admission back that was not used, now or as soon as the ledger can be written. */

@@ -2,7 +2,7 @@
 import type { AudioInput } from "../contract/audio-input.ts";
 import { createPieceReader, type Piece } from "../files/read-piece.ts";
 import { readSaved } from "../files/saved-copies.ts";
-import { readSpending, type Spending } from "../ledger/bills.ts";
+import { readSpending } from "../ledger/bills.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { deleteOldRefusals, findRequestsByFingerprint } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
@@ -17,68 +17,29 @@ import { RequestDriver } from "./driver.ts";
 import { readCalibration } from "./estimate-calibration.ts";
 import { generate, type RequestContext } from "./generate.ts";
 import {
-  type ListedFile,
-  type ListedRequest,
   listNewestSaved,
   listNewestTaskIds,
   listRecordedRequests,
   type RequestListQuery,
 } from "./list-requests.ts";
 import { getTask } from "./look-up-task.ts";
-import { type AudioBytes, readAudio, readPieceOfNarration, readTaskPiece, readWhole } from "./read-audio.ts";
-import type { RequestView, SavedAudio } from "./request-view.ts";
+import { readAudio, readPieceOfNarration, readTaskPiece, readWhole } from "./read-audio.ts";
+import type { SavedAudio } from "./request-view.ts";
 import { findSavedAudio } from "./saved-audio.ts";
-
-/**
- * The use cases of single requests. Methods with a {@link Call} throw AudioError, or the reason of the call's signal.
- * `generate`, `getTask`, `download` and `listRequests` also resume accepted tasks whose audio was never saved.
- */
-export interface Requests {
-  generate(request: GenerateRequest, call: Call): Promise<RequestView>;
-  /**
-   * Takes back what a call that was answered as an MCP task has asked for.
-   *
-   * @returns false if the service may have it already: then it is completed and saved
-   */
-  cancelHandle(wishId: string): Promise<boolean>;
-  getTask(taskIdOrHandle: string, call: Call): Promise<RequestView>;
-  download(request: DownloadRequest, call: Call): Promise<RequestView>;
-  listRequests(query: RequestListQuery): Promise<ListedRequest[]>;
-  /** Sums the credits that were spent according to the ledger. Does not ask the service. */
-  sumSpending(): Promise<Spending>;
-  /** Finds the saved audio of an input's first take on this machine; `null` if there is none. Asks the service nothing. */
-  findSavedPath(input: AudioInput): Promise<string | null>;
-  /** Returns the ratio of actual to estimated length of a voice's earlier audio; 1 if too little is known. */
-  readCalibration(voice: string | null): Promise<number>;
-  /** Lists saved files without resuming anything, because clients ask for resources without a user's request. */
-  listNewestSaved(limit: number): Promise<ListedFile[]>;
-  listNewestTaskIds(limit: number): Promise<string[]>;
-  /** Reads a saved file by its `file://` address, or a task's by `audio://tasks/{task_id}/content`. */
-  readResource(uri: string): Promise<AudioBytes>;
-  readNarrationFile(file: FileRow): Promise<AudioBytes>;
-  /** Reads a piece of a task's saved audio; verifies the file once, not for each piece. */
-  readTaskPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
-  readNarrationPiece(file: FileRow, piece: Piece): Promise<AudioBytes>;
-  /** Reads and verifies saved audio; throws `too_large` above `maxBytes`. */
-  readVerifiedBytes(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
-  close(): Promise<void>;
-}
 
 /** How long the program's end waits for its wishes to be deleted; they do not stand after it anyway. */
 const WISHES_END_MS = 300;
 
 /**
  * Creates the use cases of single requests, which share one driver. Sends nothing and resumes nothing before the first
- * call. `close` stops all work, and then closes the service client and the ledger of `deps`.
+ * call. Methods with a {@link Call} throw AudioError, or the reason of the call's signal.
  */
-export function createRequests(deps: RequestDeps): {
-  readonly requests: Requests;
-  readonly driver: RequestDriver;
-} {
+export function createRequests(deps: RequestDeps) {
   const driver = new RequestDriver(deps);
   const context: RequestContext = { deps, driver, attendance: new Attendance(deps, driver) };
   const pieceReader = createPieceReader();
   let isSwept = false;
+  /** Resumes accepted tasks whose audio was never saved, and deletes rows that are of no use any more. */
   const resume = (): void => {
     driver.scheduleResume();
     if (isSwept) return;
@@ -87,42 +48,55 @@ export function createRequests(deps: RequestDeps): {
       deps.log.debug(`old rows could not be deleted: ${String(cause)}`),
     );
   };
-  const requests: Requests = {
-    generate: (request, call) => {
+  const requests = {
+    generate: (request: GenerateRequest, call: Call) => {
       resume();
       return generate(context, request, call);
     },
-    cancelHandle: async (wishId) => {
+    /**
+     * Takes back what a call that was answered as an MCP task has asked for.
+     *
+     * @returns false if the service may have it already: then it is completed and saved
+     */
+    cancelHandle: async (wishId: string) => {
       const isWithdrawn = await withdrawWish(deps.ledger, wishId);
       driver.wake();
       return isWithdrawn;
     },
-    getTask: (taskIdOrHandle, call) => {
+    getTask: (taskIdOrHandle: string, call: Call) => {
       resume();
       return getTask(context, taskIdOrHandle, call);
     },
-    download: (request, call) => {
+    download: (request: DownloadRequest, call: Call) => {
       resume();
       return downloadTask(context, request, call);
     },
-    listRequests: (query) => {
+    listRequests: (query: RequestListQuery) => {
       resume();
       return listRecordedRequests(deps, query);
     },
+    /** Sums the credits that were spent according to the ledger. Does not ask the service. */
     sumSpending: () => readSpending(deps.ledger),
-    findSavedPath: async (input) => {
+    /** Finds the saved audio of an input's first take on this machine; `null` if there is none. Asks the service nothing. */
+    findSavedPath: async (input: AudioInput) => {
       const fingerprint = deriveRequestFingerprint(deps.ledger.identity.baseUrl, canonicalizeInput(input), 1);
       const rows = await findRequestsByFingerprint(deps.ledger, fingerprint);
       return (await findSavedAudio(deps, rows, null))?.path ?? null;
     },
-    readCalibration: (voice) => readCalibration(deps, voice),
-    listNewestSaved: (limit) => listNewestSaved(deps, limit),
-    listNewestTaskIds: (limit) => listNewestTaskIds(deps, limit),
-    readResource: (uri) => readAudio(deps, uri),
-    readNarrationFile: (file) => readWhole(deps, file),
-    readTaskPiece: (taskId, piece) => readTaskPiece(deps, pieceReader, taskId, piece),
-    readNarrationPiece: (file, piece) => readPieceOfNarration(deps, pieceReader, file, piece),
-    readVerifiedBytes: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
+    /** Returns the ratio of actual to estimated length of a voice's earlier audio; 1 if too little is known. */
+    readCalibration: (voice: string | null) => readCalibration(deps, voice),
+    /** Lists saved files without resuming anything, because clients ask for resources without a user's request. */
+    listNewestSaved: (limit: number) => listNewestSaved(deps, limit),
+    listNewestTaskIds: (limit: number) => listNewestTaskIds(deps, limit),
+    /** Reads a saved file by its `file://` address, or a task's by `audio://tasks/{task_id}/content`. */
+    readResource: (uri: string) => readAudio(deps, uri),
+    readNarrationFile: (file: FileRow) => readWhole(deps, file),
+    /** Reads a piece of a task's saved audio; verifies the file once, not for each piece. */
+    readTaskPiece: (taskId: string, piece: Piece) => readTaskPiece(deps, pieceReader, taskId, piece),
+    readNarrationPiece: (file: FileRow, piece: Piece) => readPieceOfNarration(deps, pieceReader, file, piece),
+    /** Reads and verifies saved audio; throws `too_large` above `maxBytes`. */
+    readVerifiedBytes: (audio: SavedAudio, maxBytes: number) => readSaved(audio, deps.folder.root, maxBytes),
+    /** Stops all work, and then closes the service client and the ledger of `deps`. */
     close: async () => {
       await driver.close();
       await Promise.race([
@@ -135,3 +109,5 @@ export function createRequests(deps: RequestDeps): {
   };
   return { requests, driver };
 }
+
+export type Requests = ReturnType<typeof createRequests>["requests"];

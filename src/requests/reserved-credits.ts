@@ -1,55 +1,45 @@
 /** Waits after a 402 for credits that other requests hold: most of them come back when their tasks end. */
-import type { RequestRow } from "../ledger/schema.ts";
+import { hasRareStatus } from "../ledger/request-rows.ts";
+import { OPEN_STATUSES, type RequestRow } from "../ledger/schema.ts";
 import type { Job, StepDeps } from "./job.ts";
 
 /** However long the others run, the service is asked again after this time, because the account may be topped up. */
 const MAX_WAIT_MS = 60_000;
 
-interface OtherTask {
-  readonly id: string;
-  readonly holds: boolean;
-  readonly hasEndedSince: boolean;
+/** The account's other tasks at the time of a refusal. */
+interface Others {
+  /** The requests that hold credits. */
+  readonly holders: ReadonlySet<string>;
+  /** Whether a task has ended since the refused send left, so that its credits may be there by now. */
+  readonly hasOneEnded: boolean;
 }
 
-/** Lists the account's other attempts that hold credits, or have ended since the refused send left. */
-async function listOthers({ ledger, clock, timing }: StepDeps, refused: RequestRow): Promise<OtherTask[]> {
-  const nowMs = clock.wallMs();
-  const sentAtMs = refused.spent_at_ms;
-  return await ledger.database.snapshot(async (tx, nowSteadyMs) => {
-    const rows = await tx
+const readOthers = ({ ledger, timing }: StepDeps, refused: RequestRow): Promise<Others> =>
+  ledger.database.snapshot(async (tx, nowSteadyMs) => {
+    const select = tx
       .selectFrom("agm_task")
-      .select(["id", "is_open", "status", "sent_steady_ms", "finished_at_ms"])
+      .select(["id", "status", "is_open", "sent_steady_ms", "polled_steady_ms"])
       .where("api_key_id", "=", ledger.identity.apiKeyId)
-      .where("id", "!=", refused.id)
-      .where((eb) =>
-        eb.or([
-          eb("id", "in", (select) =>
-            select
-              .selectFrom("agm_attempt")
-              .select("request")
-              .where("status", "in", ["unresolved", "queued", "processing"]),
-          ),
-          eb("id", "in", (select) =>
-            select
-              .selectFrom("agm_attempt")
-              .select("request")
-              .where("spent_at_ms", ">", sentAtMs - 2 * timing.recoveryTimeoutMs),
-          ),
-        ]),
-      )
+      .where("id", "!=", refused.id);
+    const open = await select
+      .where(hasRareStatus(...OPEN_STATUSES))
+      .where("is_open", "=", 1)
       .execute();
-    return rows.map(({ id, is_open, status, sent_steady_ms, finished_at_ms }) => {
-      const sentMs = nowSteadyMs - Math.min(sent_steady_ms, nowSteadyMs);
+    const recent = await select
+      .where("spent_at_ms", ">", refused.spent_at_ms - 2 * timing.recoveryTimeoutMs)
+      .where("is_open", "=", 0)
+      .execute();
+    const isHolding = ({ status, sent_steady_ms: sentMs }: (typeof open)[number]): boolean => {
       const lastsMs = status === "unresolved" ? ledger.database.leaseMs : timing.recoveryTimeoutMs;
-      return {
-        id,
-        holds: is_open === 1 && sentMs < lastsMs,
-        // An end in the future was written by a clock that was ahead, and would count for ever.
-        hasEndedSince: finished_at_ms !== null && finished_at_ms >= sentAtMs && finished_at_ms <= nowMs,
-      };
-    });
+      return nowSteadyMs - Math.min(sentMs, nowSteadyMs) < lastsMs;
+    };
+    return {
+      holders: new Set(open.filter(isHolding).map(({ id }) => id)),
+      hasOneEnded: recent.some(
+        ({ polled_steady_ms: endedMs }) => endedMs >= refused.sent_steady_ms && endedMs <= nowSteadyMs,
+      ),
+    };
   });
-}
 
 /**
  * Waits until a task that held credits has ended, somebody asks for the request again, or a minute has passed.
@@ -63,10 +53,9 @@ export async function waitForReturnedCredits(
   refused: RequestRow,
 ): Promise<boolean> {
   const { clock, timing } = deps;
-  const others = await listOthers(deps, refused).catch(() => []);
-  if (others.some(({ hasEndedSince }) => hasEndedSince)) return true;
-  const holders = new Set(others.filter(({ holds }) => holds).map(({ id }) => id));
-  if (holders.size === 0) return false;
+  const others = await readOthers(deps, refused).catch(() => null);
+  if (others?.hasOneEnded === true) return true;
+  if (others === null || others.holders.size === 0) return false;
   const untilMs = clock.steadyMs() + MAX_WAIT_MS * timing.timeScale;
   job.askedAgain = new AbortController();
   const signal = AbortSignal.any([job.signal, job.askedAgain.signal]);
@@ -74,9 +63,8 @@ export async function waitForReturnedCredits(
     // The process that watched a task may have been killed; without this, nobody would see its end.
     deps.resumeOthers();
     await clock.sleep(Math.min(timing.pollIntervalMs, 1000), signal).catch(() => job.signal.throwIfAborted());
-    const now = await listOthers(deps, refused).catch(() => others);
-    const held = new Set(now.filter(({ holds }) => holds).map(({ id }) => id));
-    if ([...holders].some((id) => !held.has(id))) break;
+    const { holders } = await readOthers(deps, refused).catch(() => others);
+    if ([...others.holders].some((id) => !holders.has(id))) break;
   }
   return true;
 }

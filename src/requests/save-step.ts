@@ -16,8 +16,7 @@ import {
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
-import type { Job, StepDeps } from "./job.ts";
-import { buildNote } from "./note.ts";
+import { type Job, type StepDeps, writeNote } from "./job.ts";
 import {
   chooseFileName,
   findSavedAudio,
@@ -67,35 +66,31 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       failureCount += 1;
       if (error.code === "unexpected_response" && error.remedy !== undefined) throw error;
-      if (error.code === "too_large") throw tooLargeError(deps, row, error);
+      if (error.code === "too_large") throw withFetchAdvice(error, row);
       if (error.code === "not_ready") return await revoke(job, deps, row);
       if (error.code === "not_found") notFoundCount += 1;
       if (notFoundCount >= NOT_FOUND_ANSWERS_UNTIL_GONE) throw goneError(row);
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
       const decision = decideAfterFailedRead(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
-      row = await noteFailure(job, deps, row, error, clock.wallMs() + delayMs);
+      row = await noteFailure(job, deps, row, error, delayMs);
       await clock.sleep(delayMs, job.signal);
     }
   }
 }
 
-async function noteFailure(
+const noteFailure = (
   job: Job,
   deps: StepDeps,
   row: RequestRow,
   error: AudioError,
-  untilMs: number,
-): Promise<RequestRow> {
-  const note = buildNote(
-    row,
-    { kind: "download", error: toStoredError(error), untilMs },
-    deps.clock.wallMs(),
-  );
-  const next = await deps.persist(job, () => saveAsDriver(deps.ledger, row, { note }));
-  deps.announce(next);
-  return next;
-}
+  delayMs: number,
+): Promise<RequestRow> =>
+  writeNote(job, deps, row, {
+    kind: "download",
+    error: toStoredError(error),
+    untilMs: deps.clock.wallMs() + delayMs,
+  });
 
 /** The service said `succeeded`, and then that the audio is not ready: the task runs again. */
 async function revoke(job: Job, deps: StepDeps, row: RequestRow): Promise<RequestRow> {
@@ -105,7 +100,7 @@ async function revoke(job: Job, deps: StepDeps, row: RequestRow): Promise<Reques
     charged_credits: null,
     note: null,
   };
-  const next = await deps.persist(job, () => saveAsDriver(deps.ledger, row, patch));
+  const next = await deps.persistRow(job, () => saveAsDriver(deps.ledger, row, patch));
   await deps.clock.sleep(deps.timing.pollIntervalMs, job.signal);
   return next;
 }
@@ -142,13 +137,13 @@ async function download(
       );
     },
     writeAudio: (sink) =>
-      downloadInto(sink, (fromByte, signal) => openContent(deps, row, fromByte, signal), {
+      downloadInto(sink, (fromByte, signal) => openContent(job, deps, row, fromByte, signal), {
         maxBytes: MAX_AUDIO_BYTES,
         clock,
         signal: job.signal,
         computeDelayMs: (breaks, error) => {
           const delayMs = computeDelayAfterBreakMs(error, breaks, deps.random) * deps.timing.timeScale;
-          void noteFailure(job, deps, row, error, clock.wallMs() + delayMs).catch(() => undefined);
+          void noteFailure(job, deps, row, error, delayMs).catch(() => undefined);
           return delayMs;
         },
       }),
@@ -159,6 +154,7 @@ async function download(
 
 /** Sends one content request within the limit of reads. After a 429 it is sent again once the pause is over. */
 async function openContent(
+  job: Job,
   deps: StepDeps,
   row: RequestRow,
   fromByte: number,
@@ -169,7 +165,12 @@ async function openContent(
   if (taskId === null) throw new AudioError("invalid_request", "The row of this task holds no id.");
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   for (;;) {
-    await waitForRead(deps, false, signal, () => undefined);
+    let isHeld = false;
+    await waitForRead(deps, false, signal, async (reason, waitMs) => {
+      isHeld = true;
+      await writeNote(job, deps, row, { kind: `reads_${reason}`, untilMs: clock.wallMs() + waitMs });
+    });
+    if (isHeld) await deps.persistRow(job, () => saveAsDriver(deps.ledger, row, { note: null }));
     try {
       return await service.openContent(taskId, fromByte, signal);
     } catch (error) {
@@ -180,9 +181,7 @@ async function openContent(
 }
 
 /** The audio stays at the service, and the remedy says how to fetch it there. */
-function tooLargeError(deps: StepDeps, row: RequestRow, error: AudioError): AudioError {
-  const { baseUrl } = deps.ledger.identity;
-  return new AudioError("too_large", error.message, {
-    remedy: `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${baseUrl}${GENERATIONS_PATH}/${row.task_id ?? ""}/content with the API key as bearer token. Shorter texts give smaller files.`,
-  });
-}
+const withFetchAdvice = (error: AudioError, row: RequestRow): AudioError =>
+  error.withRemedy(
+    `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${row.base_url}${GENERATIONS_PATH}/${row.task_id ?? ""}/content with the API key as bearer token. Shorter texts give smaller files.`,
+  );

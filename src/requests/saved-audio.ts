@@ -21,7 +21,7 @@ import { findFilesAt, findRequest, insertFile, listFiles } from "../ledger/reque
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
 import type { RequestDeps } from "./deps.ts";
-import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+import { getIds, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 export type FileDeps = Pick<RequestDeps, "folder" | "ledger" | "clock">;
 
@@ -253,8 +253,7 @@ export function wrongFormatError(row: RequestRow, path: string): AudioError {
     "unexpected_response",
     `The service delivered bytes that are not ${parseStoredFormat(row).format}; they are kept as ${path}.`,
     {
-      taskId: row.task_id ?? undefined,
-      idempotencyKey: getIdempotencyKey(row) ?? undefined,
+      ...getIds(row),
       remedy:
         "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing and gives the same; another take costs credits.",
     },

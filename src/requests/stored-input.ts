@@ -65,3 +65,9 @@ export const getIdempotencyKey = ({
   attempt,
 }: Pick<RequestRow, "body" | "take" | "attempt">): string | null =>
   body === null || take === null ? null : deriveIdempotencyKey(body, take, attempt);
+
+/** Returns the ids that an error about a request names. */
+export const getIds = (row: Pick<RequestRow, "task_id" | "body" | "take" | "attempt">) => ({
+  taskId: row.task_id ?? undefined,
+  idempotencyKey: getIdempotencyKey(row) ?? undefined,
+});

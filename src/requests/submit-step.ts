@@ -102,14 +102,13 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   const patch = { ...toObservedPatch(task, admitted, clock.wallMs()), maybe: 0, note: null };
   job.unwritten = { ...admitted, ...patch };
   deps.announce(job.unwritten);
-  const accepted = await deps.persist(job, () =>
+  const accepted = await deps.persistRow(job, () =>
     recordSendResult(ledger, admitted, { sendId, wasSent: true, mayHaveArrived: true }, patch),
   );
   job.unwritten = null;
   job.mayHaveSent = false;
   if (task.status !== "failed" || job.hasLostAnswer) job.newTaskCount += 1;
   log.info(`task ${task.taskId} was accepted for request ${row.id}`);
-  deps.announce(accepted);
   if (accepted.owner !== ledger.identity.processId) return null;
   if (accepted.status !== "failed") return accepted;
   return await retryFailed(job, deps, accepted, !job.hasLostAnswer);
@@ -147,20 +146,20 @@ export async function assertOwnTask({ ledger }: StepDeps, row: RequestRow): Prom
   );
 }
 
-/** A 404 in answer to a submission means a wrong address, because no task exists yet. */
-const noSuchServiceError = (error: AudioError): AudioError =>
-  new AudioError("not_found", error.message, {
-    httpStatus: error.httpStatus,
-    remedy:
-      "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
-  });
-
-/** The service may have accepted an earlier send, although it refused this one. */
-const withEarlierSendAdvice = (error: AudioError, row: RequestRow): AudioError =>
-  new AudioError(error.code, error.message, {
-    httpStatus: error.httpStatus,
-    remedy: `An earlier send of this request got no answer and may have been accepted, with 150 credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${toRequestHandle(row.id)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
-  });
+/** Adds the next step to a refusal after which nothing is sent again. */
+function adviseAfterRefusal(error: AudioError, row: RequestRow): AudioError {
+  // The service may have accepted an earlier send, although it refused this one.
+  if (row.maybe > 0)
+    return error.withRemedy(
+      `An earlier send of this request got no answer and may have been accepted, with ${RESERVED_CREDITS} credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${toRequestHandle(row.id)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
+    );
+  // A 404 in answer to a submission means a wrong address, because no task exists yet.
+  return error.code === "not_found"
+    ? error.withRemedy(
+        "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
+      )
+    : error;
+}
 
 /** Writes what a refused or unanswered send means, and waits until the next one is due. */
 async function afterRefusal(
@@ -204,14 +203,12 @@ async function afterRefusal(
       ? { cooldownMs: Math.max(1, decision.retryAfterSeconds) * 1000 * timing.timeScale }
       : {}),
   };
-  const next = await deps.persist(job, () => recordSendResult(ledger, row, result, { note }));
-  deps.announce(next);
+  const next = await deps.persistRow(job, () => recordSendResult(ledger, row, result, { note }));
   if (!mayHaveArrived) deps.line.wake();
   if (isForCredits && (await waitForReturnedCredits(job, deps, row))) return next;
   if (decision.kind === "stop") {
     log.info(`the service refused a submission: ${error.code}`);
-    if (next.maybe > 0) throw withEarlierSendAdvice(error, row);
-    throw error.code === "not_found" ? noSuchServiceError(error) : error;
+    throw adviseAfterRefusal(error, next);
   }
   job.signal.throwIfAborted();
   if (delayMs > 0) await clock.sleep(delayMs, job.signal);

@@ -3,7 +3,7 @@ import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
 import type { RequestRow } from "../ledger/schema.ts";
-import { getIdempotencyKey } from "./stored-input.ts";
+import { getIds } from "./stored-input.ts";
 
 type FailedTask = Pick<
   RequestRow,
@@ -36,8 +36,7 @@ export function taskFailedError(row: FailedTask): AudioError {
       : {
           remedy: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
         }),
-    taskId: row.task_id ?? undefined,
-    idempotencyKey: getIdempotencyKey(row) ?? undefined,
+    ...getIds(row),
   });
 }
 

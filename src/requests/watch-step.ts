@@ -4,13 +4,13 @@ import { decideAfterFailedRead } from "../api/retry.ts";
 import { AudioError } from "../errors.ts";
 import { LeaseLostError } from "../ledger/ledger.ts";
 import { readSincePollMs, requestRead, startReadCooldown } from "../ledger/read-limits.ts";
-import { type RequestPatch, saveAsDriver, writeAsDriver } from "../ledger/request-rows.ts";
+import { type RequestPatch, writeAsDriver } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import type { RequestDeps } from "./deps.ts";
-import { type Job, retryFailed, type StepDeps, toObservedPatch } from "./job.ts";
+import { type Job, retryFailed, type StepDeps, toObservedPatch, writeNote } from "./job.ts";
 import { buildNote } from "./note.ts";
-import { getIdempotencyKey } from "./stored-input.ts";
+import { getIds } from "./stored-input.ts";
 
 /** A single 404 may come from a replica that lags. */
 export const NOT_FOUND_ANSWERS_UNTIL_GONE = 2;
@@ -19,8 +19,7 @@ export const NOT_FOUND_ANSWERS_UNTIL_GONE = 2;
 export function goneError(row: RequestRow): AudioError {
   return new AudioError("not_found", `The service does not know task ${row.task_id ?? "?"} (any more).`, {
     httpStatus: 404,
-    taskId: row.task_id ?? undefined,
-    idempotencyKey: getIdempotencyKey(row) ?? undefined,
+    ...getIds(row),
     remedy:
       "Repeating this call will not pay again: it asks the service once more. If the audio is still wanted, ask the user first, then call generate_audio with the next take number: that is a new task and costs credits.",
   });
@@ -90,7 +89,7 @@ const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key";
  */
 export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Promise<RequestRow | null> {
   const { ledger, clock, timing, random } = deps;
-  const untilMs = clock.steadyMs() + timing.recoveryTimeoutMs;
+  const endMs = clock.steadyMs() + timing.recoveryTimeoutMs;
   let row = watched;
   let notFoundCount = job.wasGone ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
   let failureCount = 0;
@@ -101,9 +100,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
     let extraMs = 0;
     try {
       await waitForRead(deps, true, job.signal, async (reason, waitMs) => {
-        const nowMs = clock.wallMs();
-        const note = buildNote(row, { kind: `reads_${reason}`, untilMs: nowMs + waitMs }, nowMs);
-        row = await writeNote(deps, row, note);
+        row = await writeNote(job, deps, row, { kind: `reads_${reason}`, untilMs: clock.wallMs() + waitMs });
       });
       const { task_id: taskId } = row;
       if (taskId === null) throw new AudioError("not_found", "The row of this task holds no id.");
@@ -116,8 +113,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
           ? null
           : buildNote(row, { kind: "unknown_status", status: task.unknownStatus, untilMs: null }, nowMs);
       const patch = { ...toObservedPatch(keepRank(task, row), row, nowMs), note };
-      row = await deps.persist(job, () => writeWatched(deps, row, patch));
-      deps.announce(row);
+      row = await deps.persistRow(job, () => writeWatched(deps, row, patch));
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || error instanceof LeaseLostError)
         throw error;
@@ -131,16 +127,15 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
       const decision = decideAfterFailedRead(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
-      const untilWallMs = clock.wallMs() + Math.max(timing.pollIntervalMs, extraMs);
-      const note = { kind: "query", error: toStoredError(error), untilMs: untilWallMs } as const;
-      row = await writeNote(deps, row, buildNote(row, note, clock.wallMs()));
+      const untilMs = clock.wallMs() + Math.max(timing.pollIntervalMs, extraMs);
+      row = await writeNote(job, deps, row, { kind: "query", error: toStoredError(error), untilMs });
     }
     if (row.status === "failed") return await retryFailed(job, deps, row, false);
     if (row.status !== "queued" && row.status !== "processing") {
       deps.line.wake();
       return row;
     }
-    if (clock.steadyMs() > untilMs) {
+    if (clock.steadyMs() > endMs) {
       throw new AudioError("wait_expired", `Task ${row.task_id ?? "?"} did not end within 65 minutes.`, {
         retryable: true,
       });
@@ -154,10 +149,3 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
 /** A replica that lags must not take `processing` back to `queued`. */
 const keepRank = (task: ObservedTask, { status }: RequestRow): ObservedTask =>
   status === "processing" && task.status === "queued" ? { ...task, status } : task;
-
-/** Writes why the row waits. */
-async function writeNote(deps: StepDeps, row: RequestRow, note: string): Promise<RequestRow> {
-  const next = await saveAsDriver(deps.ledger, row, { note });
-  deps.announce(next);
-  return next;
-}

@@ -1,0 +1,52 @@
+/** A download that has to wait for the limit of reads says so, and says it no more once it has begun. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it, onTestFinished } from "vitest";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
+import { startReadCooldown } from "../../src/ledger/read-limits.ts";
+import { createRequests } from "../../src/requests/requests.ts";
+import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
+
+const succeeded: ObservedTask = {
+  taskId: "task-1",
+  status: "succeeded",
+  billing: { reserved_credits: 150, charged_credits: 10, refunded_credits: 140 },
+  audioSeconds: 1,
+  output: null,
+  error: null,
+  deviations: [],
+};
+
+it("a download that waits for a pause of reads to end names the pause", async () => {
+  let hasBegun = false;
+  const { clock, deps } = await makeDeps(() => ({
+    ...createFailingService(),
+    submit: async () => succeeded,
+    openContent: (_taskId, _fromByte, signal) => {
+      hasBegun = true;
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+  }));
+  const { requests } = createRequests(deps);
+  onTestFinished(() => requests.close());
+  const passSeconds = async (count: number): Promise<void> => {
+    for (let second = 0; second < count; second += 1) {
+      await clock.advance(1000);
+      // Files are read and written in real time.
+      await sleep(5);
+    }
+  };
+  const look = async () => {
+    const view = requests.getTask("task-1", call);
+    await passSeconds(12);
+    return (await view).activity;
+  };
+  const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
+  await startReadCooldown(deps.ledger, 60_000);
+  const begun = requests.generate(requestOf("Downloaded later"), call);
+  await passSeconds(12);
+  expect(await begun).toMatchObject({ status: "succeeded" });
+  expect(await look()).toMatch(/cannot be asked for about \d+ s: it asked for a pause/);
+  await passSeconds(60);
+  expect(hasBegun).toBe(true);
+  expect(await look()).toBeNull();
+});
