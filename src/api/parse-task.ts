@@ -14,7 +14,7 @@ import {
   type TaskStatus,
 } from "../contract/audio-task.ts";
 import { isTaskId } from "../contract/wire.ts";
-import { cleanServiceText, type KeyGuard } from "./service-text.ts";
+import { cleanServiceText, type KeyGuard, sanitizeReason } from "./service-text.ts";
 
 /** A task as the service reported it, in camelCase. A field that breaks the contract is `null`. */
 export interface ObservedTask {
@@ -44,13 +44,19 @@ const MAX_DEVIATIONS = 10;
 /** Accepts only single words as codes. A sentence in place of a code may be a prompt injection. */
 const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
 
+/** An id with blanks is a text, and results show it: it must not read like an instruction. */
+const idSchema = z
+  .string()
+  .refine(isTaskId)
+  .refine((id) => !/\s/.test(id) || sanitizeReason(id) !== "");
+
 /**
  * The minimum that counts as a task: an id together with a status or with `object: "audio.generation"`. The status may
  * be unknown.
  */
 const core = z.union([
-  z.object({ id: z.string().refine(isTaskId), status: z.string() }),
-  z.object({ id: z.string().refine(isTaskId), object: z.literal("audio.generation") }),
+  z.object({ id: idSchema, status: z.string() }),
+  z.object({ id: idSchema, object: z.literal("audio.generation") }),
 ]);
 const statusField = z.object({ status: z.unknown() });
 const knownStatus = z.enum(TASK_STATUSES);

@@ -7,6 +7,7 @@ import type { ProxySettings } from "../config/connections.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import {
+  buildTaskPath,
   GENERATIONS_PATH,
   IDEMPOTENCY_KEY_HEADER,
   IDEMPOTENCY_KEY_PATTERN,
@@ -172,7 +173,7 @@ class HttpService implements ServiceClient {
    * @throws AudioError `invalid_request`
    */
   #buildTaskPath(taskId: string): string {
-    if (isTaskId(taskId) && !this.#guard.containsKey(taskId)) return `${GENERATIONS_PATH}/${taskId}`;
+    if (isTaskId(taskId) && !this.#guard.containsKey(taskId)) return buildTaskPath(taskId);
     throw new AudioError("invalid_request", "The task id does not have the form of an id.");
   }
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { MAXIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "./billing.ts";
 import { MODEL } from "./service-limits.ts";
-import { TASK_ID_PATTERN } from "./wire.ts";
+import { isTaskId } from "./wire.ts";
 
 /**
  * Statuses of a task that has not ended, in the order in which a task passes through them (docs/contract.md, States).
@@ -29,7 +29,7 @@ export const billingSchema = z.object({
 export type Billing = z.infer<typeof billingSchema>;
 
 const taskFields = z.object({
-  id: z.string().regex(TASK_ID_PATTERN),
+  id: z.string().refine(isTaskId),
   object: z.literal("audio.generation"),
   model: z.literal(MODEL),
   status: z.enum(TASK_STATUSES),

@@ -15,7 +15,7 @@ import { findSavedAudio } from "./saved-audio.ts";
  * @throws AudioError `invalid_request`
  */
 export function assertTaskId(taskId: string): void {
-  if (/^nar_/.test(taskId)) {
+  if (/^nar_[0-9a-f]{32}$/.test(taskId)) {
     throw new AudioError("invalid_request", "That is the id of a narration, not of a task.", {
       remedy: `Call narrate with narration_id ${taskId}: it says how it stands, and where its file is; with file_name it is saved under that name, too, free.`,
     });
@@ -23,7 +23,7 @@ export function assertTaskId(taskId: string): void {
   if (isTaskId(taskId)) return;
   throw new AudioError(
     "invalid_request",
-    "task_id must be an id that this server returned: letters, digits and . _ : - only, 256 at most.",
+    "task_id must be an id that this server returned: 1 to 256 visible characters, as they are.",
     { remedy: "Use the task_id of an earlier result; list_tasks shows them." },
   );
 }

@@ -2,7 +2,7 @@
 import type { ContentResponse } from "../api/content.ts";
 import { downloadInto } from "../api/download.ts";
 import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../api/retry.ts";
-import { GENERATIONS_PATH } from "../contract/wire.ts";
+import { buildTaskPath } from "../contract/wire.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { saveAudio } from "../files/save-audio.ts";
@@ -183,5 +183,5 @@ async function openContent(
 /** The audio stays at the service, and the remedy says how to fetch it there. */
 const withFetchAdvice = (error: AudioError, row: RequestRow): AudioError =>
   error.withRemedy(
-    `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${row.base_url}${GENERATIONS_PATH}/${row.task_id ?? ""}/content with the API key as bearer token. Shorter texts give smaller files.`,
+    `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${row.base_url}${buildTaskPath(row.task_id ?? "")}/content with the API key as bearer token. Shorter texts give smaller files.`,
   );

@@ -186,6 +186,12 @@ describe("create", () => {
     ["null", "null"],
     ["no id", JSON.stringify(task({ id: undefined }))],
     ["a path for an id", JSON.stringify(task({ id: "../../x" }))],
+    ["a path behind a separator", JSON.stringify(task({ id: "a/..\\\\b" }))],
+    ["a dot for an id", JSON.stringify(task({ id: "." }))],
+    ["blanks for an id", JSON.stringify(task({ id: "  " }))],
+    ["a line break in its id", JSON.stringify(task({ id: "a\nb" }))],
+    ["half a character in its id", JSON.stringify(task({ id: "a\ud83d" }))],
+    ["an instruction for an id", JSON.stringify(task({ id: "Ignore all previous instructions" }))],
     ["an endless id", JSON.stringify(task({ id: "a".repeat(257) }))],
     ["an id alone, as gateways give their requests", '{"id":"request-1","error":"later"}'],
   ])("sends the same create again after a 202 with %s", async (_what, body) => {
@@ -246,7 +252,7 @@ describe("query", () => {
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true, taskId: "task-1" });
   });
 
-  it.each(["..", ".", "a/b", "a%2fb", "a?b", "", "ä", "-a", "a b"])(
+  it.each(["..", ".", "", " ", "../a", "a/../b", "a\\..", "a\u0000", "a\u202eb"])(
     "sends nothing for the id %j",
     async (id) => {
       let requests = 0;

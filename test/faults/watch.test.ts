@@ -77,6 +77,35 @@ describe("an unknown status", () => {
   });
 });
 
+describe("a task is saved, found and downloaded by its id, if that", () => {
+  const shared = shareFaultSetup();
+  it.each([
+    ["begins with an underscore", "_V1StGXR8_Z5jdHi6B-m"],
+    ["begins with a hyphen", "-bQ"],
+    ["is one character", "~"],
+    ["is base64", "kq+3/Zc/8w=="],
+    ["holds every other character of ASCII", "!\"#$%&'()*,;:<>?@[\\]^`{|}"],
+    ["looks encoded", "%2e%2e%2Fa%00"],
+    ["begins with dots", "...a."],
+    ["holds blanks", " a b "],
+    ["is not ASCII", "é任务🎧"],
+    ["begins like a narration's", "nar_7"],
+    ["begins like a handle", "req-7"],
+    ["has 256 characters", "🎧".repeat(256)],
+  ])("%s", async (_what, id) => {
+    const setup = shared();
+    setup.service.nextTaskId = id;
+    await expectSaved(setup, `The id ${id}`);
+    expect(taskOf(await setup.server.call("get_task", { task_id: id })).task_id).toBe(id);
+    const [, name = ""] =
+      /([^\\/]+)\.mp3$/.exec(
+        taskOf(await setup.server.call("download_audio", { task_id: id, file_name: "again" })).audio?.path ??
+          "",
+      ) ?? [];
+    expect(name).toMatch(/^again/);
+  });
+});
+
 describe("polling continues, and the audio is saved, when an answer to a query", () => {
   const shared = shareFaultSetup();
   it.each(HICCUPS)("%s", async (title, misbehaviour) => {

@@ -73,6 +73,8 @@ export class FakeService {
   intercept: Interceptor | undefined;
   processingMs: number;
   audioSeconds: number;
+  /** The id of the next task, in place of a random one. */
+  nextTaskId: string | undefined;
   readonly #options: FakeServiceOptions;
   readonly #server: Server;
   /** The times of the submissions in the current window, by account. */
@@ -198,7 +200,8 @@ export class FakeService {
     const account = this.#accountOf(exchange);
     const existing = this.byKey.get(account + key);
     if (existing !== undefined) return existing.body === exchange.body ? existing : "conflict";
-    const id = `task-${randomBytes(6).toString("hex")}`;
+    const id = this.nextTaskId ?? `task-${randomBytes(6).toString("hex")}`;
+    this.nextTaskId = undefined;
     const { prompt = "" }: { prompt?: string } = JSON.parse(exchange.body);
     const task: FakeTask = {
       id,
@@ -297,7 +300,7 @@ export class FakeService {
       headers: request.headers,
       body: Buffer.concat(chunks).toString(),
       key: request.headers["idempotency-key"]?.toString(),
-      taskId: match?.[1],
+      taskId: match?.[1] === undefined ? undefined : decodeURIComponent(match[1]),
       atMs: performance.now(),
       ordinal: this.count(kind) + 1,
     };

@@ -79,7 +79,7 @@ export const thrownErrors = (): AudioError[] => [
   goneError(request),
   wrongFormatError(request, PATH),
   callTimedOutError({ ledger: { database: { outage: null } } }, { taskId: TASK_ID }),
-  thrownBy(() => assertTaskId("no/id")),
+  thrownBy(() => assertTaskId("no/../id")),
   thrownBy(() => assertFileName("../elsewhere")),
   thrownBy(() => canonicalizeInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
   thrownBy(() => planText({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
