@@ -14,7 +14,7 @@ const MAX_RETRY_AFTER_SECONDS = 600;
 export type RetryDecision =
   | { readonly kind: "stop" }
   | { readonly kind: "retry"; readonly delayMs: number }
-  | { readonly kind: "rate_limited"; readonly retryAfterSeconds: number }
+  | { readonly kind: "rate_limited"; readonly pauseMs: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
 /** The decision after a failed query or download. `not_ready` means that the task must be watched again. */
@@ -55,15 +55,23 @@ export function mayHaveCreatedTask(error: AudioError): boolean {
 }
 
 /**
- * Returns a random exponential backoff from 1 s to 30 s.
+ * Returns a random exponential backoff from 1 s to 30 s, which never shrinks from one failure to the next before it has
+ * reached its maximum.
  *
  * @param failureCount number of times that the request has failed so far, at least 1
  * @param random in [0, 1)
  */
 export function computeBackoffMs(failureCount: number, random: () => number): number {
-  const ceiling = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.max(0, Math.min(failureCount, 16)));
-  return MIN_BACKOFF_MS + random() * (ceiling - MIN_BACKOFF_MS);
+  const ceiling = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.max(1, Math.min(failureCount, 16)));
+  return (ceiling / 2) * (1 + random());
 }
+
+/**
+ * Returns how long to wait after an answer that may state a time. The backoff is the minimum, because `Retry-After: 0`
+ * would otherwise use up the minute's requests at once.
+ */
+const computeStatedDelayMs = (statedSeconds: number, failureCount: number, random: () => number): number =>
+  Math.max(statedSeconds * 1000, computeBackoffMs(failureCount, random));
 
 /**
  * Decides whether to repeat a failed request, and when. A request is repeated after a temporary failure, such as a 429,
@@ -80,16 +88,16 @@ export function decideAfterFailure(
   switch (error.code) {
     case "rate_limit":
     case "concurrency_limit":
-      return { kind: "rate_limited", retryAfterSeconds: error.retryAfterSeconds ?? RETRY_AFTER_SECONDS };
+      return {
+        kind: "rate_limited",
+        pauseMs: computeStatedDelayMs(error.retryAfterSeconds ?? RETRY_AFTER_SECONDS, failureCount, random),
+      };
     case "api_unavailable":
-    case "temporarily_unavailable": {
-      const retryAfterSeconds = error.retryAfterSeconds;
+    case "temporarily_unavailable":
       return {
         kind: "unavailable",
-        delayMs:
-          retryAfterSeconds === undefined ? computeBackoffMs(failureCount, random) : retryAfterSeconds * 1000,
+        delayMs: computeStatedDelayMs(error.retryAfterSeconds ?? 0, failureCount, random),
       };
-    }
     case "network_error":
     case "timeout":
     case "unexpected_response":

@@ -131,6 +131,7 @@ async function pollExternalTask(
   const { clock, timing, random } = context.deps;
   let task: ObservedTask | null = null;
   for (let failures = 0; ; ) {
+    let delayMs = timing.pollIntervalMs;
     try {
       const isPoll = task !== null;
       const observed: ObservedTask = await runWithinCall(context, call, taskId, (signal) =>
@@ -143,19 +144,17 @@ async function pollExternalTask(
     } catch (error) {
       failures += 1;
       if (isOwnReadLimit(error) && task !== null) return buildExternalView(task, error.message);
-      const isFinal =
-        isOwnReadLimit(error) ||
-        !(error instanceof AudioError) ||
-        decideAfterFailedRead(error, failures, random).kind === "stop";
-      if (call.signal.aborted || isFinal) throw error;
+      if (call.signal.aborted || isOwnReadLimit(error) || !(error instanceof AudioError)) throw error;
+      const decision = decideAfterFailedRead(error, failures, random);
+      if (decision.kind === "stop") throw error;
+      if ("delayMs" in decision) delayMs = Math.max(delayMs, decision.delayMs * timing.timeScale);
       if (call.deadline.isOver || call.waitMs === 0) {
         if (task === null) throw error;
         return buildExternalView(task, null);
       }
       call.onProgress(`Task ${taskId} is not answering`);
     }
-    const delayMs = Math.min(call.deadline.leftMs, timing.pollIntervalMs);
-    await clock.sleep(Math.max(1, delayMs), call.signal);
+    await clock.sleep(Math.max(1, Math.min(call.deadline.leftMs, delayMs)), call.signal);
   }
 }
 

@@ -164,7 +164,7 @@ async function openContent(
   const { task_id: taskId } = row;
   if (taskId === null) throw new AudioError("invalid_request", "The row of this task holds no id.");
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
-  for (;;) {
+  for (let failureCount = 1; ; failureCount += 1) {
     let isHeld = false;
     await waitForRead(deps, false, signal, async (reason, waitMs) => {
       isHeld = true;
@@ -175,7 +175,7 @@ async function openContent(
       return await service.openContent(taskId, fromByte, signal);
     } catch (error) {
       if (!(error instanceof AudioError) || signal.aborted) throw error;
-      if (!(await pauseReadsAfter(deps, error)) || recovery.isOver) throw error;
+      if (!(await pauseReadsAfter(deps, error, failureCount)) || recovery.isOver) throw error;
     }
   }
 }

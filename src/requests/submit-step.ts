@@ -199,9 +199,7 @@ async function afterRefusal(
     sendId,
     wasSent: !wasNeverSent(error),
     mayHaveArrived,
-    ...(decision.kind === "rate_limited"
-      ? { cooldownMs: Math.max(1, decision.retryAfterSeconds) * 1000 * timing.timeScale }
-      : {}),
+    ...(decision.kind === "rate_limited" ? { cooldownMs: decision.pauseMs * timing.timeScale } : {}),
   };
   const next = await deps.persistRow(job, () => recordSendResult(ledger, row, result, { note }));
   if (!mayHaveArrived) deps.line.wake();

@@ -44,11 +44,16 @@ export async function waitForRead(
   }
 }
 
-/** Queries a task once. A 429 pauses the reads of the account and is then thrown. */
+/**
+ * Queries a task once. A 429 pauses the reads of the account and is then thrown.
+ *
+ * @param failureCount number of queries in a row that have failed so far
+ */
 export async function queryTask(
   deps: Pick<RequestDeps, "service" | "ledger" | "log" | "random" | "timing">,
   taskId: string,
   signal: AbortSignal,
+  failureCount = 0,
 ): Promise<ObservedTask> {
   try {
     const task = await deps.service.query(taskId, signal);
@@ -56,19 +61,24 @@ export async function queryTask(
     return task;
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
-    await pauseReadsAfter(deps, error);
+    await pauseReadsAfter(deps, error, failureCount + 1);
     throw error.withIds({ taskId });
   }
 }
 
-/** Pauses the reads of the account if the service asked for it. */
+/**
+ * Pauses the reads of the account if the service asked for it.
+ *
+ * @param failureCount number of reads in a row that have failed so far, at least 1
+ */
 export async function pauseReadsAfter(
   { ledger, random, timing }: Pick<RequestDeps, "ledger" | "random" | "timing">,
   error: AudioError,
+  failureCount: number,
 ): Promise<boolean> {
-  const decision = error.httpStatus === undefined ? null : decideAfterFailedRead(error, 1, random);
+  const decision = error.httpStatus === undefined ? null : decideAfterFailedRead(error, failureCount, random);
   if (decision?.kind !== "rate_limited") return false;
-  await startReadCooldown(ledger, Math.max(1, decision.retryAfterSeconds) * 1000 * timing.timeScale);
+  await startReadCooldown(ledger, decision.pauseMs * timing.timeScale);
   return true;
 }
 
@@ -104,7 +114,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
       });
       const { task_id: taskId } = row;
       if (taskId === null) throw new AudioError("not_found", "The row of this task holds no id.");
-      const task = await queryTask(deps, taskId, job.signal);
+      const task = await queryTask(deps, taskId, job.signal, failureCount);
       notFoundCount = 0;
       failureCount = 0;
       const nowMs = clock.wallMs();

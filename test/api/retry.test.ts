@@ -62,11 +62,11 @@ describe("after a failed create", () => {
       const reported = failure(code, { retryAfterSeconds: 7 });
       expect(decideAfterFailure(reported, 1, half)).toEqual({
         kind: "rate_limited",
-        retryAfterSeconds: 7,
+        pauseMs: 7000,
       });
       expect(decideAfterFailure(failure(code), 1, half)).toEqual({
         kind: "rate_limited",
-        retryAfterSeconds: 60,
+        pauseMs: 60_000,
       });
     },
   );
@@ -78,10 +78,12 @@ describe("after a failed create", () => {
     });
     expect(decideAfterFailure(failure(code), 3, half)).toEqual({
       kind: "unavailable",
-      delayMs: 4500,
+      delayMs: 6000,
     });
     const reported = failure(code, { retryAfterSeconds: 20 });
     expect(decideAfterFailure(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
+    const atOnce = failure(code, { retryAfterSeconds: 0 });
+    expect(decideAfterFailure(atOnce, 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
   });
 });
 
@@ -135,8 +137,17 @@ describe("whether a failed submission may have made a task", () => {
 it("a download pauses for as long as a 503 requests, and otherwise backs off", () => {
   const reported = failure("api_unavailable", { retryAfterSeconds: 20 });
   expect(computeDelayAfterBreakMs(reported, 3, half)).toBe(20_000);
-  expect(computeDelayAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(4500);
+  expect(computeDelayAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(6000);
   expect(computeDelayAfterBreakMs(failure("network_error", { retryable: true }), 1, half)).toBe(1500);
+});
+
+it("waits longer after each 429 that states no time, or a short one", () => {
+  for (const retryAfterSeconds of [0, 1]) {
+    const pauses = [1, 2, 3, 4].map((count) =>
+      decideAfterFailedRead(failure("rate_limit", { retryAfterSeconds }), count, half),
+    );
+    expect(pauses).toEqual([1500, 3000, 6000, 12_000].map((pauseMs) => ({ kind: "rate_limited", pauseMs })));
+  }
 });
 
 it("backs off between 1 s and 30 s, whatever the attempt", () => {
