@@ -1,13 +1,14 @@
 /** Decodes percent-encoded texts, such as passwords in URLs. */
 
 /**
- * Returns the decoded text. If the encoding is invalid, returns the text unchanged, because people paste passwords
- * without encoding them.
+ * Returns the decoded text. Keeps a percent sign that encodes nothing, because people paste passwords without encoding
+ * them.
  */
-export function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+export const decodePercent = (text: string): string =>
+  text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) => {
+    try {
+      return decodeURIComponent(encoded);
+    } catch {
+      return encoded;
+    }
+  });

@@ -3,38 +3,31 @@
  * most server processes never send a request.
  */
 import type { Dispatcher } from "undici";
-import type { ProxySettings } from "../config/connections.ts";
 
 /** Maximum size of a response's headers. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /**
- * Opens an agent without connecting. The agent sends https through the proxy. It sends plain http directly, because a
- * proxy could read the API key in plain http. Plain http is allowed on loopback only.
+ * Opens an agent without connecting.
+ *
+ * @param proxyUrl the proxy for all requests; `null` for none
  */
-export async function openAgent(
-  { httpsProxy, noProxy }: ProxySettings,
-  connectMs: number,
-): Promise<Dispatcher> {
-  const { EnvHttpProxyAgent } = await import("undici");
+export async function openAgent(proxyUrl: string | null, connectMs: number): Promise<Dispatcher> {
+  const { Agent, ProxyAgent } = await import("undici");
   // Set `rejectUnauthorized` explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot override it.
   const tls = { rejectUnauthorized: true, allowH2: false, timeout: connectMs };
-  return new EnvHttpProxyAgent({
+  const options = {
     allowH2: false,
     connectTimeout: connectMs,
     connect: tls,
-    requestTls: tls,
-    proxyTls: tls,
     maxHeaderSize: MAX_HEADER_BYTES,
     // Turn off undici's time limits. The transport has limits of its own, because undici's `bodyTimeout` also runs
     // while the reader pauses.
     headersTimeout: 0,
     bodyTimeout: 0,
-    // Pass an empty string for a missing setting. Without a value, undici would read the setting from the environment.
-    httpProxy: "",
-    httpsProxy: httpsProxy ?? "",
-    noProxy: noProxy ?? "",
-  });
+  };
+  if (proxyUrl === null) return new Agent(options);
+  return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: tls, proxyTls: tls });
 }
 
 /**

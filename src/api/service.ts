@@ -3,7 +3,6 @@
  * requests, and keep to the service's limits.
  */
 import { type Clock, systemClock } from "../clock.ts";
-import type { ProxySettings } from "../config/connections.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import {
@@ -50,7 +49,8 @@ export interface ServiceClient {
 }
 
 export interface ServiceOptions {
-  readonly proxy: ProxySettings;
+  /** The proxy for all requests; absent or `null` for none. */
+  readonly proxyUrl?: string | null;
   /** The clock with which dates in `Retry-After` are compared. */
   readonly clock?: Pick<Clock, "wallMs">;
   readonly timeouts?: Partial<RequestTimeouts>;
@@ -67,7 +67,7 @@ export function createServiceClient(serviceAccess: ServiceAccess, options: Servi
   const timeouts = { ...REQUEST_TIMEOUTS, ...options.timeouts };
   return new HttpService(
     serviceAccess,
-    createTransport(serviceAccess, options.proxy, timeouts),
+    createTransport(serviceAccess, options.proxyUrl ?? null, timeouts),
     options.clock ?? systemClock,
     timeouts,
   );

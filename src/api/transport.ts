@@ -1,7 +1,6 @@
 /** Sends requests to the service. Limits their time, aborts them, and marks requests that were never written. */
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
-import type { ProxySettings } from "../config/connections.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
@@ -85,7 +84,7 @@ const stoppingError = (): AudioError =>
 /** Creates a transport to one service. Each call sends one request, without redirects or retries. */
 export function createTransport(
   serviceAccess: ServiceAccess,
-  proxy: ProxySettings,
+  proxyUrl: string | null,
   timeouts: RequestTimeouts,
 ): Transport {
   const base = new URL(serviceAccess.baseUrl);
@@ -107,7 +106,7 @@ export function createTransport(
       const toRequestError = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkError(error, base.host, isSent);
       if (isClosed) throw stoppingError();
-      agent ??= openAgent(proxy, timeouts.connectMs);
+      agent ??= openAgent(proxyUrl, timeouts.connectMs);
       const client = (await agent).compose(
         interceptFirstWrite(() => {
           isSent = true;

@@ -1,6 +1,5 @@
 /** Building blocks for the checks of `doctor`: results, time limits and the proxy check. */
 import { connect } from "node:net";
-import type { ProxySettings } from "../config/connections.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { REMEDIES } from "../server/remedies.ts";
@@ -72,23 +71,10 @@ export async function checkWithTimeout(
   }
 }
 
-/** Whether NO_PROXY, in its usual formats, excludes this host from the proxy. */
-function bypassesProxy(host: URL, noProxy: string | undefined): boolean {
-  const entries = (noProxy ?? "").split(/[\s,]+/).filter((entry) => entry !== "");
-  return entries.some((entry) => {
-    const name = entry.replace(/^\*?\./, "").replace(/:\d+$/, "");
-    return entry === "*" || host.hostname === name || host.hostname.endsWith(`.${name}`);
-  });
-}
-
 /** Explains why the proxy cannot be reached; `null` if it can be reached, or if no proxy is used. */
-export async function findProxyIssue(
-  baseUrl: string,
-  { httpsProxy, noProxy }: ProxySettings,
-): Promise<string | null> {
-  const target = new URL(baseUrl);
-  if (httpsProxy === undefined || target.protocol !== "https:" || bypassesProxy(target, noProxy)) return null;
-  const { hostname, port, protocol, host } = new URL(httpsProxy);
+export async function findProxyIssue(proxyUrl: string | null): Promise<string | null> {
+  if (proxyUrl === null) return null;
+  const { hostname, port, protocol, host } = new URL(proxyUrl);
   const answer = Promise.withResolvers<string | null>();
   const socket = connect({
     host: hostname.replace(/^\[|\]$/g, ""),

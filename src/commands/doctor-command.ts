@@ -147,7 +147,7 @@ const checkStore = (config: Config): Promise<Check> => {
  * not work.
  */
 async function checkService(config: Config, address: ServiceAccess): Promise<Check[]> {
-  const service = createServiceClient(address, { proxy: config.proxy });
+  const service = createServiceClient(address, { proxyUrl: config.proxyUrl });
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const host = passedCheck("host", `${address.baseUrl} answers`);
   const accepted = passedCheck("key", "the key was accepted");
@@ -180,7 +180,7 @@ const timedOutError = ({ baseUrl }: ServiceAccess): AudioError =>
  * host.
  */
 async function checkHost(config: Config, { baseUrl }: ServiceAccess, error: unknown): Promise<Check> {
-  const issue = await findProxyIssue(baseUrl, config.proxy);
+  const issue = await findProxyIssue(config.proxyUrl);
   if (issue === null) return failedCheckFromError("host", error);
   return failedCheck(
     "host",

@@ -1,10 +1,10 @@
 /** Reads the whole configuration from the environment, and collects its issues (docs/reference.md, Configuration). */
 import { type Environment, findHomeDir } from "../environment.ts";
 import type { ConfigIssue } from "./config-source.ts";
-import { readStoreUrl } from "./connections.ts";
 import { readServiceSettings, type ServiceAccess } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { SettingsReader } from "./settings-reader.ts";
+import { readStoreUrl } from "./store-url.ts";
 import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
 export interface Config extends Settings {
@@ -31,8 +31,8 @@ export function readConfig(
 ): Config {
   const reader = new SettingsReader({ env, platform, home });
   const storeUrl = readStoreUrl(reader);
-  const { service, isLoopback } = readServiceSettings(reader);
-  const settings = readSettings(reader, { storeUrl, isLoopback });
+  const { service, isLoopback, url } = readServiceSettings(reader);
+  const settings = readSettings(reader, { storeUrl, isLoopback, url });
   const unknown = findUnknownVariables(env, reader.namesRead);
   return { ...settings, serviceAccess: service, storeUrl, issues: reader.issues, unknownVariables: unknown };
 }

@@ -1,12 +1,10 @@
 /** Finds the secrets of the environment, which no output may contain. */
 import { type Environment, readVariable } from "../environment.ts";
 import { decodePercent } from "../percent-decoding.ts";
+import { withoutQuotes } from "./pasting-fault.ts";
+import { PROXY_VARIABLES, parseProxyAddress } from "./proxy.ts";
 
-const VARIABLES_WITH_PASSWORDS = [
-  "AUDIO_BASE_URL",
-  "AUDIO_STORE_URL",
-  ...["HTTPS_PROXY", "HTTP_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
-];
+const VARIABLES_WITH_PASSWORDS = ["AUDIO_BASE_URL", "AUDIO_STORE_URL"];
 
 interface Password {
   /** The password without the user name, in two forms: percent-encoded as in the URL, and decoded. */
@@ -18,23 +16,46 @@ interface Password {
   readonly withUser: readonly string[];
 }
 
-function findPassword(url: string | undefined): Password {
-  if (url === undefined || !URL.canParse(url)) return { plain: [], withUser: [] };
-  const { username, password } = new URL(url);
-  if (password === "") return { plain: [], withUser: [] };
-  const pair = `${decodePercent(username)}:${decodePercent(password)}`;
+interface UserAndPassword {
+  readonly user: string;
+  readonly password: string;
+  /** The password as it stands in the variable, if it differs. */
+  readonly written?: string;
+}
+
+function parseUrlPassword(text: string): UserAndPassword | null {
+  if (!URL.canParse(text)) return null;
+  const { username, password } = new URL(text);
+  return { user: decodePercent(username), password: decodePercent(password), written: password };
+}
+
+function parseProxyPassword(text: string): UserAndPassword | null {
+  const address = parseProxyAddress(withoutQuotes(text));
+  if (typeof address === "string") return parseUrlPassword(text);
+  return { ...address, written: encodeURIComponent(address.password) };
+}
+
+function listForms(found: UserAndPassword | null): Password {
+  if (found === null || found.password === "") return { plain: [], withUser: [] };
+  const { user, password, written = password } = found;
   return {
-    plain: [password, decodePercent(password)],
-    withUser: [`:${password}@`, `:${decodePercent(password)}@`, Buffer.from(pair).toString("base64")],
+    plain: [written, password],
+    withUser: [`:${written}@`, `:${password}@`, Buffer.from(`${user}:${password}`).toString("base64")],
   };
 }
 
-const findPasswords = (env: Environment): Password[] =>
-  VARIABLES_WITH_PASSWORDS.map((name) => findPassword(readVariable(env, name)));
+function findPasswords(env: Environment): Password[] {
+  const readAll = (names: readonly string[]): string[] =>
+    names.flatMap((name) => readVariable(env, name) ?? []);
+  return [
+    ...readAll(VARIABLES_WITH_PASSWORDS).map((text) => listForms(parseUrlPassword(withoutQuotes(text)))),
+    ...readAll(PROXY_VARIABLES).map((text) => listForms(parseProxyPassword(text))),
+  ];
+}
 
 const findApiKeys = (env: Environment): string[] => {
   const key = readVariable(env, "AUDIO_API_KEY");
-  return key === undefined ? [] : [key];
+  return key === undefined ? [] : [...new Set([key, withoutQuotes(key)])];
 };
 
 /** Whether a password is clearly no ordinary text: it is long, has no spaces, and mixes letters with digits. */

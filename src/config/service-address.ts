@@ -1,4 +1,5 @@
 /** Validates the service's address and its API key (docs/reference.md, Configuration). */
+import { findPastingFault } from "./pasting-fault.ts";
 import type { SettingsReader } from "./settings-reader.ts";
 
 /** Address and API key of the service; `baseUrl` has no trailing slash. */
@@ -31,6 +32,8 @@ export interface ServiceSettings {
   readonly service: ServiceAccess | null;
   /** True if the service is on this machine; null if no valid address is set. */
   readonly isLoopback: boolean | null;
+  /** The service's address, even if the key is invalid; undefined if no valid address is set. */
+  readonly url: URL | undefined;
 }
 
 /**
@@ -40,11 +43,11 @@ export interface ServiceSettings {
 export function readServiceSettings(reader: SettingsReader): ServiceSettings {
   const url = readBaseUrl(reader);
   const apiKey = readApiKey(reader);
-  if (url === undefined) return { service: null, isLoopback: null };
+  if (url === undefined) return { service: null, isLoopback: null, url };
   const isLoopback = isLoopbackHost(url.hostname);
-  if (apiKey === undefined) return { service: null, isLoopback };
+  if (apiKey === undefined) return { service: null, isLoopback, url };
   const baseUrl = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  return { service: { baseUrl, apiKey, isLoopback }, isLoopback };
+  return { service: { baseUrl, apiKey, isLoopback }, isLoopback, url };
 }
 
 function readBaseUrl(reader: SettingsReader): URL | undefined {
@@ -52,6 +55,8 @@ function readBaseUrl(reader: SettingsReader): URL | undefined {
   const fix = `Set ${name} to the service's address, such as https://audio.example.com.`;
   const text = reader.readText(name);
   if (text === undefined) return reader.addIssue(name, `${name} is not set.`, fix);
+  const pasted = findPastingFault(text);
+  if (pasted !== null) return reader.addIssue(name, `${name} ${pasted}.`, fix);
   if (!URL.canParse(text)) return reader.addIssue(name, `${name} is not a valid URL.`, fix);
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") {
@@ -82,6 +87,8 @@ function readApiKey(reader: SettingsReader): string | undefined {
   const fix = `Set ${name} to an active API key of your account.`;
   const text = reader.readText(name);
   if (text === undefined) return reader.addIssue(name, `${name} is not set.`, fix);
+  const pasted = findPastingFault(text);
+  if (pasted !== null) return reader.addIssue(name, `${name} ${pasted}.`, fix);
   if (text === EXAMPLE_KEY)
     return reader.addIssue(name, `${name} is still the example of the instructions.`, fix);
   if (/^https?:\/\//i.test(text)) {
@@ -90,6 +97,9 @@ function readApiKey(reader: SettingsReader): string | undefined {
       `${name} holds an address.`,
       "Put the key there, and the address into AUDIO_BASE_URL.",
     );
+  }
+  if (/^Bearer\s/i.test(text)) {
+    return reader.addIssue(name, `${name} begins with Bearer, which the server adds by itself.`, fix);
   }
   if (/^[\x21-\x7e]{1,1024}$/.test(text)) return text;
   return reader.addIssue(

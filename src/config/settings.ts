@@ -4,8 +4,9 @@ import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
 import { deriveDefaultStateDir } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";
-import { readProxy } from "./connections.ts";
+
 import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts";
+import { readProxy } from "./proxy.ts";
 import { createRangeCheck, type SettingsReader } from "./settings-reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
@@ -25,12 +26,14 @@ export interface EarlierSettings {
   readonly storeUrl: string | null;
   /** True if the service is on this machine; null if its address is unknown. */
   readonly isLoopback: boolean | null;
+  /** The service's address; undefined if it is unknown. */
+  readonly url: URL | undefined;
 }
 
 export type Settings = ReturnType<typeof readSettings>;
 
 /** Reads all settings. Their order in this function is the order in which issues are reported. */
-export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: EarlierSettings) {
+export function readSettings(reader: SettingsReader, { storeUrl, isLoopback, url }: EarlierSettings) {
   const { env, platform, home } = reader.source;
   return {
     timeScale: readTimeScale(reader, isLoopback),
@@ -65,7 +68,8 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback }: E
     pollIntervalSeconds: readPollInterval(reader, isLoopback),
     creditBudget: readBudget(reader),
     logLevel: reader.readChoice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
-    proxy: readProxy(reader),
+    /** The address of the proxy that requests to the service use; null for none. */
+    proxyUrl: readProxy(reader, url),
   } as const;
 }
 

@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { createServiceClient, type ServiceClient, type ServiceOptions } from "../../src/api/service.ts";
 
 export const API_KEY = "sk-test-0123456789";
-export const NO_PROXY = { httpsProxy: undefined, noProxy: undefined };
 
 export interface Loopback {
   readonly url: string;
@@ -97,7 +96,7 @@ export function silentServer(scheme = "http"): Promise<Loopback> {
 /** Creates a service client. `closeAll` closes it. */
 export function clientOf(url: string, options: Partial<ServiceOptions> = {}): ServiceClient {
   const address = { baseUrl: url, apiKey: API_KEY, isLoopback: true };
-  const service = createServiceClient(address, { proxy: NO_PROXY, ...options });
+  const service = createServiceClient(address, options);
   running.push(() => service.close());
   return service;
 }

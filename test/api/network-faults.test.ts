@@ -12,7 +12,6 @@ import {
   clientOf,
   closeAll,
   httpServer,
-  NO_PROXY,
   never,
   rawServer,
   readAll,
@@ -88,7 +87,7 @@ describe("a bug in this program", () => {
   it("keeps its own error, and is not a network_error that would be retried for an hour", async () => {
     const { url } = await rawServer(() => {});
     const address = { baseUrl: url, apiKey: "no\nheader", isLoopback: true };
-    const service = createServiceClient(address, { proxy: NO_PROXY });
+    const service = createServiceClient(address, {});
     const failure = await service.submit("{}", "k", never()).catch((error: unknown) => error);
     await service.close();
     expect(failure).toBeInstanceOf(Error);

@@ -111,19 +111,42 @@ const BAD: Array<[string, Environment, string, RegExp]> = [
   ["an unknown log level", { ...GOOD, AUDIO_LOG_LEVEL: "loud" }, "AUDIO_LOG_LEVEL", /debug, info/],
   ["a time scale away from here", { ...GOOD, AUDIO_TIME_SCALE: "0.5" }, "AUDIO_TIME_SCALE", /Unset/],
   ["a time scale of nothing", { ...LOCAL, AUDIO_TIME_SCALE: "0" }, "AUDIO_TIME_SCALE", /0\.001 to 1/],
+  ["a proxy of another kind", { ...GOOD, HTTPS_PROXY: "socks5://proxy" }, "HTTPS_PROXY", /%25.*unset it/],
+  ["a proxy without a host", { ...GOOD, HTTPS_PROXY: "http://" }, "HTTPS_PROXY", /http:\/\/user/],
   [
-    "a proxy that is none",
-    { ...GOOD, HTTPS_PROXY: "socks5://proxy" },
+    "a proxy with an impossible port",
+    { ...GOOD, HTTPS_PROXY: "proxy:99999" },
     "HTTPS_PROXY",
-    /Correct it or unset it/,
+    /http:\/\/user/,
   ],
+  ["a proxy in quotes", { ...GOOD, HTTPS_PROXY: '"http://proxy:8080"' }, "HTTPS_PROXY", /http:\/\/user/],
+  ["a key in quotes", { ...GOOD, AUDIO_API_KEY: '"sk-good-0123456789"' }, "AUDIO_API_KEY", /active API key/],
+  ["half a pair of quotes", { ...GOOD, AUDIO_API_KEY: "sk-good-0123456789'" }, "AUDIO_API_KEY", /active API/],
+  ["a variable's name for a key", { ...GOOD, AUDIO_API_KEY: "$MY_KEY" }, "AUDIO_API_KEY", /active API key/],
+  ["its name on Windows", { ...GOOD, AUDIO_API_KEY: "%MY_KEY%" }, "AUDIO_API_KEY", /active API key/],
+  ["a template for a key", { ...GOOD, AUDIO_API_KEY: "<your key>" }, "AUDIO_API_KEY", /active API key/],
+  ["a whole line for a key", { ...GOOD, AUDIO_API_KEY: "AUDIO_API_KEY=sk-1" }, "AUDIO_API_KEY", /active API/],
+  ["a header for a key", { ...GOOD, AUDIO_API_KEY: "Bearer sk-good" }, "AUDIO_API_KEY", /active API key/],
+  [
+    "an address in quotes",
+    { ...GOOD, AUDIO_BASE_URL: "'https://x.org'" },
+    "AUDIO_BASE_URL",
+    /such as https:/,
+  ],
+  [
+    "a variable's name for an address",
+    { ...GOOD, AUDIO_BASE_URL: "$URL" },
+    "AUDIO_BASE_URL",
+    /such as https:/,
+  ],
+  ["a store in quotes", { ...GOOD, AUDIO_STORE_URL: '"postgres://h/d"' }, "AUDIO_STORE_URL", /Unset/],
 ];
 
 describe("a wrong setting", () => {
   it.each(BAD)("(%s) is one fault that names the variable and its fix", (_what, env, variable, fix) => {
     const { issues } = readConfig(env, "linux", "/home/someone");
     expect(issues.map((fault) => fault.variable)).toEqual([variable]);
-    expect(issues[0]?.message).toContain(variable === "HTTPS_PROXY" ? "HTTPS_PROXY" : variable);
+    expect(issues[0]?.message).toContain(variable);
     expect(issues[0]?.fix).toMatch(fix);
   });
 
@@ -141,6 +164,59 @@ describe("a wrong setting", () => {
     });
     for (const [, , variable] of wrong) expect(resultTextOf(outcome)).toContain(variable);
     expect(setup.service.exchanges).toEqual([]);
+  });
+});
+
+describe("a proxy of the environment", () => {
+  it.each([
+    ["http://proxy:8080", "http://proxy:8080"],
+    ["https://proxy.corp", "https://proxy.corp"],
+    ["HTTP://PROXY:8080/", "http://proxy:8080"],
+    ["proxy.corp:8080", "http://proxy.corp:8080"],
+    ["10.0.0.1", "http://10.0.0.1"],
+    ["//proxy:8080", "http://proxy:8080"],
+    ["[::1]:3128", "http://[::1]:3128"],
+    ["user:pw@proxy:8080", "http://user:pw@proxy:8080"],
+    ["http://user@proxy", "http://user:@proxy"],
+    ["http://user:100%off@proxy", "http://user:100%25off@proxy"],
+    ["http://user:100%25off@proxy", "http://user:100%25off@proxy"],
+    ["http://user:%@proxy", "http://user:%25@proxy"],
+    ["http://user:%E9%41@proxy", "http://user:%25E9%2541@proxy"],
+    ["http://DOMAIN\\user:pw@proxy:8080", "http://DOMAIN%5Cuser:pw@proxy:8080"],
+    ["DOMAIN%5Cuser:pw@proxy:8080", "http://DOMAIN%5Cuser:pw@proxy:8080"],
+    ["http://user:p@ss:w/o?r#d@proxy:8080", "http://user:p%40ss%3Aw%2Fo%3Fr%23d@proxy:8080"],
+    ["http://us er:pä ss@proxy", "http://us%20er:p%C3%A4%20ss@proxy"],
+  ])("is used as it is meant: %s", (text, proxyUrl) => {
+    expect(readConfig({ ...GOOD, HTTPS_PROXY: text })).toMatchObject({ proxyUrl, issues: [] });
+  });
+
+  it.each([
+    "audio.example.com",
+    "AUDIO.example.com:443",
+    ".example.com",
+    "*.example.com",
+    "x, example.com y",
+    "*",
+  ])("is not used for a host in NO_PROXY: %s", (noProxy) => {
+    const env = { ...GOOD, HTTPS_PROXY: "http://proxy", no_proxy: noProxy };
+    expect(readConfig(env)).toMatchObject({ proxyUrl: null, issues: [] });
+  });
+
+  it.each(["example.org", "audio.example.com:8443", "ample.com", "::1"])(
+    "is used for a host that NO_PROXY does not name: %s",
+    (noProxy) => {
+      const env = { ...GOOD, HTTPS_PROXY: "http://proxy", NO_PROXY: noProxy };
+      expect(readConfig(env).proxyUrl).toBe("http://proxy");
+    },
+  );
+
+  it.each<[string, Environment]>([
+    ["an address on this machine", LOCAL],
+    ["a host in NO_PROXY", { ...GOOD, NO_PROXY: "audio.example.com" }],
+  ])("is no issue for %s, whatever it is", (_what, env) => {
+    for (const text of ["proxy.corp:8080", "socks5://proxy", "http://", "$PROXY", "http://u:%@proxy"]) {
+      expect(readConfig({ ...env, http_proxy: text })).toMatchObject({ proxyUrl: null, issues: [] });
+    }
   });
 });
 

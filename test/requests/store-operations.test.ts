@@ -41,10 +41,7 @@ async function setUp(
     return pass();
   });
   const { requests } = createRequests({
-    service: createServiceClient(
-      { baseUrl, apiKey, isLoopback: true },
-      { proxy: { httpsProxy: undefined, noProxy: undefined } },
-    ),
+    service: createServiceClient({ baseUrl, apiKey, isLoopback: true }, {}),
     ledger: { ...ledger, database: counted },
     folder: await openOutputFolder(join(root, "out"), clock),
     partsFolder: await openOutputFolder(buildPartsPath(join(root, "out")), clock),
