@@ -69,8 +69,16 @@ export interface Publication {
   readonly texts: Readonly<Record<TextFile, string>>;
 }
 
-/** The server's name in clients. */
-const SERVER = "audio-generation";
+/**
+ * The server's name inside the plugins. It is short, because Claude Code puts `mcp__plugin_`, the plugin's name and this
+ * name before each tool, and several gateways allow 64 characters.
+ */
+const SERVER = "audio";
+
+/** What a company's network needs. The plugins pass these variables on if the user has set them. */
+const NETWORK_VARIABLES = ["HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"];
+/** Clients that know defaults make an empty text of an unset variable. npm, Node and the server ignore it. */
+const NETWORK_ENV = Object.fromEntries(NETWORK_VARIABLES.map((name) => [name, `\${${name}:-}`]));
 
 const PLACEHOLDER = /placeholder[- ](?:owner|author)/i;
 
@@ -187,7 +195,7 @@ function askedSettings({ server, user_config }: Bundle) {
 }
 
 function claudePlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
-  const { env } = bundle.server.mcp_config;
+  const env = { ...bundle.server.mcp_config.env, ...NETWORK_ENV };
   return {
     ...pluginOrigin(manifest, publisher),
     userConfig: bundle.user_config,
@@ -211,7 +219,7 @@ function marketplace(manifest: PackageManifest, publisher: Publisher): Json {
  * `env_vars` names from its own environment to the server.
  */
 function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
-  const env_vars = askedSettings(bundle).map(({ variable }) => variable);
+  const env_vars = [...askedSettings(bundle).map(({ variable }) => variable), ...NETWORK_VARIABLES];
   return {
     ...pluginOrigin(manifest, publisher),
     skills: "./skills/",
@@ -230,7 +238,8 @@ function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bu
 
 /**
  * Builds the plugin of Cursor. Cursor replaces placeholders by the variables of its own environment. The placeholder of
- * an unset variable stays, and the server treats it as an unset setting.
+ * an unset variable stays, and the server treats it as an unset setting. The variables of the network are not passed
+ * on, because npm fails if its proxy is such a placeholder.
  */
 function cursorPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
   const env = Object.fromEntries(
@@ -247,7 +256,7 @@ function cursorPlugin(manifest: PackageManifest, publisher: Publisher, bundle: B
 
 /**
  * Builds the extension of Gemini. It contains only the required settings, because Gemini asks for each setting at
- * the install.
+ * the install. Gemini withholds variables whose names or values look like secrets unless they are named.
  */
 function geminiExtension(manifest: PackageManifest, bundle: Bundle): Json {
   const { name, version, description } = manifest;
@@ -262,7 +271,7 @@ function geminiExtension(manifest: PackageManifest, bundle: Bundle): Json {
     name,
     version,
     description: shortDescription(description),
-    mcpServers: { [SERVER]: startOf(manifest) },
+    mcpServers: { [SERVER]: { ...startOf(manifest), env: NETWORK_ENV } },
     settings,
   };
 }

@@ -96,7 +96,7 @@ const claudePlugin: ModelClient = {
         () => claude("plugin", "install", PLUGIN, "--marketplace", plugin, ...settings),
         () => requireOutput(claude("mcp", "list"), /Connected/),
         () => requireOutput(claude("plugin", "details", PLUGIN), /Skills \(1\)\s+narration/),
-        () => claude("-p", USER_MESSAGE, "--allowedTools", `mcp__plugin_${PLUGIN}_audio-generation`),
+        () => claude("-p", USER_MESSAGE, "--allowedTools", `mcp__plugin_${PLUGIN}_audio`),
       ),
     );
   },
@@ -118,7 +118,7 @@ const geminiExtension: ModelClient = {
     return withPlugin(setup, (plugin) =>
       runInOrder(
         () => environment.run("gemini", ["extensions", "install", plugin, "--consent"], answers),
-        () => requireOutput(environment.run("gemini", ["mcp", "list"]), /audio-generation.*Connected/),
+        () => requireOutput(environment.run("gemini", ["mcp", "list"]), /\baudio\b.*Connected/),
         () => requireOutput(environment.run("gemini", ["extensions", "list"]), /Agent skills:\s+narration/),
         () => environment.run("gemini", ["-p", USER_MESSAGE, "-m", "gemini-2.5-pro", "--yolo"]),
       ),
@@ -140,7 +140,7 @@ const codexPlugin: ModelClient = {
       runInOrder(
         () => environment.run("codex", ["plugin", "marketplace", "add", plugin]),
         () => environment.run("codex", ["plugin", "add", `${PLUGIN}@${PLUGIN}`]),
-        () => requireOutput(environment.run("codex", ["mcp", "list"]), /audio-generation.*enabled/),
+        () => requireOutput(environment.run("codex", ["mcp", "list"]), /\baudio\b.*enabled/),
         () =>
           askCodex(setup, modelUrl, [
             "-m",

@@ -131,24 +131,31 @@ describe("the files of a publication", () => {
     const start = z.object({ command: z.literal("npx"), args: z.tuple([z.literal("-y"), z.string()]) });
     const started = z.looseObject({
       mcpServers: z.strictObject({
-        "audio-generation": start.extend({
+        audio: start.extend({
           env: z.record(z.string(), z.string()).optional(),
           env_vars: z.array(z.string()).optional(),
         }),
       }),
     });
-    const serverOf = (file: keyof typeof found.json) =>
-      started.parse(found.json[file]).mcpServers["audio-generation"];
+    const serverOf = (file: keyof typeof found.json) => started.parse(found.json[file]).mcpServers.audio;
     const claude = serverOf(".claude-plugin/plugin.json");
     const others = [serverOf(".codex-plugin/plugin.json"), serverOf(".cursor-plugin/plugin.json")];
     const gemini = serverOf("gemini-extension.json");
     for (const { args } of [claude, ...others, gemini]) {
       expect(args[1]).toBe(`${files.package["name"]}@${files.package["version"]}`);
     }
-    expect(claude.env).toEqual(server.mcp_config.env);
+    const network = ["HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"];
+    const passedOn = Object.fromEntries(network.map((name) => [name, `\${${name}:-}`]));
+    expect(claude.env).toEqual({ ...server.mcp_config.env, ...passedOn });
+    expect(gemini.env).toEqual(passedOn);
     expect(found.json[".claude-plugin/plugin.json"]["userConfig"]).toEqual(files.manifest["user_config"]);
-    for (const { env, env_vars } of others)
-      expect((env_vars ?? Object.keys(env ?? {})).sort()).toEqual(variableNames);
+    const [codex, cursor] = others;
+    expect(codex?.env_vars?.sort()).toEqual([...variableNames, ...network].sort());
+    expect(Object.keys(cursor?.env ?? {}).sort()).toEqual(variableNames);
+    for (const { name } of TOOLS) {
+      const longest = `mcp__plugin_${files.package["name"]}_audio__${name}`;
+      expect(longest.length, longest).toBeLessThanOrEqual(64);
+    }
     const { settings } = z
       .looseObject({ settings: z.array(z.looseObject({ envVar: z.string(), sensitive: z.boolean() })) })
       .parse(found.json["gemini-extension.json"]);
