@@ -144,6 +144,6 @@ export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
   const isAlike = parts.every(({ speed }) => speed === parts[0]?.speed);
   const count = overruns.length === 1 ? "1 part is" : `${overruns.length} parts are`;
   return [
-    `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${overruns.length > MAX_SHOWN_OVERRUNS ? " and others" : ""}.${isAlike && Number.isFinite(speedForAll) ? ` With speed ${speedForAll} for the whole none is.` : ""}`,
+    `${count} estimated to run into the next cue, which then begins late: ${shownCues.join(", ")}${overruns.length > MAX_SHOWN_OVERRUNS ? " and others" : ""}.${isAlike && Number.isFinite(speedForAll) ? ` At speed ${speedForAll} for the whole text, no cue is estimated to begin late.` : ""}`,
   ];
 }

@@ -19,7 +19,7 @@ import {
 } from "../text/plan-types.ts";
 import { buildPlannedPart, chooseSpeed } from "../text/planned-part.ts";
 import { SpeakerLabels } from "../text/speakers/speaker-labels.ts";
-import { type CueWords, cleanCueWords } from "./cue-words.ts";
+import { type CueWords, cleanCueWords, joinSplitBrackets } from "./cue-words.ts";
 import { type Cue, parseCues } from "./parse-cues.ts";
 
 export interface TimelineRequest {
@@ -54,8 +54,8 @@ interface Utterance {
   /** Whether the utterance begins its cue. */
   readonly isFirst: boolean;
   readonly speaker: Speaker | null;
-  /** True if nothing marks a new speaker. The utterance may then continue a sentence of the previous cue. */
-  readonly mayContinue: boolean;
+  /** How the speaker is marked. After a dash, the utterance never continues a sentence of the previous cue. */
+  readonly mark: "none" | "name" | "dash";
   readonly text: string;
 }
 
@@ -116,9 +116,10 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
       : [
           `${cuesFile.backwardsCueCount === 1 ? "1 cue begins" : `${cuesFile.backwardsCueCount} cues begin`} before the one above; cues are spoken in the order of their times.`,
         ]),
+    ...buildOverlapRemarks(cuesFile.cues),
     ...(hasMarks || utterances.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
     ...buildUnknownLabelRemarks(unknown),
-    ...(Object.keys(voices).length === 0 ? buildLabelRemarks(utterances) : []),
+    ...(Object.keys(voices).length === 0 && voiceless.length === 0 ? buildLabelRemarks(utterances) : []),
   ];
   return { plan, remarks };
 }
@@ -129,7 +130,26 @@ function formatTimestamp(seconds: number): string {
   return `${Math.floor(seconds / 3600)}:${pad(seconds / 60)}:${pad(seconds)}`;
 }
 
-const CAPITALS_LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
+/** Maximum overlap that is not reported. Programs that convert frame rates round times by as much. */
+const MAX_UNREPORTED_OVERLAP_SECONDS = 0.1;
+
+/** Names the cues that begin before an earlier cue has ended. */
+function buildOverlapRemarks(cues: readonly Cue[]): string[] {
+  let endSeconds = 0;
+  const overlapping = cues.filter((cue) => {
+    const overlaps = endSeconds - cue.startSeconds > MAX_UNREPORTED_OVERLAP_SECONDS;
+    endSeconds = Math.max(endSeconds, cue.endSeconds);
+    return overlaps && cue.lines.length > 0;
+  });
+  if (overlapping.length === 0) return [];
+  const names = overlapping.slice(0, UNKNOWN_SHOWN).map(({ name }) => name);
+  const further = overlapping.length - names.length;
+  return [
+    `${overlapping.length === 1 ? "1 cue overlaps the one before: cue" : `${overlapping.length} cues overlap the one before: cues`} ${names.join(", ")}${further > 0 ? ` and ${further} others` : ""}. They are spoken one after the other.`,
+  ];
+}
+
+const CAPITALS_LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{0,30}[\p{Lu}\p{N}.'’]) *:\s/u;
 const MIN_LABELS = 2;
 
 /** Reports names that will be spoken because no voices are given. */
@@ -166,9 +186,10 @@ function buildUtterances(
 ): Utterance[] {
   const names = new Set(Object.keys(voices).map((name) => name.toLowerCase()));
   const isKnown = (name: string): boolean => names.has(name.toLowerCase());
+  const linesOfCues = joinSplitBrackets(cues);
   const words = withoutRepeats(
-    cues.map((cue) => {
-      const words = cleanCueWords(cue.lines, isKnown, unspoken);
+    cues.map((cue, index) => {
+      const words = cleanCueWords(linesOfCues[index] ?? [], isKnown, unspoken);
       if (cue.lines.length === 0) unspoken.add("empty_cue", `cue ${cue.name}`);
       return words;
     }),
@@ -193,7 +214,9 @@ function buildUtterances(
           if (!isOpen) currentSpeaker = turn.speaker;
           if (!hasWords(heard)) continue;
           const voice = turn.speaker ?? (speakers.hasContinuingTurns ? currentSpeaker : null);
-          utterances.push({ cue, isFirst, speaker: voice, mayContinue: isOpen, text: heard });
+          const isNamed = turn.isLabelled || (name !== null && lineIndex === 0);
+          const mark = isOpen ? "none" : isNamed ? "name" : "dash";
+          utterances.push({ cue, isFirst, speaker: voice, mark, text: heard });
           isFirst = false;
         }
       }
@@ -236,13 +259,13 @@ function withoutRepeats(words: readonly CueWords[][], unspoken: UnspokenList): r
 
 function joinIntoSentences(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
   const sentences: Sentence[] = [];
-  for (const { cue, isFirst, speaker, mayContinue, text } of utterances) {
+  for (const { cue, isFirst, speaker, mark, text } of utterances) {
     const last = sentences.at(-1);
     if (last !== undefined && !isFirst && last.speaker === speaker) {
       last.text = `${last.text}\n${text}`;
       continue;
     }
-    const isSameVoice = last?.speaker === speaker || mayContinue;
+    const isSameVoice = mark !== "dash" && (last?.speaker === speaker || mark === "none");
     if (last !== undefined && isFirst && hasMarks && isSameVoice && continuesSentence(last, cue, text)) {
       last.text = flowParagraph(`${last.text.replaceAll("\n", HARD_BREAK)}\n${text}`);
       last.endSeconds = Math.max(last.endSeconds, cue.endSeconds);

@@ -59,6 +59,34 @@ describe("a sentence", () => {
   });
 });
 
+describe("a dash before a cue", () => {
+  it.each([
+    ["a hyphen", "We sail at dawn,", "-Are you coming?"],
+    ["a long dash", "I thought that", "— Who is there?"],
+    ["two angles", "He said that", ">> Good evening."],
+  ])("marks another speaker, who begins at the time of the cue: %s", (_, before, cue) => {
+    expect(spoken(filmOf(before, cue)).map(([start]) => start)).toEqual([10, 11]);
+  });
+
+  it.each([
+    ["two hyphens", "I thought that", "<i>--you had come.</i>"],
+    ["a dash and a small letter", "I thought that", "—you had come."],
+    ["a sign of minus", "It was", "-5 degrees."],
+    ["a dash beside the name of the same speaker", "<v Ann>I thought that", "<v Ann>- you had come."],
+  ])("continues the sentence if it is %s", (_, before, cue) => {
+    expect(spoken(filmOf(before, cue)).map(([start]) => start)).toEqual([10]);
+  });
+
+  it("keeps the speaker of the line above if it is two hyphens", () => {
+    const { parts } = planOf(filmOf("OLE [OVER RADIO]:\n--and came into our lock."), {
+      OLE: "kian_en_zh",
+    }).plan;
+    expect(parts.map(({ voice, text }) => [voice, text])).toEqual([
+      ["kian_en_zh", "and came into our lock."],
+    ]);
+  });
+});
+
 describe("text that is not spoken", () => {
   it.each([
     ["<i>Very</i> <b>late</b> <font color='red'>now</font>.", "Very late now."],
@@ -83,10 +111,40 @@ describe("text that is not spoken", () => {
     ["（ドアの音）", "sound"],
     ["♪ la la ♪", "song"],
     ["♪ la la\nla ♪", "song"],
+    ["# la la", "song"],
+    ["# la la\nla #", "song"],
+    ["#la la#", "song"],
+    [`[sighs ${"x".repeat(300)}] Yes.`, "sound"],
     ["", "empty_cue"],
   ])("is reported with its kind: %j", (text, kind) => {
     expect(unspoken(filmOf("Good.", text))).toEqual([[kind, 1]]);
     expect(spoken(filmOf("Good.", text)).flat().join()).not.toMatch(/Music|door|sighs|WHISP|la|ドア/);
+  });
+
+  it.each(["#metoo is the #1 hashtag.", "# 4 is on the list.", "I write in C#."])(
+    "does not include a number sign: %s",
+    (text) => {
+      expect(spoken(filmOf(text))).toEqual([[10, text]]);
+    },
+  );
+
+  it("includes a bracket that spans two cues, but no parentheses inside a sentence that do", () => {
+    const text = filmOf(
+      "Who? <i>[He comes in</i>",
+      "<i>slowly]</i> Me.",
+      "(A door",
+      "closes)",
+      "(Both",
+      "go) Bye.",
+    );
+    expect(spoken(text)).toEqual([
+      [10, "Who?"],
+      [11, "Me."],
+      [14, "(Both go) Bye."],
+    ]);
+    expect(planOf(text).plan.unspoken).toEqual([
+      { kind: "sound", count: 2, excerpt: "[He comes in slowly]" },
+    ]);
   });
 
   it("does not include parentheses inside a sentence", () => {
@@ -148,10 +206,29 @@ describe("speakers", () => {
     expect(spokenTextOf(filmOf("[Anna] Hello."))).toEqual([[10, "sophie_en_zh", "Hello."]]);
   });
 
+  it("in capitals are reported once each if no voices are given", () => {
+    const { remarks } = planOf(filmOf("WOMAN [on TV]: One.", "WOMAN: Two.", "Three.", "Four."));
+    expect(remarks.join()).toContain("2 cues begin with a name (WOMAN), which");
+  });
+
   it("without a voice are reported, and their names are not spoken", () => {
     const { plan, remarks } = planOf(filmOf("<v Carl>Hello.", "<v Carl>Bye."), voices);
     expect(plan.parts.map(({ text }) => text)).toEqual(["Hello.", "Bye."]);
     expect(remarks.join()).toContain('"Carl" (2)');
+  });
+});
+
+describe("cues that overlap", () => {
+  const cue = (from: string, to: string): string => `00:00:${from} --> 00:00:${to}\nIt rang.\n`;
+
+  it("are named", () => {
+    const text = [cue("01,000", "04,500"), cue("03,000", "04,000"), cue("04,000", "06,000")].join("\n");
+    expect(planOf(text).remarks.join()).toContain("2 cues overlap the one before: cues 2, 3.");
+  });
+
+  it("are not reported for a tenth of a second", () => {
+    const text = [cue("01,000", "03,000"), cue("02,950", "04,000")].join("\n");
+    expect(planOf(text).remarks.join()).not.toContain("overlap");
   });
 });
 
