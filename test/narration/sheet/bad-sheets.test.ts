@@ -29,8 +29,14 @@ describe("is refused free of charge, with the correction", () => {
   it.each<[string, string | Uint8Array, RegExp]>([
     [
       "no column text",
-      "line,voice\nHello there,sophie_en_zh\n",
-      /no column "text" in its first row, which holds "line", "voice"/,
+      "words,voice\nHello there,sophie_en_zh\n",
+      /no column "text" in its first row, which holds "words", "voice"/,
+    ],
+    ["a column line that numbers the lines", "line,count\n1,2\n2,3\n", /no column "text"/],
+    [
+      "several unknown voices",
+      "id,speaker,line\n1,Guard,Halt\n2,Cook,Go\n3,Guard,Stay\n",
+      /Rows 2 to 4: voice "Guard", "Cook" must be ids .*; or map them: voices: \["Guard: magnus_en_zh"\]\. Nothing/s,
     ],
     [
       "a text without a header",
@@ -139,6 +145,27 @@ describe("is read as intended", () => {
       "thousands of empty rows behind it",
       `text,file\nHalt,guard\n${",\n".repeat(20_000)}`,
       /A plan of 1 part:/,
+    ],
+    [
+      "the separator in a line of its own",
+      "sep=;\r\ntext;file\r\nHalt, you;guard\r\n",
+      /separated by semicolons/,
+    ],
+    ["bars", "text|file\nHalt, you; there|guard\n", /separated by bars/],
+    [
+      "headings of other names",
+      "ID,Character,Dialogue\none,Sophie,Halt\n",
+      /by the column file\. All are spoken by sophie_en_zh.*"Dialogue" as text, "ID" as file, "Character" as voice\./s,
+    ],
+    [
+      "a name twice, which names no file",
+      "name,line,message\nAnn,1,Halt\nAnn,2,Go\n",
+      /not used: "name", "line"/,
+    ],
+    [
+      "tags and placeholders",
+      "text\nHi <i>you</i> {name}\n50% off for $5\n%s is here\n",
+      /Rows 2 and 4: tags or placeholders such as "<i>", "<\/i>", "\{name\}", "%s" are sent/,
     ],
     ["a voice by its name", "text,voice\nHalt,Sophie\n", /All are spoken by sophie_en_zh/],
     [

@@ -26,7 +26,14 @@ it("a sheet of any pieces is a plan whose rows are parts, or a refusal that says
   let planned = 0;
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom("", "text\n", "text,file\n", "file;text;voice\r\n", "speed\ttext\n"),
+      fc.constantFrom(
+        "",
+        "text\n",
+        "text,file\n",
+        "file;text;voice\r\n",
+        "sep=;\nid;line\n",
+        "speed\ttext\n",
+      ),
       fc.array(piece, { maxLength: 60 }),
       async (header, pieces) => {
         const outcome = await planOrRefusal(header + pieces.join(""));

@@ -16,11 +16,21 @@ const MAX_LINES = 50_000;
 export const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
 type Column = (typeof COLUMNS)[number];
 
+/** Headings that are read as a column if the sheet does not have the column itself. The first that fits is taken. */
+const OTHER_HEADINGS: Partial<Record<Column, readonly string[]>> = {
+  text: ["line", "dialogue", "dialog", "script", "message"],
+  file: ["id", "key", "name"],
+  voice: ["speaker", "character"],
+};
+const TEXT_HEADINGS = ["text", ...(OTHER_HEADINGS.text ?? [])];
+
 const SHOWN_COLUMNS = 10;
 
 /** Separators, the most common one first. */
-const SEPARATORS = [",", ";", "\t"] as const;
+const SEPARATORS = [",", ";", "\t", "|"] as const;
 type Separator = (typeof SEPARATORS)[number];
+/** The line above the header in which a spreadsheet program states the separator. It is not counted as a row. */
+const SEPARATOR_LINE = /^sep=([,;\t|])[ \t]*(?:\r\n?|\n)/i;
 
 export interface SheetRow {
   /** Row number as a spreadsheet shows it; the header is row 1. */
@@ -35,6 +45,8 @@ export interface Sheet {
   /** The separator of the cells; `null` for a sheet of one column. */
   readonly separator: Separator | null;
   readonly unknownColumns: readonly string[];
+  /** The headings that are read as a column of another name. */
+  readonly otherHeadings: ReadonlyArray<{ readonly column: Column; readonly heading: string }>;
   /** The rows of the sheet, without rows in which every cell is empty. */
   readonly rows: readonly SheetRow[];
 }
@@ -76,10 +88,10 @@ function parseRows(text: string, separator: Separator, max: number): string[][] 
 const normaliseName = (cell: string): string => cell.trim().toLowerCase();
 
 /**
- * Finds the separator with which the header has a column `text`. Returns `null` for a sheet of one column, in which a
- * comma is part of the text.
+ * Finds the separator with which the header has a column for the text. Returns `null` for a sheet of one column, in
+ * which a comma is part of the text.
  *
- * @throws AudioError `invalid_request` if the header has no column `text`
+ * @throws AudioError `invalid_request` if the header has no such column
  */
 function detectSeparator(text: string): Separator | null {
   const headers = SEPARATORS.map((separator) => {
@@ -87,15 +99,31 @@ function detectSeparator(text: string): Separator | null {
     return { separator, names: header.map(normaliseName) };
   });
   const [widest] = headers.toSorted((one, other) => other.names.length - one.names.length);
-  const headerWithText = headers.find(({ names }) => names.length > 1 && names.includes("text"));
+  const hasText = (names: readonly string[]): boolean => names.some((name) => TEXT_HEADINGS.includes(name));
+  const headerWithText = headers.find(({ names }) => names.length > 1 && hasText(names));
   if (headerWithText !== undefined) return headerWithText.separator;
-  if (widest?.names.length === 1 && widest.names[0] === "text") return null;
-  const shownColumns = (widest?.names ?? [])
-    .slice(0, SHOWN_COLUMNS)
-    .map((name) => JSON.stringify(shortenExcerpt(name)));
-  throw refusedSheetError(
+  if (widest?.names.length === 1 && hasText(widest.names)) return null;
+  throw noTextColumnError(widest?.names ?? []);
+}
+
+function noTextColumnError(names: readonly string[]): AudioError {
+  const shownColumns = names.slice(0, SHOWN_COLUMNS).map((name) => JSON.stringify(shortenExcerpt(name)));
+  return refusedSheetError(
     `has no column "text" in its first row, which holds ${shownColumns.join(", ")}`,
     `Ask the user for a header row with the column text, and perhaps ${COLUMNS.slice(1).join(", ")}.`,
+  );
+}
+
+/**
+ * Whether the cells below another heading are what the column holds. A column `line` may number the lines, and a
+ * column `name` may hold the same name twice.
+ */
+function fitsColumn(column: Column, cells: readonly string[]): boolean {
+  const filled = cells.map((cell) => cell.trim().toLowerCase()).filter((cell) => cell !== "");
+  if (column === "text") return filled.some((cell) => /\p{L}/u.test(cell));
+  return (
+    column !== "file" ||
+    (new Set(filled).size === filled.length && !filled.some((cell) => /[\\/]/.test(cell)))
   );
 }
 
@@ -107,8 +135,10 @@ const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cel
  * @throws AudioError `invalid_request` if the text is not a sheet, or has no rows or too many
  */
 export function parseSheet(text: string): Sheet {
-  const separator = detectSeparator(text);
-  const [header = [], ...records] = parseRows(text, separator ?? "\t", MAX_LINES + 1);
+  const [separatorLine = "", stated] = SEPARATOR_LINE.exec(text) ?? [];
+  const table = text.slice(separatorLine.length);
+  const separator = SEPARATORS.find((one) => one === stated) ?? detectSeparator(table);
+  const [header = [], ...records] = parseRows(table, separator ?? "\t", MAX_LINES + 1);
   if (records.length >= MAX_LINES) {
     throw refusedSheetError(
       `has ${formatThousands(MAX_LINES)} rows or more; at most ${formatThousands(MAX_ROWS)} are taken`,
@@ -128,15 +158,34 @@ export function parseSheet(text: string): Sheet {
       "Ask the user to divide it into several files, each with the header.",
     );
   }
-  const cellOf = (cells: readonly string[], column: Column): string => {
-    const columnIndex = names.indexOf(column);
-    return columnIndex === -1 ? "" : (cells[columnIndex] ?? "").trim();
-  };
+  const positions = new Map<Column, number>();
+  for (const column of COLUMNS) {
+    const headings = [column, ...(OTHER_HEADINGS[column] ?? [])];
+    const position = headings
+      .map((heading) => names.indexOf(heading))
+      .find((at) => {
+        const isColumn = names[at] === column;
+        return (
+          at !== -1 &&
+          (isColumn ||
+            fitsColumn(
+              column,
+              filled.map(({ cells }) => cells[at] ?? ""),
+            ))
+        );
+      });
+    if (position !== undefined) positions.set(column, position);
+  }
+  if (!positions.has("text")) throw noTextColumnError(names);
+  const cellOf = (cells: readonly string[], column: Column): string =>
+    (cells[positions.get(column) ?? -1] ?? "").trim();
+  const used = new Set(positions.values());
   return {
     separator,
-    unknownColumns: header
-      .map((name) => name.trim())
-      .filter((name) => name !== "" && !isColumn(normaliseName(name))),
+    unknownColumns: header.flatMap((name, at) => (name.trim() === "" || used.has(at) ? [] : [name.trim()])),
+    otherHeadings: [...positions].flatMap(([column, at]) =>
+      names[at] === column ? [] : [{ column, heading: (header[at] ?? "").trim() }],
+    ),
     rows: filled.map(({ cells, number }) => ({
       number,
       cells: {
@@ -153,5 +202,3 @@ export function parseSheet(text: string): Sheet {
     })),
   };
 }
-
-const isColumn = (name: string): boolean => COLUMNS.some((column) => column === name);

@@ -11,6 +11,7 @@ import { REQUEST_FIELDS } from "../../../contract/request-fields.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { formatThousands } from "../../../contract/thousands.ts";
 import { countCodePoints, INVISIBLE_CHARACTERS } from "../../../contract/unicode.ts";
+import { VOICE_IDS, type VoiceId } from "../../../contract/voices.ts";
 import { AudioError } from "../../../errors.ts";
 import { buildRequestedName, findFileNameIssue } from "../../../files/file-name.ts";
 import { describeRespelledWords } from "../../../pronunciation.ts";
@@ -37,6 +38,8 @@ import { COLUMNS, parseSheet, refusedSheetError, type Sheet, type SheetRow } fro
 const ISSUES_SHOWN = 10;
 const SPANS_SHOWN = 10;
 const COLUMNS_SHOWN = 10;
+const VOICES_SHOWN = 10;
+const VOICE_IN_EXAMPLE: VoiceId = "magnus_en_zh";
 
 const { voice, speed, pitch, volume } = REQUEST_FIELDS;
 const rowSettings = z
@@ -47,9 +50,32 @@ type RowSettings = z.output<typeof rowSettings>;
 /** Collects issues of rows; reports rows with the same issue together. */
 class RowIssues {
   readonly #rows = new Map<string, number[]>();
+  /** Voices that are none, each with its rows and what is wrong with it. */
+  readonly #voices = new Map<string, { readonly rows: number[]; readonly rule: string }>();
 
   add(row: number, issue: string): void {
     this.#rows.set(issue, [...(this.#rows.get(issue) ?? []), row]);
+  }
+
+  addUnknownVoice(row: number, cell: string, rule: string): void {
+    const known = this.#voices.get(cell);
+    if (known === undefined) this.#voices.set(cell, { rows: [row], rule });
+    else known.rows.push(row);
+  }
+
+  /** Turns all unknown voices into one issue, because one list of `voices` answers them all. */
+  #addVoicesIssue(): void {
+    const [first, ...others] = this.#voices;
+    if (first === undefined) return;
+    const [name, { rule }] = first;
+    const names = [name, ...others.map(([other]) => other)];
+    const shown = names.slice(0, VOICES_SHOWN).map((one) => JSON.stringify(shortenExcerpt(one)));
+    const further = names.length > VOICES_SHOWN ? ` and ${names.length - VOICES_SHOWN} more` : "";
+    const rules = others.length === 0 ? rule : `must be ids or names of voices (${VOICE_IDS.join(", ")})`;
+    const rows = [...this.#voices.values()].flatMap((voice) => voice.rows).sort((one, other) => one - other);
+    const example = JSON.stringify(`${shortenExcerpt(name)}: ${VOICE_IN_EXAMPLE}`);
+    const issue = `voice ${shown.join(", ")}${further} ${rules}; or map ${others.length === 0 ? "it" : "them"}: voices: [${example}]`;
+    this.#rows.set(issue, [...new Set(rows)]);
   }
 
   /**
@@ -58,6 +84,7 @@ class RowIssues {
    * @throws AudioError `invalid_request` if there are issues
    */
   throwIfAny(): void {
+    this.#addVoicesIssue();
     const issues = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
     if (issues.length === 0) return;
     const shownIssues = issues
@@ -98,7 +125,8 @@ function parseSettings({ number, cells }: SheetRow, options: PlanOptions, issues
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) {
     const column = rowSettings.keyof().parse(path[0]);
-    issues.add(number, `${column} ${JSON.stringify(shortenExcerpt(cells[column]))} ${message}`);
+    if (column === "voice") issues.addUnknownVoice(number, cells.voice, message);
+    else issues.add(number, `${column} ${JSON.stringify(shortenExcerpt(cells[column]))} ${message}`);
   }
   return {};
 }
@@ -173,7 +201,7 @@ function planRow(row: SheetRow, chapterIndex: number, options: PlanOptions, issu
 /** Returns the text of a row with normalized line ends, and without characters that cannot be spoken. */
 const getText = ({ cells }: SheetRow): string => normalizeLines(cells.text).trim();
 
-const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
+const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars" } as const;
 
 function buildFilesRemark(
   { separator }: Sheet,
@@ -191,6 +219,29 @@ function buildFilesRemark(
   const voiceNote = voices.size === 1 ? ` All are spoken by ${voice}.` : "";
   const columns = separator === null ? "" : ` Columns are separated by ${SEPARATOR_NAMES[separator]}.`;
   return `${rows.length} ${rows.length === 1 ? "file" : "files"}, one for each row, without captions, ${names}.${voiceNote}${columns}`;
+}
+
+function buildHeadingsRemarks({ otherHeadings }: Sheet): string[] {
+  if (otherHeadings.length === 0) return [];
+  const read = otherHeadings.map(({ column, heading }) => `${JSON.stringify(heading)} as ${column}`);
+  return [`Columns of other names are read: ${read.join(", ")}.`];
+}
+
+/** Matches what programs replace or render: tags, and placeholders such as `{name}`, `%s`, `%NAME%` and `$name`. */
+const PLACEHOLDER =
+  /<\/?[a-z][^<>\n]{0,80}>|\{[^{}\n]{1,60}\}|(?<![\p{L}\p{N}$])\$\{?[a-z_]\w{0,40}|(?<![\d%])%(?:\d{1,2}\$)?[\d.+-]{0,6}[sdif@](?![\p{L}\p{N}])|%[a-z_]{2,40}%/giu;
+const PLACEHOLDERS_SHOWN = 4;
+
+function buildPlaceholderRemarks(rows: readonly SheetRow[]): string[] {
+  const found = rows.flatMap((row) =>
+    [...getText(row).matchAll(PLACEHOLDER)].map(([mark]) => ({ row, mark })),
+  );
+  if (found.length === 0) return [];
+  const marks = [...new Set(found.map(({ mark }) => JSON.stringify(mark)))].slice(0, PLACEHOLDERS_SHOWN);
+  const numbers = [...new Set(found.map(({ row }) => row.number))];
+  return [
+    `${listRows(numbers)}: tags or placeholders such as ${marks.join(", ")} are sent as they stand, and may be spoken.`,
+  ];
 }
 
 function buildColumnsRemarks({ unknownColumns }: Sheet): string[] {
@@ -300,7 +351,9 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
       ),
       ...buildPlanRemarks(plan, settings.voice),
       ...toRemarks("text", [
+        ...buildHeadingsRemarks(sheet),
         ...buildColumnsRemarks(sheet),
+        ...buildPlaceholderRemarks(rows),
         ...buildUnusedSettingsRemarks(options, "each row is a file"),
         ...buildSilentRemarks(rows, options),
         ...buildLineRemarks(rows),
