@@ -11,6 +11,7 @@ import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import { isInsideFolder } from "./file-content.ts";
 import { getSystemCode } from "./file-error.ts";
 import {
+  assertReadKind,
   EXTENSIONS_IN_WORDS,
   findFormatOfName,
   maxBytesForFile,
@@ -121,6 +122,7 @@ function resolveInside(folder: string, file: string, name: string): string {
   // On Windows, `notes.txt:hidden.txt` names an alternate data stream.
   if (sep === "\\" && relative(folder, path).includes(":"))
     throw refusedInputError(name, "is not a path of a file");
+  assertReadKind(path, name);
   if (findFormatOfName(path) === null) throw refusedInputError(name, `is no ${EXTENSIONS_IN_WORDS} file`);
   return path;
 }

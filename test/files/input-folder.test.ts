@@ -216,6 +216,28 @@ describe("the limit to the folder", () => {
     }
   });
 
+  it.each([
+    [
+      "talk.ass",
+      "[Script Info]\n",
+      /"talk\.ass" is subtitles of SubStation Alpha, which is not read\. Files .*\.epub/,
+    ],
+    ["play.fountain", "INT. HOUSE\n", /"play\.fountain" is a screenplay in Fountain/],
+    ["letter.RTF", "Hello", /is rich text/],
+    ["letter.txt", "\ufeff{\\rtf1\\ansi Hello}", /"letter\.txt" is rich text \(RTF\)/],
+    ["paper.md", Buffer.from("%PDF-1.7\n%\xe2\xe3\0", "latin1"), /"paper\.md" is a PDF/],
+  ])("refuses %s by its kind, and names the kinds that are read", async (file, content, words) => {
+    const { inside } = scene();
+    writeFileSync(join(inside, file), content);
+    expect((await refusal(inside, file)).message).toMatch(words);
+  });
+
+  it("reads a text that mentions such a kind", async () => {
+    const { inside } = scene();
+    writeFileSync(join(inside, "formats.txt"), "A file of %PDF or {\\rtf begins so.");
+    expect(await readInputFile(inside, "formats.txt")).toMatchObject({ format: "plain" });
+  });
+
   it.each(["", "  ", "a\0.txt", "\ud800.txt"])("refuses an invalid path: %j", async (file) => {
     const { inside } = scene();
     expect((await refusal(inside, file)).message).toMatch(/is not a path of a file/);

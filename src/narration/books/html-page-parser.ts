@@ -280,6 +280,8 @@ class HtmlPageParser {
   }
 
   text(text: string): void {
+    // The style sheet of a picture is no text that a remark could quote.
+    if (this.#openElements.at(-1) === "style") return;
     if (this.#isInTitle) this.title += text;
     else if (this.#unspokenElement !== null) this.#unspokenElement.text += text;
     else if (!this.#openElements.includes("head")) {
@@ -451,7 +453,9 @@ class HtmlPageParser {
     const text = this.#text;
     this.#text = "";
     if (!/\S/.test(text)) return;
-    const words = withoutSubAndSupTags(spellOutSuperscripts(dropUnspoken(text))).normalize("NFC");
+    const words = withoutSubAndSupTags(spellOutSuperscripts(dropUnspoken(text), this.#unspoken)).normalize(
+      "NFC",
+    );
     const spoken = shortenAddresses(words);
     if (this.#headingLevel === null) this.#addParagraph(spoken);
     else if (hasWords(spoken))

@@ -1,6 +1,6 @@
 /** Plans an input by its kind. The reader of each kind is loaded on first use. */
 import { AudioError } from "../../errors.ts";
-import type { NarrationInput } from "../../files/input-format.ts";
+import { assertReadContent, type NarrationInput } from "../../files/input-format.ts";
 import type { PlanOptions, PlanSource } from "./build-stored-plan.ts";
 import type { StoredPlan } from "./stored-plan.ts";
 
@@ -10,6 +10,7 @@ import type { StoredPlan } from "./stored-plan.ts";
  * @throws AudioError `invalid_request` if there is nothing to speak, or the content cannot be spoken
  */
 export async function planByKind(input: NarrationInput, options: PlanOptions): Promise<StoredPlan> {
+  if (input.format !== "epub") assertReadContent(input.text, "The text");
   if (input.format === "sheet") {
     if (options.chapters !== undefined) {
       throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.", {

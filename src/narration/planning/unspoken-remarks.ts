@@ -19,7 +19,7 @@ const UNSPOKEN_NOUNS: Readonly<Record<UnspokenKind, readonly [one: string, many:
     "pieces of what the publisher puts around the book",
   ],
   time_code: ["a time code", "time codes"],
-  ruby: ["a reading in 《》", "readings in 《》"],
+  ruby: ["the reading of a word", "readings of words"],
   note: ["a note of the transcriber", "notes of the transcriber"],
   table_frame: ["the frame of a table", "lines of tables’ frames"],
   mail_header: ["a line of a mail’s header", "lines of mails’ headers"],

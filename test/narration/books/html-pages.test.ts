@@ -32,6 +32,8 @@ describe("a page of HTML", () => {
 
   it.each<readonly [what: string, html: string, words: readonly string[], unspokenRows: readonly string[]]>([
     ["scripts and styles", "<style>p{}</style><p>A.</p><script>let a = 1;</script>", ["A."], []],
+    ["the style sheet of a picture", "<p>A.</p><svg><style>.a{fill:red}</style></svg>", ["A."], []],
+    ["marks of notes", "<p>A.<sup>12</sup></p>", ["A."], ["reference 1"]],
     ["menus", "<nav><a href='/'>Home</a></nav><p>A.</p>", ["A."], ["navigation 1"]],
     ["asides", "<p>A.</p><aside>By the way.</aside>", ["A."], ["aside 1"]],
     ["forms", "<p>A.</p><form>Your name <input></form>", ["A."], ["navigation 1"]],

@@ -100,6 +100,7 @@ describe("markup of other tools", () => {
       "One two.",
       { kind: "template", count: 1, excerpt: "{% include a.html %}" },
     ],
+    ["marks of notes", "The end.<sup>3</sup>", "The end.", { kind: "reference", count: 1, excerpt: "3" }],
     ["containers", ":::tip\nBe kind.\n:::", "Be kind.", { kind: "template", count: 1, excerpt: ":::tip" }],
     [
       "codes of emoji",

@@ -1,10 +1,11 @@
 /**
  * Replaces `<sup>` and `<sub>` by text that can be spoken. Evidence: form. The text before the tag and inside it shows
- * whether the tag belongs to a power, an ordinal, a unit or a formula. A footnote mark is dropped. Any other text in a
- * tag is kept.
+ * whether the tag belongs to a power, an ordinal, a unit or a formula. A footnote mark is not spoken. Any other text in
+ * a tag is kept.
  */
 import type { Language } from "../../../contract/voices.ts";
 import { guessServiceLanguage } from "../../../text-language.ts";
+import type { UnspokenList } from "../blocks.ts";
 
 const SCRIPT_ELEMENT = /(\p{N}{1,20}|\p{L}{1,40}|[^\p{L}\p{N}\s]|)<(su[pb])>([^<>]{1,200})<\/\2>/giu;
 
@@ -29,7 +30,8 @@ function spellPower(base: string, exponent: string, language: Language | null): 
   return words.includes("$") ? base + words.replace("$", exponent) : base + words + exponent;
 }
 
-function speakRaised(base: string, inner: string, language: Language | null): string {
+/** Returns the base with its raised text; `null` for the mark of a note. */
+function speakRaised(base: string, inner: string, language: Language | null): string | null {
   const isNumber = IS_NUMBER.test(inner);
   if (LENGTH_UNIT.test(base) && RAISED_CHARACTERS[inner] !== undefined)
     return base + RAISED_CHARACTERS[inner];
@@ -37,8 +39,8 @@ function speakRaised(base: string, inner: string, language: Language | null): st
   const isQuantity = /^(?:\p{N}+|\p{L}|[)\]])$/u.test(base);
   if (isQuantity && (isNumber || /^[-−+]?\p{N}*\p{L}$/u.test(inner)))
     return spellPower(base, inner, language);
-  // A note mark, as in `note3` or `end.3`, is dropped.
-  if (isNumber || /^(?:[*†‡§]|\[.{1,4}\])+$/u.test(inner)) return base;
+  // A note mark, as in `note3` or `end.3`.
+  if (isNumber || /^(?:[*†‡§]|\[.{1,4}\])+$/u.test(inner)) return null;
   return appendRaised(base, inner);
 }
 
@@ -53,17 +55,19 @@ const appendLowered = (base: string, inner: string): string =>
 
 /**
  * Replaces each `<sup>` and `<sub>` element by text that can be spoken. In an English text, `10<sup>6</sup>` becomes
- * `10 to the power of 6`. In a text of unknown language, the same power becomes `10^6`.
+ * `10 to the power of 6`. In a text of unknown language, the same power becomes `10^6`. Adds marks of notes to
+ * `unspoken`.
  */
-export function spellOutSuperscripts(text: string): string {
+export function spellOutSuperscripts(text: string, unspoken: UnspokenList): string {
   if (!/<su[pb]>/i.test(text)) return text;
   const language = guessServiceLanguage(text);
   return text.replace(SCRIPT_ELEMENT, (_, base: string, tag: string, inner: string, offset: number) => {
     const words = inner.trim();
     if (tag.toLowerCase() === "sub") return appendLowered(base, words);
     const isProduct = PRODUCT.test(base) && OPERATOR.test(text.slice(Math.max(0, offset - 3), offset));
-    return isProduct && IS_NUMBER.test(words)
-      ? spellPower(base, words, language)
-      : speakRaised(base, words, language);
+    if (isProduct && IS_NUMBER.test(words)) return spellPower(base, words, language);
+    const spoken = speakRaised(base, words, language);
+    if (spoken === null) unspoken.add("reference", words);
+    return spoken ?? base;
   });
 }

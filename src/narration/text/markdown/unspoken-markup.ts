@@ -55,7 +55,7 @@ function replaceCommands(text: string, unspoken: UnspokenList): string {
   let spoken = "";
   let from = 0;
   const between = (to: number): string =>
-    spellOutSuperscripts(withoutCommands(text.slice(from, to), unspoken));
+    spellOutSuperscripts(withoutCommands(text.slice(from, to), unspoken), unspoken);
   for (const match of text.matchAll(MARKUP)) {
     const { groups = {} } = match;
     spoken += between(match.index);
