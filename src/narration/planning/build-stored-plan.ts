@@ -111,6 +111,25 @@ function buildPauseCostRemarks(
   ]);
 }
 
+/** Reports names without a voice, the most frequent first. */
+function buildVoicelessRemarks({ voicelessNames = [] }: NarrationPlan): string[] {
+  const others = voicelessNames.slice(MAX_VOICELESS);
+  const lines = others.reduce((sum, { count }) => sum + count, 0);
+  return [
+    ...voicelessNames
+      .slice(0, MAX_VOICELESS)
+      .map(
+        ({ name, count }) =>
+          `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
+      ),
+    ...(others.length === 0
+      ? []
+      : [
+          `Names without a voice are these and ${others.length} ${others.length === 1 ? "other" : "others"}, with ${lines} more lines.`,
+        ]),
+  ];
+}
+
 const buildVoiceSettingsKey = ({ voice, speed, pitch, volume }: Speaker): string =>
   JSON.stringify([voice, speed, pitch, volume]);
 
@@ -207,12 +226,7 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
-  const voiceless = (plan.voicelessNames ?? [])
-    .slice(0, MAX_VOICELESS)
-    .map(
-      ({ name, count }) =>
-        `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
-    );
+  const voiceless = buildVoicelessRemarks(plan);
   const title = chooseNarrationTitle(plan).replaceAll(INVISIBLE_CHARACTERS, " ").trim();
   const storedParts = plan.parts.map((part) => respellPart(part, options));
   const parts = storedParts.map(({ part }) => part);

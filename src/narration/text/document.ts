@@ -7,7 +7,7 @@ import type { SourceBlock, UnspokenList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalize.ts";
 import { MAX_PARTS, type PlannedChapter, type Speaker } from "./plan-types.ts";
-import { ITALIC_MARK, type SpeakerLabels } from "./speakers/speaker-labels.ts";
+import { ITALIC_MARK, type SpeakerLabels, type Turn } from "./speakers/speaker-labels.ts";
 
 /** Why a new run begins. If several reasons apply, the last one in this list counts. */
 export type CutReason = "pause" | "speaker" | "rule" | "heading";
@@ -133,7 +133,10 @@ export function buildDocument(
   let currentSpeaker: Speaker | null = null;
   /** The speaker of the last paragraph. */
   let lastSpeaker: Speaker | null = null;
-  speakers.collectLabels(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
+  speakers.collectLabels(
+    blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])),
+    blocks.flatMap((block) => (block.kind === "heading" ? [block.text] : [])),
+  );
   for (const block of blocks) {
     if (block.kind === "rule") {
       builder.addRule();
@@ -144,9 +147,9 @@ export function buildDocument(
       continue;
     }
     const isHeading = block.kind === "heading";
-    const turns = isHeading
+    const turns: readonly Turn[] = isHeading
       ? [{ speaker: null, text: block.text, isLabelled: true }]
-      : speakers.splitIntoTurns(block.text, unspoken);
+      : speakers.splitIntoTurns(block.text, unspoken, announcedSpeaker !== null);
     for (const { speaker, text, isLabelled } of turns) {
       const spokenText = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
       if (isLabelled) currentSpeaker = speaker;

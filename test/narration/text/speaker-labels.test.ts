@@ -52,6 +52,57 @@ describe("a turn", () => {
   });
 });
 
+describe("the script of a film", () => {
+  const SCENE =
+    "INT. HOUSE - NIGHT\n\nRain.\n\nANNA\nOne.\n\nBEN\n(shouting over\nthe wind)\nTwo.\n\nThey go (slowly).\n\n";
+
+  it("has action below a turn, which the narrator speaks, and directions of several lines", () => {
+    expect(turns(`${SCENE}ANNA ^\nThree.\n\nBEN (O.S.)\nFour.\n\nThe door bangs.`)).toEqual([
+      "-: INT. HOUSE - NIGHT / Rain.",
+      "felix_zh: One.",
+      "kian_en_zh: Two.",
+      "-: They go (slowly).",
+      "felix_zh: Three.",
+      "kian_en_zh: Four.",
+      "-: The door bangs.",
+    ]);
+  });
+
+  it("is none without the heading of a scene", () => {
+    const play = `${SCENE.replace("INT. HOUSE", "THE HOUSE")}ANNA\nThree.\n\nBEN\nFour.\n\nFive.`;
+    expect(turns(play).at(-1)).toBe("kian_en_zh: Four. / Five.");
+  });
+});
+
+describe("a name of `voices` alone on its line", () => {
+  it.each([
+    ["in its paragraph", "Anna\n\nOne.\n\nBen\n\nTwo.\n\nanna\n\nThree.\n\nBen\n\nFour."],
+    ["above its words", "Anna\nOne.\n\nBen\nTwo.\n\nAnna\nThree.\n\nBen\nFour."],
+    ["in a text without blank lines", "Anna\nOne.\nBen\nTwo.\nAnna\nThree.\nBen\nFour."],
+  ])("is a label in any case: %s", (_, text) => {
+    expect(turns(text)).toEqual([
+      "felix_zh: One.",
+      "kian_en_zh: Two.",
+      "felix_zh: Three.",
+      "kian_en_zh: Four.",
+    ]);
+  });
+
+  it("is joined by other recurring names, which are reported", () => {
+    const text = "Anna\nOne.\n\nKing\nTwo.\n\nAnna\nThree.\n\nKing\nFour.\n\nKing\nFive.";
+    expect(turns(text)[1]).toBe("-: King Two.");
+    expect(plan(text).voicelessNames).toEqual([{ name: "King", count: 3 }]);
+  });
+
+  it.each([
+    ["a heading", "# Anna\n\nIt rained.\n\n# Ben\n\nIt snowed.\n\n# Anna\n\nShe left.", "markdown"],
+    ["the end of a wrapped line", "They waited for\nAnna\nand for\nAnna\nagain, and went.", "plain"],
+    ["once", "Anna\n\nIt rained on the house, and on all the others.", "plain"],
+  ] as const)("is no label if it is %s", (_, text, format) => {
+    expect(turns(text, format).every((turn) => turn.startsWith("-"))).toBe(true);
+  });
+});
+
 describe("a speaker with settings", () => {
   const slow = { voice: "felix_zh", speed: 0.5, pitch: -2 } as const;
 
@@ -101,12 +152,28 @@ describe("a label", () => {
     expect(Object.fromEntries(voicelessNames.map(({ name, count }) => [name, count]))).toEqual(names);
   });
 
+  it("is reported of one chapter of a book, with its commas, the most frequent first", () => {
+    const prose = "It rained all day, and nobody came.\n\n".repeat(9);
+    const talk =
+      "Omar: Why?\n\nMira B. Reed, Psy.D: So it is.\n\nOmar: When?\n\nMira B. Reed, Psy.D: Now, or\nlater, if I\nam asked.\n\n";
+    const book = `# One\n\n${prose}# Two\n\n${talk}Omar: Yes.\n\n# Three\n\n${prose}`;
+    expect(planText({ text: book, format: "markdown", speed: 1, pauseSeconds: 0.6 }).voicelessNames).toEqual([
+      { name: "Omar", count: 3 },
+      { name: "Mira B. Reed, Psy.D", count: 2 },
+    ]);
+  });
+
   it.each([
     ["a list of terms", "Salt: two grams.\n\nSugar: one spoon.\n\nFlour: a cup.\n\nMilk: some."],
     [
       "prose with a few labels",
       "It rained.\n\nNote: bring a coat.\n\nWe left.\n\nTip: go early.\n\nNote: or late.",
     ],
+    [
+      "options in a manual",
+      `${"It is a tool.\n\n".repeat(9)}${"Type: string\n\nDefault: none\n\n".repeat(3)}`,
+    ],
+    ["sentences with a comma", "Well, then, he said: I go.\n\nYes, she said: go.\n\n".repeat(3)],
     ["one speaker", "Anna: One.\n\nAnna: Two.\n\nAnna: Three."],
     ["times", "10:30 Tea.\n\n11:30 Lunch.\n\n10:30 Tea."],
   ])("is not reported of %s", (_, text) => {
@@ -125,6 +192,8 @@ describe("a direction", () => {
   it.each([
     ["in brackets", "ANNA: One.\n\n[They leave.]\n\nTwo."],
     ["in parentheses and italics", "ANNA: One.\n\n_(They leave.)_\n\nTwo."],
+    ["in brackets of any length", `ANNA: One. [They leave,\n${"slowly, ".repeat(60)}.] Two.`],
+    ["in parentheses and italics, alone below a label", "ANNA\n\n_(They leave.)_ One.\n\nANNA\n\nTwo."],
     ["in parentheses between turns", `${TALK}\n\n(They leave.)\n\nANNA: Seven.`],
   ])("is not spoken, and reported: %s", (_, text) => {
     const { parts, unspoken } = plan(text);

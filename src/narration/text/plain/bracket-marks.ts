@@ -4,6 +4,8 @@
  * Evidence: form. A note mark must also follow a word, and the numbers of note marks must rise.
  */
 import type { UnspokenList } from "../blocks.ts";
+import { isSequence } from "../number-sequence.ts";
+import { withoutTranscriptTimes } from "./transcript-times.ts";
 
 /**
  * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. Elsewhere, it is kept,
@@ -14,7 +16,7 @@ const BRACKETED_MARK = new RegExp(
   [
     "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
     "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
-    "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?\\])",
+    "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?(?: ?(?:-->|[–—-]) ?\\d{1,2}(?::\\d{2}){1,2}(?:[.,]\\d{1,3})?)?\\])",
     `(?<sound>[[【［]${MUSIC_WORDS}[\\]】］]|^\\s*\\(${MUSIC_WORDS}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］])`,
     "(?<note>^\\s*\\[(?:Transcriber[’']?s[’']? Notes?|Editor[’']s Note):[^[\\]]{0,2000}\\]\\s*$)",
     "(?<footnote>^\\s*\\[Footnote(?: [\\w*]{1,4})?:[^[\\]]{0,4000}\\]\\s*$)",
@@ -44,8 +46,6 @@ const REFERENCE_MARK =
  */
 const VERSION_CONTROL_KEYWORD =
   /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
-
-const MIN_RISING_SHARE = 0.7;
 
 const TRANSITION_LINE =
   /^(?:> *)?(?:FADE (?:IN|OUT|TO BLACK)|(?:SMASH |MATCH |JUMP )?CUT TO(?: BLACK)?|DISSOLVE TO|WIPE TO)[:.]?(?: *<)?$/;
@@ -77,12 +77,7 @@ const parseMarkNumber = (match: RegExpMatchArray): number =>
 function areNoteNumbers(values: readonly number[]): boolean {
   const [first = 0] = values;
   if (first < 1 || first > 3) return false;
-  const rises = values
-    .slice(1)
-    .filter(
-      (value, index) => value === 1 || (value >= (values[index] ?? 0) && value <= (values[index] ?? 0) + 3),
-    );
-  return rises.length >= MIN_RISING_SHARE * (values.length - 1);
+  return isSequence(values, { restarts: (value) => value === 1, maxStep: 3 });
 }
 
 function withoutReferences(paragraphs: readonly string[], unspoken: UnspokenList): string[] {
@@ -122,5 +117,5 @@ export function withoutMarks(paragraphs: readonly string[], unspoken: UnspokenLi
     unspoken.add("script_mark", line);
     return "";
   });
-  return withoutReferences(withoutBracketed, unspoken);
+  return withoutReferences(withoutTranscriptTimes(withoutBracketed, unspoken), unspoken);
 }

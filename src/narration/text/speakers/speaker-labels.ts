@@ -5,7 +5,7 @@
  */
 import { AudioError } from "../../../errors.ts";
 import type { UnspokenList } from "../blocks.ts";
-import { hasWords } from "../characters.ts";
+import { ENDS_SENTENCE, hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
 import type { Speaker, SpeakersByName } from "../plan-types.ts";
 import { findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
@@ -18,12 +18,17 @@ const DIRECTION_AFTER_NAME = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 /** Matches a label as in `Algernon. Did you hear …`, or a name alone on its line. */
 const NAME_WITH_FULL_STOP = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
 const NAME_IN_CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
-const NAME_ALONE_ON_LINE = new RegExp(
-  `^\\s*@?(\\p{Lu}[\\p{Lu}\\p{M}\\p{N}.'’ -]{0,30}?)\\.?\\s*(?:\\([^()\\n]{1,30}\\)\\s*)?[\\n${HARD_BREAK}]`,
-  "u",
+/**
+ * Matches a line that is only a name, as scripts write it: `@Anna`, `ANNA (O.S.)`, `ANNA ^` for two who speak at once.
+ */
+const NAME_ALONE = new RegExp(
+  `^\\s*@?([^\\s@][^\\n${HARD_BREAK}]{0,${MAX_NAME_CODE_UNITS}}?)\\.?[ \\t]*(?:\\([^()\\n]{1,30}\\)[ \\t]*)?(?:\\^[ \\t]*)?(?:[\\n${HARD_BREAK}]|$)`,
 );
-const ONLY_NAME = /^\s*@?(\p{Lu}[\p{Lu}\p{M}\p{N}'’ -]{0,30}?)\.?\s*(?:\([^()\n]{1,30}\))?\s*$/u;
+/** Names alone on a line that may be labels although `voices` lacks them. */
+const NAME_FORM = /^\p{Lu}(?:[\p{Lu}\p{M}\p{N}.'’ -]{0,30}|[\p{L}\p{M}\p{N}'’ -]{0,30})$/u;
 const SCENE_HEADING = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
+/** The heading of a scene of a film: `INT. HOUSE - NIGHT`, `12 EXT. RIVER`. */
+const FILM_SCENE = /^\s*(?:\d{1,4}[A-Z]?[.)]?\s+)?(?:INT|EXT|EST|I\/E)(?:\.|\b)[ /]\s*\S/;
 const MIN_RECURRENCES = 2;
 const MIN_VOICELESS_RECURRENCES = 3;
 
@@ -36,14 +41,21 @@ const MIN_LABELLED_SHARE = 0.5;
 
 /** Matches the position behind each line break, so that `split` keeps the breaks. */
 const LINE_STARTS = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
+const LINE_BREAKS = new RegExp(`[\\n${HARD_BREAK}]`, "g");
 
 /** Matches a label whose name has no voice. The label ends the turn before it. */
-const VOICELESS_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
+const VOICELESS_LABEL =
+  /^\s*[\p{Lu}\p{Lo}](?:[\p{L}\p{M}\p{N}.'’ -]|, ?(?=\p{Lu})){0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
 const COLON_LABEL_IN_CAPITALS =
-  /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
+  /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.,'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
 
 const BRACKETED_LINE = /^\s*\[[^[\]]+\][.]?\s*$/;
 const PARENTHESISED_LINE = /^\s*\([^()]+\)[.]?\s*$/;
+/** A direction that fills several lines. */
+const WRAPPED_DIRECTION = new RegExp(
+  `(?<=^|[\\n${HARD_BREAK}])[ \\t\x02]*(?:\\([^()]+\\)|\\[[^[\\]]+\\])\\.?[ \\t]*(?=[\\n${HARD_BREAK}]|$)`,
+  "g",
+);
 
 /**
  * A control character that this program puts before parentheses in italics, such as `_(softly)_`. No input contains
@@ -57,22 +69,22 @@ export const ITALIC_MARK = "\x02";
  * word, such as `(Smiling)`.
  */
 const DIRECTION_BEFORE_WORDS =
-  /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
+  /^\s*(?:\[[^[\]]+\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
 
-/** Lookbehind and lookahead for a stage direction that stands between two sentences. */
-const AFTER_SENTENCE_END = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
+/**
+ * Lookbehind and lookahead for a stage direction that stands between two sentences. The lookbehind stands behind the
+ * first bracket, because a search that begins with it would take quadratic time for blanks.
+ */
+const AFTER_SENTENCE_END = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*.)";
 const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
-const BRACKETED_BETWEEN_SENTENCES = new RegExp(
-  `${AFTER_SENTENCE_END}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`,
-  "gu",
-);
-const ITALIC_PARENTHESES = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
+const BRACKETED_BETWEEN_SENTENCES = new RegExp(`\\[${AFTER_SENTENCE_END}[^[\\]]+\\]${BEFORE_SENTENCE}`, "gu");
+const ITALIC_PARENTHESES = new RegExp(`${ITALIC_MARK}\\([^()]+\\)`, "g");
 /**
  * Matches parentheses with the same words as {@link DIRECTION_BEFORE_WORDS}. Here, a single word may also end with a
  * full stop.
  */
 const PARENTHESISED_BETWEEN_SENTENCES = new RegExp(
-  `${AFTER_SENTENCE_END}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
+  `(?:\\(${AFTER_SENTENCE_END}(?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（${AFTER_SENTENCE_END}[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
   "gu",
 );
 
@@ -84,9 +96,10 @@ export interface Turn {
   readonly isLabelled: boolean;
 }
 
-/** A label as it is written, and its name in lower case. */
+/** A label as it is written, its name, and the name in lower case. */
 interface Label {
   readonly label: string;
+  readonly name: string;
   readonly key: string;
 }
 
@@ -100,16 +113,23 @@ const deriveAccentlessKey = (key: string): string =>
     .replace(/[\u0300-\u036f]/g, "")
     .normalize("NFC");
 
-/** A direction in brackets before the first word, on the line below a label that stands alone. */
-const DIRECTION_BELOW_LABEL = /^\s*\[[^[\]\n]{1,200}\]\s*(?=\S)/;
+/** A direction in brackets, or in parentheses and italics, before the first word of a turn. */
+const DIRECTION_BELOW_LABEL = new RegExp(`^\\s*(?:\\[[^[\\]]+\\]|${ITALIC_MARK}\\([^()]+\\))\\s*(?=\\S)`);
 
 function withoutFirstDirection(text: string, unspoken: UnspokenList): string {
   const [direction = ""] = DIRECTION_BELOW_LABEL.exec(text) ?? [];
   const words = text.slice(direction.length);
   if (direction === "" || !hasWords(words)) return text;
-  unspoken.add("direction", direction.trim());
+  unspoken.add("direction", direction.trim().replace(ITALIC_MARK, ""));
   return words;
 }
+
+/**
+ * Whether a line that is only a name may be a label: the first of its paragraph, or one between other lines of which the
+ * one above ends a sentence. A wrapped sentence may end with a name.
+ */
+const mayStandAlone = (lines: readonly string[], index: number): boolean =>
+  index === 0 || (index < lines.length - 1 && ENDS_SENTENCE.test(lines[index - 1] ?? ""));
 
 /** Finds labels of the speakers of one narration, and records which speakers occur. */
 export class SpeakerLabels {
@@ -129,6 +149,8 @@ export class SpeakerLabels {
    * contain small letters.
    */
   #dialogue: readonly VoicelessName[] = [];
+  /** Whether the text is mostly turns, or the script of a film. Then lines in parentheses are directions. */
+  #isScript = false;
   #turnsContinue = false;
 
   /** @throws AudioError `invalid_request` for a name that cannot begin a line, or for two equal names */
@@ -170,15 +192,17 @@ export class SpeakerLabels {
   }
 
   /**
-   * Returns names that begin lines and have no voice. Such names are spoken. In a dialogue, the list includes names
-   * that begin only one line.
+   * Returns names that begin lines and have no voice, the most frequent first. Such names are spoken. In a dialogue, the
+   * list includes names that begin only one line.
    */
   listVoicelessNames(): VoicelessName[] {
     const found = [...this.#voiceless]
       .filter(([, count]) => this.#turnsContinue || count >= MIN_RECURRENCES)
       .map(([name, count]) => ({ name, count }));
     const foundNames = new Set(found.map(({ name }) => name));
-    return [...found, ...this.#dialogue.filter(({ name }) => !foundNames.has(name))];
+    return [...found, ...this.#dialogue.filter(({ name }) => !foundNames.has(name))].sort(
+      (one, other) => other.count - one.count,
+    );
   }
 
   /**
@@ -186,8 +210,9 @@ export class SpeakerLabels {
    * sequence and share.
    *
    * @param paragraphs with their line breaks, soft and hard
+   * @param headings of the text, among which may be those of a film's scenes
    */
-  collectLabels(paragraphs: readonly string[]): void {
+  collectLabels(paragraphs: readonly string[], headings: readonly string[] = []): void {
     if (this.#speakersByKey.size === 0) {
       this.#dialogue = findDialogueNames(paragraphs);
       return;
@@ -198,19 +223,21 @@ export class SpeakerLabels {
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
     for (const text of paragraphs) {
-      const head = text.slice(0, 2 * MAX_NAME_CODE_UNITS);
-      const [, dotted] = NAME_WITH_FULL_STOP.exec(head) ?? [];
-      const [, alone] =
-        NAME_ALONE_ON_LINE.exec(head) ??
-        (text.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(text) : null) ??
-        [];
-      if (alone !== undefined && !SCENE_HEADING.test(alone)) count("alone", alone);
-      else if (dotted !== undefined) count("dotted", dotted);
+      const [, dotted] = NAME_WITH_FULL_STOP.exec(text.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
+      const names = text
+        .split(LINE_STARTS)
+        .flatMap((line, index, lines) => (mayStandAlone(lines, index) ? this.#findNameAlone(line) : []));
+      for (const { name } of names) count(/\p{Ll}/u.test(name) ? "named" : "alone", name);
+      if (names.length === 0 && dotted !== undefined) count("dotted", dotted);
     }
-    for (const [key, number] of counts) {
-      const isKnown = this.#speakersByKey.has(key.slice(key.indexOf(" ") + 1));
-      if (number >= (isKnown ? MIN_RECURRENCES : MIN_VOICELESS_RECURRENCES)) this.#recurringLabels.add(key);
-    }
+    const isKnown = (key: string): boolean => this.#speakersByKey.has(key.slice(key.indexOf(" ") + 1));
+    const recurring = [...counts].flatMap(([key, number]) =>
+      number >= (isKnown(key) ? MIN_RECURRENCES : MIN_VOICELESS_RECURRENCES) ? [key] : [],
+    );
+    const haveNames = recurring.some((key) => !key.startsWith("dotted ") && isKnown(key));
+    // Another name in small letters may be a heading, unless names of `voices` stand alone, too.
+    for (const key of recurring)
+      if (haveNames || !key.startsWith("named ")) this.#recurringLabels.add(key.replace("named ", "alone "));
     this.#hasDotted = [...this.#recurringLabels].some((key) => key.startsWith("dotted "));
     this.#dialogue = findDialogueNames(paragraphs).filter(({ name, count: lines }) => {
       return lines >= MIN_RECURRENCES && !this.#speakersByKey.has(this.#deriveKey(name));
@@ -224,7 +251,11 @@ export class SpeakerLabels {
       // Do not count a paragraph that is only a label, because it belongs to the paragraph below.
       if (length === 0 || text.slice(length).trim() !== "") spokenParagraphCount += 1;
     }
-    this.#turnsContinue = labelled >= MIN_LABELLED && labelled >= MIN_LABELLED_SHARE * spokenParagraphCount;
+    const hasTurns = labelled >= MIN_LABELLED && labelled >= MIN_LABELLED_SHARE * spokenParagraphCount;
+    const hasFilmScenes = [...paragraphs, ...headings].some((text) => FILM_SCENE.test(text));
+    this.#isScript = hasTurns || hasFilmScenes;
+    // In the script of a film, a paragraph below the words of a name that stands alone is action.
+    this.#turnsContinue = hasTurns && !(hasFilmScenes && haveNames);
   }
 
   /**
@@ -232,42 +263,47 @@ export class SpeakerLabels {
    * until the end of the paragraph.
    *
    * @param paragraph with its line breaks, soft and hard
+   * @param isAnnounced whether a label stands alone in the paragraph above
    */
-  splitIntoTurns(paragraph: string, unspoken: UnspokenList): Turn[] {
+  splitIntoTurns(paragraph: string, unspoken: UnspokenList, isAnnounced = false): Turn[] {
     if (this.#speakersByKey.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
+    const text = paragraph.replace(WRAPPED_DIRECTION, (direction) =>
+      this.#isDirection(direction) ? direction.replace(LINE_BREAKS, " ") : direction,
+    );
     const turns: Array<{ speaker: Speaker | null; text: string; isLabelled: boolean }> = [];
-    const whole = this.#findLabel(paragraph, true);
+    const whole = this.#findLabel(text, true);
     const lines =
       whole === null
-        ? paragraph.split(LINE_STARTS)
-        : [whole.label, ...this.#removeLabel(paragraph, whole, unspoken).split(LINE_STARTS)];
+        ? text.split(LINE_STARTS)
+        : [whole.label, ...this.#removeLabel(text, whole, unspoken).split(LINE_STARTS)];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
         if (line.trim() !== "") unspoken.add("direction", line.trim().replace(ITALIC_MARK, ""));
         continue;
       }
-      const lineLabel = index === 0 ? whole : this.#findLabel(line, false);
+      const lineLabel = index === 0 ? whole : this.#findLabel(line, mayStandAlone(lines, index));
       const last = turns.at(-1);
       if (lineLabel !== null) {
         this.#speaking.add(lineLabel.key);
         const entry = this.#speakersByKey.get(lineLabel.key);
         const isVoiceless = entry === undefined;
+        if (isVoiceless) this.#noteVoiceless(lineLabel.name);
         turns.push({
           speaker: entry?.speaker ?? null,
           text: isVoiceless ? line : this.#removeLabel(line, lineLabel, unspoken),
           isLabelled: true,
         });
       } else if (
-        VOICELESS_LABEL.test(line) &&
+        (VOICELESS_LABEL.test(line) || FILM_SCENE.test(line)) &&
         (last === undefined || last.speaker !== null || last.isLabelled)
       ) {
-        this.#noteVoiceless(line);
+        this.#noteVoiceless(COLON_LABEL_IN_CAPITALS.exec(line)?.[1]);
         turns.push({ speaker: null, text: line, isLabelled: true });
       } else if (last === undefined) turns.push({ speaker: null, text: line, isLabelled: false });
       else last.text += line;
     }
     for (const turn of turns) {
-      if (turn.speaker !== null || (this.#turnsContinue && !turn.isLabelled)) {
+      if (turn.speaker !== null || ((this.#turnsContinue || isAnnounced) && !turn.isLabelled)) {
         turn.text = this.#withoutDirections(withoutFirstDirection(turn.text, unspoken), unspoken);
       }
     }
@@ -279,7 +315,7 @@ export class SpeakerLabels {
     const forms = [
       BRACKETED_BETWEEN_SENTENCES,
       ITALIC_PARENTHESES,
-      ...(this.#turnsContinue ? [PARENTHESISED_BETWEEN_SENTENCES] : []),
+      ...(this.#isScript ? [PARENTHESISED_BETWEEN_SENTENCES] : []),
     ];
     return forms.reduce(
       (words, form) =>
@@ -301,45 +337,46 @@ export class SpeakerLabels {
     return words.slice(direction.length);
   }
 
-  #noteVoiceless(line: string): void {
-    const [, name] = COLON_LABEL_IN_CAPITALS.exec(line) ?? [];
+  #noteVoiceless(name: string | undefined): void {
     if (name !== undefined) this.#voiceless.set(name, (this.#voiceless.get(name) ?? 0) + 1);
   }
 
   #isDirection(line: string): boolean {
     if (BRACKETED_LINE.test(line)) return true;
     const words = line.replace(ITALIC_MARK, "");
-    return PARENTHESISED_LINE.test(words) && (this.#turnsContinue || line.includes(ITALIC_MARK));
+    return PARENTHESISED_LINE.test(words) && (this.#isScript || line.includes(ITALIC_MARK));
+  }
+
+  /** Finds a name that stands alone on its line: one of `voices`, or one that may be a name. Returns at most one. */
+  #findNameAlone(line: string): Label[] {
+    const [label, name = ""] = NAME_ALONE.exec(line.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
+    if (label === undefined) return [];
+    const key = this.#deriveKey(name);
+    const isName = this.#speakersByKey.has(key) || (NAME_FORM.test(name) && !SCENE_HEADING.test(name));
+    return isName ? [{ label, key, name }] : [];
   }
 
   /**
    * Finds a label at the beginning of a line. A name before a colon must be in `voices`. A name without a colon must
    * recur in the same form, or be in capitals with a full stop in a text where other labels of this form recur.
    */
-  #findLabel(line: string, isFirst: boolean): Label | null {
+  #findLabel(line: string, mayLackColon: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
     const [colon = "", name = ""] = NAME_LABEL.exec(head) ?? [];
     for (const writtenName of [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
       const key = this.#deriveKey(writtenName);
-      if (colon !== "" && this.#speakersByKey.has(key)) return { label: colon, key };
+      if (colon !== "" && this.#speakersByKey.has(key)) return { label: colon, name, key };
     }
-    if (!isFirst) return null;
-    const forms = [
-      [
-        "alone",
-        NAME_ALONE_ON_LINE.exec(head) ?? (line.length < MAX_NAME_CODE_UNITS ? ONLY_NAME.exec(line) : null),
-      ],
-      ["dotted", NAME_WITH_FULL_STOP.exec(head)],
-    ] as const;
-    for (const [form, match] of forms) {
-      const [label = "", who = ""] = match ?? [];
-      const key = this.#deriveKey(who);
-      if (match !== null && this.#recurringLabels.has(`${form} ${key}`)) return { label, key };
-      // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it
-      // occurs only once.
-      if (form === "dotted" && NAME_IN_CAPITALS.test(who) && this.#hasDotted) return { label, key };
-    }
-    return null;
+    if (!mayLackColon) return null;
+    for (const alone of this.#findNameAlone(line))
+      if (this.#recurringLabels.has(`alone ${alone.key}`)) return alone;
+    const [label = "", dotted = ""] = NAME_WITH_FULL_STOP.exec(head) ?? [];
+    const key = this.#deriveKey(dotted);
+    // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it occurs
+    // only once.
+    const isDotted =
+      this.#recurringLabels.has(`dotted ${key}`) || (this.#hasDotted && NAME_IN_CAPITALS.test(dotted));
+    return label !== "" && isDotted ? { label, name: dotted, key } : null;
   }
 
   #findNameProblem(key: string): string | null {

@@ -10,13 +10,20 @@ export interface VoicelessName {
   readonly count: number;
 }
 
+/** One to three words, or a longer name with titles behind commas: `Mira B. Reed, Psy.D`. */
 const NAME_LABEL =
-  /^\s*([\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’-]{0,30}(?: [\p{L}\p{M}\p{N}.'’-]{1,30}){0,2})\s*(?:\([^()\n]{1,40}\)\s*)?[:：]\s*\S/u;
+  /^\s*([\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’-]{0,30}(?:(?: [\p{L}\p{M}\p{N}.'’-]{1,30}){0,2}|(?: \p{Lu}[\p{L}\p{M}.'’-]{0,30}){0,4}(?:, ?\p{Lu}[\p{L}\p{M}.'’-]{0,30}(?: \p{Lu}[\p{L}\p{M}.'’-]{0,30})?){1,3}))\s*(?:\([^()\n]{1,40}\)\s*)?[:：]\s*\S/u;
 /** Matches a label as in plays: `ROPER. How are you?` */
 const DOTTED_LABEL = /^\s*((?:(?:MRS?|DR|ST)\. )?\p{Lu}[\p{Lu}\p{M}'’ -]{1,30})\.(?:\s|$)/u;
 const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
 const MIN_LINES = 3;
+/** Minimum number of labels in a dialogue that is a passage of a text. */
+const MIN_LINES_OF_PASSAGE = 4;
 const MIN_SHARE = 2 / 3;
+/** How many labels outweigh one line without a label, so that a passage has {@link MIN_SHARE}. */
+const LABELS_PER_LINE = MIN_SHARE / (1 - MIN_SHARE);
+/** More lines without a label end a passage. */
+const MAX_GAP_LINES = 4;
 const MIN_NAMES = 2;
 /** Minimum average number of lines that begin with the same name. Terms in a list recur less often. */
 const MIN_RECURRENCE = 1.5;
@@ -26,33 +33,76 @@ const MIN_RECURRENCE = 1.5;
  */
 const MIN_CHANGES = 1 / 3;
 
+interface Line {
+  /** The name that begins the line; `null` for none. */
+  readonly name: string | null;
+  readonly hasSentenceMark: boolean;
+}
+
+/** Lists the lines of paragraphs. The further lines of a wrapped paragraph are no lines. */
+const listLines = (paragraphs: readonly string[]): Line[] =>
+  paragraphs.flatMap((paragraph) =>
+    paragraph
+      .split(LINE_BREAK)
+      .filter((line) => line.trim() !== "")
+      .map((line) => {
+        const head = line.slice(0, 200);
+        const [, name = null] = NAME_LABEL.exec(head) ?? DOTTED_LABEL.exec(head) ?? [];
+        return { name, hasSentenceMark: /[.!?…。！？]/.test(line) };
+      })
+      .filter(({ name }, index) => name !== null || index === 0),
+  );
+
+/** Counts the names of a dialogue; empty if the lines are none. */
+function countDialogueNames(lines: readonly Line[], minLines: number): Map<string, number> {
+  const names = lines.flatMap(({ name }) => (name === null ? [] : [name]));
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const changes = names.filter((name, index) => name !== names[index - 1]).length;
+  const isDialogue =
+    names.length >= minLines &&
+    names.length >= MIN_SHARE * lines.length &&
+    counts.size >= MIN_NAMES &&
+    changes >= MIN_CHANGES * names.length &&
+    names.length >= MIN_RECURRENCE * counts.size;
+  return isDialogue ? counts : new Map();
+}
+
 /**
- * Finds the names that begin lines of a dialogue. Returns an empty list if the text is not a dialogue.
+ * Finds the passages of which {@link MIN_SHARE} begin with names, and most are sentences. In a manual, `Type: string`
+ * and `Default: none` recur, too. Takes linear time.
+ */
+function findPassages(lines: readonly Line[]): Array<readonly Line[]> {
+  const passages: Array<readonly Line[]> = [];
+  let [start, end, score, best] = [0, 0, 0, 0];
+  for (const [index, { name }] of lines.entries()) {
+    if (score === 0) start = index;
+    score = Math.max(0, score + (name === null ? -LABELS_PER_LINE : 1));
+    if (name !== null && score >= best) [end, best] = [index + 1, score];
+    const ends = score === 0 || best - score > MAX_GAP_LINES * LABELS_PER_LINE || index === lines.length - 1;
+    if (!ends) continue;
+    if (best > 0) passages.push(lines.slice(start, end));
+    [score, best] = [0, 0];
+  }
+  return passages.filter(
+    (passage) => passage.filter(({ hasSentenceMark }) => hasSentenceMark).length > passage.length / 2,
+  );
+}
+
+/**
+ * Finds the names that begin lines of a dialogue, which is the text or a passage of it. Returns an empty list if there
+ * is no dialogue.
  *
  * @param paragraphs with their line breaks, soft and hard
  */
 export function findDialogueNames(paragraphs: readonly string[]): VoicelessName[] {
-  const counts = new Map<string, number>();
-  let lines = 0;
-  let labelled = 0;
-  let changes = 0;
-  let last: string | undefined;
-  for (const line of paragraphs.flatMap((paragraph) => paragraph.split(LINE_BREAK))) {
-    if (line.trim() === "") continue;
-    lines += 1;
-    const head = line.slice(0, 200);
-    const [, name] = NAME_LABEL.exec(head) ?? DOTTED_LABEL.exec(head) ?? [];
-    if (name === undefined) continue;
-    labelled += 1;
-    if (name !== last) changes += 1;
-    last = name;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
+  const lines = listLines(paragraphs);
+  const counts = countDialogueNames(lines, MIN_LINES);
+  if (counts.size === 0) {
+    // A single line beside a dialogue, such as "He said this: no", may begin with other words than a name.
+    for (const passage of findPassages(lines))
+      for (const [name, count] of countDialogueNames(passage, MIN_LINES_OF_PASSAGE))
+        if (count > 1) counts.set(name, (counts.get(name) ?? 0) + count);
   }
-  const isDialogue =
-    labelled >= MIN_LINES &&
-    labelled >= MIN_SHARE * lines &&
-    counts.size >= MIN_NAMES &&
-    changes >= MIN_CHANGES * labelled &&
-    labelled >= MIN_RECURRENCE * counts.size;
-  return isDialogue ? [...counts].map(([name, count]) => ({ name, count })) : [];
+  return [...counts].map(([name, count]) => ({ name, count })).sort((one, other) => other.count - one.count);
 }
