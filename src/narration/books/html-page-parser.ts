@@ -10,110 +10,40 @@ import { isTextNotCode } from "../text/markdown/indented-text.ts";
 import { spellOutSuperscripts } from "../text/markdown/superscripts.ts";
 import { dropUnspoken, HARD_BREAK } from "../text/normalize.ts";
 import { shortenAddresses } from "../text/plain/web-addresses.ts";
-import type { UnspokenKind } from "../text/plan-types.ts";
-
-type Attributes = Readonly<Record<string, string>>;
-
-/** A block, with the facts that decide whether it belongs to the text of the page. */
-export interface PageBlock {
-  readonly block: SourceBlock;
-  readonly isInMain: boolean;
-  readonly isInArticle: boolean;
-  /**
-   * The `id` of the block, and the `id` of each element that begins with this block. Tables of contents refer to these
-   * `id`s.
-   */
-  readonly ids: readonly string[];
-}
+import type { PageBlock } from "./page-block.ts";
+import { readRow, type Table } from "./table-rows.ts";
+import {
+  type Attributes,
+  endsSilence,
+  findUnspokenReason,
+  isMain,
+  setOf,
+  typesOf,
+  type UnspokenReason,
+} from "./unspoken-elements.ts";
 
 export interface HtmlPage {
   readonly blocks: readonly PageBlock[];
   readonly title: string | null;
   readonly author: string | null;
-  /** Share of the spoken characters that are inside links. */
-  readonly linkShare: number;
 }
-
-const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
 const INLINE_ELEMENTS = setOf(
   "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
 );
-/** Elements whose content is not text of the page. */
-const UNSPOKEN_ELEMENTS = setOf(
-  "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
-);
-const HIDDEN_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
-
-const EPUB_TYPES: ReadonlyArray<readonly [kind: UnspokenKind, types: ReadonlySet<string>]> = [
-  [
-    "footnote",
-    setOf(
-      "footnote footnotes endnote endnotes rearnote rearnotes note doc-footnote doc-endnote doc-endnotes doc-footnotes",
-    ),
-  ],
-  ["reference", setOf("noteref doc-noteref doc-backlink backlink")],
-  ["page_mark", setOf("pagebreak doc-pagebreak page-list doc-pagelist")],
-  [
-    "book_matter",
-    setOf(
-      "toc doc-toc landmarks loi lot loa lov index doc-index cover doc-cover copyright-page imprint colophon doc-colophon",
-    ),
-  ],
-];
-
-const NOTE_MARK_CLASS = /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anchor|note-?ref)(?:\s|$)/i;
-const PAGE_MARK_CLASS = /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i;
-
 /**
  * Whether the attribute `epub:type` contains the term, such as `z3998:persona`. Editions of plays mark speakers and
  * stage directions with these terms.
  */
 const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): boolean =>
-  `${attributes["epub:type"] ?? ""}`.toLowerCase().split(/\s+/).includes(`z3998:${term}`);
-
-/**
- * Returns why an element is not spoken; `null` if it is spoken. `silent` means that the content of the element is
- * not text of the page. Such an element is ignored without a report.
- */
-function findUnspokenReason(name: string, attributes: Attributes): UnspokenKind | "silent" | null {
-  if (UNSPOKEN_ELEMENTS.has(name)) return "silent";
-  const types = `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
-  for (const [kind, known] of EPUB_TYPES) if (types.some((type) => known.has(type))) return kind;
-  const classes = attributes["class"] ?? "";
-  if (/(?:^|\s)pg-boilerplate(?:\s|$)/.test(classes)) return "ebook_frame";
-  if (NOTE_MARK_CLASS.test(classes)) return "reference";
-  if (PAGE_MARK_CLASS.test(classes)) return "page_mark";
-  if (name === "nav" || types.includes("navigation")) return "navigation";
-  if (name === "form") return "navigation";
-  if (name === "aside") return "aside";
-  if (name === "svg") return "image";
-  if (name === "math") return "math";
-  if (name === "rt") return "ruby";
-  const isHidden =
-    attributes["hidden"] !== undefined ||
-    attributes["aria-hidden"] === "true" ||
-    HIDDEN_STYLE.test(attributes["style"] ?? "");
-  return isHidden ? "hidden" : null;
-}
+  typesOf(attributes).includes(`z3998:${term}`);
 
 interface UnspokenElement {
-  readonly kind: UnspokenKind | "silent";
+  readonly kind: UnspokenReason;
+  readonly name: string;
   /** Nesting depth of the unspoken element: the number of open elements, including the unspoken one. */
   readonly depth: number;
   text: string;
-}
-
-interface Table {
-  titles: string[] | null;
-  row: Cell[];
-}
-
-interface Cell {
-  readonly isHeaderCell: boolean;
-  /** Whether this cell names the speaker of the other cells in its row. */
-  readonly isSpeaker: boolean;
-  readonly blocks: readonly PageBlock[];
 }
 
 interface List {
@@ -134,19 +64,20 @@ class HtmlPageParser {
   readonly #sinks: PageBlock[][] = [[]];
   /** For each open table cell, whether it names a speaker. */
   readonly #speakerCells: boolean[] = [];
-  /** Nesting depths of the open elements that are marked as stage directions. */
-  readonly #stageDirectionDepths: number[] = [];
+  /** Nesting depths of the open elements of each kind. */
+  readonly #open = { main: [] as number[], article: [] as number[], direction: [] as number[] };
   #text = "";
   #ids: string[] = [];
   #headingLevel: number | null = null;
   #itemNumber = "";
   #unspokenElement: UnspokenElement | null = null;
   #preformattedDepth = 0;
-  #openMainCount = 0;
-  #openArticleCount = 0;
   #openLinkCount = 0;
-  #linkCodeUnits = 0;
-  #spokenCodeUnits = 0;
+  #linked = "";
+  #unlinked = "";
+  #tagCount = 0;
+  /** Number of tags before the text of the open block; `null` if it has no text yet. */
+  #firstTag: number | null = null;
   /**
    * Depth of the open header of the site; `null` if none is open. Inside a header of the site, only headings are
    * spoken.
@@ -168,10 +99,6 @@ class HtmlPageParser {
     return this.#sinks[0] ?? [];
   }
 
-  get linkShare(): number {
-    return this.#spokenCodeUnits === 0 ? 0 : this.#linkCodeUnits / this.#spokenCodeUnits;
-  }
-
   /**
    * @throws AudioError `invalid_request` for elements that are nested so deeply that closing them would take minutes
    */
@@ -187,6 +114,9 @@ class HtmlPageParser {
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
+    this.#tagCount += 1;
+    if (this.#unspokenElement !== null && endsSilence(this.#unspokenElement, name, attributes))
+      this.#endUnspoken(this.#unspokenElement);
     if (this.#unspokenElement !== null) {
       this.#unspokenElement.text += INLINE_ELEMENTS.has(name) ? "" : " ";
       return;
@@ -195,7 +125,7 @@ class HtmlPageParser {
     const kind = this.#isSiteFooter(name) ? "navigation" : findUnspokenReason(name, attributes);
     if (kind !== null) {
       if (!INLINE_ELEMENTS.has(name)) this.#flush();
-      this.#unspokenElement = { kind, depth: this.#openElements.length, text: "" };
+      this.#unspokenElement = { kind, name, depth: this.#openElements.length, text: "" };
       return;
     }
     if (!INLINE_ELEMENTS.has(name)) this.#flush();
@@ -214,15 +144,16 @@ class HtmlPageParser {
 
   #isSiteHeader(): boolean {
     const isOfText =
-      this.#openMainCount + this.#openArticleCount > 0 || this.#openElements.includes("section");
+      this.#open.main.length + this.#open.article.length > 0 || this.#openElements.includes("section");
     return !this.#isBook && !isOfText;
   }
 
   #enter(name: string, attributes: Attributes): void {
     const level = getHeadingLevel(name);
     if (level !== null) this.#headingLevel = level;
+    if (isMain(name, attributes)) this.#open.main.push(this.#openElements.length);
     if (hasTerm(attributes, "stage-direction")) {
-      this.#stageDirectionDepths.push(this.#openElements.length);
+      this.#open.direction.push(this.#openElements.length);
       this.#text += " [";
     }
     switch (name) {
@@ -236,7 +167,8 @@ class HtmlPageParser {
         this.#addImage(attributes);
         break;
       case "a":
-        if (attributes["href"] !== undefined) this.#openLinkCount += 1;
+        if (this.#isBook ? attributes["href"] !== undefined : attributes["href"]?.startsWith("#") === true)
+          this.#openLinkCount += 1;
         break;
       case "sup":
       case "sub":
@@ -267,14 +199,10 @@ class HtmlPageParser {
       case "header":
         if (this.#isSiteHeader()) this.#siteHeaderDepth ??= this.#openElements.length;
         break;
-      case "main":
-        this.#openMainCount += 1;
-        break;
       case "article":
-        this.#openArticleCount += 1;
+        this.#open.article.push(this.#openElements.length);
         break;
       default:
-        if (attributes["role"] === "main") this.#openMainCount += 1;
         break;
     }
   }
@@ -285,16 +213,17 @@ class HtmlPageParser {
     if (this.#isInTitle) this.title += text;
     else if (this.#unspokenElement !== null) this.#unspokenElement.text += text;
     else if (!this.#openElements.includes("head")) {
+      if (this.#firstTag === null && /\S/.test(text)) this.#firstTag = this.#tagCount;
       this.#text += text;
-      const units = text.trim().length;
-      this.#spokenCodeUnits += units;
-      if (this.#openLinkCount > 0) this.#linkCodeUnits += units;
+      if (this.#openLinkCount > 0) this.#linked += text;
+      else this.#unlinked += text;
     }
   }
 
   close(name: string): void {
     const depth = this.#openElements.length;
     this.#openElements.pop();
+    this.#tagCount += 1;
     if (name === "title" && this.#isInTitle) {
       this.#isInTitle = false;
       this.#isTitleRead = true;
@@ -304,13 +233,14 @@ class HtmlPageParser {
       return;
     }
     if (name === "head") return;
-    if (depth === this.#stageDirectionDepths.at(-1)) {
-      this.#stageDirectionDepths.pop();
+    if (depth === this.#open.direction.at(-1)) {
+      this.#open.direction.pop();
       this.#text = `${this.#text.trimEnd()}] `;
     }
     if (name === "pre") this.#endPreformatted();
     if (!INLINE_ELEMENTS.has(name)) this.#flush();
     if (depth === this.#siteHeaderDepth) this.#siteHeaderDepth = null;
+    for (const depths of [this.#open.main, this.#open.article]) if (depths.at(-1) === depth) depths.pop();
     this.#leave(name);
   }
 
@@ -345,12 +275,6 @@ class HtmlPageParser {
       case "table":
         this.#endTableRow();
         this.#tables.pop();
-        break;
-      case "main":
-        this.#openMainCount = Math.max(0, this.#openMainCount - 1);
-        break;
-      case "article":
-        this.#openArticleCount = Math.max(0, this.#openArticleCount - 1);
         break;
       default:
         break;
@@ -400,52 +324,12 @@ class HtmlPageParser {
     for (const paragraph of text.split(/\n\s*\n/)) {
       if (hasWords(paragraph)) this.#addParagraph(paragraph.trim().replaceAll("\n", HARD_BREAK));
     }
+    this.#firstTag = null;
   }
 
-  /**
-   * Ends a table row. A row with at most one paragraph in each cell is data, and becomes one sentence. Any other row
-   * only lays out the page, so the blocks of its cells are read one after another.
-   */
   #endTableRow(): void {
     const table = this.#tables.at(-1);
-    if (table === undefined || table.row.length === 0) return;
-    const { row } = table;
-    table.row = [];
-    const [label, ...speech] = row;
-    if (label?.isSpeaker === true && speech.length > 0) {
-      this.#addSpeech(label, speech);
-      return;
-    }
-    const isLayout = row.some(
-      ({ blocks }) => blocks.length > 1 || blocks.some(({ block }) => block.kind !== "paragraph"),
-    );
-    if (isLayout) {
-      for (const { blocks } of row) for (const block of blocks) this.#sink.push(block);
-      return;
-    }
-    const cells = row.map(({ blocks: [first] }) =>
-      first?.block.kind === "paragraph" ? first.block.text.replaceAll(HARD_BREAK, " ").trim() : "",
-    );
-    if (table.titles === null && row.length > 1 && row.every(({ isHeaderCell }) => isHeaderCell)) {
-      table.titles = cells;
-      return;
-    }
-    const pairs = cells.map((cell, index) => {
-      const title = table.titles?.[index] ?? "";
-      return title === "" || cell === "" ? cell : `${title}: ${cell}`;
-    });
-    this.#addParagraph(pairs.filter((pair) => pair !== "").join(", "));
-  }
-
-  /** Reads a table row of a play. Puts the speaker's name before the speech, as plain text does: `HAMLET: To be`. */
-  #addSpeech({ blocks: [name] }: Cell, cells: readonly Cell[]): void {
-    const label = name?.block.kind === "paragraph" ? name.block.text.trim() : "";
-    for (const [blockIndex, block] of cells.flatMap(({ blocks }) => blocks).entries()) {
-      const isLabelled = blockIndex === 0 && label !== "" && block.block.kind === "paragraph";
-      this.#sink.push(
-        isLabelled ? { ...block, block: { ...block.block, text: `${label}: ${block.block.text}` } } : block,
-      );
-    }
+    if (table !== undefined) for (const block of readRow(table)) this.#sink.push(block);
   }
 
   #flush(): void {
@@ -460,6 +344,7 @@ class HtmlPageParser {
     if (this.#headingLevel === null) this.#addParagraph(spoken);
     else if (hasWords(spoken))
       this.#addBlock({ kind: "heading", level: this.#headingLevel, text: spoken.trim() });
+    this.#firstTag = null;
   }
 
   #addParagraph(text: string): void {
@@ -479,9 +364,19 @@ class HtmlPageParser {
       this.#unspoken.add("navigation", block.text);
       return;
     }
-    const [isInMain, isInArticle] = [this.#openMainCount > 0, this.#openArticleCount > 0];
-    this.#sink.push({ block, isInMain, isInArticle, ids: this.#ids });
+    this.#sink.push({
+      block,
+      isInMain: this.#open.main.length > 0,
+      isInArticle: this.#open.article.length > 0,
+      ids: this.#ids,
+      firstTag: this.#firstTag ?? this.#tagCount,
+      lastTag: this.#tagCount,
+      linked: this.#linked,
+      unlinked: this.#unlinked,
+    });
     this.#ids = [];
+    this.#linked = "";
+    this.#unlinked = "";
   }
 }
 
@@ -507,6 +402,6 @@ export function parseHtmlPage(html: string, isBook: boolean, unspoken: UnspokenL
   parser.end(html);
   reader.end();
   const title = reader.title.replace(/\s+/g, " ").trim();
-  const { blocks, author, linkShare } = reader;
-  return { blocks, author, linkShare, title: title === "" ? null : title };
+  const { blocks, author } = reader;
+  return { blocks, author, title: title === "" ? null : title };
 }

@@ -3,10 +3,10 @@ import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } fr
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
-import { assertSpeakable } from "../text/plan-text.ts";
 import { BookArchive } from "./book-archive.ts";
 import { type BookPackage, parsePackage, readArchiveText } from "./book-package.ts";
-import { type HtmlPage, type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
+import { type HtmlPage, parseHtmlPage } from "./html-page-parser.ts";
+import type { PageBlock } from "./page-block.ts";
 import { withoutBoilerplate, withoutInlineMarks } from "./parse-html.ts";
 
 /** A page counts as a table of contents if at least this share of its text is inside links. */
@@ -14,8 +14,13 @@ const CONTENTS_LINK_SHARE = 0.8;
 const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
 
-const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
-  linkShare >= CONTENTS_LINK_SHARE && blocks.length >= MIN_CONTENTS_BLOCKS;
+function isContents({ blocks }: HtmlPage): boolean {
+  const sum = (texts: readonly string[]): number =>
+    texts.reduce((units, text) => units + text.trim().length, 0);
+  const linkedUnits = sum(blocks.map(({ linked }) => linked));
+  const units = linkedUnits + sum(blocks.map(({ unlinked }) => unlinked));
+  return blocks.length >= MIN_CONTENTS_BLOCKS && linkedUnits >= CONTENTS_LINK_SHARE * units;
+}
 
 type Contents = BookPackage["contents"];
 
@@ -72,7 +77,6 @@ export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText
     readPaths.add(path);
     const html = readArchiveText(archive, path);
     if (html === null) continue;
-    assertSpeakable(html);
     const page = parseHtmlPage(normalizeLines(html), true, unspoken);
     if ((isBookMatter && !hasProse(page)) || isContents(page)) addUnspokenPage("book_matter", page, unspoken);
     else if (!isLinear) addUnspokenPage("aside", page, unspoken);

@@ -4,8 +4,8 @@ import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
 import { isBookEnd, isBookStart } from "../text/plain/ebook-boilerplate.ts";
-import { assertSpeakable } from "../text/plan-text.ts";
-import { type PageBlock, parseHtmlPage } from "./html-page-parser.ts";
+import { parseHtmlPage } from "./html-page-parser.ts";
+import type { PageBlock } from "./page-block.ts";
 
 /**
  * Selects the text inside `main`. Without `main`, selects the text inside articles, and without articles, all text.
@@ -53,10 +53,9 @@ export function withoutInlineMarks(blocks: readonly SourceBlock[], unspoken: Uns
 /**
  * Reads the main text of an HTML page.
  *
- * @throws AudioError `invalid_request` if the text is damaged: half of a surrogate pair, or a replacement character
+ * @throws AudioError `invalid_request` for elements that are nested too deeply
  */
 export function parseHtml(html: string, unspoken: UnspokenList): ParsedText {
-  assertSpeakable(html);
   const { blocks, title, author } = parseHtmlPage(normalizeLines(html), false, unspoken);
   const spokenBlocks = withoutInlineMarks(
     withoutBoilerplate(selectMainBlocks(blocks, unspoken), unspoken),

@@ -3,7 +3,7 @@
  * narration).
  */
 import { AudioError } from "../../errors.ts";
-import { type ParsedText, UnspokenList } from "./blocks.ts";
+import { getBlockText, type ParsedText, UnspokenList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { splitIntoParts } from "./cutting/split.ts";
 import { PARAGRAPH_JOINT } from "./cutting/units.ts";
@@ -62,6 +62,7 @@ export function planBlocks(
   const unspoken = new UnspokenList();
   const speakers = new SpeakerLabels(request.speakers ?? {});
   const { blocks, title, author } = parse(unspoken);
+  for (const block of blocks) assertSpeakable(getBlockText(block));
   const divided = withPauses(blocks);
   const hasWrittenPauses = divided.some(({ kind }) => kind === "pause");
   const document = buildDocument(divided, speakers, unspoken);

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseHtml } from "../../../src/narration/books/parse-html.ts";
 import { type SourceBlock, UnspokenList } from "../../../src/narration/text/blocks.ts";
 import { HARD_BREAK } from "../../../src/narration/text/normalize.ts";
+import { planBlocks } from "../../../src/narration/text/plan-text.ts";
 
 const wordsOf = (block: SourceBlock): string => {
   switch (block.kind) {
@@ -43,6 +44,30 @@ describe("a page of HTML", () => {
       "the head of a page, but for its heading",
       "<header><h1>One</h1><p>Log in</p></header><p>A.</p>",
       ["# One", "A."],
+      ["navigation 1"],
+    ],
+    [
+      "all but the main part by its role",
+      "<p>Ad.</p><div role='main'><p>A.</p></div><p>Read next.</p>",
+      ["A."],
+      ["navigation 2"],
+    ],
+    [
+      "frames by their roles",
+      "<div role='banner'><h1>News</h1></div><p>A.</p><div role='search'><p>Find.</p></div><div role='navigation'><p>Home.</p></div><div role='contentinfo'><p>Privacy.</p></div><div role='complementary'><p>Ads.</p></div>",
+      ["A."],
+      ["navigation 4", "aside 1"],
+    ],
+    [
+      "frames by their roles, but not the main part inside them",
+      "<div role='complementary'><p>Ads.</p><div role='main'><p>A.</p></div><p>More.</p></div>",
+      ["A."],
+      ["aside 1", "navigation 1"],
+    ],
+    [
+      "forms, but not a page inside a form",
+      "<form><p>Search.</p><div><h1>One</h1><p>A.</p></div><p>B.</p></form>",
+      ["# One", "A.", "B."],
       ["navigation 1"],
     ],
     ["all but the main part", "<p>Ad.</p><main><p>A.</p></main>", ["A."], ["navigation 1"]],
@@ -101,6 +126,13 @@ describe("a page of HTML", () => {
     ["first letters that stand alone", "<p><span>T</span>he end.</p>", ["The end."]],
   ])("speaks %s", (_, html, words) => {
     expect(spokenTextOf(html).words).toEqual(words);
+  });
+
+  it("is refused for a damaged character in spoken text alone", () => {
+    const planOf = (html: string) =>
+      planBlocks((unspoken) => parseHtml(html, unspoken), { speed: 1, pauseSeconds: 0.6 }).parts;
+    expect(planOf("<script>'\ufffd'</script><nav>\ufffd</nav><p>A.</p>")).toMatchObject([{ text: "A." }]);
+    expect(() => planOf("<p>A \ufffd.</p>")).toThrow(/U\+FFFD/);
   });
 
   it("is refused where elements are nested without end", () => {

@@ -1,0 +1,85 @@
+/** Decides which elements of a page are not spoken, by their names, types, roles and classes. */
+import type { UnspokenKind } from "../text/plan-types.ts";
+
+export type Attributes = Readonly<Record<string, string>>;
+
+/** `silent` means that the content is not text of the page. It is ignored without a report. */
+export type UnspokenReason = UnspokenKind | "silent";
+
+export const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+/** Elements whose content is not text of the page. */
+const UNSPOKEN_ELEMENTS = setOf(
+  "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
+);
+const HIDDEN_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
+
+/** Types of pages and of their sections that are not spoken, in the vocabulary of `epub:type`. */
+export const MATTER_TYPES = setOf(
+  "toc doc-toc landmarks loi lot loa lov index doc-index index-group index-entry index-entry-list cover doc-cover copyright-page imprint colophon doc-colophon halftitle halftitlepage half-title-page titlepage title-page",
+);
+
+/** The types and roles that are not spoken. `banner` is the role of a site's header; its element is judged elsewhere. */
+const UNSPOKEN_TYPES: ReadonlyArray<readonly [kind: UnspokenKind, types: ReadonlySet<string>]> = [
+  [
+    "footnote",
+    setOf(
+      "footnote footnotes endnote endnotes rearnote rearnotes note doc-footnote doc-endnote doc-endnotes doc-footnotes",
+    ),
+  ],
+  ["reference", setOf("noteref doc-noteref doc-backlink backlink")],
+  ["page_mark", setOf("pagebreak doc-pagebreak page-list doc-pagelist")],
+  ["book_matter", MATTER_TYPES],
+  ["navigation", setOf("navigation search contentinfo")],
+  ["aside", setOf("complementary")],
+];
+
+const UNSPOKEN_NAMES: Readonly<Record<string, UnspokenKind>> = {
+  nav: "navigation",
+  form: "navigation",
+  aside: "aside",
+  svg: "image",
+  math: "math",
+  rt: "ruby",
+};
+
+const UNSPOKEN_CLASSES: ReadonlyArray<readonly [kind: UnspokenKind, form: RegExp]> = [
+  ["ebook_frame", /(?:^|\s)pg-boilerplate(?:\s|$)/],
+  ["reference", /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anchor|note-?ref)(?:\s|$)/i],
+  ["page_mark", /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i],
+];
+
+export const typesOf = (attributes: Attributes): readonly string[] =>
+  `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
+
+export const isMain = (name: string, attributes: Attributes): boolean =>
+  name === "main" || attributes["role"] === "main";
+
+/** Returns why an element is not spoken; `null` if it is spoken. */
+export function findUnspokenReason(name: string, attributes: Attributes): UnspokenReason | null {
+  if (UNSPOKEN_ELEMENTS.has(name)) return "silent";
+  const types = typesOf(attributes);
+  const classes = attributes["class"] ?? "";
+  const kind =
+    UNSPOKEN_TYPES.find(([, known]) => types.some((type) => known.has(type)))?.[0] ??
+    UNSPOKEN_CLASSES.find(([, form]) => form.test(classes))?.[0] ??
+    UNSPOKEN_NAMES[name] ??
+    (name !== "header" && types.includes("banner") ? "navigation" : null);
+  const isHidden =
+    attributes["hidden"] !== undefined ||
+    attributes["aria-hidden"] === "true" ||
+    HIDDEN_STYLE.test(attributes["style"] ?? "");
+  return kind ?? (isHidden ? "hidden" : null);
+}
+
+/**
+ * Whether an element inside a frame of the page ends the silence of the frame: the main part, and in a form also an
+ * article and a title, because some sites put a whole page into a form.
+ */
+export const endsSilence = (
+  { kind, name }: { readonly kind: UnspokenReason; readonly name: string },
+  inner: string,
+  attributes: Attributes,
+): boolean =>
+  (isMain(inner, attributes) && (kind === "navigation" || kind === "aside")) ||
+  (name === "form" && (inner === "article" || inner === "h1"));
