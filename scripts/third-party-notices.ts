@@ -40,6 +40,14 @@ const inUndici = (folder: string): readonly Notice[] => [
   },
 ];
 
+/** Returns the notice of the file in the reader view that has a licence of its own. */
+const inReadability = (folder: string): readonly Notice[] => [
+  {
+    title: "JSDOMParser.js (inside @mozilla/readability; MPL-2.0)",
+    text: `${/^\/\*[\s\S]*?\*\//.exec(readFileSync(join(folder, "JSDOMParser.js"), "utf8"))?.[0]}\n\nIts source code is the file JSDOMParser.js of the npm package @mozilla/readability.`,
+  },
+];
+
 const PACKAGE_FOLDER = /^(.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+)[/\\]/;
 /** Matches the marks that a bundler leaves in a package's published code for each package that it compiled in. */
 const REGION = /^\/\/#region .*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//gm;
@@ -82,6 +90,7 @@ export function thirdPartyNotices(moduleIds: readonly string[], root: string): s
   const notices = [...folders].flatMap((folder) => [
     noticeOf(folder),
     ...(basename(folder) === "undici" ? inUndici(folder) : []),
+    ...(basename(folder) === "readability" ? inReadability(folder) : []),
   ]);
   notices.sort((a, b) => a.title.localeCompare(b.title, "en"));
   const list = notices.map(({ title }) => `  ${title}`).join("\n");

@@ -6,21 +6,53 @@ import { withoutMarks } from "../text/plain/bracket-marks.ts";
 import { isBookEnd, isBookStart } from "../text/plain/ebook-boilerplate.ts";
 import { parseHtmlPage } from "./html-page-parser.ts";
 import type { PageBlock } from "./page-block.ts";
+import type { Article } from "./reader-view.ts";
+
+const foldWords = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, "").toLowerCase();
+
+/** A larger page is read without the reader view. */
+const MAX_ARTICLE_CODE_UNITS = 2 * 1024 * 1024;
+/** Matches how pages declare that they are articles: `og:type`, JSON-LD, or the item types of schema.org. */
+const DECLARES_ARTICLE =
+  /<meta\b(?=[^>]{0,300}\bog:type\b)[^>]{0,300}\bcontent\s{0,9}=\s{0,9}["']?article\b|"@type"\s{0,9}:\s{0,9}(?:\[[^\]]{0,200})?"\w{0,30}(?:Article|BlogPosting)"|\bitemtype\s{0,9}=\s{0,9}["']?https?:\/\/schema\.org\/\w{0,30}(?:Article|BlogPosting)\b/i;
+
+/** Finds the article of a page that declares itself one; `null` for any other page. */
+export async function findDeclaredArticle(html: string): Promise<Article | null> {
+  if (html.length > MAX_ARTICLE_CODE_UNITS || !DECLARES_ARTICLE.test(html)) return null;
+  const { findArticle } = await import("./reader-view.ts");
+  return findArticle(normalizeLines(html));
+}
+
+const isOf = ({ pieces, title }: Article, { block, firstTag, lastTag }: PageBlock): boolean => {
+  if (block.kind === "heading" && title !== null && foldWords(title).includes(foldWords(block.text)))
+    return true;
+  for (let tag = firstTag; tag <= lastTag; tag += 1) if (pieces.has(tag)) return true;
+  return false;
+};
 
 /**
- * Selects the text inside `main`. Without `main`, selects the text inside articles, and without articles, all text.
- * Reports the text that is not selected. Such text belongs to the site and not to the page.
+ * Selects the text of the article. Without an article, selects the text inside `main`, without `main`, the text inside
+ * articles, and without articles, all text. Reports the text that is not selected. Such text belongs to the site and
+ * not to the page.
  */
-function selectMainBlocks(blocks: readonly PageBlock[], unspoken: UnspokenList): SourceBlock[] {
-  const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
-    (isIn) => blocks.some((each) => isIn(each) && getBlockText(each.block) !== ""),
-  );
-  if (isMain === undefined) return blocks.map(({ block }) => block);
-  for (const each of blocks) {
+function selectMainBlocks(
+  blocks: readonly PageBlock[],
+  article: Article | null,
+  unspoken: UnspokenList,
+): SourceBlock[] {
+  const isMain = [
+    (each: PageBlock) => article !== null && isOf(article, each) && each.isInMain,
+    (each: PageBlock) => article !== null && isOf(article, each),
+    ({ isInMain }: PageBlock) => isInMain,
+    ({ isInArticle }: PageBlock) => isInArticle,
+    () => true,
+  ].find((isIn) => blocks.some((each) => isIn(each) && getBlockText(each.block) !== ""));
+  return blocks.flatMap((each) => {
+    if (isMain?.(each)) return [each.block];
     const text = getBlockText(each.block);
-    if (!isMain(each) && text !== "") unspoken.add("navigation", text);
-  }
-  return blocks.filter(isMain).map(({ block }) => block);
+    if (text !== "") unspoken.add("navigation", text);
+    return [];
+  });
 }
 
 /**
@@ -55,12 +87,16 @@ export function withoutInlineMarks(blocks: readonly SourceBlock[], unspoken: Uns
  *
  * @throws AudioError `invalid_request` for elements that are nested too deeply
  */
-export function parseHtml(html: string, unspoken: UnspokenList): ParsedText {
+export function parseHtml(html: string, unspoken: UnspokenList, article: Article | null = null): ParsedText {
   const { blocks, title, author } = parseHtmlPage(normalizeLines(html), false, unspoken);
   const spokenBlocks = withoutInlineMarks(
-    withoutBoilerplate(selectMainBlocks(blocks, unspoken), unspoken),
+    withoutBoilerplate(selectMainBlocks(blocks, article, unspoken), unspoken),
     unspoken,
   );
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
-  return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
+  return {
+    blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks),
+    title: article?.title ?? title,
+    author: article?.author ?? author,
+  };
 }

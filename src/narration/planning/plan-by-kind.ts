@@ -26,8 +26,9 @@ export async function planByKind(input: NarrationInput, options: PlanOptions): P
 
 async function toPlanSource(input: Exclude<NarrationInput, { format: "sheet" }>): Promise<PlanSource> {
   if (input.format === "html") {
-    const { parseHtml } = await import("../books/parse-html.ts");
-    return { parse: (unspoken) => parseHtml(input.text, unspoken) };
+    const { findDeclaredArticle, parseHtml } = await import("../books/parse-html.ts");
+    const article = await findDeclaredArticle(input.text);
+    return { parse: (unspoken) => parseHtml(input.text, unspoken, article) };
   }
   if (input.format === "epub") {
     const { parseEpub } = await import("../books/parse-epub.ts");
