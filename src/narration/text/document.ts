@@ -4,6 +4,7 @@
  */
 import { AudioError } from "../../errors.ts";
 import type { SourceBlock, UnspokenList } from "./blocks.ts";
+import { type ChapterForm, parseChapterForm } from "./chapters/chapter-forms.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalize.ts";
 import { MAX_PARTS, type PlannedChapter, type Speaker } from "./plan-types.ts";
@@ -51,8 +52,8 @@ const joinTitles = (above: string, below: string): string =>
 class DocumentBuilder {
   readonly chapters: PlannedChapter[] = [];
   readonly runs: OpenParagraphRun[] = [];
-  /** Level of the last heading if no paragraph has followed it; otherwise 0. */
-  #openHeadingLevel = 0;
+  /** The last heading if no paragraph has followed it; otherwise `null`. */
+  #openHeading: { readonly level: number; readonly form: ChapterForm | null } | null = null;
   /** Whether a thematic break stands between the last paragraph and the next. */
   #hasRule = false;
   /** Silence that the text asked for since the last paragraph. */
@@ -60,13 +61,17 @@ class DocumentBuilder {
 
   addHeading(level: number, text: string): void {
     const chapter = this.chapters.at(-1);
+    const form = parseChapterForm(joinHeadingLines(text));
+    const above = this.#openHeading;
     // If a heading directly follows a higher heading, as `CHAPTER I` follows `BOOK I`, join the two. Otherwise, one
-    // part would speak only `BOOK I`, for about one second.
-    const isBelow = this.#openHeadingLevel > 0 && level > this.#openHeadingLevel;
+    // part would speak only `BOOK I`, for about one second. A heading that is only a number belongs to the heading
+    // below it, whatever their levels, unless that is the next number of the same form.
+    const isTitle = above?.form?.hasTitle === false && above.form.key !== form?.key;
+    const isBelow = above !== null && (level > above.level || isTitle);
     if (isBelow && this.#pauseSeconds === null && chapter !== undefined) {
       this.chapters.push({
         title: joinTitles(chapter.title ?? "", joinHeadingLines(text)),
-        level: chapter.level,
+        level: Math.min(chapter.level ?? level, level),
       });
       this.chapters.splice(-2, 1);
       this.runs.at(-1)?.paragraphs.push(text);
@@ -74,7 +79,7 @@ class DocumentBuilder {
       this.chapters.push({ title: joinHeadingLines(text), level });
       this.#openRun(null, "heading", text);
     }
-    this.#openHeadingLevel = level;
+    this.#openHeading = { level, form };
     this.#hasRule = false;
   }
 
@@ -85,7 +90,7 @@ class DocumentBuilder {
     else if (run.speaker !== speaker) this.#openRun(speaker, "speaker", text);
     else if (this.#pauseSeconds !== null) this.#openRun(speaker, "pause", text);
     else run.paragraphs.push(text);
-    this.#openHeadingLevel = 0;
+    this.#openHeading = null;
     this.#hasRule = false;
   }
 

@@ -147,6 +147,26 @@ describe("Markdown", () => {
     ]);
   });
 
+  it.each<readonly [what: string, markdown: string, titles: readonly string[]]>([
+    [
+      "at the same level",
+      "# Chapter 1\n# The Gate\n\nA.\n\n# Chapter 2\n# The Barge\n\nB.",
+      ["Chapter 1: The Gate", "Chapter 2: The Barge"],
+    ],
+    ["with the title higher", "### II.\n\n## The Barge\n\nB.", ["II. The Barge"]],
+    ["in Japanese", "## 第二章\n\n## 水門\n\nB.", ["第二章: 水門"]],
+    ["but not with the next number", "# Chapter 1\n# Chapter 2\n\nA.", ["Chapter 1", "Chapter 2"]],
+    [
+      "but not if it has a title",
+      "# Chapter 1: The Gate\n# The Barge\n\nA.",
+      ["Chapter 1: The Gate", "The Barge"],
+    ],
+    ["but not a name", "# Mira\n# The Barge\n\nA.", ["Mira", "The Barge"]],
+    ["but not behind text", "# Chapter 1\n\nA.\n\n# The Barge\n\nB.", ["Chapter 1", "The Barge"]],
+  ])("joins a heading that is only a number with the next heading, %s", (_, markdown, titles) => {
+    expect(plan(markdown).chapters.map(({ title }) => title)).toEqual(titles);
+  });
+
   it("finds chapters of plain text if there is no heading", () => {
     const { chapters } = plan("CHAPTER I.\nDown\n\nText.\n\nCHAPTER II.\n\nMore.");
     expect(chapters.map(({ title }) => title)).toEqual(["CHAPTER I. Down", "CHAPTER II."]);
