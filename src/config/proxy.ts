@@ -22,7 +22,11 @@ export interface ProxyAddress {
 export function parseProxyAddress(text: string): ProxyAddress | string {
   const pasted = findPastingFault(text);
   if (pasted !== null) return pasted;
-  const [, scheme = "http", rest = ""] = /^(?:([a-z][a-z0-9+.-]*):)?\/\/(.*)$/is.exec(text) ?? ["", "http", text];
+  const [, scheme = "http", rest = ""] = /^(?:([a-z][a-z0-9+.-]*):)?\/\/(.*)$/is.exec(text) ?? [
+    "",
+    "http",
+    text,
+  ];
   const protocol = scheme.toLowerCase();
   if (protocol !== "http" && protocol !== "https") {
     return `names a ${protocol.slice(0, 20)} proxy, and only http and https proxies are supported`;
