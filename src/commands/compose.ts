@@ -5,7 +5,6 @@ import { createServiceClient } from "../api/service.ts";
 import type { RequestTimeouts } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { listCertainSecrets } from "../config/secrets.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -68,7 +67,7 @@ export async function composeWorkflow(
             ...requestDeps,
             driver,
             captionFiles: config.captions,
-            containsSecret: createDetector([serviceAccess.apiKey, ...listCertainSecrets(process.env)]),
+            containsSecret: createDetector([serviceAccess.apiKey, ...config.certainSecrets]),
           }),
       );
       return narrations;

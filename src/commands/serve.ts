@@ -1,9 +1,11 @@
 /** Serves MCP on stdio. Builds the workflow on first use, and stops within a time limit. */
+import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { MAX_TIMER_MS } from "../clock.ts";
 import { type Config, readConfig } from "../config/config.ts";
 import { listCertainSecrets, listSecrets } from "../config/secrets.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
+import type { Environment } from "../environment.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../server/instructions.ts";
@@ -139,17 +141,37 @@ function stopWhenAsked(stop: (code: number) => void, log: Log): void {
   });
 }
 
+/** Where a server reads its settings, and the streams that it uses. */
+export interface ServerHost {
+  readonly env: Environment;
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Writes a line of the log. */
+  readonly writeLog: (line: string) => void;
+  /** Called if the client's message was too large, so that nothing further can be read. */
+  readonly onUnreadable: () => void;
+}
+
+export interface StartedServer {
+  readonly log: Log;
+  /** Stops the server: ends its calls, the workflow and the sandbox. */
+  close(): Promise<void>;
+}
+
 /**
- * Serves MCP on stdin and stdout until the client closes them or a signal arrives. Then exits the process.
+ * Starts an MCP server on two streams. Several may run in one process.
  *
  * @param isSandbox whether to use a private sandbox instead of the service (`--sandbox`)
  */
-export function runServer(isSandbox: boolean): void {
-  const config = readConfig(isSandbox ? buildSandboxEnvironment(process.env) : process.env);
+export function startServer(host: ServerHost, isSandbox: boolean): StartedServer {
+  const { env } = host;
+  const config: Config = isSandbox
+    ? { ...readConfig(buildSandboxEnvironment(env)), certainSecrets: listCertainSecrets(env) }
+    : readConfig(env);
   const provider = new WorkflowProvider(config, isSandbox);
-  const redactSecrets = createRedact(listSecrets(process.env));
+  const redactSecrets = createRedact(listSecrets(env));
   const redact = (text: string): string => provider.redact(redactSecrets(text));
-  const log = createLog(config.logLevel, redact);
+  const log = createLog(config.logLevel, redact, host.writeLog);
   provider.log = log;
   const claimFirstSandboxUse = createOnceFlag();
   const serverDeps: ServerDeps = {
@@ -158,27 +180,49 @@ export function runServer(isSandbox: boolean): void {
     ledger: () => provider.ledger(),
     instructions: renderInstructions({ ...config, isSandbox }),
     redact,
-    containsSecret: createDetector(listCertainSecrets(process.env)),
+    containsSecret: createDetector(config.certainSecrets),
     resourceLinks: config.resourceLinks,
     takeNextResultNote: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
     log,
   };
   const handle = serveStdio(({ era }) => createMcpServer(serverDeps, era), {
-    transport: new LenientStdioTransport(process.stdin, process.stdout, createInvalidMessageLogger(log)),
+    transport: new LenientStdioTransport(host.input, host.output, createInvalidMessageLogger(log)),
     onerror: (error) => {
       const message = error.message.slice(0, MAX_ERROR_CHARACTERS);
       if (!isConnectionClosing(message)) return log.debug(`protocol: ${message}`);
       // Log this protocol error at the level error, because it is the reason why the server stops.
       log.error(`the client's message was too large, stopping: ${message}`);
-      stop(0);
+      host.onUnreadable();
     },
   });
+  return {
+    log,
+    close: async () => {
+      await Promise.all([handle.close(), provider.close()]);
+    },
+  };
+}
+
+/**
+ * Serves MCP on stdin and stdout until the client closes them or a signal arrives. Then exits the process.
+ *
+ * @param isSandbox whether to use a private sandbox instead of the service (`--sandbox`)
+ */
+export function runServer(isSandbox: boolean): void {
+  const { log, close } = startServer(
+    {
+      env: process.env,
+      input: process.stdin,
+      output: process.stdout,
+      writeLog: (line) => void process.stderr.write(line),
+      onUnreadable: () => stop(0),
+    },
+    isSandbox,
+  );
   // Keep the process alive with a timer. On some hosts, such as Electron's utility processes, an open standard input
   // does not keep it alive.
   setInterval(() => undefined, MAX_TIMER_MS);
-  const stop = createStopper(log, async () => {
-    await Promise.all([handle.close(), provider.close()]);
-  });
+  const stop = createStopper(log, close);
   stopWhenAsked(stop, log);
   // Print the message about Ctrl-C only after the signal handlers are set.
   if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);

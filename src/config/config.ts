@@ -1,6 +1,7 @@
 /** Reads the whole configuration from the environment, and collects its issues (docs/reference.md, Configuration). */
 import { type Environment, findHomeDir } from "../environment.ts";
 import type { ConfigIssue } from "./config-source.ts";
+import { listCertainSecrets } from "./secrets.ts";
 import { readServiceSettings, type ServiceAccess } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { SettingsReader } from "./settings-reader.ts";
@@ -18,6 +19,8 @@ export interface Config extends Settings {
    * to other programs.
    */
   readonly unknownVariables: readonly UnknownVariable[];
+  /** Strings that are secrets in any context. A call that contains one is refused. */
+  readonly certainSecrets: readonly string[];
 }
 
 /**
@@ -34,5 +37,12 @@ export function readConfig(
   const { service, isLoopback, url } = readServiceSettings(reader);
   const settings = readSettings(reader, { storeUrl, isLoopback, url });
   const unknown = findUnknownVariables(env, reader.namesRead);
-  return { ...settings, serviceAccess: service, storeUrl, issues: reader.issues, unknownVariables: unknown };
+  return {
+    ...settings,
+    serviceAccess: service,
+    storeUrl,
+    issues: reader.issues,
+    unknownVariables: unknown,
+    certainSecrets: listCertainSecrets(env),
+  };
 }

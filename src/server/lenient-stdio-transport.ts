@@ -2,6 +2,7 @@
  * Works like the SDK's stdio transport, but answers invalid messages with an error response and logs them
  * (docs/reference.md, Malformed requests).
  */
+import type { Readable, Writable } from "node:stream";
 import {
   type JSONRPCMessage,
   parseJSONRPCMessage,
@@ -35,8 +36,8 @@ export class LenientStdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  readonly #input: NodeJS.ReadStream;
-  readonly #output: NodeJS.WriteStream;
+  readonly #input: Readable;
+  readonly #output: Writable;
   readonly #onInvalidMessage: (sentence: string) => void;
   /** The beginning of a line whose end has not been received. */
   #lineChunks: Buffer[] = [];
@@ -44,11 +45,7 @@ export class LenientStdioTransport implements Transport {
   #isClosed = false;
 
   /** @param onInvalidMessage called with the reason why a line was refused */
-  constructor(
-    input: NodeJS.ReadStream,
-    output: NodeJS.WriteStream,
-    onInvalidMessage: (sentence: string) => void,
-  ) {
+  constructor(input: Readable, output: Writable, onInvalidMessage: (sentence: string) => void) {
     this.#input = input;
     this.#output = output;
     this.#onInvalidMessage = onInvalidMessage;

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startBinClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
 let service: FakeService;
@@ -14,7 +14,7 @@ let testFolders: TestFolders;
 const open: ToolClient[] = [];
 
 async function start(env: Record<string, string> = {}): Promise<ToolClient> {
-  const toolClient = await startToolClient(testFolders.env(service, { ...FAST, ...env }));
+  const toolClient = await startBinClient(testFolders.env(service, { ...FAST, ...env }));
   open.push(toolClient);
   // The first request of a process is slow, because it loads code. It is sent before the test measures any time.
   await toolClient.call("get_task", { task_id: "task-of-nobody" });

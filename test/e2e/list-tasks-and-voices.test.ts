@@ -8,7 +8,7 @@ import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startBinClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
 let service: FakeService;
@@ -16,7 +16,7 @@ let testFolders: TestFolders;
 const open: ToolClient[] = [];
 
 async function start(env: Record<string, string> = {}): Promise<ToolClient> {
-  const client = await startToolClient(testFolders.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
+  const client = await startBinClient(testFolders.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
   open.push(client);
   return client;
 }

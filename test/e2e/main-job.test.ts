@@ -8,7 +8,7 @@ import { FAST } from "../support/bin-under-test.ts";
 import { countVoices } from "../support/count-voices.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { type ClientEra, startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { type ClientEra, startBinClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
 describe.each<ClientEra>(["legacy", "modern"])(
@@ -21,7 +21,7 @@ describe.each<ClientEra>(["legacy", "modern"])(
     beforeAll(async () => {
       sandbox = await startSandbox({ processingSeconds: 0.3, timeScale: 0.01 });
       testFolders = await createTestFolders();
-      client = await startToolClient(testFolders.env(sandbox, FAST), kind);
+      client = await startBinClient(testFolders.env(sandbox, FAST), kind);
     });
     afterAll(async () => {
       await client.close();
@@ -135,7 +135,7 @@ describe.each<ClientEra>(["legacy", "modern"])("with the official %s client and 
   beforeAll(async () => {
     service = await FakeService.start();
     testFolders = await createTestFolders();
-    client = await startToolClient(testFolders.env(service, FAST), kind);
+    client = await startBinClient(testFolders.env(service, FAST), kind);
   });
   afterAll(async () => {
     await client.close();

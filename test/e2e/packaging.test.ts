@@ -14,7 +14,7 @@ import { filesOutOfStep, readJson, readPublication, readPublisher } from "../../
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { NODE } from "../support/bin-under-test.ts";
 import { createTestFolders } from "../support/test-folders.ts";
-import { startCommandClient, startToolClient } from "../support/tool-client.ts";
+import { startBinClient, startCommandClient } from "../support/tool-client.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -203,7 +203,7 @@ describe("the files of a publication", () => {
   it("list the tools of the server, and an existing icon", async () => {
     const manifest = manifestSchema.parse(files.manifest);
     const testFolders = await createTestFolders();
-    const client = await startToolClient(testFolders.env(null));
+    const client = await startBinClient(testFolders.env(null));
     const tools = (await client.tools()).map(({ name }) => name);
     expect(manifest.tools.map(({ name }) => name).sort()).toEqual(tools.sort());
     const icon = readFileSync(join(ROOT, manifest.icon));

@@ -12,7 +12,7 @@ import {
   makeAuthority,
   tlsFront,
 } from "../support/tls-front.ts";
-import { startToolClient } from "../support/tool-client.ts";
+import { startBinClient } from "../support/tool-client.ts";
 import { taskOf } from "../support/tool-result.ts";
 
 let testFolders: TestFolders;
@@ -57,7 +57,7 @@ describe("HTTPS_PROXY", () => {
     const url = new URL(proxy.url);
     url.username = "reader";
     url.password = "proxy secret";
-    const client = await startToolClient(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
+    const client = await startBinClient(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
     const task = taskOf(await client.call("generate_audio", { prompt: "Through the tunnel" }));
     expect(task.status).toBe("succeeded");
     expect(await testFolders.outputNames()).toHaveLength(1);

@@ -1,8 +1,9 @@
 /** The client leaves, hangs or cancels: the process ends in time, and the task is kept. */
 import { describe, expect, it } from "vitest";
+import type { Exit } from "../support/launch-server.ts";
 import { errorOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "./fault-setup.ts";
-import type { Exit, RawServer } from "./raw-server.ts";
+import type { RawServer } from "./raw-server.ts";
 
 closeAfterEach();
 

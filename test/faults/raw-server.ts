@@ -1,10 +1,14 @@
-/**
- * One process of the built bin, driven line by line without a client library. Checks only that each line is protocol.
- */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+/** One server, driven line by line without a client library. Checks only that each line is protocol. */
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { BIN, NODE_FLAGS } from "../support/bin-under-test.ts";
+import {
+  type Exit,
+  type LaunchedServer,
+  type LaunchOptions,
+  launchBin,
+  launchServer,
+} from "../support/launch-server.ts";
 import { optionalAsNull } from "../support/tool-result.ts";
 
 const message = z.looseObject({
@@ -40,18 +44,9 @@ const toolResult = z.looseObject({
 });
 export type Outcome = z.infer<typeof toolResult>;
 
-export interface Exit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  /** Time of the steady clock, in milliseconds. */
-  readonly atMs: number;
-}
-
-export interface StartOptions {
-  readonly args?: readonly string[];
-  /** Arguments for Node. They stand before the path of the bin. */
-  readonly nodeArgs?: readonly string[];
-  readonly cwd?: string;
+export interface StartOptions extends LaunchOptions {
+  /** Whether the server runs in this process, because no process is the point of the test. */
+  readonly isInProcess?: boolean;
   /** `false`: nobody reads stdout, as with a client that hangs. */
   readonly isRead?: boolean;
   /** `false`: skips the handshake. */
@@ -65,36 +60,36 @@ export interface StartOptions {
 const ANSWER_WITHIN_MS = 100_000;
 
 export class RawServer {
-  readonly child: ChildProcessWithoutNullStreams;
+  readonly #server: LaunchedServer;
   /** Every line of stdout, as received. */
   readonly lines: string[] = [];
   /** Lines of stdout that are not JSON-RPC. */
   readonly strays: string[] = [];
   readonly notifications: Message[] = [];
   readonly answers = new Map<number | string, Message>();
-  readonly exited: Promise<Exit>;
-  stderr = "";
   #lastId = 0;
   readonly #waiting = new Map<number | string, (answer: Message) => void>();
 
-  private constructor(child: ChildProcessWithoutNullStreams, isRead: boolean) {
-    this.child = child;
-    child.stdin.on("error", () => undefined);
-    child.stdout.on("error", () => undefined);
-    child.stderr.on("data", (chunk) => {
-      this.stderr += String(chunk);
-    });
-    if (isRead) createInterface({ input: child.stdout }).on("line", (line) => this.#take(line));
-    this.exited = new Promise((resolve) => {
-      child.once("close", (code, signal) => resolve({ code, signal, atMs: performance.now() }));
-      child.once("error", () => resolve({ code: null, signal: null, atMs: performance.now() }));
-    });
+  private constructor(server: LaunchedServer, isRead: boolean) {
+    this.#server = server;
+    if (isRead) createInterface({ input: server.output }).on("line", (line) => this.#take(line));
+  }
+
+  get child(): ChildProcessWithoutNullStreams {
+    return this.#server.child;
+  }
+
+  get exited(): Promise<Exit> {
+    return this.#server.exited;
+  }
+
+  get stderr(): string {
+    return this.#server.stderr();
   }
 
   static async start(env: Record<string, string>, options: StartOptions = {}): Promise<RawServer> {
-    const argv = [...NODE_FLAGS, ...(options.nodeArgs ?? []), BIN, ...(options.args ?? [])];
-    const child = spawn(process.execPath, argv, { env, cwd: options.cwd, stdio: "pipe" });
-    const server = new RawServer(child, options.isRead ?? true);
+    const launch = options.isInProcess === true ? launchServer : launchBin;
+    const server = new RawServer(launch(env, options), options.isRead ?? true);
     if (options.isInitialized ?? true) {
       await server.request("initialize", {
         protocolVersion: "2025-06-18",
@@ -124,7 +119,7 @@ export class RawServer {
 
   /** Sends a message, or a text as a line. */
   send(line: Record<string, unknown> | string): void {
-    this.child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`);
+    this.#server.input.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`);
   }
 
   nextId(): number {
@@ -182,7 +177,7 @@ export class RawServer {
 
   /** Ends stdin, like a client that leaves, and waits for the exit. Kills the process after 60 s. */
   async end(): Promise<Exit> {
-    this.child.stdin.end();
+    this.#server.input.end();
     return await this.exitWithin(60_000);
   }
 

@@ -15,7 +15,7 @@ let testFolders: TestFolders;
 const open: TaskClient[] = [];
 
 function start(more: Record<string, string> = {}): TaskClient {
-  const client = new TaskClient(testFolders.env(service, { ...FAST, ...more }));
+  const client = new TaskClient(testFolders.env(service, { ...FAST, ...more }), { isInProcess: true });
   open.push(client);
   return client;
 }
@@ -288,7 +288,7 @@ describe("the protocol", () => {
   });
 
   it("reports missing settings for every request", async () => {
-    const client = new TaskClient(testFolders.env(null));
+    const client = new TaskClient(testFolders.env(null), { isInProcess: true });
     open.push(client);
     const { error } = await client.request("tasks/get", { taskId: "x" });
     expect(error).toMatchObject({ code: -32603, message: expect.stringMatching(/^configuration_error/) });

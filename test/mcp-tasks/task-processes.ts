@@ -13,7 +13,7 @@ export function startClient(
   settings: Record<string, string> = {},
   under: readonly string[] = [],
 ): TaskClient {
-  const client = new TaskClient(testFolders.env(service, { ...FAST, ...settings }), under);
+  const client = new TaskClient(testFolders.env(service, { ...FAST, ...settings }), { under });
   onTestFinished(() => client.close());
   return client;
 }

@@ -3,6 +3,7 @@
  * why it ended.
  */
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { startBinClient } from "../support/tool-client.ts";
 import { resultTextOf, type ToolOutcome } from "../support/tool-result.ts";
 import { buildText, Narrator, narrationOf, PART_BYTES } from "./narrator.ts";
 
@@ -147,6 +148,8 @@ it.each(ENDS)("%s", async (_what, end, lacks, why) => {
 });
 
 it("the end of its process", async () => {
+  await narrator.stop();
+  narrator = await Narrator.start({}, {}, startBinClient);
   await midway();
   process.kill(narrator.client.pid, "SIGKILL");
   await narrator.restart();

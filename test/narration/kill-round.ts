@@ -10,7 +10,7 @@ import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { killHard } from "../support/processes.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startBinClient, type ToolClient } from "../support/tool-client.ts";
 import { buildText, type NarrationOutput, narrationOf, PART_BYTES } from "./narrator.ts";
 
 export interface KillSchedule {
@@ -117,7 +117,7 @@ export async function runKillRound(schedule: KillSchedule, storeUrl: string | nu
   const service = await FakeService.start({ processingMs, audioBytes: PART_BYTES, audioSeconds: 4 });
   const testFolders = await createTestFolders();
   const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
-  const start = (): Promise<ToolClient> => startToolClient(testFolders.env(service, { ...FAST, ...store }));
+  const start = (): Promise<ToolClient> => startBinClient(testFolders.env(service, { ...FAST, ...store }));
   const names = Array.from({ length: parts }, (_, index) => `Part ${index}`);
   const setup: KillSetup = { service, testFolders, start, text: buildText(...names) };
   let lost = schedule.lostAnswers;

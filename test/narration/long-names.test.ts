@@ -3,12 +3,13 @@ import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { preload } from "../platforms/run-bin.ts";
+import { startBinClient } from "../support/tool-client.ts";
 import { errorOf, taskOf } from "../support/tool-result.ts";
 import { Narrator, paragraph } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
-  narrator = await Narrator.start();
+  narrator = await Narrator.start({}, {}, startBinClient);
 });
 afterEach(() => narrator.stop());
 

@@ -1,4 +1,4 @@
-/** Drives `narrate` through the built bin against a fake service, with texts whose parts are known. */
+/** Drives `narrate` against a fake service, with texts whose parts are known. */
 import { z } from "zod";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
@@ -83,15 +83,27 @@ export const PART_BYTES = 4 * 24_000 * 2;
 export class Narrator {
   readonly service: FakeService;
   readonly testFolders: TestFolders;
+  readonly #connect: typeof startToolClient;
   client: ToolClient;
 
-  private constructor(service: FakeService, testFolders: TestFolders, client: ToolClient) {
+  private constructor(
+    service: FakeService,
+    testFolders: TestFolders,
+    client: ToolClient,
+    connect: typeof startToolClient,
+  ) {
     this.service = service;
     this.testFolders = testFolders;
     this.client = client;
+    this.#connect = connect;
   }
 
-  static async start(more: Record<string, string> = {}, options: FakeServiceOptions = {}): Promise<Narrator> {
+  /** @param connect `startBinClient` if the server needs a process of its own */
+  static async start(
+    more: Record<string, string> = {},
+    options: FakeServiceOptions = {},
+    connect = startToolClient,
+  ): Promise<Narrator> {
     const service = await FakeService.start({
       ...options,
       audioBytes: PART_BYTES,
@@ -99,8 +111,8 @@ export class Narrator {
       hasDistinctSounds: true,
     });
     const testFolders = await createTestFolders();
-    const client = await startToolClient(testFolders.env(service, { ...FAST, ...more }));
-    return new Narrator(service, testFolders, client);
+    const client = await connect(testFolders.env(service, { ...FAST, ...more }));
+    return new Narrator(service, testFolders, client, connect);
   }
 
   /** Requests raw sound, so that every byte of the joined file is known. */
@@ -129,7 +141,7 @@ export class Narrator {
 
   async restart(more: Record<string, string> = {}): Promise<void> {
     await this.client.close();
-    this.client = await startToolClient(this.testFolders.env(this.service, { ...FAST, ...more }));
+    this.client = await this.#connect(this.testFolders.env(this.service, { ...FAST, ...more }));
   }
 
   async stop(): Promise<void> {

@@ -2,7 +2,7 @@
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
-import { startToolClient } from "../support/tool-client.ts";
+import { startBinClient } from "../support/tool-client.ts";
 import { errorOf, taskOf } from "../support/tool-result.ts";
 import { buildText, Narrator, narrationOf } from "./narrator.ts";
 
@@ -56,7 +56,7 @@ describe("an account whose credits suffice for one task at a time", () => {
   it("goes on when a task has ended whose process was killed meanwhile", async () => {
     narrator.service.processingMs = 1500;
     const call = { text: buildText("Other"), output_format: "pcm", max_credits: 1000, wait_seconds: 0 };
-    const other = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+    const other = await startBinClient(narrator.testFolders.env(narrator.service, FAST));
     await other.call("narrate", call);
     await expect.poll(() => narrator.service.tasks.size).toBe(1);
     const running = narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 60 });
@@ -94,7 +94,7 @@ describe("a ledger that was lost", () => {
     await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);
     await narrator.client.close();
     await rm(narrator.testFolders.stateDir, { recursive: true });
-    narrator.client = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+    narrator.client = await startBinClient(narrator.testFolders.env(narrator.service, FAST));
     const unknown = await narrator.client.call("narrate", { narration_id });
     expect(errorOf(unknown).code).toBe("not_found");
     expect(unknown.content[0]?.text).toContain(

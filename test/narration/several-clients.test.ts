@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
-import { startToolClient } from "../support/tool-client.ts";
+import { startBinClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf } from "../support/tool-result.ts";
 import { buildText, Narrator, narrationOf, PART_BYTES } from "./narrator.ts";
 
 let narrator: Narrator;
 
 beforeEach(async () => {
-  narrator = await Narrator.start();
+  narrator = await Narrator.start({}, {}, startBinClient);
 });
 afterEach(() => narrator.stop());
 
@@ -26,7 +26,7 @@ const EIGHT = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "
 describe("a narration", () => {
   it("is driven by one window and followed by the other, and paid once", async () => {
     narrator.service.processingMs = 100;
-    const other = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+    const other = await startBinClient(narrator.testFolders.env(narrator.service, FAST));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
     const [mine, theirs] = await Promise.all([
       narrator.client.call("narrate", args).then(narrationOf),
@@ -65,7 +65,7 @@ describe("a narration", () => {
   it("continues for the other window when one window cancels its call", async () => {
     // No part ends before the call is cancelled.
     narrator.service.processingMs = 600_000;
-    const other = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+    const other = await startBinClient(narrator.testFolders.env(narrator.service, FAST));
     const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
     const controller = new AbortController();
     const mine = narrator.client
@@ -84,7 +84,7 @@ describe("a narration", () => {
 
   it("whose process was killed is reported as stopped, spends nothing by itself, and is taken over by the next call", async () => {
     narrator.service.processingMs = 150;
-    const killTarget = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+    const killTarget = await startBinClient(narrator.testFolders.env(narrator.service, FAST));
     void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
@@ -254,7 +254,7 @@ describe("the limit", () => {
 
   it("applies to parts that a killed process had begun, and that failed", async () => {
     narrator.service.processingMs = 60_000;
-    const killTarget = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+    const killTarget = await startBinClient(narrator.testFolders.env(narrator.service, FAST));
     void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
@@ -272,7 +272,7 @@ describe("the limit", () => {
       self.accept(exchange);
       return true;
     };
-    const killTarget = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
+    const killTarget = await startBinClient(narrator.testFolders.env(narrator.service, FAST));
     void killTarget
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
@@ -313,7 +313,11 @@ describe("the limit", () => {
 
 it("another account's audio that is not here is bought only within the limit", async () => {
   await narrator.stop();
-  narrator = await Narrator.start({}, { apiKeys: ["sk-first", "sk-second"], separateAccounts: true });
+  narrator = await Narrator.start(
+    {},
+    { apiKeys: ["sk-first", "sk-second"], separateAccounts: true },
+    startBinClient,
+  );
   const text = buildText("One", "Two", "Three");
   await narrator.narrate({ text, max_credits: 1000 });
   await rm(narrator.testFolders.outputDir, { recursive: true });

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { killHard } from "../support/processes.ts";
 import { suspend } from "../support/suspend.ts";
-import { type ClientEra, startToolClient } from "../support/tool-client.ts";
+import { type ClientEra, startBinClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 import { buildText, Narrator, narrationOf } from "./narrator.ts";
 
 let narrator: Narrator;
 beforeEach(async () => {
-  narrator = await Narrator.start();
+  narrator = await Narrator.start({}, {}, startBinClient);
 });
 afterEach(() => narrator.stop());
 
@@ -18,7 +18,7 @@ const LONG = { timeout: 20_000, interval: 10 };
 const FOUR = buildText("One", "Two", "Three", "Four");
 const EIGHT = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
 
-const another = () => startToolClient(narrator.testFolders.env(narrator.service, FAST));
+const another = () => startBinClient(narrator.testFolders.env(narrator.service, FAST));
 
 /** Starts a narration in the first client, and returns its id when more than one submission was sent. */
 async function startedNarration(text: string): Promise<string> {
@@ -97,7 +97,7 @@ describe("a client's time-out", () => {
     "does not stop a narration (%s), and later calls answer sooner",
     async (kind) => {
       narrator.service.processingMs = 3000;
-      const client = await startToolClient(narrator.testFolders.env(narrator.service, FAST), kind);
+      const client = await startBinClient(narrator.testFolders.env(narrator.service, FAST), kind);
       const args = { text: FOUR, output_format: "pcm", max_credits: 5000 };
       const patience = { timeoutMs: 2500 };
       // The first call of a process is slow, because it loads and compiles modules.

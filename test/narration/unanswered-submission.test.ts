@@ -9,7 +9,7 @@ import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { killHard } from "../support/processes.ts";
 import { createTestFolders } from "../support/test-folders.ts";
-import { startToolClient } from "../support/tool-client.ts";
+import { startBinClient } from "../support/tool-client.ts";
 import { buildText, narrationOf } from "./narrator.ts";
 
 const LONG = { timeout: 20_000, interval: 5 };
@@ -36,7 +36,7 @@ it("a limit is kept although a killed process has left a submission without a re
   };
   const testFolders = await createTestFolders();
   const env = testFolders.env(service, FAST);
-  const [killTarget, next] = [await startToolClient(env), await startToolClient(env)];
+  const [killTarget, next] = [await startBinClient(env), await startBinClient(env)];
   onTestFinished(async () => {
     await next.close();
     await service.stop();

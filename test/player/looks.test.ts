@@ -14,7 +14,7 @@ import { z } from "zod";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
 import { createTestFolders } from "../support/test-folders.ts";
-import { startToolClient } from "../support/tool-client.ts";
+import { startBinClient } from "../support/tool-client.ts";
 import { type Chat, describeWithBrowser, launch } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
 import { openPlayerSetup } from "./player-setup.ts";
@@ -125,7 +125,7 @@ describeWithBrowser("the page of tasks", () => {
     ]);
     try {
       const settings = testFolders.env(service, { ...FAST });
-      const client = await startToolClient(settings);
+      const client = await startBinClient(settings);
       for (const voice of ["felix_zh", "sophie_en_zh"]) {
         await client.call("generate_audio", { prompt: `Heard on the page of tasks, by ${voice}.`, voice });
       }

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
 import { LedgerController } from "../support/ledger-controller.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { startBinClient, type ToolClient } from "../support/tool-client.ts";
 import type { TaskOutput } from "../support/tool-result.ts";
 
 type Settings = Record<string, string>;
@@ -28,7 +28,7 @@ export async function startProcess(
   service: { baseUrl: string; apiKey: string },
   settings: Settings = {},
 ): Promise<ToolClient> {
-  const client = await startToolClient(testFolders.env(service, settings));
+  const client = await startBinClient(testFolders.env(service, settings));
   onTestFinished(() => client.close());
   return client;
 }

@@ -2,11 +2,10 @@
  * A client of the tasks extension that writes the protocol's messages itself. It checks every answer against the
  * extension's own schemas.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { z } from "zod";
-import { BIN, NODE } from "./bin-under-test.ts";
+import { type LaunchedServer, type LaunchOptions, launchBin, launchServer } from "./launch-server.ts";
 import { killHard } from "./processes.ts";
 
 const answer = z.looseObject({
@@ -35,20 +34,19 @@ const envelope = (capabilities: object) => ({
 });
 
 export class TaskClient {
-  readonly #child: ChildProcess;
+  readonly #server: LaunchedServer;
   readonly #waiting = new Map<number, (answer: Answer) => void>();
-  readonly #exited: Promise<void>;
   /** Every message of the server. */
   readonly messages: unknown[] = [];
   #lastId = 0;
 
-  /** @param under a command, with its arguments, that runs the server, for example as on another machine */
-  constructor(env: Record<string, string>, under: readonly string[] = []) {
-    const [command = NODE, ...args] = [...under, NODE, BIN];
-    this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
-    this.#exited = new Promise((resolve) => this.#child.once("exit", () => resolve()));
-    if (this.#child.stdout === null) throw new Error("stdout is not a pipe");
-    createInterface({ input: this.#child.stdout }).on("line", (line) => {
+  /** @param options `isInProcess` if no process is the point of the test */
+  constructor(
+    env: Record<string, string>,
+    { isInProcess = false, ...options }: LaunchOptions & { readonly isInProcess?: boolean } = {},
+  ) {
+    this.#server = isInProcess ? launchServer(env, options) : launchBin(env, options);
+    createInterface({ input: this.#server.output }).on("line", (line) => {
       const message: unknown = JSON.parse(line);
       this.messages.push(message);
       const known = answer.safeParse(message);
@@ -57,7 +55,7 @@ export class TaskClient {
   }
 
   get pid(): number {
-    return this.#child.pid ?? 0;
+    return this.#server.child.pid ?? 0;
   }
 
   get lastId(): number {
@@ -80,7 +78,7 @@ export class TaskClient {
   }
 
   send(message: unknown): void {
-    this.#child.stdin?.write(`${JSON.stringify(message)}\n`);
+    this.#server.input.write(`${JSON.stringify(message)}\n`);
   }
 
   async call(name: string, args: Record<string, unknown>, capabilities: object = TASKS) {
@@ -130,8 +128,8 @@ export class TaskClient {
   }
 
   async close(): Promise<void> {
-    this.#child.stdin?.end();
-    await this.#exited;
+    this.#server.input.end();
+    await this.#server.exited;
   }
 }
 

@@ -146,7 +146,6 @@ export function findKeysInOutput(keys: readonly string[], servers: readonly RawS
     server.lines.length = 0;
     server.notifications.length = 0;
     server.answers.clear();
-    server.stderr = "";
   }
   return problems;
 }

@@ -126,10 +126,14 @@ export class ConversationSetup {
     this.#env = env;
   }
 
-  /** Starts another client, whose server is a process of its own on the same folders. */
-  async startAssistant(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
+  /**
+   * Starts another client, whose server works on the same folders.
+   *
+   * @param isKilled whether the conversation kills the server, which therefore has a process of its own
+   */
+  async startAssistant(env: Readonly<Record<string, string>> = {}, isKilled = false): Promise<Assistant> {
     const all = this.testFolders.env(this.#address, { ...FAST, ...this.#env, ...env });
-    const server = await RawServer.start(all, { isInitialized: false });
+    const server = await RawServer.start(all, { isInitialized: false, isInProcess: !isKilled });
     const assistant = new Assistant(server, this.#era);
     this.#assistants.push(assistant);
     this.#closers.push(async () => void (await server.end()));

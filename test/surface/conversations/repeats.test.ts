@@ -25,7 +25,7 @@ describeConversations("Asking again", [
     fewestCalls: 1,
     setup: setupWithSandbox,
     play: async (setup) => {
-      const earlier = await setup.startAssistant();
+      const earlier = await setup.startAssistant({}, true);
       const { path } = await earlier.generate(TEXT);
       await earlier.kill();
       setup.forget();
@@ -60,7 +60,7 @@ describeConversations("Asking again, where it counts", [
     fewestCalls: 2,
     setup: (era) => setupWithFaults(era, { processingMs: 600_000 }),
     play: async (setup) => {
-      const earlier = await setup.startAssistant();
+      const earlier = await setup.startAssistant({}, true);
       await earlier.generate({ ...TEXT, wait_seconds: 0 });
       await earlier.kill();
       setup.forget();

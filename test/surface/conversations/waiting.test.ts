@@ -51,7 +51,7 @@ describeConversations(
       setup: setupWithFaults,
       play: async (setup) => {
         setup.service.processingMs = 60_000;
-        const earlier = await setup.startAssistant();
+        const earlier = await setup.startAssistant({}, true);
         for (const prompt of ["The first that runs", "The second that runs"]) {
           await earlier.generate({ prompt, wait_seconds: 0 });
         }
