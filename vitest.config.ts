@@ -1,3 +1,4 @@
+import { matchesGlob } from "node:path";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { SkipList } from "./test/support/skip-reporter.ts";
@@ -13,6 +14,34 @@ const APART = [
   "test/ledger/sqlite-file.test.ts",
 ];
 
+/**
+ * `npm run test:long` runs these: random histories, matrices of damage, second engines, odd platforms, browsers, series of
+ * killed processes, and what is packed. Each promise that they try in many ways has a test in `npm test` as well, or
+ * test/README.md names it as one that only they hold.
+ */
+const LONG = [
+  "test/audio/damage.test.ts",
+  "test/crash/{endings,kill-points,replace}.test.ts",
+  "test/e2e/{added-field,packaging,private-sandbox,readme-clients,real-limits,release-check,sandbox-package}.test.ts",
+  "test/faults/{chaos,process-life}.test.ts",
+  "test/faults/defects/{delayed-write,model-border,suspended-process}.test.ts",
+  "test/ledger/{admission.model,keyv-suite,postgres-faults,processes}.test.ts",
+  "test/mcp-tasks/{processes,races,store-faults}.test.ts",
+  "test/narration/{huge-text,random-kills,takeover}.test.ts",
+  "test/narration/round.model.test.ts",
+  "test/narration/text/properties.test.ts",
+  "test/platforms/**/*.test.ts",
+  "test/player/**/*.test.ts",
+  "test/processes/{lost-stores,shared-limits,shared-narrations,shared-stores}.test.ts",
+  "test/properties/**/*.test.ts",
+  "test/sandbox/speech/{formats,prompts}.test.ts",
+  "test/surface/spread-properties.test.ts",
+];
+
+const EVERY = "test/**/*.test.ts";
+const isLong = (file: string): boolean => LONG.some((pattern) => matchesGlob(file, pattern));
+const [longApart, quickApart] = [APART.filter(isLong), APART.filter((file) => !isLong(file))];
+
 export default defineConfig({
   test: {
     globalSetup: ["test/support/fresh-build.ts", "test/support/scratch-disk.ts"],
@@ -25,13 +54,15 @@ export default defineConfig({
     maxWorkers: process.env["CI"] === "true" ? 3 : 6,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", new SkipList()],
+    // A process for each of two hundred files would cost a minute of both cores, so the files together are not isolated.
     projects: [
       {
         extends: true,
-        // A process for each of two hundred files would cost a minute of both cores.
-        test: { name: "together", include: ["test/**/*.test.ts"], exclude: APART, isolate: false },
+        test: { name: "quick", include: [EVERY], exclude: [...LONG, ...APART], isolate: false },
       },
-      { extends: true, test: { name: "apart", include: APART } },
+      { extends: true, test: { name: "quick, apart", include: quickApart } },
+      { extends: true, test: { name: "long", include: LONG, exclude: APART, isolate: false } },
+      { extends: true, test: { name: "long, apart", include: longApart } },
     ],
   },
 });
