@@ -21,7 +21,7 @@ const message = z.looseObject({
 });
 export type Message = z.infer<typeof message>;
 
-const toolResult = z.looseObject({
+export const toolResult = z.looseObject({
   isError: z.boolean().optional(),
   content: z.array(
     z.looseObject({ type: z.string(), text: z.string().optional(), uri: z.string().optional() }),

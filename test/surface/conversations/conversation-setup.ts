@@ -2,25 +2,29 @@
  * The setup of one conversation: a service, folders, the built bin in one protocol era, and an assistant that counts
  * its calls.
  */
+import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect } from "vitest";
 import { z } from "zod";
 import { startSandbox } from "../../../src/sandbox/sandbox.ts";
 import { createSpeechEngine, type SpeechEngine } from "../../../src/sandbox/speech/speech.ts";
-import { RawServer } from "../../faults/raw-server.ts";
+import { RawServer, toolResult } from "../../faults/raw-server.ts";
 import { FAST } from "../../support/bin-under-test.ts";
 import { FakeService, type FakeServiceOptions } from "../../support/fake-service.ts";
+import { TASKS } from "../../support/task-client.ts";
 import { createTestFolders, type TestFolders } from "../../support/test-folders.ts";
 import { SeenAnswer } from "./seen-answer.ts";
 
-export const ERAS = ["2025-11-25", "2026-07-28"] as const;
+/** The eras of the protocol; in the last one, the client also lets its calls be answered as MCP tasks. */
+export const CALLS_AS_TASKS = "2026-07-28 with calls as tasks";
+export const ERAS = ["2025-11-25", "2026-07-28", CALLS_AS_TASKS] as const;
 export type Era = (typeof ERAS)[number];
 
 const client = { name: "an-assistant", version: "1.0.0" };
-const envelope = {
+const buildEnvelope = (era: Era) => ({
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": client,
-  "io.modelcontextprotocol/clientCapabilities": {},
-};
+  "io.modelcontextprotocol/clientCapabilities": era === CALLS_AS_TASKS ? TASKS : {},
+});
 const greeting = z.looseObject({ instructions: z.string() });
 
 /** An assistant that knows only the instructions and the answers. */
@@ -38,9 +42,9 @@ export class Assistant {
 
   async initialize(): Promise<void> {
     const era = this.#era;
-    const isModern = era === "2026-07-28";
+    const isModern = era !== "2025-11-25";
     const { result } = isModern
-      ? await this.#server.request("server/discover", { _meta: envelope })
+      ? await this.#server.request("server/discover", { _meta: buildEnvelope(era) })
       : await this.#server.request("initialize", {
           protocolVersion: era,
           capabilities: {},
@@ -54,12 +58,26 @@ export class Assistant {
   begin(name: string, args: Readonly<Record<string, unknown>>): number {
     this.calls += 1;
     if (name === "generate_audio") this.#lastWish = args;
-    const meta = this.#era === "2026-07-28" ? envelope : undefined;
+    const meta = this.#era === "2025-11-25" ? undefined : buildEnvelope(this.#era);
     return this.#server.begin(name, args, meta);
   }
 
   async answerTo(id: number): Promise<SeenAnswer> {
+    const { result } = await this.#server.answerTo(id);
+    const created = CreateTaskResultV2Schema.safeParse(result);
+    if (created.success) return await this.#resultOf(created.data.taskId);
     return new SeenAnswer(await this.#server.outcomeOf(id));
+  }
+
+  /** Waits for the result of a call that is answered as an MCP task, as its client does. */
+  async #resultOf(taskId: string): Promise<SeenAnswer> {
+    for (;;) {
+      const { result } = await this.#server.request("tasks/get", { taskId, _meta: buildEnvelope(this.#era) });
+      const now = GetTaskResultV2Schema.parse(result);
+      if (now.status === "completed") return new SeenAnswer(toolResult.parse(now.result));
+      if (now.status !== "working") throw new Error(`the MCP task is ${JSON.stringify(now)}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   }
 
   async call(name: string, args: Readonly<Record<string, unknown>> = {}): Promise<SeenAnswer> {

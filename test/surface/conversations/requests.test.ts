@@ -122,6 +122,7 @@ describeConversations("A longer wish", [
   {
     when: "is it done? asked in a new chat: the list names it, and the call that waits for it",
     fewestCalls: 2,
+    returnsEarly: true,
     setup: sounding({ processingMs: 600_000 }),
     play: async (setup) => {
       const first = await setup.startAssistant();
@@ -196,6 +197,7 @@ describeConversations("A longer wish", [
   {
     when: "stop, and later go on: what is still charged, what is kept, and the call that goes on",
     fewestCalls: 2,
+    returnsEarly: true,
     setup: sounding({ processingMs: 300 }),
     play: async (setup) => {
       const assistant = await setup.startAssistant();

@@ -28,6 +28,7 @@ describeConversations("The lines of a game", [
   {
     when: "make a file of each of these 40 lines: a plan with their price, and the call that pays for all",
     fewestCalls: 2,
+    returnsEarly: true,
     setup: (era) => setupWithSheet(era, FORTY),
     play: async (setup) => {
       const assistant = await startAssistant(setup);

@@ -29,6 +29,7 @@ describeConversations(
     {
       when: "the client cancels: the repeat has a handle within 2 s, and the call that it names has the file",
       fewestCalls: 3,
+      returnsEarly: true,
       setup: lasting,
       play: async (setup) => {
         const assistant = await setup.startAssistant();
@@ -45,6 +46,7 @@ describeConversations(
     {
       when: "the client gives up without a cancellation: the repeat is answered within 2 s nevertheless",
       fewestCalls: 3,
+      returnsEarly: true,
       setup: lasting,
       play: async (setup) => {
         const assistant = await setup.startAssistant();

@@ -25,6 +25,7 @@ describeConversations(
     {
       when: "429: how long, that the server continues by itself, and the call that waits for the file",
       fewestCalls: 2,
+      returnsEarly: true,
       setup: patient,
       play: async (setup) => {
         const release = holdSubmissions(setup.service);
@@ -48,6 +49,7 @@ describeConversations(
     {
       when: "the window is closed before the service has accepted: the handle is known, and says what starts it again",
       fewestCalls: 3,
+      returnsEarly: true,
       setup: setupWithFaults,
       play: async (setup) => {
         setup.service.processingMs = 60_000;
