@@ -1,16 +1,20 @@
 /** Reads the rows of narrations, their parts and their files. */
 import { sql } from "kysely";
 import { z } from "zod";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { parseJson } from "../parse-json.ts";
 import { type Bill, readBill } from "./bills.ts";
 import type { Db, Tx } from "./database.ts";
 import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
 import {
+  ATTEMPT_COLUMNS,
   type FileRow,
   type NarrationRow,
   type PartRow,
   parseNarrations,
+  REQUEST_COLUMNS,
   type RequestRow,
+  VIEW_COLUMNS,
   type WishRow,
 } from "./schema.ts";
 import { listStandingWishes } from "./wishes.ts";
@@ -38,30 +42,12 @@ export function splitRows<T>(all: readonly T[]): T[][] {
 // ---- what the request of a part has come to ----
 
 /** Long texts are left out, because a round reads these columns many times. */
-const TASK_COLUMNS = [
-  "id",
-  "api_key_id",
-  "fingerprint",
-  "attempt",
-  "status",
-  "maybe",
-  "task_id",
-  "charged_credits",
-  "audio_seconds",
-  "output_seconds",
-  "failure_message",
-  "error",
-  "error_code",
-  "note",
-  "payer",
-  "payer_run",
-  "owner",
-  "lease_until_steady_ms",
-  "finished_at_ms",
-] as const satisfies ReadonlyArray<keyof RequestRow>;
+type TaskRow = Omit<RequestRow, "body" | "asked" | "written">;
+const isShort = (column: string): column is keyof TaskRow => !["body", "asked", "written"].includes(column);
+const TASK_COLUMNS = [...REQUEST_COLUMNS, ...ATTEMPT_COLUMNS, ...VIEW_COLUMNS].filter(isShort);
 
 /** The request that speaks a part, under one of the API keys of this machine. */
-export interface PartTask extends Pick<RequestRow, (typeof TASK_COLUMNS)[number]> {
+export interface PartTask extends TaskRow {
   /** Whether a living process drives it. */
   readonly isDriven: boolean;
   /** The attempts that this run of the narration has paid for and that have failed. */
@@ -75,59 +61,21 @@ export interface Failures {
 }
 const NO_FAILURES: Failures = { count: 0, mostCredits: 0 };
 
-type TaskRow = Pick<RequestRow, (typeof TASK_COLUMNS)[number]>;
-
-async function selectTasks(
-  db: Db,
-  keys: readonly string[],
-  fingerprints: readonly string[],
-): Promise<TaskRow[]> {
-  const rows: TaskRow[] = [];
-  for (const some of splitRows(fingerprints)) {
-    const found = await db
-      .selectFrom("agm_task")
-      .select(TASK_COLUMNS)
-      .where("fingerprint", "in", some)
-      .where("api_key_id", "in", [...keys])
-      .execute();
-    rows.push(...found);
-  }
-  return rows;
-}
-
-const selectTasksOfParts = (db: Db, keys: readonly string[], narrationId: string): Promise<TaskRow[]> =>
-  db
-    .selectFrom("agm_task")
-    .select(TASK_COLUMNS)
-    .where("fingerprint", "in", (eb) =>
-      eb.selectFrom("agm_part").select("fingerprint").where("narration", "=", narrationId),
-    )
-    .where("api_key_id", "in", [...keys])
-    .execute();
-
 /** Counts by request what has failed in this run. */
-async function readFailures(
-  db: Db,
-  { id, run }: NarrationRow,
-  requests: readonly string[] | null,
-): Promise<Map<string, Failures>> {
-  const failures = new Map<string, Failures>();
-  for (const some of requests === null ? [null] : splitRows(requests)) {
-    let select = db
-      .selectFrom("agm_attempt")
-      .select([
-        "request",
-        sql<number>`COUNT(*)`.as("count"),
-        sql<number>`MAX(COALESCE(charged_credits, 150))`.as("most"),
-      ])
-      .where("payer", "=", id)
-      .where("payer_run", "=", run)
-      .where("status", "=", "failed");
-    if (some !== null) select = select.where("request", "in", some);
-    for (const { request, count, most } of await select.groupBy("request").execute())
-      failures.set(request, { count: Number(count), mostCredits: Number(most) });
-  }
-  return failures;
+async function readFailures(db: Db, { id, run }: NarrationRow): Promise<Map<string, Failures>> {
+  const failed = await db
+    .selectFrom("agm_attempt")
+    .select([
+      "request",
+      sql<number>`COUNT(*)`.as("count"),
+      sql<number>`MAX(COALESCE(charged_credits, ${RESERVED_CREDITS}))`.as("mostCredits"),
+    ])
+    .where("payer", "=", id)
+    .where("payer_run", "=", run)
+    .where("status", "=", "failed")
+    .groupBy("request")
+    .execute();
+  return new Map(failed.map(({ request, ...failures }) => [request, failures]));
 }
 
 /** Requests by the fingerprint of the parts that they speak. */
@@ -138,28 +86,33 @@ async function readTasks(
   ledger: Ledger,
   nowSteadyMs: number,
   narration: NarrationRow,
-  fingerprints: readonly string[] | null,
+  fingerprints: readonly string[],
 ): Promise<TasksByFingerprint> {
   const keys = await listVisibleApiKeys(tx, ledger);
-  const rows =
-    fingerprints === null
-      ? await selectTasksOfParts(tx, keys, narration.id)
-      : await selectTasks(tx, keys, fingerprints);
-  const failed = rows.filter(({ status, attempt }) => status === "failed" || attempt > 1).map(({ id }) => id);
-  const failures = await readFailures(tx, narration, fingerprints === null ? null : failed);
+  const failures = await readFailures(tx, narration);
   const tasks = new Map<string, PartTask[]>();
-  for (const row of rows) {
-    const task = {
-      ...row,
-      isDriven: ledger.database.isHeld(row, nowSteadyMs),
-      failures: failures.get(row.id) ?? NO_FAILURES,
-    };
-    const others = tasks.get(row.fingerprint);
-    if (others === undefined) tasks.set(row.fingerprint, [task]);
-    else others.push(task);
+  for (const some of splitRows(fingerprints)) {
+    const rows = await tx
+      .selectFrom("agm_task")
+      .select(TASK_COLUMNS)
+      .where("fingerprint", "in", some)
+      .where("api_key_id", "in", keys)
+      .execute();
+    for (const row of rows) {
+      const task = {
+        ...row,
+        isDriven: ledger.database.isHeld(row, nowSteadyMs),
+        failures: failures.get(row.id) ?? NO_FAILURES,
+      };
+      tasks.set(row.fingerprint, [...(tasks.get(row.fingerprint) ?? []), task]);
+    }
   }
   return tasks;
 }
+
+const listFingerprints = (parts: readonly PartRow[]): string[] => [
+  ...new Set(parts.map(({ fingerprint }) => fingerprint)),
+];
 
 // ---- reading ----
 
@@ -245,10 +198,11 @@ export const readNarration = (ledger: Ledger, id: string): Promise<NarrationSnap
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
+    const parts = await selectParts(tx, id);
     return {
       narration,
-      parts: await selectParts(tx, id),
-      tasks: await readTasks(tx, ledger, nowSteadyMs, narration, null),
+      parts,
+      tasks: await readTasks(tx, ledger, nowSteadyMs, narration, listFingerprints(parts)),
       bill: await readBill(tx, id),
       pace: await readPace(tx, narration),
       ...describeWishes(narration, await listStandingWishes(tx, ledger, nowSteadyMs, id)),
@@ -277,12 +231,12 @@ export const readRound = (ledger: Ledger, id: string, known: KnownRevision): Pro
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
-    const areKnown = narration.revision === known.revision;
-    const fingerprints = areKnown ? known.openFingerprints : null;
+    const parts = narration.revision === known.revision ? null : await selectParts(tx, id);
+    const fingerprints = parts === null ? known.openFingerprints : listFingerprints(parts);
     return {
       narration,
       isMine: narration.owner === ledger.identity.processId,
-      parts: areKnown ? null : await selectParts(tx, id),
+      parts,
       tasks: await readTasks(tx, ledger, nowSteadyMs, narration, fingerprints),
       ...describeWishes(narration, await listStandingWishes(tx, ledger, nowSteadyMs, id)),
     };

@@ -244,18 +244,18 @@ const TABLES = {
 export const TABLE_NAMES: readonly string[] = Object.keys(TABLES);
 
 const narrationSchema = z.object(narrationShape);
-/** An attempt with its request, what it costs, and whether the service may be working on it. */
-const paymentSchema = z.object({
-  ...requestShape,
+/** What the views compute. */
+const viewShape = {
   n: int,
-  ...attemptShape,
   /** Credits that are reserved or charged. */
   spent: double,
   /** 1: it holds one of the account's two concurrency slots, unless its time is over. */
   is_open: int,
   /** 1: the current attempt of its request. */
   is_current: int,
-});
+};
+/** An attempt with its request, what it costs, and whether the service may be working on it. */
+const paymentSchema = z.object({ ...requestShape, ...attemptShape, ...viewShape });
 
 /** A request with its current attempt. */
 export type RequestRow = z.infer<typeof paymentSchema>;
@@ -278,6 +278,7 @@ export type Tables = { [Name in keyof typeof TABLES]: Row<(typeof TABLES)[Name][
 // The casts are sound, because no shape has other keys.
 export const REQUEST_COLUMNS = Object.keys(requestShape) as Array<keyof typeof requestShape>;
 export const ATTEMPT_COLUMNS = Object.keys(attemptShape) as Array<keyof typeof attemptShape>;
+export const VIEW_COLUMNS = Object.keys(viewShape) as Array<keyof typeof viewShape>;
 
 /** Keeps the rows that are whole, so that one that somebody has damaged by hand hides no others. */
 function parseRows<Row>(schema: z.ZodType<Row>, rows: readonly unknown[]): Row[] {

@@ -4,15 +4,17 @@ import { quoteServiceText } from "../api/service-text.ts";
 import type { HoldReason } from "../ledger/admission.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { type Note, parseNote } from "./note.ts";
+import type { LineHold } from "./submission-line.ts";
 
 /** Who works on a request now. */
 export interface Activity {
   /** `none`: nobody. `elsewhere`: another process. */
   readonly driver: "here" | "elsewhere" | "none";
   /** What holds the submissions of this process, if the request waits for one. */
-  readonly hold: { readonly reason: HoldReason; readonly untilMs: number; readonly sinceMs: number } | null;
-  /** Since when a send of this process is under way, in wall-clock milliseconds. */
-  readonly sendingSinceMs: number | null;
+  readonly hold: LineHold | null;
+  /** How long a send of this process has been under way; `null` if none is. */
+  readonly sendingMs: number | null;
+  /** The wall clock, by which notes state their times. */
   readonly nowMs: number;
 }
 
@@ -75,22 +77,19 @@ function describeNote(note: Note, task: string, nowMs: number): string {
 
 /** Describes what is being done for an unfinished request; always one sentence. */
 export function describeActivity(row: RequestRow, activity: Activity): string {
-  const { driver, hold, sendingSinceMs, nowMs } = activity;
+  const { driver, hold, sendingMs, nowMs } = activity;
   const task = row.task_id === null ? "The request" : `Task ${row.task_id}`;
   const note = parseNote(row);
   const isNoteCurrent = note !== null && (note.untilMs === null || note.untilMs > nowMs || hold === null);
-  if (note !== null && isNoteCurrent && sendingSinceMs === null) return describeNote(note, task, nowMs);
+  if (note !== null && isNoteCurrent && sendingMs === null) return describeNote(note, task, nowMs);
   switch (row.status) {
     case "waiting":
     case "unresolved":
       if (driver === "elsewhere")
         return `Another client window is already working on this request: it ${STATUS_WORDS[row.status]}.`;
-      if (sendingSinceMs !== null) return "Sending the request to the service.";
+      if (sendingMs !== null) return "Sending the request to the service.";
       if (hold !== null)
-        return HOLD_SENTENCES[hold.reason](
-          formatSeconds(hold.untilMs - nowMs),
-          formatSeconds(nowMs - hold.sinceMs),
-        );
+        return HOLD_SENTENCES[hold.reason](formatSeconds(hold.leftMs), formatSeconds(hold.soFarMs));
       return "The request is about to be taken up.";
     case "queued":
     case "processing":

@@ -179,16 +179,19 @@ export const restoreError = (row: RequestRow): AudioError | null =>
 /** A send is called unanswered after this time, even if the request had waited before. */
 const UNANSWERED_AFTER_MS = 5000;
 
-/** Throws if the service could not be reached, or has not answered, before the call's time was over. */
-export function throwIfUnreachable(row: RequestRow, driver: RequestDriver, callBeganMs: number): void {
+/**
+ * Throws if the service could not be reached, or has not answered, before the call's time was over.
+ *
+ * @param callMs how long the call has lasted
+ */
+export function throwIfUnreachable(row: RequestRow, driver: RequestDriver, callMs: number): void {
   if (row.task_id !== null) return;
   const ids = { idempotencyKey: getIdempotencyKey(row) ?? undefined };
   const note = parseNote(row);
   if (note?.kind === "retrying" && note.error !== undefined) throw fromStoredError(note.error).withIds(ids);
-  const { sendingSinceMs, nowMs } = driver.describe(row);
-  if (sendingSinceMs === null || note?.kind === "unavailable") return;
-  const sendingMs = nowMs - sendingSinceMs;
-  const hadWaited = sendingSinceMs - callBeganMs > 1000;
+  const { sendingMs } = driver.describe(row);
+  if (sendingMs === null || note?.kind === "unavailable") return;
+  const hadWaited = callMs - sendingMs > 1000;
   if (sendingMs < UNANSWERED_AFTER_MS && hadWaited) return;
   throw new AudioError("timeout", "The service has not answered the request yet.", {
     retryable: true,

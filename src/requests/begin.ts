@@ -8,7 +8,11 @@ import type { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
 import type { Tx } from "../ledger/database.ts";
-import { deriveRecordId, deriveRequestFingerprint } from "../ledger/identity.ts";
+import {
+  deriveExternalTaskFingerprint,
+  deriveRecordId,
+  deriveRequestFingerprint,
+} from "../ledger/identity.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
   buildNextAttempt,
@@ -112,6 +116,29 @@ export function buildNewRequest(
   };
 }
 
+/** Builds the row of a task that was made outside this ledger, and that it did not pay for. */
+export function buildExternalRequest(
+  { ledger: { identity, clock } }: Pick<RequestDeps, "ledger">,
+  taskId: string,
+  task: ObservedTask,
+): RequestRow {
+  const fingerprint = deriveExternalTaskFingerprint(identity.baseUrl, taskId);
+  const nowMs = clock.wallMs();
+  const empty: RequestRow = {
+    ...FRESH_REQUEST,
+    id: deriveRecordId(fingerprint, identity.apiKeyId),
+    base_url: identity.baseUrl,
+    api_key_id: identity.apiKeyId,
+    fingerprint,
+    ...{ loose: null, body: null, written: null, asked: null, take: null },
+    is_listed: 1,
+    is_paid: 0,
+    created_at_ms: nowMs,
+    updated_at_ms: nowMs,
+  };
+  return { ...empty, ...toObservedPatch(task, empty, nowMs) };
+}
+
 /** Why a call is given another request than the one that it names to the letter. */
 export type Kinship =
   /** A text that differs in typing, and that somebody still wants or the service works on. */
@@ -143,9 +170,11 @@ export interface BeginOptions {
 }
 
 /** Begins a request in one transaction: the guard, the row, the wish, and the next attempt of what has failed. */
-export function beginRequest(ledger: Ledger, fresh: RequestRow, options: BeginOptions): Promise<Begun> {
+export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOptions): Promise<Begun> {
   const { wish, name, openedAtMs, mayBeginAttempt } = options;
   return ledger.database.tx(async (tx, nowSteadyMs): Promise<Begun> => {
+    // The concurrency slot of a task that was made elsewhere is counted from now.
+    const fresh = draft.task_id === null ? draft : { ...draft, sent_steady_ms: nowSteadyMs };
     // The account's row makes calls begin in turn, so that two that type a text differently see each other.
     if (wish !== null) await ledger.database.lockGate(tx, ledger.identity.apiKeyId);
     await ledger.database.lockRow(tx, "agm_request", fresh.id);
@@ -316,7 +345,6 @@ export async function fetchAdopted(
       ...UNDRIVEN_REQUEST,
       maybe: 0,
       polled_steady_ms: 0,
-      sent_steady_ms: 0,
       created_at_ms: nowMs,
       updated_at_ms: nowMs,
     };

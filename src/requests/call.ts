@@ -1,6 +1,9 @@
 /** Declares what a use case receives from its call: wait time, progress and cancellation. */
 import type { Clock } from "../clock.ts";
-import { Deadline } from "../deadline.ts";
+import { Deadline, runWithTimeout } from "../deadline.ts";
+import { AudioError } from "../errors.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RequestDeps } from "./deps.ts";
 
 export interface ProgressCount {
   readonly done: number;
@@ -46,3 +49,26 @@ export function startDeadline(call: Call, clock: Clock): CallWithDeadline {
     deadline: new Deadline(clock, call.waitMs > 0 ? call.waitMs : SUBMISSION_RESPONSE_WAIT_MS),
   };
 }
+
+/** The error for a call whose time ended before the ledger or the service could be asked. */
+export const callTimedOutError = (
+  { outage }: Pick<Ledger["database"], "outage">,
+  taskId?: string,
+): AudioError =>
+  // The outage of the ledger is the reason, and says more than the time.
+  outage?.withIds({ taskId }) ??
+  new AudioError("timeout", "The service could not be asked within the time of this call.", {
+    retryable: true,
+    taskId,
+  });
+
+/** Runs work of a call within the call's time. */
+export const runWithinCall = <T>(
+  { clock, ledger }: Pick<RequestDeps, "clock" | "ledger">,
+  { deadline, signal }: CallWithDeadline,
+  work: (signal: AbortSignal) => Promise<T>,
+  taskId?: string,
+): Promise<T> => {
+  const timeoutError = (): AudioError => callTimedOutError(ledger.database, taskId);
+  return runWithTimeout({ clock, timeoutMs: deadline.leftMs, signal, timeoutError }, work);
+};

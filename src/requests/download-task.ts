@@ -3,18 +3,17 @@ import { AudioError } from "../errors.ts";
 import { assertFileName, buildNumberedName } from "../files/file-name.ts";
 import { probeNameAvailability } from "../files/name-availability.ts";
 import { LAST_NUMBER } from "../files/try-numbered-names.ts";
-import { deriveExternalTaskFingerprint, deriveRecordId } from "../ledger/identity.ts";
-import { FRESH_REQUEST, patchRequest } from "../ledger/request-rows.ts";
+import { patchRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError } from "../ledger/stored-error.ts";
 import { restoreError } from "./attend.ts";
-import { beginRequest, queryForCall } from "./begin.ts";
-import { type Call, type CallWithDeadline, startDeadline } from "./call.ts";
+import { beginRequest, buildExternalRequest, queryForCall } from "./begin.ts";
+import { type Call, type CallWithDeadline, runWithinCall, startDeadline } from "./call.ts";
 import type { RequestDeps } from "./deps.ts";
 import { assertTaskId, findNamedRequest } from "./find-task.ts";
 import { deliver, type RequestContext } from "./generate.ts";
-import { isOver, toObservedPatch } from "./job.ts";
-import { resumeAndWait, runWithinCall } from "./look-up-task.ts";
+import { isOver } from "./job.ts";
+import { resumeAndWait, throwIfReadFailed } from "./look-up-task.ts";
 import { parseNote } from "./note.ts";
 import { toRequestHandle } from "./request-handle.ts";
 import { type RequestView, toTaskStatus } from "./request-view.ts";
@@ -44,10 +43,11 @@ export async function downloadTask(
   // The transfer's wait is a setting, because the caller states none.
   const call = startDeadline({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
   const saveOptions = { fileName, mayReplace: false };
-  const found = await runWithinCall(context, call, taskIdOrHandle, async (signal) => {
+  const find = async (signal: AbortSignal): Promise<RequestRow> => {
     const named = await findNamedRequest(deps, taskIdOrHandle, signal, call.deadline);
     return named?.row ?? (await beginExternalTask(deps, taskIdOrHandle, signal, call));
-  });
+  };
+  const found = await runWithinCall(deps, call, find, taskIdOrHandle);
   const file = await findSavedAudio(deps, [found], fileName);
   if (file !== null) return await deliver(context, found, file, { replayed: true }, saveOptions);
   const row =
@@ -120,9 +120,7 @@ async function refresh(
   const now = await resumeAndWait(context, row, { ...call, waitMs: 0 });
   const error = restoreError(now);
   if (error !== null) throw error;
-  const note = parseNote(now);
-  if (note?.kind === "query" && note.error !== undefined && now.note !== row.note)
-    throw fromStoredError(note.error).withIds({ taskId: now.task_id ?? undefined });
+  throwIfReadFailed(row, now);
   return now;
 }
 
@@ -133,25 +131,9 @@ async function beginExternalTask(
   signal: AbortSignal,
   { deadline }: CallWithDeadline,
 ): Promise<RequestRow> {
-  const { ledger, clock } = deps;
-  const { baseUrl, apiKeyId } = ledger.identity;
   const task = await queryForCall(deps, taskId, signal, deadline);
-  const fingerprint = deriveExternalTaskFingerprint(baseUrl, taskId);
-  const nowMs = clock.wallMs();
-  const empty: RequestRow = {
-    ...FRESH_REQUEST,
-    id: deriveRecordId(fingerprint, apiKeyId),
-    base_url: baseUrl,
-    api_key_id: apiKeyId,
-    fingerprint,
-    ...{ loose: null, body: null, written: null, asked: null, take: null },
-    is_listed: 1,
-    is_paid: 0,
-    created_at_ms: nowMs,
-    updated_at_ms: nowMs,
-  };
-  const fresh = { ...empty, ...toObservedPatch(task, empty, nowMs) };
-  return (await beginRequest(ledger, fresh, { wish: null, mayBeginAttempt: false })).row;
+  const fresh = buildExternalRequest(deps, taskId, task);
+  return (await beginRequest(deps.ledger, fresh, { wish: null, mayBeginAttempt: false })).row;
 }
 
 /** Sets the wanted name, so that the audio is saved under it directly. */

@@ -143,10 +143,11 @@ export class RequestDriver {
     const running = this.#jobs.get(row.id);
     const isHeldElsewhere = row.owner !== null && row.owner !== this.#deps.ledger.identity.processId;
     const isWaiting = row.status === "waiting" || row.status === "unresolved";
+    const sinceMs = running?.job.sendingSinceMs ?? null;
     return {
       driver: running !== undefined ? "here" : isHeldElsewhere ? "elsewhere" : "none",
       hold: running !== undefined && isWaiting ? this.#line.hold : null,
-      sendingSinceMs: running?.job.sendingSinceMs ?? null,
+      sendingMs: sinceMs === null ? null : this.#deps.clock.steadyMs() - sinceMs,
       nowMs: this.#deps.clock.wallMs(),
     };
   }

@@ -1,7 +1,6 @@
 /** The use case of `generate_audio`: one text to one saved file. */
-import { Deadline, runWithTimeout } from "../deadline.ts";
-import { AudioError } from "../errors.ts";
-import type { Database } from "../ledger/database.ts";
+import { Deadline } from "../deadline.ts";
+import type { AudioError } from "../errors.ts";
 import {
   findRequestsByFingerprint,
   findRequestsByLoose,
@@ -21,7 +20,13 @@ import {
   type PreparedRequest,
   prepareRequest,
 } from "./begin.ts";
-import { type Call, type CallWithDeadline, SUBMISSION_RESPONSE_WAIT_MS, startDeadline } from "./call.ts";
+import {
+  type Call,
+  type CallWithDeadline,
+  runWithinCall,
+  SUBMISSION_RESPONSE_WAIT_MS,
+  startDeadline,
+} from "./call.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { RequestDriver } from "./driver.ts";
 import { readCalibration } from "./estimate-calibration.ts";
@@ -41,19 +46,6 @@ export interface RequestContext {
 
 /** The longest wait of a call that repeats one that its client has given up; it then returns within 2 s. */
 const REPEAT_WAIT_MS = 1500;
-
-/** The error for a call whose time ended before the ledger or the service could be asked. */
-export function callTimedOutError(
-  { ledger }: { readonly ledger: { readonly database: Pick<Database, "outage"> } },
-  ids: { taskId?: string; idempotencyKey?: string | undefined },
-): AudioError {
-  // The outage of the ledger is the reason, and says more than the time.
-  if (ledger.database.outage !== null) return ledger.database.outage.withIds(ids);
-  return new AudioError("timeout", "The service could not be asked within the time of this call.", {
-    retryable: true,
-    ...ids,
-  });
-}
 
 function describeKinship(kinship: Kinship, take: number): string {
   switch (kinship) {
@@ -159,18 +151,12 @@ export async function generate(
 ): Promise<RequestView> {
   const { deps, driver, attendance } = context;
   const { ledger, clock } = deps;
-  const beganMs = clock.wallMs();
+  const beganMs = clock.steadyMs();
   const prepared = prepareRequest(ledger.identity.baseUrl, request);
   const call = startDeadline(givenCall, clock);
   const saveOptions: SaveOptions = { fileName: request.fileName, mayReplace: request.mayReplace };
-  const resolved = await runWithTimeout(
-    {
-      clock,
-      timeoutMs: call.deadline.leftMs,
-      signal: call.signal,
-      timeoutError: () => callTimedOutError(deps, {}),
-    },
-    (signal) => resolve(context, prepared, request.fileName, signal, call.deadline),
+  const resolved = await runWithinCall(deps, call, (signal) =>
+    resolve(context, prepared, request.fileName, signal, call.deadline),
   );
   const notes = [...prepared.notes, ...resolved.notes];
   if (resolved.saved !== null) {
@@ -214,8 +200,8 @@ async function isGenerated({ deps, driver }: RequestContext, row: RequestRow, ca
   if (call.waitMs > 0) return false;
   if (row.task_id !== null) return true;
   const { hold, nowMs } = driver.describe(row);
-  const untilMs = hold?.untilMs ?? parseNote(row)?.untilMs ?? 0;
-  return untilMs - nowMs > SUBMISSION_RESPONSE_WAIT_MS;
+  const leftMs = hold?.leftMs ?? (parseNote(row)?.untilMs ?? 0) - nowMs;
+  return leftMs > SUBMISSION_RESPONSE_WAIT_MS;
 }
 
 interface Report {
@@ -240,7 +226,7 @@ async function report(
   const error = restoreError(row);
   if (error !== null) throw await addEstimate(deps, error, row);
   if (row.status === "failed") throw taskFailedError(row);
-  throwIfUnreachable(row, driver, beganMs);
+  throwIfUnreachable(row, driver, deps.clock.steadyMs() - beganMs);
   return buildRequestView(row, { replayed, notes, activity: await findActivity(deps, row, driver) });
 }
 

@@ -33,7 +33,7 @@ export interface Job {
   isDoubtful: boolean;
   /** The row with its accepted task, while the ledger cannot be written. */
   unwritten: RequestRow | null;
-  /** Since when a send is under way, in wall-clock milliseconds. */
+  /** Since when a send is under way, on the steady clock. */
   sendingSinceMs: number | null;
   /** When the job stops to try its submission, on the steady clock. */
   readonly submitUntilMs: number;

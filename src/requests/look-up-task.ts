@@ -1,34 +1,21 @@
 /** The use case of `get_task`: says how a task stands, and waits for it. Sends no submission. */
 import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailedRead } from "../api/retry.ts";
-import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { readSincePollMs } from "../ledger/read-limits.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError } from "../ledger/stored-error.ts";
 import { findActivity, restoreError } from "./attend.ts";
-import { queryForCall } from "./begin.ts";
-import { type Call, type CallWithDeadline, startDeadline } from "./call.ts";
+import { buildExternalRequest, queryForCall } from "./begin.ts";
+import { type Call, type CallWithDeadline, runWithinCall, startDeadline } from "./call.ts";
 import { assertTaskId, findNamedRequest } from "./find-task.ts";
-import { callTimedOutError, deliver, type RequestContext } from "./generate.ts";
+import { deliver, type RequestContext } from "./generate.ts";
 import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
 import { buildRequestView, type RequestView } from "./request-view.ts";
 import { findSavedAudio } from "./saved-audio.ts";
 
 const NO_NAME = { fileName: null, mayReplace: false } as const;
-
-/** Runs the look-up of a call within its time. */
-export function runWithinCall<T>(
-  { deps }: RequestContext,
-  call: CallWithDeadline,
-  taskId: string,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const timeoutError = (): AudioError => callTimedOutError(deps, { taskId });
-  const { clock } = deps;
-  return runWithTimeout({ clock, timeoutMs: call.deadline.leftMs, signal: call.signal, timeoutError }, work);
-}
 
 /** Reports a task. A call that may wait returns when it has ended and is saved. A failed task is a normal result. */
 export async function getTask(
@@ -39,8 +26,11 @@ export async function getTask(
   assertTaskId(taskIdOrHandle);
   const { deps } = context;
   const call = startDeadline(givenCall, deps.clock);
-  const named = await runWithinCall(context, call, taskIdOrHandle, (signal) =>
-    findNamedRequest(deps, taskIdOrHandle, signal, call.deadline),
+  const named = await runWithinCall(
+    deps,
+    call,
+    (signal) => findNamedRequest(deps, taskIdOrHandle, signal, call.deadline),
+    taskIdOrHandle,
   );
   if (named === null) return await pollExternalTask(context, taskIdOrHandle, call);
   const view = await reportTask(context, named.row, call);
@@ -66,12 +56,12 @@ async function reportTask(
   if (current.status === "failed") return buildRequestView(current, facts);
   const error = restoreError(current);
   if (error !== null && (current.task_id !== null || current.status === "waiting")) throw error;
-  if (call.waitMs === 0) throwIfQueryFailed(row, current);
+  if (call.waitMs === 0) throwIfReadFailed(row, current);
   return buildRequestView(current, { ...facts, activity: await findActivity(deps, current, driver) });
 }
 
-/** Throws the error of the last query if it has failed during this call. */
-function throwIfQueryFailed(before: RequestRow, row: RequestRow): void {
+/** Throws the error of the last query or download if it is of this call. */
+export function throwIfReadFailed(before: RequestRow, row: RequestRow): void {
   const note = parseNote(row);
   if (row.note === before.note || (note?.kind !== "query" && note?.kind !== "download")) return;
   if (note.error !== undefined)
@@ -129,28 +119,35 @@ async function pollExternalTask(
   call: CallWithDeadline,
 ): Promise<RequestView> {
   const { clock, timing, random } = context.deps;
+  const buildView = (observed: ObservedTask, activity: string | null): RequestView => {
+    const row = buildExternalRequest(context.deps, taskId, observed);
+    return { ...buildRequestView(row, { replayed: true, activity }), requestHandle: null };
+  };
   let task: ObservedTask | null = null;
   for (let failures = 0; ; ) {
     let delayMs = timing.pollIntervalMs;
     try {
       const isPoll = task !== null;
-      const observed: ObservedTask = await runWithinCall(context, call, taskId, (signal) =>
-        queryForCall(context.deps, taskId, signal, call.deadline, isPoll),
+      const observed: ObservedTask = await runWithinCall(
+        context.deps,
+        call,
+        (signal) => queryForCall(context.deps, taskId, signal, call.deadline, isPoll),
+        taskId,
       );
       task = observed;
       call.onProgress(`Task ${taskId} is ${observed.status}`);
       const hasEnded = observed.status === "succeeded" || observed.status === "failed";
-      if (hasEnded || call.deadline.isOver || call.waitMs === 0) return buildExternalView(observed, null);
+      if (hasEnded || call.deadline.isOver || call.waitMs === 0) return buildView(observed, null);
     } catch (error) {
       failures += 1;
-      if (isOwnReadLimit(error) && task !== null) return buildExternalView(task, error.message);
+      if (isOwnReadLimit(error) && task !== null) return buildView(task, error.message);
       if (call.signal.aborted || isOwnReadLimit(error) || !(error instanceof AudioError)) throw error;
       const decision = decideAfterFailedRead(error, failures, random);
       if (decision.kind === "stop") throw error;
       if ("delayMs" in decision) delayMs = Math.max(delayMs, decision.delayMs * timing.timeScale);
       if (call.deadline.isOver || call.waitMs === 0) {
         if (task === null) throw error;
-        return buildExternalView(task, null);
+        return buildView(task, null);
       }
       call.onProgress(`Task ${taskId} is not answering`);
     }
@@ -161,20 +158,3 @@ async function pollExternalTask(
 /** Whether the limit of reads would delay the query beyond the call's deadline. A 429 has an HTTP status. */
 const isOwnReadLimit = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;
-
-const buildExternalView = (task: ObservedTask, activity: string | null): RequestView => ({
-  taskId: task.taskId,
-  requestHandle: null,
-  status: task.status,
-  isUnresolved: false,
-  take: null,
-  voice: null,
-  idempotencyKey: null,
-  replayed: true,
-  billing: task.billing,
-  audioSeconds: task.audioSeconds,
-  audio: null,
-  error: task.error,
-  activity,
-  notes: [],
-});

@@ -15,10 +15,11 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** What holds the first of the line now. Times are wall-clock milliseconds. */
+/** What holds the first of the line now. */
 export interface LineHold extends Pick<Hold, "reason"> {
-  readonly untilMs: number;
-  readonly sinceMs: number;
+  /** How long it waits for it at most. */
+  readonly leftMs: number;
+  readonly soFarMs: number;
 }
 
 export class SubmissionLine {
@@ -28,7 +29,8 @@ export class SubmissionLine {
   readonly #waiters: Waiter[] = [];
   #isServing = false;
   #wakeUp: AbortController | null = null;
-  #hold: LineHold | null = null;
+  /** The hold of the first waiter, with its times on the steady clock. */
+  #hold: (Pick<Hold, "reason"> & { readonly untilMs: number; readonly sinceMs: number }) | null = null;
 
   constructor(clock: Clock, onSlotsFull: () => void) {
     this.#clock = clock;
@@ -36,7 +38,10 @@ export class SubmissionLine {
   }
 
   get hold(): LineHold | null {
-    return this.#hold;
+    if (this.#hold === null) return null;
+    const { reason, untilMs, sinceMs } = this.#hold;
+    const nowMs = this.#clock.steadyMs();
+    return { reason, leftMs: Math.max(0, untilMs - nowMs), soFarMs: nowMs - sinceMs };
   }
 
   get isEmpty(): boolean {
@@ -109,7 +114,7 @@ export class SubmissionLine {
       return;
     }
     const { reason, retryMs } = admission;
-    const nowMs = this.#clock.wallMs();
+    const nowMs = this.#clock.steadyMs();
     const sinceMs = this.#hold?.reason === reason ? this.#hold.sinceMs : nowMs;
     this.#hold = { reason, untilMs: nowMs + retryMs, sinceMs };
     if (reason === "concurrency") this.#onSlotsFull();

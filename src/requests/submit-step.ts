@@ -86,7 +86,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   // A 503 has counted as a send that may have arrived, but was answered.
   const hadUnanswered = job.mayHaveSent;
   job.mayHaveSent = true;
-  job.sendingSinceMs = clock.wallMs();
+  job.sendingSinceMs = clock.steadyMs();
   deps.announce(admitted);
   let task: ObservedTask;
   try {

@@ -8,6 +8,7 @@ import { requestRead } from "../../src/ledger/read-limits.ts";
 import { type RequestPatch, releaseRequest, saveAsDriver } from "../../src/ledger/request-rows.ts";
 import type { RequestRow } from "../../src/ledger/schema.ts";
 import { addWish, endWish } from "../../src/ledger/wishes.ts";
+import { beginRequest } from "../../src/requests/begin.ts";
 import { databasesOfFile } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import { listEngines, openLedgerAt } from "./open-test-ledger.ts";
@@ -68,6 +69,27 @@ async function narrate(ledger: Ledger, id: string, text: string, maxCredits: num
 
 for (const { engine, whyNot, createPlace } of listEngines(databasesOfFile())) {
   describe(`admission on ${engine}`, skipBecause(whyNot), () => {
+    it("counts the slots of running tasks that were taken over from another API key", async () => {
+      const where = await createPlace();
+      const [earlier, ledger] = [
+        await openLedgerAt(where, { apiKeyId: "earlier" }),
+        await openLedgerAt(where),
+      ];
+      for (const text of ["one", "two"]) {
+        const other = await answer(
+          earlier,
+          await admit(earlier, await place(earlier, text)),
+          accepted(`task ${text}`),
+        );
+        const fresh = { ...other, id: `own ${text}`, api_key_id: "account", owner: null, sent_steady_ms: 0 };
+        await beginRequest(ledger, fresh, { wish: null, mayBeginAttempt: false });
+      }
+      expect(await ask(ledger, await place(ledger, "third"))).toMatchObject({
+        kind: "hold",
+        reason: "concurrency",
+      });
+    });
+
     it("is refused to a request that nobody wants, and to one whose only wish was withdrawn", async () => {
       const ledger = await openLedgerAt(await createPlace());
       expect(await ask(ledger, await place(ledger, "unwanted", {}, false))).toEqual({ kind: "unwanted" });

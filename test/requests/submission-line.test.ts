@@ -140,10 +140,10 @@ describe("the line of submissions", () => {
   it("says what holds the first, since when, and that both slots are full", async () => {
     const { clock, line, enter, answerWith, slotsFullCount } = lineUnderTest();
     answerWith(held("concurrency", 1000));
-    const sinceMs = clock.wallMs();
     const first = enter("first", DIRECT);
     await clock.advance(3500);
-    expect(line.hold).toEqual({ reason: "concurrency", sinceMs, untilMs: sinceMs + 4000 });
+    clock.moveWall(-86_400_000);
+    expect(line.hold).toEqual({ reason: "concurrency", soFarMs: 3500, leftMs: 500 });
     expect(slotsFullCount()).toBe(4);
     answerWith(GONE);
     await clock.advance(1000);

@@ -133,7 +133,7 @@ function narrations(): string[] {
 }
 
 function activities(): string[] {
-  const here: Activity = { driver: "here", hold: null, sendingSinceMs: null, nowMs: NOW_MS };
+  const here: Activity = { driver: "here", hold: null, sendingMs: null, nowMs: NOW_MS };
   const processing = sampleRequest({ task_id: TASK_ID, accepted_at_ms: NOW_MS - 12_000 });
   const waiting = sampleRequest({ status: "waiting", task_id: null });
   const succeeded = sampleRequest({ status: "succeeded", task_id: TASK_ID });
@@ -144,7 +144,7 @@ function activities(): string[] {
   });
   const untilMs = NOW_MS + 31_000;
   const held = (reason: NonNullable<Activity["hold"]>["reason"]): string =>
-    describeActivity(waiting, { ...here, hold: { reason, untilMs, sinceMs: NOW_MS - 12_000 } });
+    describeActivity(waiting, { ...here, hold: { reason, leftMs: 31_000, soFarMs: 12_000 } });
   const sentences = [
     describeActivity(waiting, here),
     describeActivity(waiting, { ...here, driver: "elsewhere" }),
@@ -155,7 +155,7 @@ function activities(): string[] {
     describeActivity(noted(waiting, { kind: "credits", untilMs: null }), here),
     describeActivity(noted(processing, { kind: "reads_rate", untilMs }), here),
     describeActivity(noted(processing, { kind: "reads_cooldown", untilMs }), here),
-    describeActivity(waiting, { ...here, sendingSinceMs: NOW_MS }),
+    describeActivity(waiting, { ...here, sendingMs: 0 }),
     describeActivity(noted(waiting, { kind: "retrying", error, untilMs: NOW_MS + 2000 }), here),
     describeActivity(noted(processing, { kind: "query", error, untilMs: NOW_MS + 2000 }), here),
     describeActivity(noted(processing, { kind: "unknown_status", status: "paused", untilMs: null }), here),

@@ -8,9 +8,9 @@ import { assertFileName } from "../../src/files/file-name.ts";
 import { decodeText } from "../../src/files/text-bytes.ts";
 import { planText } from "../../src/narration/text/plan-text.ts";
 import { findPartsByQuote } from "../../src/narration/text/quotes.ts";
+import { callTimedOutError } from "../../src/requests/call.ts";
 import { canonicalizeInput } from "../../src/requests/canonical-input.ts";
 import { assertTaskId } from "../../src/requests/find-task.ts";
-import { callTimedOutError } from "../../src/requests/generate.ts";
 import { wrongFormatError } from "../../src/requests/saved-audio.ts";
 import { taskFailedError } from "../../src/requests/task-failed-error.ts";
 import { goneError } from "../../src/requests/watch-step.ts";
@@ -78,7 +78,7 @@ export const thrownErrors = (): AudioError[] => [
   taskFailedError(failed),
   goneError(request),
   wrongFormatError(request, PATH),
-  callTimedOutError({ ledger: { database: { outage: null } } }, { taskId: TASK_ID }),
+  callTimedOutError({ outage: null }, TASK_ID),
   thrownBy(() => assertTaskId("no/../id")),
   thrownBy(() => assertFileName("../elsewhere")),
   thrownBy(() => canonicalizeInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),

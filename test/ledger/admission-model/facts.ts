@@ -45,8 +45,6 @@ export interface AttemptFact extends Paid {
   spentAtWallMs: number;
   taskId: string | null;
   charged: number | null;
-  /** Whether another API key had the task made. */
-  isAdopted: boolean;
 }
 
 export interface RequestFact {
@@ -161,7 +159,6 @@ export const unsentAttempt = (): AttemptFact => ({
   spentAtWallMs: 0,
   taskId: null,
   charged: null,
-  isAdopted: false,
 });
 
 export function requestOf(facts: Facts, id: string): RequestFact {

@@ -123,9 +123,7 @@ function slotEndMs(facts: Facts, other: RequestFact, doubt: Doubt): number {
   const sentMs = doubt === "certain" ? attempt.sentMs : latest(facts, other.key, attempt.sentMs);
   const marginMs = doubt === "certain" ? 0 : MARGIN_MS;
   if (!takesSlot(other)) return 0;
-  if (attempt.status !== "unresolved")
-    // The slot of a task that another API key had made is counted or not, depending on when the machine was started.
-    return attempt.isAdopted && doubt === "certain" ? 0 : sentMs + ACCEPTED_SLOT_MS;
+  if (attempt.status !== "unresolved") return sentMs + ACCEPTED_SLOT_MS;
   const isOldLease = isBeforeBoot(facts, other.leasedAtMs);
   const leaseMs = isOldLease
     ? doubt === "certain"

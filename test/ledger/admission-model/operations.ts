@@ -170,7 +170,7 @@ function noteAdoption(facts: Facts, fresh: Adopted, begun: Begun): void {
   }
   const request = known ?? { ...newRequest(fresh.id, fresh.api_key_id, fresh.fingerprint), attempts: {} };
   const adopted = {
-    ...{ status: fresh.status, maybe: 0, sendId: fresh.send_id, sentMs: facts.nowMs, isAdopted: true },
+    ...{ status: fresh.status, maybe: 0, sendId: fresh.send_id, sentMs: facts.nowMs },
     ...{ payer: fresh.payer, run: fresh.payer_run },
     ...{ spentAtWallMs: fresh.spent_at_ms, taskId: fresh.task_id, charged: fresh.charged_credits },
   };
