@@ -1,6 +1,7 @@
 /** Defines what all queries of the ledger share: the database, who asks, and which rows it may see. */
 import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "../clock.ts";
+import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
 import type { Database, Db } from "./database.ts";
@@ -30,6 +31,10 @@ export interface Ledger {
 export class LeaseLostError extends Error {
   override readonly name = "LeaseLostError";
 }
+
+/** Whether an error says that the ledger cannot be read or written now. It may come back. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof AudioError && error.code === "store_unavailable";
 
 /** Whether this process may see a row: it is of its own API key, or of one that this machine has used. */
 export function isVisible({ identity }: Ledger, apiKeyColumn: string): RawBuilder<boolean> {

@@ -5,7 +5,7 @@
 import { isCancelledByCaller } from "../call-cancellation.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import { isAway, type Ledger } from "../ledger/ledger.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError, parseRequestError } from "../ledger/stored-error.ts";
@@ -37,8 +37,8 @@ export interface AttendOptions {
 export class Attendance {
   readonly #deps: RequestDeps;
   readonly #driver: RequestDriver;
-  /** Since when a plain call waits for each request, on the steady clock. */
-  readonly #waitingSinceMs = new Map<string, number[]>();
+  /** The plain calls that wait now, and since when on the steady clock. */
+  readonly #waits = new Set<{ readonly requestId: string; readonly sinceMs: number }>();
   /** When the newest plain call for each request was cancelled, on the steady clock. */
   readonly #cancelledAtMs = new Map<string, number>();
 
@@ -56,8 +56,8 @@ export class Attendance {
     const wasCancelled =
       nowMs - (this.#cancelledAtMs.get(requestId) ?? Number.NEGATIVE_INFINITY) < REPEATED_WITHIN_MS;
     this.#cancelledAtMs.delete(requestId);
-    const isWaitingLong = this.#waitingSinceMs.get(requestId)?.some((sinceMs) => nowMs - sinceMs >= 2000);
-    return wasCancelled || isWaitingLong === true;
+    const waits = [...this.#waits].filter((wait) => wait.requestId === requestId);
+    return wasCancelled || waits.some(({ sinceMs }) => nowMs - sinceMs >= 2000);
   }
 
   /**
@@ -69,16 +69,15 @@ export class Attendance {
   async attend(row: RequestRow, options: AttendOptions): Promise<RequestRow> {
     const { call, wishId } = options;
     const release = this.#driver.keepLeases();
-    const waits = this.#waitingSinceMs.get(row.id) ?? [];
-    const sinceMs = this.#deps.clock.steadyMs();
-    if (call.handle === undefined) this.#waitingSinceMs.set(row.id, [...waits, sinceMs]);
+    const wait = { requestId: row.id, sinceMs: this.#deps.clock.steadyMs() };
+    if (call.handle === undefined) this.#waits.add(wait);
     let last = row;
     try {
       last = await this.#read(row, options);
       return last;
     } finally {
       release();
-      this.#forget(row.id, sinceMs);
+      this.#waits.delete(wait);
       const isCancelled = call.signal.aborted && isCancelledByCaller(call.signal.reason);
       if (isCancelled) this.#driver.doubt(row.id);
       if (isCancelled && call.handle === undefined) this.#noteCancelled(row.id);
@@ -91,12 +90,6 @@ export class Attendance {
     for (const [id, atMs] of this.#cancelledAtMs)
       if (nowMs - atMs >= REPEATED_WITHIN_MS) this.#cancelledAtMs.delete(id);
     this.#cancelledAtMs.set(requestId, nowMs);
-  }
-
-  #forget(requestId: string, sinceMs: number): void {
-    const left = (this.#waitingSinceMs.get(requestId) ?? []).filter((each) => each !== sinceMs);
-    if (left.length === 0) this.#waitingSinceMs.delete(requestId);
-    else this.#waitingSinceMs.set(requestId, left);
   }
 
   /** The work of a call that has returned goes on by itself, unless the caller has cancelled it. */
@@ -129,8 +122,7 @@ export class Attendance {
           return row;
       } catch (error) {
         // A ledger that is away is waited for: it may have the result by the end of the call.
-        const mayPass = error instanceof AudioError && error.code === "store_unavailable";
-        if (!mayPass || call.deadline.isOver) throw error;
+        if (!isAway(error) || call.deadline.isOver) throw error;
         log.debug(`a waiting call could not read the ledger: ${error.message}`);
       }
       if (

@@ -4,7 +4,7 @@
  * another status.
  */
 import { AudioError, internalError } from "../errors.ts";
-import { LeaseLostError } from "../ledger/ledger.ts";
+import { isAway, LeaseLostError } from "../ledger/ledger.ts";
 import {
   acquireRequest,
   listResumable,
@@ -315,7 +315,7 @@ export class RequestDriver {
     if (!(thrown instanceof AudioError)) log.error("a request failed unexpectedly", thrown);
     const error = (thrown instanceof AudioError ? thrown : internalError(thrown)).withIds(getIds(row));
     const current = await ledger.database.run((db) => readRequest(db, row.id)).catch(() => undefined);
-    if (error.code === "store_unavailable") {
+    if (isAway(error)) {
       // The call may have said that the work goes on by itself, so it goes on when the ledger comes back.
       await clock.sleep(1000, job.signal).catch(() => undefined);
       return job.signal.aborted ? null : (current ?? row);
@@ -353,8 +353,7 @@ export class RequestDriver {
       try {
         return await write();
       } catch (error) {
-        const mayPass = error instanceof AudioError && error.code === "store_unavailable";
-        if (!mayPass || clock.steadyMs() > untilMs || this.#closing.signal.aborted) throw error;
+        if (!isAway(error) || clock.steadyMs() > untilMs || this.#closing.signal.aborted) throw error;
         if (job.sendSignal.aborted) throw error;
         await clock.sleep(PERSIST_RETRY_MS, this.#closing.signal).catch(() => undefined);
       }

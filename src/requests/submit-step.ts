@@ -3,10 +3,11 @@ import { randomUUID } from "node:crypto";
 import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../api/retry.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { Deadline } from "../deadline.ts";
+import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { recordSendResult, requestAdmission, type SendResult } from "../ledger/admission.ts";
 import { BUDGET_WINDOW_MS, sumSpentCredits } from "../ledger/bills.ts";
+import { isAway } from "../ledger/ledger.ts";
 import { findAttemptsOfTask } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
@@ -43,25 +44,22 @@ const chooseRank = (row: RequestRow): number => (row.maybe > 0 ? 0 : row.is_list
  */
 async function waitForLeave(job: Job, deps: StepDeps, row: RequestRow, sendId: string): Promise<Leave> {
   const { ledger, line, clock } = deps;
-  const timer = new AbortController();
-  const over = new AbortController();
-  new Deadline(clock, job.submitUntilMs - clock.steadyMs()).waitUntilPassed(timer.signal).then(
-    () => over.abort("over"),
-    () => undefined,
-  );
+  const timeoutError = (): AudioError => buildExpiry(job);
+  const options = {
+    clock,
+    timeoutMs: job.submitUntilMs - clock.steadyMs(),
+    signal: job.signal,
+    timeoutError,
+  };
   try {
-    const signal = AbortSignal.any([job.signal, over.signal]);
-    return await line.enter(chooseRank(row), signal, () =>
-      requestAdmission(ledger, row, sendId, job.mayHaveSent),
+    return await runWithTimeout(options, (signal) =>
+      line.enter(chooseRank(row), signal, () => requestAdmission(ledger, row, sendId, job.mayHaveSent)),
     );
   } catch (error) {
     // The ledger may have written the yes before it failed or the work was stopped.
     const released = releaseUnusedAdmission(job, deps, sendId);
-    if (job.signal.aborted || over.signal.aborted) await released;
-    if (over.signal.aborted && !job.signal.aborted) assertTimeLeft(job, deps);
+    if (!isAway(error)) await released;
     throw error;
-  } finally {
-    timer.abort("left");
   }
 }
 
@@ -69,7 +67,7 @@ async function waitForLeave(job: Job, deps: StepDeps, row: RequestRow, sendId: s
 export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise<RequestRow | null> {
   const { ledger, service, clock, log } = deps;
   if (row.body === null) throw new AudioError("not_found", "This request holds no text that could be sent.");
-  assertTimeLeft(job, deps);
+  if (clock.steadyMs() >= job.submitUntilMs) throw buildExpiry(job);
   await assertWithinBudget(deps, row);
   const sendId = randomUUID();
   const leave = await waitForLeave(job, deps, row, sendId);
@@ -114,14 +112,13 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   return await retryFailed(job, deps, accepted, !job.hasLostAnswer);
 }
 
-function assertTimeLeft({ submitUntilMs, lastError }: Job, { clock }: StepDeps): void {
-  if (clock.steadyMs() < submitUntilMs) return;
-  if (lastError !== null) throw lastError;
-  throw new AudioError("wait_expired", "The service did not accept the request within 65 minutes.", {
+/** The error for a request that the service has not accepted in the time of the job. */
+const buildExpiry = ({ lastError }: Job): AudioError =>
+  lastError ??
+  new AudioError("wait_expired", "The service did not accept the request within 65 minutes.", {
     retryable: true,
     remedy: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
   });
-}
 
 /**
  * Refuses a task whose id another text had before: its audio would be that of the other text.

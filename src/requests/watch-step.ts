@@ -2,7 +2,7 @@
 import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailedRead } from "../api/retry.ts";
 import { AudioError } from "../errors.ts";
-import { LeaseLostError } from "../ledger/ledger.ts";
+import { isAway, LeaseLostError } from "../ledger/ledger.ts";
 import { readSincePollMs, requestRead, startReadCooldown } from "../ledger/read-limits.ts";
 import { type RequestPatch, writeAsDriver } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
@@ -127,7 +127,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || error instanceof LeaseLostError)
         throw error;
-      if (isFinal(error) || error.code === "store_unavailable") throw error;
+      if (isFinal(error) || isAway(error)) throw error;
       if (error.code === "not_found") notFoundCount += 1;
       if (notFoundCount >= NOT_FOUND_ANSWERS_UNTIL_GONE) {
         deps.line.wake();
