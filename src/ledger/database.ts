@@ -13,6 +13,16 @@ import type { GateRow, Tables } from "./schema.ts";
 export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
+const ROWS_AT_ONCE = 500;
+
+/** Splits rows for several statements, because the number of parameters of one is limited. */
+export function splitRows<T>(all: readonly T[]): T[][] {
+  const chunks: T[][] = [];
+  for (let from = 0; from < all.length; from += ROWS_AT_ONCE)
+    chunks.push(all.slice(from, from + ROWS_AT_ONCE));
+  return chunks;
+}
+
 export interface Lease {
   readonly owner: string | null;
   readonly lease_until_steady_ms: number;

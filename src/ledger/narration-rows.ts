@@ -4,7 +4,7 @@ import { z } from "zod";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { parseJson } from "../parse-json.ts";
 import { type Bill, readBill } from "./bills.ts";
-import type { Db, Tx } from "./database.ts";
+import { type Db, splitRows, type Tx } from "./database.ts";
 import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
 import {
   ATTEMPT_COLUMNS,
@@ -28,16 +28,6 @@ export const parseProblem = (column: string | null): StoredProblem | null =>
   column === null
     ? null
     : (parseJson(problemSchema, column) ?? { code: "unexpected_response", message: column });
-
-const ROWS_AT_ONCE = 500;
-
-/** Splits rows for several statements, because the number of parameters of one is limited. */
-export function splitRows<T>(all: readonly T[]): T[][] {
-  const chunks: T[][] = [];
-  for (let from = 0; from < all.length; from += ROWS_AT_ONCE)
-    chunks.push(all.slice(from, from + ROWS_AT_ONCE));
-  return chunks;
-}
 
 // ---- what the request of a part has come to ----
 

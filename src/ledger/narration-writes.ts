@@ -1,9 +1,9 @@
 /** Writes the rows of narrations, their parts and their files. Every write states what it has read. */
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
-import type { Tx } from "./database.ts";
+import { splitRows, type Tx } from "./database.ts";
 import { type Ledger, rememberApiKey } from "./ledger.ts";
-import { type StoredProblem, selectNarration, selectParts, splitRows } from "./narration-rows.ts";
+import { type StoredProblem, selectNarration, selectParts } from "./narration-rows.ts";
 import { insertFile } from "./request-rows.ts";
 import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
 import { addWish, listStandingWishes } from "./wishes.ts";

@@ -1,7 +1,8 @@
 /** Finds narrations and requests whose texts are nearly those of a narration. */
 import { sql } from "kysely";
+import { splitRows } from "./database.ts";
 import { isVisible, type Ledger } from "./ledger.ts";
-import { selectNarrations, selectParts, splitRows } from "./narration-rows.ts";
+import { selectNarrations, selectParts } from "./narration-rows.ts";
 import { type NarrationRow, type PartRow, parseNarrations, type RequestRow } from "./schema.ts";
 import { listPayers, listStandingWishes } from "./wishes.ts";
 

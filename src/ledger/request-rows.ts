@@ -1,6 +1,6 @@
 /** Reads and writes the rows of requests, their attempts and their files. Every write states what it has read. */
 import { type ExpressionBuilder, type ExpressionWrapper, type Insertable, type SqlBool, sql } from "kysely";
-import type { Db, Tx } from "./database.ts";
+import { type Db, splitRows, type Tx } from "./database.ts";
 import { isVisible, LeaseLostError, type Ledger, listVisibleApiKeys, rememberApiKey } from "./ledger.ts";
 import {
   ATTEMPT_COLUMNS,
@@ -207,17 +207,16 @@ export const listResumable = (ledger: Ledger, limit: number): Promise<string[]> 
   });
 
 /** Lists the files of owners, the newest first. */
-export const listFiles = (ledger: Ledger, owners: readonly string[]): Promise<FileRow[]> =>
-  owners.length === 0
-    ? Promise.resolve([])
-    : ledger.database.run((db) =>
-        db
-          .selectFrom("agm_file")
-          .selectAll()
-          .where("owner", "in", [...owners])
-          .orderBy("saved_at_ms", "desc")
-          .execute(),
-      );
+export async function listFiles({ database }: Ledger, owners: readonly string[]): Promise<FileRow[]> {
+  const files: FileRow[] = [];
+  for (const some of splitRows(owners)) {
+    const found = await database.run((db) =>
+      db.selectFrom("agm_file").selectAll().where("owner", "in", some).execute(),
+    );
+    files.push(...found);
+  }
+  return files.sort((a, b) => b.saved_at_ms - a.saved_at_ms);
+}
 
 /** Finds the files that rows say were saved at a path, the newest first. Only visible owners count. */
 export const findFilesAt = (ledger: Ledger, path: string): Promise<FileRow[]> =>

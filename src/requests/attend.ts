@@ -123,7 +123,7 @@ export class Attendance {
       } catch (error) {
         // A ledger that is away is waited for: it may have the result by the end of the call.
         if (!isAway(error) || call.deadline.isOver) throw error;
-        log.debug(`a waiting call could not read the ledger: ${error.message}`);
+        log.debug(`a waiting call could not read the ledger: ${String(error)}`);
       }
       if (
         mustDrive &&

@@ -271,7 +271,11 @@ export class RequestDriver {
   async #drive(job: Job, retriesErrors: boolean): Promise<void> {
     const { ledger } = this.#deps;
     const cleared = retriesErrors ? { error: null, error_code: null } : {};
-    const { row: acquired, isMine, earlierError } = await acquireRequest(ledger, job.requestId, cleared);
+    const {
+      row: acquired,
+      isMine,
+      earlierError,
+    } = await this.#persist(job, () => acquireRequest(ledger, job.requestId, cleared));
     if (!isMine || acquired === undefined) return;
     job.wasGone = earlierError === "not_found";
     try {
@@ -288,17 +292,16 @@ export class RequestDriver {
   /** Does what comes next for a row. Returns the row after it; `null` if this process has nothing more to do. */
   async #step(job: Job, row: RequestRow): Promise<RequestRow | null> {
     try {
+      if (row.status !== "failed") await assertOwnTask(this.#deps, row);
       switch (row.status) {
         case "waiting":
         case "unresolved":
           return await submit(job, this.#deps, row);
         case "queued":
         case "processing":
-          await assertOwnTask(this.#deps, row);
           return await watch(job, this.#deps, row);
         case "succeeded":
         case "saved":
-          await assertOwnTask(this.#deps, row);
           return await saveAudioOf(job, this.#deps, row);
         case "failed":
           return null;

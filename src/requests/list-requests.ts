@@ -138,8 +138,7 @@ export async function listRecordedRequests(
     // Two API keys may each have a row of a task.
     limit: query === null ? 2 * limit : MAX_SEARCHED_REQUESTS,
   });
-  const distinct = withoutDoubles(ledger, listed);
-  const rows = query === null ? distinct.slice(0, limit) : distinct;
+  const rows = withoutDoubles(ledger, listed);
   const files = await listFilesOf(deps, rows);
   const owned = groupOwnedFiles(files);
   const findLostPath = ({ id }: RequestRow): string | null =>
@@ -155,16 +154,11 @@ export async function listRecordedRequests(
   );
 }
 
-const OWNERS_AT_ONCE = 500;
-
-async function listFilesOf({ ledger }: ListDeps, rows: readonly RequestRow[]): Promise<FileRow[]> {
-  const files: FileRow[] = [];
-  for (let from = 0; from < rows.length; from += OWNERS_AT_ONCE) {
-    const owners = rows.slice(from, from + OWNERS_AT_ONCE).map(({ id }) => id);
-    files.push(...(await listFiles(ledger, owners)));
-  }
-  return files.sort((a, b) => b.saved_at_ms - a.saved_at_ms);
-}
+const listFilesOf = ({ ledger }: ListDeps, rows: readonly RequestRow[]): Promise<FileRow[]> =>
+  listFiles(
+    ledger,
+    rows.map(({ id }) => id),
+  );
 
 const listSearchedTexts = (row: RequestRow, files: readonly FileRow[]): string[] => [
   parseStoredInput(row)?.prompt ?? "",

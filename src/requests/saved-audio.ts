@@ -114,10 +114,14 @@ export async function findNameOwner(
   return null;
 }
 
-/** Finds the unchanged file of a request that has a name. A narration's file has captions beside it, and stays. */
-async function findReplaceable(deps: FileDeps, name: string): Promise<FileRow | null> {
-  const owner = await findNameOwner(deps, name);
-  return owner !== null && (await findRequest(deps.ledger, owner.owner)) !== undefined ? owner : null;
+/**
+ * Plans to replace the unchanged file of a request that has a name; `null` if there is none. A narration's file has
+ * captions beside it, and stays.
+ */
+async function planToReplace(deps: FileDeps, name: string): Promise<FileToReplace | null> {
+  const file = await findNameOwner(deps, name);
+  if (file === null || (await findRequest(deps.ledger, file.owner)) === undefined) return null;
+  return await planReplacement(deps.folder, name, { sizeBytes: file.size_bytes, sha256: file.sha256 });
 }
 
 /**
@@ -150,11 +154,7 @@ export async function planName(
   if (fileName === null) return { file_name: null, replaces: null };
   const name = chooseFileName(row, fileName);
   await probeNameAvailability(deps.folder, buildNumberedName(name, LAST_NUMBER));
-  const owner = mayReplace ? await findReplaceable(deps, name) : null;
-  const replaces =
-    owner === null
-      ? null
-      : await planReplacement(deps.folder, name, { sizeBytes: owner.size_bytes, sha256: owner.sha256 });
+  const replaces = mayReplace ? await planToReplace(deps, name) : null;
   return { file_name: fileName, replaces: replaces === null ? null : JSON.stringify(replaces) };
 }
 
@@ -174,7 +174,11 @@ export async function saveUnderName(
 ): Promise<FileRow> {
   if (fileName === null && !isPartFile(file, deps)) return file;
   const name = chooseFileName(row, fileName);
-  const fileToReplace = mayReplace ? await findReplaced(deps, row, file, name) : null;
+  // Without a file to replace, an earlier plan may wait for its end: its process may have been killed in the middle.
+  const fileToReplace =
+    mayReplace && file.path !== join(deps.folder.root, name)
+      ? ((await planToReplace(deps, name)) ?? parseFileToReplace(row))
+      : null;
   if (fileToReplace !== null) await storeReplacement(deps, row, fileToReplace);
   const named = await copyToName(toSavedFile(file), deps.folder, name, {
     fileToReplace,
@@ -195,20 +199,6 @@ const storeReplacement = (deps: FileDeps, { id }: RequestRow, replaced: FileToRe
       .where("id", "=", id)
       .execute(),
   );
-
-/** Finds the file that a copy is to replace; `null` if there is none. */
-async function findReplaced(
-  deps: FileDeps,
-  row: RequestRow,
-  file: FileRow,
-  name: string,
-): Promise<FileToReplace | null> {
-  if (file.path === join(deps.folder.root, name)) return null;
-  const owner = await findReplaceable(deps, name);
-  // Without an owner, an earlier plan may wait for its end: its process may have been killed in the middle.
-  if (owner === null) return parseFileToReplace(row);
-  return await planReplacement(deps.folder, name, { sizeBytes: owner.size_bytes, sha256: owner.sha256 });
-}
 
 const EXCERPT_CODE_POINTS = 40;
 

@@ -137,14 +137,16 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "there is no way to the network",
 };
 
-function describeServerError(error: unknown): ErrorDescription | undefined {
-  if (error instanceof NotCommittedError) return WRITE_CONFLICT;
-  const { code } = serverError.safeParse(error).data ?? {};
-  if (code !== undefined) {
-    const state = [5, 3, 2].map((length) => code.slice(0, length)).find((part) => part in BY_STATE);
-    return state === undefined ? undefined : BY_STATE[state];
-  }
-  return error instanceof LostConnectionError ? describeConnectionLoss(error.cause) : undefined;
+/** Finds the words for what the server has reported, by the whole code, or by its first three or two characters. */
+function describeServerError({ code, message }: z.infer<typeof serverError>): ErrorDescription {
+  const state = [5, 3, 2].map((length) => code.slice(0, length)).find((part) => part in BY_STATE) ?? "";
+  return (
+    BY_STATE[state] ?? {
+      messageAfterName: `cannot be used: ${message}`,
+      remedy: "Check the server and its log.",
+      isRetryable: false,
+    }
+  );
 }
 
 function describeConnectionLoss(cause: unknown): ErrorDescription {
@@ -194,18 +196,17 @@ export const foreignTablesError = (description: string): AudioError =>
  */
 export function describePostgresFailure(description: string, error: unknown): DatabaseFailure | null {
   const isLoss = error instanceof LostConnectionError;
+  const cause = isLoss ? error.cause : error;
   const reported = serverError.safeParse(error).data;
-  if (!isLoss && !(error instanceof NotCommittedError) && reported === undefined) return null;
-  const unknown: ErrorDescription = {
-    messageAfterName: `cannot be used: ${reported?.message ?? "the reason is unknown"}`,
-    remedy: "Check the server and its log.",
-    isRetryable: false,
-  };
-  const known = describeServerError(error) ?? unknown;
+  let words: ErrorDescription;
+  if (error instanceof NotCommittedError) words = WRITE_CONFLICT;
+  else if (reported !== undefined) words = describeServerError(reported);
+  else if (isLoss) words = describeConnectionLoss(cause);
+  else return null;
   return {
-    error: unavailableLedgerError(description, known, isLoss ? error.cause : error),
-    isTransient: known.isTransient ?? false,
-    isSilence: isLoss && error.cause instanceof NoAnswerError,
+    error: unavailableLedgerError(description, words, cause),
+    isTransient: words.isTransient ?? false,
+    isSilence: isLoss && cause instanceof NoAnswerError,
   };
 }
 
