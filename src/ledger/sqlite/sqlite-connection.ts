@@ -1,6 +1,6 @@
 /** One connection to the ledger's SQLite file. A statement blocks the process until it ends. */
 import { statSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
 import type { Connection, Statement, StatementResult, TransactionKind } from "../engine.ts";
@@ -15,7 +15,18 @@ import { foreignFileError, otherSqliteSchemaError } from "./sqlite-errors.ts";
  */
 const BLOCKING_WAIT_MS = 10;
 
+/**
+ * Number of statements that stay prepared, because other processes wait for the lock while a statement is prepared.
+ * Lists of values of different lengths make different statements.
+ */
+const MAX_PREPARED = 200;
+
 const headerSchema = z.object({ application_id: z.int().optional(), user_version: z.int().optional() });
+
+interface PreparedStatement {
+  readonly statement: StatementSync;
+  readonly returnsRows: boolean;
+}
 
 export interface SqliteOptions {
   readonly stateDir: string;
@@ -34,6 +45,8 @@ export class SqliteConnection implements Connection {
   readonly #file: string;
   readonly #inode: number;
   readonly #clock: Pick<Clock, "steadyMs">;
+  /** By SQL text, the least recently used first. */
+  readonly #prepared = new Map<string, PreparedStatement>();
 
   /**
    * Opens the ledger file, and creates it if it is missing.
@@ -67,8 +80,8 @@ export class SqliteConnection implements Connection {
   async execute({ sql, values }: Pick<Statement, "sql" | "values">): Promise<StatementResult> {
     const beganAtMs = performance.now();
     try {
-      const statement = this.#db.prepare(sql);
-      if (statement.columns().length > 0) return { rows: statement.all(...values), changedRows: null };
+      const { statement, returnsRows } = this.#prepare(sql);
+      if (returnsRows) return { rows: statement.all(...values), changedRows: null };
       return { rows: [], changedRows: Number(statement.run(...values).changes) };
     } finally {
       this.slowestMs = Math.max(this.slowestMs, performance.now() - beganAtMs);
@@ -105,5 +118,21 @@ export class SqliteConnection implements Connection {
 
   #run(sql: string): Promise<StatementResult> {
     return this.execute({ sql, values: [] });
+  }
+
+  #prepare(sql: string): PreparedStatement {
+    let prepared = this.#prepared.get(sql);
+    if (prepared === undefined) {
+      const statement = this.#db.prepare(sql);
+      prepared = { statement, returnsRows: statement.columns().length > 0 };
+      for (const oldest of this.#prepared.keys()) {
+        if (this.#prepared.size < MAX_PREPARED) break;
+        this.#prepared.delete(oldest);
+      }
+    } else {
+      this.#prepared.delete(sql);
+    }
+    this.#prepared.set(sql, prepared);
+    return prepared;
   }
 }
