@@ -1,7 +1,7 @@
 /** The tool `download_audio`: saves the audio of a finished task again, or under another name. */
 import { z } from "zod";
 import { PLAYER_META } from "./player-uri.ts";
-import { fileNameSchema, taskIdSchema } from "./shared-fields.ts";
+import { fileNameSchema, optional, taskIdSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool } from "./tool.ts";
 
@@ -16,13 +16,10 @@ export const downloadAudioTool = defineTool({
   input: z.strictObject({
     task_id: taskIdSchema,
     file_name: fileNameSchema.optional(),
-    deliver: z
-      .enum(DELIVERIES, `must be one of ${DELIVERIES.join(", ")}`)
-      .meta({
-        description:
-          "path (default), inline or both. inline and both add the audio as base64, which most clients drop or put into the context",
-      })
-      .optional(),
+    deliver: optional(
+      z.enum(DELIVERIES, `must be one of ${DELIVERIES.join(", ")}`),
+      "path (default), inline or both. inline and both add the audio as base64, which most clients drop or put into the context",
+    ),
   }),
   meta: PLAYER_META,
   output: taskOutput,

@@ -7,7 +7,9 @@ import type { GenerateRequest } from "../requests/begin.ts";
 import type { RequestView } from "../requests/request-view.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
+  booleanSchema,
   fileNameSchema,
+  optional,
   parsePronunciations,
   pronounceSchema,
   reportCharacterIssues,
@@ -19,23 +21,14 @@ import { type CallWork, computeWaitMs, defineTool, type ToolDeps } from "./tool.
 
 const input = z.strictObject({
   ...audioInputFields,
-  take: takeSchema
-    .meta({
-      description: "1 to 999, default 1. Another take is another rendition, paid for again",
-    })
-    .optional(),
+  take: optional(takeSchema, "1 to 999, default 1. Another take is another rendition, paid for again"),
   pronounce: pronounceSchema.optional(),
   file_name: fileNameSchema.optional(),
-  replace: z
-    .boolean("must be true or false")
-    .meta({ description: "Replaces this server's own file of that file_name; default false" })
-    .optional(),
-  wait_seconds: waitSecondsSchema
-    .meta({
-      description:
-        "0 to 3600, default 45; many clients give up at 60 s, so 50 or less. The work goes on after it",
-    })
-    .optional(),
+  replace: optional(booleanSchema, "Replaces this server's own file of that file_name; default false"),
+  wait_seconds: optional(
+    waitSecondsSchema,
+    "0 to 3600, default 45; many clients give up at 60 s, so 50 or less. The work goes on after it",
+  ),
 });
 
 const rules = input.superRefine((args, context) => {

@@ -1,6 +1,6 @@
 /** The tool `get_task`: returns the status of a task. With `wait_seconds` it first waits for the end of the task. */
 import { z } from "zod";
-import { taskIdSchema, waitSecondsSchema } from "./shared-fields.ts";
+import { optional, taskIdSchema, waitSecondsSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool } from "./tool.ts";
 
@@ -12,9 +12,7 @@ export const getTaskTool = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     task_id: taskIdSchema,
-    wait_seconds: waitSecondsSchema
-      .meta({ description: "0 to 3600, default 0; many clients give up at 60 s" })
-      .optional(),
+    wait_seconds: optional(waitSecondsSchema, "0 to 3600, default 0; many clients give up at 60 s"),
   }),
   output: taskOutput,
   async run(args, deps, call) {

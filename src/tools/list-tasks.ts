@@ -11,6 +11,7 @@ import type { ListedRequest, RequestListQuery } from "../requests/list-requests.
 import type { ListedStatus } from "../requests/listed-status.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { buildNarrationRow, renderNarrationLine } from "./narration-row.ts";
+import { optional, stringSchema } from "./shared-fields.ts";
 import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
@@ -226,16 +227,15 @@ export const listTasksTool = defineTool({
     "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. And what was spent. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
-    status: z
-      .enum(FILTERED_STATUSES, `must be one of ${FILTERED_STATUSES.join(", ")}`)
-      .meta({ description: FILTERED_STATUSES.join(", ") })
-      .optional(),
-    query: z
-      .string("must be a string")
-      .max(200, "must be at most 200 characters")
-      .meta({ description: "Words of text or file name, in any order" })
-      .optional(),
-    limit: boundedIntegerSchema(1, 100).meta({ description: "1 to 100, default 20" }).optional(),
+    status: optional(
+      z.enum(FILTERED_STATUSES, `must be one of ${FILTERED_STATUSES.join(", ")}`),
+      FILTERED_STATUSES.join(", "),
+    ),
+    query: optional(
+      stringSchema.max(200, "must be at most 200 characters"),
+      "Words of text or file name, in any order",
+    ),
+    limit: optional(boundedIntegerSchema(1, 100), "1 to 100, default 20"),
   }),
   output,
   async run({ status, query, limit }, deps) {

@@ -5,6 +5,7 @@ import { buildSampleInput, chooseSampleLanguage, SAMPLE_SENTENCES } from "../con
 import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { containsWords } from "../search-words.ts";
+import { optional, stringSchema } from "./shared-fields.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const output = z.strictObject({
@@ -76,15 +77,14 @@ export const listVoicesTool = defineTool({
     "The voices, their languages, and the user's own notes about them. How they sound is published nowhere. Free.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
-    language: z
-      .enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}; no voice speaks another language`)
-      .meta({ description: `${LANGUAGES.join(", ")}, or its English name` })
-      .optional(),
-    query: z
-      .string("must be a string")
-      .max(100, "must be at most 100 characters")
-      .meta({ description: "Words of id, name, language or note, in any order" })
-      .optional(),
+    language: optional(
+      z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}; no voice speaks another language`),
+      `${LANGUAGES.join(", ")}, or its English name`,
+    ),
+    query: optional(
+      stringSchema.max(100, "must be at most 100 characters"),
+      "Words of id, name, language or note, in any order",
+    ),
   }),
   output,
   async run({ language, query }, deps) {

@@ -12,10 +12,13 @@ import type { NarrateChanges } from "../narration/narrations.ts";
 import { narrationSettingsSchema } from "../narration/planning/stored-plan.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
 import {
+  booleanSchema,
   fileNameSchema,
+  optional,
   parsePronunciations,
   pronounceSchema,
   reportCharacterIssues,
+  stringSchema,
   takeSchema,
   waitSecondsSchema,
 } from "./shared-fields.ts";
@@ -85,83 +88,64 @@ function parseSpeakerLine(line: string): {
 }
 
 export const narrateInput = z.strictObject({
-  text: z
-    .string("must be a string")
-    .meta({
-      description: `At most ${formatThousands(MAX_TEXT_CODE_POINTS)} characters, plain or Markdown`,
-    })
-    .optional(),
-  file: z
-    .string("must be a string")
-    .meta({
-      description:
-        "Instead of text: .txt, .md, .html, .epub, .srt, .vtt or .csv (a file per row) in AUDIO_INPUT_DIR",
-    })
-    .optional(),
-  narration_id: z
-    .string("must be a string")
-    .meta({ description: "Instead of both; it goes on with max_credits" })
-    .optional(),
-  max_credits: boundedIntegerSchema(0, MAX_CREDITS)
-    .meta({
-      description: `The most that it may cost in all, 1 to ${formatThousands(MAX_CREDITS)}`,
-    })
-    .optional(),
-  edits: z
-    .array(
-      z.strictObject({
-        quote: z.string("must be a string"),
-        replacement: z.string("must be a string"),
-      }),
+  text: optional(
+    stringSchema,
+    `At most ${formatThousands(MAX_TEXT_CODE_POINTS)} characters, plain or Markdown`,
+  ),
+  file: optional(
+    stringSchema,
+    "Instead of text: .txt, .md, .html, .epub, .srt, .vtt or .csv (a file per row) in AUDIO_INPUT_DIR",
+  ),
+  narration_id: optional(stringSchema, "Instead of both; it goes on with max_credits"),
+  max_credits: optional(
+    boundedIntegerSchema(0, MAX_CREDITS),
+    `The most that it may cost in all, 1 to ${formatThousands(MAX_CREDITS)}`,
+  ),
+  edits: optional(
+    z.array(
+      z.strictObject({ quote: stringSchema, replacement: stringSchema }),
       "must be a list of { quote, replacement }",
-    )
-    .meta({ description: "With narration_id: other words for a quote that stands once in its text" })
-    .optional(),
-  stop: z.boolean("must be true or false").meta({ description: "Nothing more is created" }).optional(),
+    ),
+    "With narration_id: other words for a quote that stands once in its text",
+  ),
+  stop: optional(booleanSchema, "Nothing more is created"),
   ...narrationSettingsSchema.shape,
-  voices: z
-    .preprocess(
+  voices: optional(
+    z.preprocess(
       toSpeakerLines,
       z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"),
-    )
-    .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]' })
-    .optional(),
-  pronounce: pronounceSchema.meta({ description: "As in generate_audio" }).optional(),
-  pause_seconds: boundedNumberSchema(0, MAX_PAUSE_SECONDS)
-    .meta({
-      description: `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}. From ${MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
-    })
-    .optional(),
-  files: z
-    .enum(["one", "chapters"], "must be one or chapters")
-    .meta({ description: "one (default), or chapters: a file each" })
-    .optional(),
-  chapters: z
-    .preprocess(toChapterList, z.string("must be numbers or a title"))
-    .meta({ description: 'Only these: "3-5", or a title' })
-    .optional(),
-  retakes: z
-    .array(
+    ),
+    'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]',
+  ),
+  pronounce: optional(pronounceSchema, "As in generate_audio"),
+  pause_seconds: optional(
+    boundedNumberSchema(0, MAX_PAUSE_SECONDS),
+    `Silence between paragraphs, 0 to ${MAX_PAUSE_SECONDS}. From ${MIN_PAUSE_AFTER_EVERY_PARAGRAPH_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
+  ),
+  files: optional(
+    z.enum(["one", "chapters"], "must be one or chapters"),
+    "one (default), or chapters: a file each",
+  ),
+  chapters: optional(
+    z.preprocess(toChapterList, z.string("must be numbers or a title")),
+    'Only these: "3-5", or a title',
+  ),
+  retakes: optional(
+    z.array(
       z.strictObject({
-        quote: z.string("must be a string"),
-        take: takeSchema.meta({ description: "1 to 999, default 2" }).optional(),
+        quote: stringSchema,
+        take: optional(takeSchema, "1 to 999, default 2"),
         // Omit the description, because the tool's argument `speed` has one.
         speed: boundedNumberSchema(0.5, 2).optional(),
       }),
       "must be a list of { quote, take, speed }",
-    )
-    .meta({ description: "Other takes or speeds of the one part that holds the quote" })
-    .optional(),
-  skip_failed: z
-    .boolean("must be true or false")
-    .meta({ description: "Join without parts that failed" })
-    .optional(),
-  file_name: fileNameSchema.meta({ description: "If it is taken, a number is added" }).optional(),
-  replace: z
-    .boolean("must be true or false")
-    .meta({ description: "Replaces a file saved by this server" })
-    .optional(),
-  wait_seconds: waitSecondsSchema.meta({ description: "As in generate_audio" }).optional(),
+    ),
+    "Other takes or speeds of the one part that holds the quote",
+  ),
+  skip_failed: optional(booleanSchema, "Join without parts that failed"),
+  file_name: optional(fileNameSchema, "If it is taken, a number is added"),
+  replace: optional(booleanSchema, "Replaces a file saved by this server"),
+  wait_seconds: optional(waitSecondsSchema, "As in generate_audio"),
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 

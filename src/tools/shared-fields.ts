@@ -4,21 +4,30 @@ import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-n
 import { mergeRules, type Pronunciation } from "../pronunciation.ts";
 import type { ToolDeps } from "./tool.ts";
 
+/** Describes an argument that may be omitted. */
+export const optional = <Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+): z.ZodOptional<Schema> => schema.meta({ description }).optional();
+
+export const stringSchema = z.string("must be a string");
+
+export const booleanSchema = z.boolean("must be true or false");
+
 export const MAX_WAIT_SECONDS = 3600;
 
 export const waitSecondsSchema = boundedNumberSchema(0, MAX_WAIT_SECONDS);
 
 export const takeSchema = boundedIntegerSchema(1, 999);
 
-export const taskIdSchema = z
-  .string("must be a string")
+export const taskIdSchema = stringSchema
   .min(1, "must not be empty")
   .max(256, "must be at most 256 characters")
   .meta({ description: "Of an earlier result; req-… until the service accepts it" });
 
-export const fileNameSchema = z
-  .string("must be a string")
-  .meta({ description: "Plain name of at most 120 characters, no folder; the extension is added" });
+export const fileNameSchema = stringSchema.meta({
+  description: "Plain name of at most 120 characters, no folder; the extension is added",
+});
 
 const MAX_PRONUNCIATIONS = 100;
 const MAX_PRONOUNCED_CODE_UNITS = 200;
