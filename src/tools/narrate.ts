@@ -60,33 +60,21 @@ const fileFacts = (file: NarrationFile) => ({
 
 /** Builds the structured fields of a result. Omits empty fields. */
 export function toStructured(view: NarrationView): Record<string, unknown> {
-  const { parts, credits, seconds, chapters, problems } = view;
+  const { chapters, problems, seconds } = view;
+  const { alreadyPaid, ...parts } = view.parts;
+  const { suggestedMax, pendingCharge: _, ...credits } = view.credits;
   return {
     narration_id: view.narrationId,
     status: view.status,
     message: describeNarration(view, describeFilesBriefly(view)),
-    parts: {
-      total: parts.total,
-      saved: parts.saved,
-      running: parts.running,
-      failed: parts.failed,
-      already_paid: parts.alreadyPaid,
-    },
-    credits: omitNullish({
-      estimate: credits.estimate,
-      charged: credits.charged,
-      reserved: credits.reserved,
-      max: credits.max,
-      suggested_max: credits.suggestedMax,
+    parts: { ...parts, already_paid: alreadyPaid },
+    credits: omitNullish({ ...credits, suggested_max: suggestedMax }),
+    seconds: omitNullish(seconds),
+    ...(chapters.length > 0 && {
+      chapters: chapters.map(({ number, title, seconds: length, credits: price }) =>
+        omitNullish({ number, title, seconds: Math.round(length), credits: Math.round(price) }),
+      ),
     }),
-    seconds: omitNullish({ estimate: seconds.estimate, saved: seconds.saved, left: seconds.left }),
-    ...(chapters.length === 0
-      ? {}
-      : {
-          chapters: chapters.map(({ number, title, seconds: length, credits: price }) =>
-            omitNullish({ number, title, seconds: Math.round(length), credits: Math.round(price) }),
-          ),
-        }),
     files: selectListedFiles(view).map((file) =>
       omitNullish({
         row: file.sheetRow,
