@@ -277,10 +277,10 @@ export const endNarration = (
 /** Notes why the audio of parts cannot be joined. Writes nothing for a part that has another request by now. */
 export const setPartProblems = (
   ledger: Ledger,
-  problems: ReadonlyArray<{ readonly part: PartRow; readonly problem: StoredProblem }>,
+  problems: ReadonlyMap<PartRow, StoredProblem>,
 ): Promise<unknown> =>
   ledger.database.tx(async (tx) => {
-    for (const { part, problem } of problems) {
+    for (const [part, problem] of problems) {
       await tx
         .updateTable("agm_part")
         .set({ problem: JSON.stringify(problem) })

@@ -11,7 +11,7 @@ import { removeIfPresent } from "../files/temporary-file.ts";
 import { listChapterFiles, type StoredProblem } from "../ledger/narration-rows.ts";
 import { deleteFiles, forgetAudio, saveFiles } from "../ledger/narration-writes.ts";
 import { findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
-import type { FileRow, NarrationRow } from "../ledger/schema.ts";
+import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { findNameOwner, findSavedAudio, toFileRow, toSavedFile } from "../requests/saved-audio.ts";
 import { parseStoredFormat } from "../requests/stored-input.ts";
@@ -51,9 +51,9 @@ export interface FileJoin {
 /**
  * What joining a file has come to. `there`: the file is there, as far as its parts are. `refetch`: audio of a part is
  * missing or damaged here, so that it counts as not saved and is fetched again. Otherwise, the problems of parts that
- * cannot be joined, by position.
+ * cannot be joined.
  */
-export type JoinOutcome = "there" | "refetch" | ReadonlyMap<number, StoredProblem>;
+export type JoinOutcome = "there" | "refetch" | ReadonlyMap<PartRow, StoredProblem>;
 
 /** A part with its audio on this machine. */
 interface AudioPart extends PartState, SpokenPart {
@@ -84,11 +84,6 @@ export class NarrationJoiner {
     return this.#notHere;
   }
 
-  /** Forgets which audio was fetched again, because a call asks once more. */
-  reset(): void {
-    this.#refetched.clear();
-  }
-
   /**
    * Makes sure that a file is there as far as its parts are saved. Keeps a file that has the same parts and name.
    * Replaces an incomplete file by a complete one.
@@ -114,8 +109,8 @@ export class NarrationJoiner {
       const damaged = error instanceof DamagedPartError ? parts[error.partIndex] : undefined;
       if (damaged?.task !== undefined && !this.#refetched.has(damaged.task.id))
         return await this.#refetch([damaged], damaged.audio.sha256);
-      const positions = parts.map(({ part }) => part.position);
-      const problems = convertJoinError(error, positions);
+      const rows = parts.map(({ part }) => part);
+      const problems = convertJoinError(error, rows);
       if (problems === null) throw error;
       return problems;
     }
@@ -178,10 +173,10 @@ export class NarrationJoiner {
   /** Lets audio be fetched again, free of charge. What was fetched again in vain is a problem of its part. */
   async #refetch(states: readonly PartState[], damagedSha256: string | null = null): Promise<JoinOutcome> {
     const { ledger } = this.#deps;
-    const problems = new Map<number, StoredProblem>();
+    const problems = new Map<PartRow, StoredProblem>();
     for (const { part, task } of states) {
       if (task === undefined || this.#refetched.has(task.id)) {
-        problems.set(part.position, REFETCHED_IN_VAIN);
+        problems.set(part, REFETCHED_IN_VAIN);
         continue;
       }
       this.#refetched.add(task.id);

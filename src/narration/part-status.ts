@@ -82,7 +82,7 @@ export const isForCredits = ({ error_code }: PartTask): boolean =>
   error_code !== null && CREDIT_ERROR_CODES.has(error_code);
 
 /** What the status of a part depends on, beside its rows. */
-export interface StatusContext {
+interface StatusContext {
   readonly narration: Pick<NarrationRow, "status" | "skip_failed">;
   readonly apiKeyId: string;
   /** Whether this process drives a request, which its row may not say yet. */
@@ -107,18 +107,14 @@ function rankTask(task: PartTask, context: StatusContext): number {
 }
 
 /** Chooses the request whose audio a part uses. */
-export function choosePartTask(tasks: readonly PartTask[], context: StatusContext): PartTask | undefined {
+function choosePartTask(tasks: readonly PartTask[], context: StatusContext): PartTask | undefined {
   let best: PartTask | undefined;
   for (const task of tasks)
     if (best === undefined || rankTask(task, context) > rankTask(best, context)) best = task;
   return best;
 }
 
-export function decidePartStatus(
-  part: PartRow,
-  task: PartTask | undefined,
-  context: StatusContext,
-): PartStatus {
+function decidePartStatus(part: PartRow, task: PartTask | undefined, context: StatusContext): PartStatus {
   const { narration, apiKeyId, isDriving, unknownHere } = context;
   const failed = narration.skip_failed === 1 ? "skipped" : "failed";
   if (part.problem !== null) return failed;
@@ -233,26 +229,27 @@ export const listPartProblems = (states: readonly PartState[]): NarrationProblem
   });
 
 /**
- * Converts an error of joining to problems of single parts.
+ * Converts an error of joining to problems of single parts; `null` if it does not concern single parts.
  *
- * @param positions the positions of the parts that were joined
- * @returns `null` if the error does not concern single parts
+ * @param parts the parts that were joined
  */
 export function convertJoinError(
   error: unknown,
-  positions: readonly number[],
-): ReadonlyMap<number, StoredProblem> | null {
-  const problems = new Map<number, StoredProblem>();
-  if (error instanceof PartsDifferError) {
+  parts: readonly PartRow[],
+): ReadonlyMap<PartRow, StoredProblem> | null {
+  const problems = new Map<PartRow, StoredProblem>();
+  const note = (index: number, problem: StoredProblem): void => {
+    const part = parts[index];
+    if (part !== undefined) problems.set(part, problem);
+  };
+  if (error instanceof DamagedPartError)
+    note(error.partIndex, buildUnusableAudioProblem(`Its audio is damaged: ${error.why}.`));
+  else if (error instanceof PartsDifferError) {
     for (const { partIndex, property, value, commonValue, commonPartIndex } of error.differences) {
-      problems.set(positions[partIndex] ?? 0, {
-        code: "parts_differ",
-        message: `Its audio has ${property} ${value}, and part ${(positions[commonPartIndex] ?? 0) + 1} has ${commonValue}; one file cannot hold both. The parts are kept.`,
-      });
+      const common = (parts[commonPartIndex]?.position ?? 0) + 1;
+      const message = `Its audio has ${property} ${value}, and part ${common} has ${commonValue}; one file cannot hold both. The parts are kept.`;
+      note(partIndex, { code: "parts_differ", message });
     }
-    return problems;
-  }
-  if (!(error instanceof DamagedPartError)) return null;
-  const message = `Its audio is damaged: ${error.why}.`;
-  return problems.set(positions[error.partIndex] ?? 0, buildUnusableAudioProblem(message));
+  } else return null;
+  return problems;
 }

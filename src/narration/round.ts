@@ -34,8 +34,11 @@ export interface RoundDeps extends JoinDeps {
   readonly driver: RequestDriver;
 }
 
-/** `lost`: another process drives the narration. `now`: the next round follows at once. `later`: after a change. */
-export type RoundOutcome = "over" | "lost" | "now" | "later";
+/**
+ * `lost`: another process drives the narration. `renewed`: a call has come, so that whatever was tried in vain may be
+ * tried again, by rounds that remember nothing. `now`: the next round follows at once. `later`: after a change.
+ */
+export type RoundOutcome = "over" | "lost" | "renewed" | "now" | "later";
 
 /** Statuses to which nothing happens by itself. */
 const ENDED: ReadonlySet<PartStatus> = new Set<PartStatus>(["saved", "failed", "skipped"]);
@@ -51,8 +54,8 @@ export const isLedgerAway = (error: unknown): boolean =>
   !(error instanceof UnreadablePlanError);
 
 /**
- * The rounds of one narration in this process. What they remember is only what can be read again: requests that have
- * ended are not read in every round.
+ * The rounds of one narration in this process, until the next call. What they remember is only what can be read again:
+ * requests that have ended are not read in every round.
  */
 export class NarrationRound {
   readonly #deps: RoundDeps;
@@ -77,12 +80,12 @@ export class NarrationRound {
   readonly #retried = new Set<string>();
   /** Indexes of the files that are complete. */
   readonly #completeFiles = new Set<number>();
-  /** Indexes of the files that could not be saved since the last call. */
+  /** Indexes of the files that could not be saved. */
   readonly #failedFiles = new Set<number>();
   /** An error that concerns the whole narration. What is accepted is saved all the same. */
   #failure: StoredProblem | null = null;
-  /** The part that was begun last, when, and how many parts had ended by then. */
-  #begun: { readonly fingerprint: string; readonly atMs: number; readonly endedCount: number } | null = null;
+  /** The part that was begun last, and when. */
+  #begun: { readonly fingerprint: string; readonly atMs: number } | null = null;
   /** How many parts had ended when credits did not suffice for another one. */
   #endedAtCreditError = -1;
 
@@ -111,6 +114,7 @@ export class NarrationRound {
     });
     if (read === undefined || read.narration.status === "planned") return "over";
     if (!read.isMine) return "lost";
+    if (this.#narration !== null && read.narration.revision !== this.#narration.revision) return "renewed";
     this.#takeIn(read, openFingerprints);
     if (await this.#fetchAccepted(read.narration)) return "now";
     const reason = await this.#findReasonToEnd(read);
@@ -133,15 +137,6 @@ export class NarrationRound {
 
   #takeIn(read: RoundRead, readAgain: readonly string[]): void {
     const { narration, parts, tasks } = read;
-    if (narration.revision !== this.#narration?.revision) {
-      // A call has come: whatever was tried in vain may be tried again.
-      this.#completeFiles.clear();
-      this.#failedFiles.clear();
-      this.#failure = null;
-      this.#retried.clear();
-      this.#unknownHere.clear();
-      this.#joiner.reset();
-    }
     this.#narration = narration;
     this.#isFresh = parts !== null;
     if (parts !== null) {
@@ -264,11 +259,9 @@ export class NarrationRound {
     await this.#deps.partsFolder.ensureWritable();
     const { position, fingerprint } = next;
     const nowMs = clock.steadyMs();
-    const endedCount = this.#endedCount;
-    const isSame = this.#begun?.fingerprint === fingerprint && this.#begun.endedCount === endedCount;
-    if (isSame && nowMs - (this.#begun?.atMs ?? 0) < BEGIN_AGAIN_MS) return false;
-    this.#begun = { fingerprint, atMs: nowMs, endedCount };
-    this.#endedAtCreditError = this.#has("blocked") ? endedCount : -1;
+    if (this.#begun?.fingerprint === fingerprint && nowMs - this.#begun.atMs < BEGIN_AGAIN_MS) return false;
+    this.#begun = { fingerprint, atMs: nowMs };
+    this.#endedAtCreditError = this.#has("blocked") ? this.#endedCount : -1;
     const { baseUrl } = ledger.identity;
     const { id } = await beginPart(this.#deps, buildPartRequest(baseUrl, this.#plan, position, next));
     driver.ensure(id, { retriesErrors: true });
@@ -309,19 +302,11 @@ export class NarrationRound {
         this.#completeFiles.add(index);
         return true;
       }
-      if (outcome !== "refetch") await this.#storeProblems(outcome);
+      if (outcome !== "refetch") await setPartProblems(this.#deps.ledger, outcome);
       this.#revision = null;
       return true;
     }
     return false;
-  }
-
-  async #storeProblems(problems: ReadonlyMap<number, StoredProblem>): Promise<void> {
-    const changes = [...problems].flatMap(([position, problem]) => {
-      const state = this.#states[position];
-      return state === undefined ? [] : [{ part: state.part, problem }];
-    });
-    await setPartProblems(this.#deps.ledger, changes);
   }
 
   // ---- the end ----

@@ -109,6 +109,7 @@ export class NarrationRounds {
         isMine ||= await takeNarration(this.#deps.ledger, narrationId);
         const outcome = isMine ? await round.run() : await this.#follow(narrationId);
         if (outcome === "lost") isMine = false;
+        if (outcome === "renewed") round = null;
         if (outcome === "over" && !loop.isAskedAgain) return;
         this.#announce(narrationId);
         if (outcome === "later") await this.#waitForChange(loop);
