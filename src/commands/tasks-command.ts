@@ -126,7 +126,8 @@ async function readListing(limit: number): Promise<Listing> {
   try {
     const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, query: null, limit });
     const narrations = await listNarrations(
-      { ledger, plans: new PlanDocuments(ledger.database), root: folder.root, isRunning: () => false },
+      { ledger, folder, plans: new PlanDocuments(ledger.database) },
+      () => false,
       { query: null, limit },
     );
     const charges = await ledger.database.run(async (db) => {

@@ -1,15 +1,14 @@
 /** Describes narrations as rows of the list that `list_tasks` returns. */
 import { basename } from "node:path";
-import type { Ledger } from "../ledger/ledger.ts";
 import { listNewestNarrations, type NarrationProgress, readProgress } from "../ledger/narration-rows.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
 import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
 import { containsWords } from "../search-words.ts";
+import type { NarrationDeps } from "./narration-deps.ts";
 import { chooseChapterTitle } from "./narration-file-names.ts";
 import { areThere, listCurrentFiles } from "./narration-files.ts";
 import type { NarrationStatus } from "./narration-view.ts";
-import type { PlanDocuments } from "./plan-documents.ts";
 
 export interface ListedNarration extends NarrationProgress {
   /** The status for callers: what nobody drives is not running. */
@@ -21,18 +20,12 @@ export interface ListedNarration extends NarrationProgress {
   readonly audioSeconds: number | null;
 }
 
-export interface ListDeps {
-  readonly ledger: Ledger;
-  readonly plans: Pick<PlanDocuments, "get">;
-  /** Path of the output folder. */
-  readonly root: string;
-  /** Whether this process drives a narration. */
-  readonly isRunning: (narrationId: string) => boolean;
-}
+type ListDeps = Pick<NarrationDeps, "ledger" | "plans" | "folder">;
 
 async function buildListedNarration(
-  { ledger, plans, root, isRunning }: ListDeps,
+  { ledger, plans, folder }: ListDeps,
   progress: NarrationProgress,
+  isRunning: (narrationId: string) => boolean,
 ): Promise<ListedNarration> {
   const { narration, isWanted } = progress;
   const { id, status } = narration;
@@ -42,7 +35,7 @@ async function buildListedNarration(
     ...row,
     chapterTitle: plan === null || row.chapter === null ? null : chooseChapterTitle(plan, row.chapter),
   }));
-  const arePresent = await areThere(rows, root);
+  const arePresent = await areThere(rows, folder.root);
   const seconds = rows.reduce((sum, row) => sum + (row.seconds ?? 0), 0);
   return {
     ...progress,
@@ -53,9 +46,14 @@ async function buildListedNarration(
   };
 }
 
-/** Lists narrations that contain every word of the query, newest first; all narrations if the query is `null`. */
+/**
+ * Lists narrations that contain every word of the query, newest first; all narrations if the query is `null`.
+ *
+ * @param isRunning whether this process drives a narration
+ */
 export async function listNarrations(
   deps: ListDeps,
+  isRunning: (narrationId: string) => boolean,
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<ListedNarration[]> {
   const listed: ListedNarration[] = [];
@@ -68,7 +66,7 @@ export async function listNarrations(
     )
       continue;
     const progress = await readProgress(deps.ledger, id);
-    if (progress !== undefined) listed.push(await buildListedNarration(deps, progress));
+    if (progress !== undefined) listed.push(await buildListedNarration(deps, progress, isRunning));
   }
   return listed;
 }

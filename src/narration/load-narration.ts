@@ -8,6 +8,7 @@ import { findPredecessor, findRetypedNarrations } from "../ledger/related-narrat
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { secretRefusedError } from "../redaction.ts";
+import type { NarrationDeps } from "./narration-deps.ts";
 import { buildFileStem } from "./narration-file-names.ts";
 import { deriveNarrationId, derivePlanHash, isNarrationId } from "./narration-id.ts";
 import { alignInputs, buildPartRows, changePlan, type Origins, takeOverChoices } from "./parts.ts";
@@ -46,20 +47,13 @@ export interface LoadedNarration {
   readonly note?: string;
 }
 
-export interface LoadDeps {
-  readonly ledger: Ledger;
-  readonly plans: PlanDocuments;
-  /** Whether a text contains the API key or a password from the settings. */
-  readonly containsSecret: (text: string) => boolean;
-}
-
 /**
  * Reads a stored narration.
  *
  * @throws AudioError `invalid_request` for a text that is not an id; `not_found`, `store_unavailable`
  */
 export async function loadNarrationById(
-  { ledger, plans }: Pick<LoadDeps, "ledger" | "plans">,
+  { ledger, plans }: Pick<NarrationDeps, "ledger" | "plans">,
   narrationId: string,
 ): Promise<LoadedNarration> {
   if (!isNarrationId(narrationId)) {
@@ -93,7 +87,7 @@ interface PlannedText {
 
 /** Makes the plan of a source. Loads each planner on first use, because most calls need none. */
 async function planSource(
-  deps: LoadDeps,
+  deps: NarrationDeps,
   source: Exclude<NarrateSource, { kind: "narration" }>,
 ): Promise<PlannedText> {
   if (source.kind === "text") {
@@ -121,7 +115,7 @@ async function planSource(
  *
  * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`
  */
-export async function loadNarration(deps: LoadDeps, source: NarrateSource): Promise<LoadedNarration> {
+export async function loadNarration(deps: NarrationDeps, source: NarrateSource): Promise<LoadedNarration> {
   if (source.kind === "narration") return await loadNarrationById(deps, source.narrationId);
   const { ledger, plans, containsSecret } = deps;
   const { baseUrl, apiKeyId } = ledger.identity;
@@ -206,7 +200,7 @@ const RETYPED_NOTE =
  * Texts with other pauses, chapters or files are other narrations, and so are texts whose pronunciations alone differ.
  */
 async function findRetypedNarration(
-  { ledger, plans }: LoadDeps,
+  { ledger, plans }: NarrationDeps,
   rows: readonly PartRow[],
   plan: StoredPlan,
 ): Promise<LoadedNarration | null> {

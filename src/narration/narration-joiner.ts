@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join-request.ts";
 import { DamagedPartError } from "../audio/part-errors.ts";
-import type { CaptionFiles } from "../config/settings.ts";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { planReplacement } from "../files/plan-replacement.ts";
 import { saveAudio } from "../files/save-audio.ts";
@@ -12,11 +11,11 @@ import { listChapterFiles, type StoredProblem } from "../ledger/narration-rows.t
 import { deleteFiles, forgetAudio, saveFiles } from "../ledger/narration-writes.ts";
 import { findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
-import type { RequestDeps } from "../requests/deps.ts";
 import { findNameOwner, findSavedAudio, toFileRow, toSavedFile } from "../requests/saved-audio.ts";
 import { parseStoredFormat } from "../requests/stored-input.ts";
 import type { SpokenPart } from "./companions.ts";
 import { findDoubtfulParts } from "./doubtful-parts.ts";
+import type { NarrationDeps } from "./narration-deps.ts";
 import {
   buildFileName,
   chooseChapterTitle,
@@ -60,13 +59,9 @@ interface AudioPart extends PartState, SpokenPart {
   readonly audio: FileRow;
 }
 
-export interface JoinDeps extends RequestDeps {
-  readonly captionFiles: CaptionFiles;
-}
-
 /** Joins files for one loop of a narration. */
 export class NarrationJoiner {
-  readonly #deps: JoinDeps;
+  readonly #deps: NarrationDeps;
   readonly #signal: AbortSignal;
   /** Requests whose audio was fetched again, because it was missing or damaged. Each is fetched again at most once. */
   readonly #refetched = new Set<string>();
@@ -74,7 +69,7 @@ export class NarrationJoiner {
   readonly #notHere = new Set<string>();
 
   /** @param signal aborts when this process no longer drives the narration */
-  constructor(deps: JoinDeps, signal: AbortSignal) {
+  constructor(deps: NarrationDeps, signal: AbortSignal) {
     this.#deps = deps;
     this.#signal = signal;
   }

@@ -27,13 +27,13 @@ import { areTold, type Consents, findConsents, NO_CONSENTS } from "./consents.ts
 import { estimateLateRemarks } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
-  type LoadDeps,
   type LoadedNarration,
   loadNarration,
   loadNarrationById,
   type NarrateSource,
   unknownNarrationError,
 } from "./load-narration.ts";
+import type { NarrationDeps } from "./narration-deps.ts";
 import { assertRoomForNames } from "./narration-file-names.ts";
 import { buildNarrationFiles, type NarrationFile } from "./narration-files.ts";
 import { isNarrationId } from "./narration-id.ts";
@@ -46,7 +46,7 @@ import { PlanDocuments } from "./plan-documents.ts";
 import { listPlannedFiles } from "./planned-files.ts";
 import { toRemarks } from "./planning/remark.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
-import { isLedgerAway, type RoundDeps } from "./round.ts";
+import { isLedgerAway } from "./round.ts";
 import { NarrationRounds } from "./rounds.ts";
 
 /** Settings that each call may change. Changing them does not make another narration. */
@@ -64,11 +64,6 @@ export interface NarrateChanges {
    */
   readonly mayReplace: boolean;
   readonly fileName: string | null;
-}
-
-export interface NarrationsDeps extends RoundDeps {
-  /** Whether a text contains the API key or a password from the settings. */
-  readonly containsSecret: (text: string) => boolean;
 }
 
 /** What tools use of the operations. */
@@ -89,12 +84,12 @@ interface CalledNarration extends LoadedNarration {
 
 /** The operations on narrations. Start no narration, not even an unfinished one, before a call asks for it. */
 export class NarrationOperations {
-  readonly #deps: NarrationsDeps & LoadDeps;
+  readonly #deps: NarrationDeps;
   readonly #rounds: NarrationRounds;
   readonly #joiner: NarrationJoiner;
 
-  constructor(narrationsDeps: NarrationsDeps) {
-    const deps = { ...narrationsDeps, plans: new PlanDocuments(narrationsDeps.ledger.database) };
+  constructor(depsWithoutPlans: Omit<NarrationDeps, "plans">) {
+    const deps = { ...depsWithoutPlans, plans: new PlanDocuments(depsWithoutPlans.ledger.database) };
     this.#deps = deps;
     this.#rounds = new NarrationRounds(deps);
     this.#joiner = new NarrationJoiner(deps, new AbortController().signal);
@@ -155,9 +150,7 @@ export class NarrationOperations {
    * `null`.
    */
   async list(query: string | null, limit: number): Promise<ListedNarration[]> {
-    const { ledger, plans, folder } = this.#deps;
-    const isRunning = (id: string): boolean => this.#rounds.isRunning(id);
-    return await listNarrations({ ledger, plans, root: folder.root, isRunning }, { query, limit });
+    return await listNarrations(this.#deps, (id) => this.#rounds.isRunning(id), { query, limit });
   }
 
   /**

@@ -8,12 +8,8 @@ import { deriveLooseFingerprint } from "../requests/loose-text.ts";
 import type { StoredPart, StoredPlan } from "./planning/stored-plan.ts";
 import { findPartsByQuote } from "./text/quotes.ts";
 
-/** The take and the speed that were chosen for a part. */
-export interface Choice {
-  readonly take: number;
-  /** `null` for the plan's speed. */
-  readonly speed: number | null;
-}
+/** The take and the speed that were chosen for a part; a speed of `null` is the plan's. */
+export type Choice = Pick<PartRow, "take" | "speed">;
 export const FIRST_CHOICE: Choice = { take: 1, speed: null };
 
 export interface Retake {

@@ -15,8 +15,8 @@ import { endNarration, setPartProblems } from "../ledger/narration-writes.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import { adoptTask, beginPart } from "../requests/begin.ts";
-import type { RequestDriver } from "../requests/driver.ts";
-import { type JoinDeps, NarrationJoiner } from "./narration-joiner.ts";
+import type { NarrationDeps } from "./narration-deps.ts";
+import { NarrationJoiner } from "./narration-joiner.ts";
 import {
   buildProblem,
   buildTaskProblem,
@@ -29,10 +29,6 @@ import {
 import { buildPartRequest } from "./parts.ts";
 import { listPlannedFiles, type PlannedFile } from "./planned-files.ts";
 import { type StoredPlan, UnreadablePlanError } from "./planning/stored-plan.ts";
-
-export interface RoundDeps extends JoinDeps {
-  readonly driver: RequestDriver;
-}
 
 /**
  * `lost`: another process drives the narration. `renewed`: a call has come, so that whatever was tried in vain may be
@@ -58,7 +54,7 @@ export const isLedgerAway = (error: unknown): boolean =>
  * requests that have ended are not read in every round.
  */
 export class NarrationRound {
-  readonly #deps: RoundDeps;
+  readonly #deps: NarrationDeps;
   readonly #id: string;
   readonly #plan: StoredPlan;
   readonly #files: readonly PlannedFile[];
@@ -90,7 +86,7 @@ export class NarrationRound {
   #endedAtCreditError = -1;
 
   /** @param signal aborts when this process must stop */
-  constructor(deps: RoundDeps, narrationId: string, plan: StoredPlan, signal: AbortSignal) {
+  constructor(deps: NarrationDeps, narrationId: string, plan: StoredPlan, signal: AbortSignal) {
     this.#deps = deps;
     this.#id = narrationId;
     this.#plan = plan;

@@ -2,13 +2,9 @@
 import { AudioError, internalError } from "../errors.ts";
 import { readStanding } from "../ledger/narration-rows.ts";
 import { endNarration, releaseNarration, takeNarration } from "../ledger/narration-writes.ts";
+import type { NarrationDeps } from "./narration-deps.ts";
 import { buildProblem } from "./part-status.ts";
-import type { PlanDocuments } from "./plan-documents.ts";
-import { isLedgerAway, NarrationRound, type RoundDeps } from "./round.ts";
-
-export interface RoundsDeps extends RoundDeps {
-  readonly plans: PlanDocuments;
-}
+import { isLedgerAway, NarrationRound } from "./round.ts";
 
 /** Changes by other processes are seen after this time. */
 const ROUND_MS = 500;
@@ -26,12 +22,12 @@ interface Loop {
 }
 
 export class NarrationRounds {
-  readonly #deps: RoundsDeps;
+  readonly #deps: NarrationDeps;
   readonly #loops = new Map<string, Loop>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #closing = new AbortController();
 
-  constructor(deps: RoundsDeps) {
+  constructor(deps: NarrationDeps) {
     this.#deps = deps;
   }
 
