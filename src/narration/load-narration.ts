@@ -187,8 +187,9 @@ async function writeRemarks(
   { remarks, unspoken }: StoredPlan,
 ): Promise<StoredPlan> {
   const stored = await plans.read(narrationId);
+  const isSame = JSON.stringify([stored.remarks, stored.unspoken]) === JSON.stringify([remarks, unspoken]);
   const plan = { ...stored, remarks, unspoken };
-  if (JSON.stringify(stored) !== JSON.stringify(plan)) await plans.write(narrationId, plan);
+  if (!isSame) await plans.write(narrationId, plan);
   return plan;
 }
 

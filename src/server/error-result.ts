@@ -2,6 +2,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { AudioError, internalError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
+import { omitNullish } from "../tools/task-output.ts";
 import { BadArgumentsError } from "../tools/tool.ts";
 import { describeBadInput } from "./describe-bad-input.ts";
 import { REFUSED_BY_SERVICE_REMEDY, REMEDIES, WRONG_ADDRESS_REMEDY } from "./remedies.ts";
@@ -34,25 +35,22 @@ export const renderProtocolError = (error: AudioError): string =>
 
 /** Renders one text block and `_meta`, without `structuredContent`. Redacts secrets in every string. */
 export function renderErrorResult(error: AudioError, redact: Redact): CallToolResult {
-  const remedy = findRemedy(error);
-  const ids = [
-    error.taskId === undefined ? "" : ` (task_id ${error.taskId})`,
-    error.retryAfterSeconds === undefined ? "" : ` Wait ${error.retryAfterSeconds} s first.`,
-  ];
-  const text = `${error.code}: ${error.message}${ids[0]}\nWhat to do: ${remedy}${ids[1]}`;
+  const { code, message, taskId, retryAfterSeconds } = error;
+  const id = taskId === undefined ? "" : ` (task_id ${taskId})`;
+  const pause = retryAfterSeconds === undefined ? "" : ` Wait ${retryAfterSeconds} s first.`;
+  const text = `${code}: ${message}${id}\nWhat to do: ${findRemedy(error)}${pause}`;
+  // Unknown values are omitted, because some clients fail on `null`.
+  const facts = omitNullish({
+    code,
+    retryable: error.retryable,
+    http_status: error.httpStatus,
+    retry_after_seconds: retryAfterSeconds,
+    task_id: taskId === undefined ? undefined : redact(taskId),
+    idempotency_key: error.idempotencyKey,
+  });
   return {
     isError: true,
     content: [{ type: "text", text: redact(text) }],
-    _meta: {
-      [ERROR_META_KEY]: {
-        code: error.code,
-        retryable: error.retryable,
-        // Unknown values are omitted, because some clients fail on `null`.
-        ...(error.httpStatus === undefined ? {} : { http_status: error.httpStatus }),
-        ...(error.retryAfterSeconds === undefined ? {} : { retry_after_seconds: error.retryAfterSeconds }),
-        ...(error.taskId === undefined ? {} : { task_id: redact(error.taskId) }),
-        ...(error.idempotencyKey === undefined ? {} : { idempotency_key: error.idempotencyKey }),
-      },
-    },
+    _meta: { [ERROR_META_KEY]: facts },
   };
 }

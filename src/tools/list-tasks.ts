@@ -176,44 +176,33 @@ const STATUS_FILTERS = {
 // The cast is needed, because `Object.keys` returns plain strings.
 const FILTERED_STATUSES = Object.keys(STATUS_FILTERS) as (keyof typeof STATUS_FILTERS)[];
 
-interface ListEntry {
-  readonly row: Record<string, unknown>;
-  readonly line: string;
-  /** Pairs of a task id and a hash of the task's input. All takes of one input have the same hash. */
-  readonly inputHashes: readonly (readonly [string, string])[];
-}
-
-const pairWithTaskId = ({ taskId, inputHash }: ListedRequest): ListEntry["inputHashes"] =>
-  taskId === null || inputHash === null ? [] : [[taskId, inputHash]];
-
 /** Lists requests and narrations together, newest first. */
 async function listEntries(
   deps: Pick<ToolDeps, "requests" | "narrations">,
   { filter, query, limit }: Pick<RequestListQuery, "query" | "limit"> & { readonly filter: Filter | null },
-): Promise<ListEntry[]> {
+) {
   const requests = await deps.requests();
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => requests.listRequests({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
   // A narration's status is known only after the narration was read. With a filter, read more narrations than are
   // shown, because the filter drops the narrations with other statuses.
-  const listedNarrations = await (await deps.narrations()).list(
-    query,
-    filter === null ? limit : MAX_NARRATIONS_SEARCHED,
-  );
-  const narrations = listedNarrations.filter((row) => filter === null || filter[1].includes(row.status));
+  const maxNarrations = filter === null ? limit : MAX_NARRATIONS_SEARCHED;
+  const listed = await (await deps.narrations()).list(query, maxNarrations);
+  const narrations = listed.filter(({ status }) => filter === null || filter[1].includes(status));
   return [
     ...tasks.map((task) => ({
       atMs: task.createdAtMs,
       row: buildTaskRow(task),
       line: renderLine(task),
-      inputHashes: pairWithTaskId(task),
+      // All takes of one input have the same hash.
+      inputHash: [task.taskId, task.inputHash] as const,
     })),
-    ...narrations.map((row) => ({
-      atMs: row.narration.created_at_ms,
-      row: buildNarrationRow(row),
-      line: renderNarrationLine(row),
-      inputHashes: [],
+    ...narrations.map((narration) => ({
+      atMs: narration.narration.created_at_ms,
+      row: buildNarrationRow(narration),
+      line: renderNarrationLine(narration),
+      inputHash: [null, null] as const,
     })),
   ]
     .sort((a, b) => b.atMs - a.atMs)
@@ -245,6 +234,9 @@ export const listTasksTool = defineTool({
       query: queryText === "" ? null : queryText,
       limit: limit ?? DEFAULT_LIMIT,
     });
+    const hashes = entries.flatMap(({ inputHash: [id, hash] }) =>
+      id === null || hash === null ? [] : [[id, hash] as const],
+    );
     const spending = buildSpendingReport(await (await deps.requests()).sumSpending());
     const countSentence = describeCount(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? countSentence : `${countSentence} ${spending.words}`;
@@ -256,7 +248,7 @@ export const listTasksTool = defineTool({
         count: entries.length,
       },
       text: [message, ...entries.map((entry) => entry.line)].join("\n"),
-      meta: { requests: Object.fromEntries(entries.flatMap(({ inputHashes }) => inputHashes)) },
+      meta: { requests: Object.fromEntries(hashes) },
     };
   },
 });
