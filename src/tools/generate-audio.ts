@@ -8,6 +8,7 @@ import type { RequestView } from "../requests/request-view.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
   booleanSchema,
+  createReportIssue,
   fileNameSchema,
   optional,
   parsePronunciations,
@@ -32,15 +33,14 @@ const input = z.strictObject({
 });
 
 const rules = input.superRefine((args, context) => {
-  reportCharacterIssues([...FIELD_NAMES, "pronounce"], args, context);
-  if (args.replace === true && args.file_name === undefined) {
-    const message = "needs the file_name of the file that is to be replaced";
-    context.addIssue({ code: "custom", path: ["replace"], message, input: args });
-  }
+  const reportIssue = createReportIssue(args, context);
+  reportCharacterIssues([...FIELD_NAMES, "pronounce"], args, reportIssue);
+  if (args.replace === true && args.file_name === undefined)
+    reportIssue(["replace"], "needs the file_name of the file that is to be replaced");
   if (containsCues(args.prompt)) {
     const message =
       "holds subtitles, whose times would be read aloud; narrate speaks each cue at its time: give it the same as text";
-    context.addIssue({ code: "custom", path: ["prompt"], message, input: args });
+    reportIssue(["prompt"], message);
   }
   reportFieldIssues(args, context);
 });

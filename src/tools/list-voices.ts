@@ -6,6 +6,7 @@ import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voice
 import { AudioError } from "../errors.ts";
 import { containsWords } from "../search-words.ts";
 import { optional, stringSchema } from "./shared-fields.ts";
+import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const output = z.strictObject({
@@ -95,15 +96,10 @@ export const listVoicesTool = defineTool({
         (query === undefined || containsWords(listSearchedTexts(voice, voiceNotes.get(voice.id)), query)),
     );
     const samples = await findSavedSamples(matchingVoices, deps);
-    const voices = matchingVoices.map(({ id, name, languages, canMixLanguages }) => {
-      const note = voiceNotes.get(id);
-      const sample = samples.get(id);
-      return {
-        ...{ id, name, languages, mixed: canMixLanguages },
-        ...(note === undefined ? {} : { note }),
-        ...(sample === undefined ? {} : { sample_path: sample }),
-      };
-    });
+    const voices = matchingVoices.map(({ id, name, languages, canMixLanguages }) => ({
+      ...{ id, name, languages, mixed: canMixLanguages },
+      ...omitNullish({ note: voiceNotes.get(id), sample_path: samples.get(id) }),
+    }));
     const languages = [...new Set(matchingVoices.map(chooseSampleLanguage))];
     const sentences = Object.fromEntries(languages.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =

@@ -13,10 +13,12 @@ import { narrationSettingsSchema } from "../narration/planning/stored-plan.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
 import {
   booleanSchema,
+  createReportIssue,
   fileNameSchema,
   optional,
   parsePronunciations,
   pronounceSchema,
+  type ReportIssue,
   reportCharacterIssues,
   stringSchema,
   takeSchema,
@@ -155,8 +157,6 @@ export type NarrateArgs = z.output<typeof narrateInput>;
  */
 const PLAN_FIELDS = [...NARRATION_SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
 
-type ReportIssue = (path: PropertyKey[], message: string) => void;
-
 function reportSourceIssues(args: NarrateArgs, reportIssue: ReportIssue): void {
   const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
   if (sources.length !== 1) {
@@ -210,10 +210,9 @@ function reportTextIssues({ text, retakes = [], edits = [] }: NarrateArgs, repor
 }
 
 export const narrateRules = narrateInput.superRefine((args, context) => {
-  const reportIssue: ReportIssue = (path, message) =>
-    context.addIssue({ code: "custom", path, message, input: args });
+  const reportIssue = createReportIssue(args, context);
   reportSourceIssues(args, reportIssue);
-  reportCharacterIssues([...NARRATION_SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
+  reportCharacterIssues([...NARRATION_SETTING_NAMES, "pronounce", "edits", "chapters"], args, reportIssue);
   reportSpeakerIssues(args, reportIssue);
   reportTextIssues(args, reportIssue);
 });

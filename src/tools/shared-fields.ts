@@ -14,6 +14,14 @@ export const stringSchema = z.string("must be a string");
 
 export const booleanSchema = z.boolean("must be true or false");
 
+/** Reports that an argument breaks a rule that concerns several arguments or a whole text. */
+export type ReportIssue = (path: PropertyKey[], message: string) => void;
+
+export const createReportIssue =
+  (input: unknown, context: z.RefinementCtx<unknown>): ReportIssue =>
+  (path, message) =>
+    context.addIssue({ code: "custom", path, message, input });
+
 export const MAX_WAIT_SECONDS = 3600;
 
 export const waitSecondsSchema = boundedNumberSchema(0, MAX_WAIT_SECONDS);
@@ -79,14 +87,13 @@ const REPLACEMENT_CHARACTER = "\ufffd";
 export function reportCharacterIssues<Name extends string>(
   names: readonly Name[],
   args: Readonly<Partial<Record<Name, unknown>>>,
-  context: z.RefinementCtx<unknown>,
+  reportIssue: ReportIssue,
 ): void {
   const message = `holds U+FFFD (${REPLACEMENT_CHARACTER}), which stands for a character that was lost on the way here; send the text again as UTF-8, with the character meant`;
   const check = (value: unknown, path: PropertyKey[]): void => {
     if (typeof value === "object" && value !== null)
       for (const [key, each] of Object.entries(value)) check(each, [...path, key]);
-    if (typeof value !== "string" || !value.includes(REPLACEMENT_CHARACTER)) return;
-    context.addIssue({ code: "custom", path, message, input: args });
+    if (typeof value === "string" && value.includes(REPLACEMENT_CHARACTER)) reportIssue(path, message);
   };
   for (const name of names) check(args[name], [name]);
 }
