@@ -208,21 +208,21 @@ export interface RoundRead extends Omit<NarrationSnapshot, "parts" | "bill" | "p
   readonly parts: readonly PartRow[] | null;
 }
 
-/** What a round knows already, so that it need not read everything again. */
-export interface KnownRevision {
-  /** The revision of the narration at which the parts were read; `null` to read them again. */
-  readonly revision: number | null;
-  /** The fingerprints whose requests may have changed. */
-  readonly openFingerprints: readonly string[];
-}
-
-/** Reads what has changed in a narration; `undefined` if its row is gone. */
-export const readRound = (ledger: Ledger, id: string, known: KnownRevision): Promise<RoundRead | undefined> =>
+/**
+ * Reads what may have changed in a narration; `undefined` if its row is gone.
+ *
+ * @param openFingerprints the fingerprints whose requests may have changed; `null` to read all parts and requests
+ */
+export const readRound = (
+  ledger: Ledger,
+  id: string,
+  openFingerprints: readonly string[] | null,
+): Promise<RoundRead | undefined> =>
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
     const narration = await selectNarration(tx, id);
     if (narration === undefined) return undefined;
-    const parts = narration.revision === known.revision ? null : await selectParts(tx, id);
-    const fingerprints = parts === null ? known.openFingerprints : listFingerprints(parts);
+    const parts = openFingerprints === null ? await selectParts(tx, id) : null;
+    const fingerprints = openFingerprints ?? listFingerprints(parts ?? []);
     return {
       narration,
       isMine: narration.owner === ledger.identity.processId,

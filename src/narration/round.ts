@@ -61,15 +61,13 @@ export class NarrationRound {
   readonly #signal: AbortSignal;
   readonly #joiner: NarrationJoiner;
   #narration: NarrationRow | null = null;
-  /** The revision at which the parts were read; `null` to read them again. */
-  #revision: number | null = null;
+  /** Whether something has changed that only reading all parts shows. */
+  #mustReadAll = true;
   #parts: readonly PartRow[] = [];
   /** The requests of the parts by fingerprint, as they were read last. */
   readonly #tasks = new Map<string, readonly PartTask[]>();
   /** What the parts have come to, in reading order. */
   #states: readonly PartState[] = [];
-  /** Whether all parts were read in this round. */
-  #isFresh = false;
   /** Requests of other API keys whose tasks this account does not know. */
   readonly #unknownHere = new Set<string>();
   /** Requests whose error of an earlier run was tried again. */
@@ -104,10 +102,8 @@ export class NarrationRound {
     const open = this.#states.filter(({ task, status }) => task !== undefined && !ENDED.has(status));
     const openFingerprints = [...new Set(open.map(({ part }) => part.fingerprint))];
     if (this.#begun !== null) openFingerprints.push(this.#begun.fingerprint);
-    const read = await readRound(this.#deps.ledger, this.#id, {
-      revision: this.#revision,
-      openFingerprints,
-    });
+    const known = this.#mustReadAll ? null : openFingerprints;
+    const read = await readRound(this.#deps.ledger, this.#id, known);
     if (read === undefined || read.narration.status === "planned") return "over";
     if (!read.isMine) return "lost";
     if (this.#narration !== null && read.narration.revision !== this.#narration.revision) return "renewed";
@@ -134,9 +130,8 @@ export class NarrationRound {
   #takeIn(read: RoundRead, readAgain: readonly string[]): void {
     const { narration, parts, tasks } = read;
     this.#narration = narration;
-    this.#isFresh = parts !== null;
     if (parts !== null) {
-      this.#revision = narration.revision;
+      this.#mustReadAll = false;
       this.#parts = parts;
       this.#tasks.clear();
     }
@@ -299,7 +294,7 @@ export class NarrationRound {
         return true;
       }
       if (outcome !== "refetch") await setPartProblems(this.#deps.ledger, outcome);
-      this.#revision = null;
+      this.#mustReadAll = true;
       return true;
     }
     return false;
@@ -308,15 +303,15 @@ export class NarrationRound {
   // ---- the end ----
 
   async #end(
-    { narration, isWanted }: RoundRead,
+    { narration, isWanted, parts }: RoundRead,
     reason: StoredProblem | "unwanted" | null,
     isOver: boolean,
   ): Promise<RoundOutcome> {
     const isFinished = this.#completeFiles.size === this.#files.length;
     if (!isOver && !isFinished) return "later";
     // Requests that had failed may have been made by another call meanwhile.
-    if (!this.#isFresh) {
-      this.#revision = null;
+    if (parts === null) {
+      this.#mustReadAll = true;
       return "now";
     }
     const { ledger } = this.#deps;
