@@ -12,6 +12,9 @@ const UNSPOKEN_NOUNS: Readonly<Record<UnspokenKind, readonly [one: string, many:
   latex: ["a command of LaTeX", "commands of LaTeX"],
   template: ["a template tag", "template tags"],
   emoji: ["a code of an emoji", "codes of emoji"],
+  attribute: ["an attribute of markup", "attributes of markup"],
+  citation: ["a citation", "citations"],
+  comment: ["a comment", "comments"],
   badge: ["a badge", "badges"],
   footnote: ["a footnote", "footnotes"],
   ebook_frame: [

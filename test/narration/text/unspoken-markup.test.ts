@@ -76,6 +76,48 @@ describe("markup of other tools", () => {
       "# T\n\nTake [[1, 2], [3]] ::: or :: it.",
       "Take [[1, 2], [3]] ::: or :: it.",
     ],
+    [
+      "words with attributes",
+      "# T {#t .x}\n\n[Small *caps*]{.sc} and [more](u){target=_blank}.\n{: .note}",
+      "Small caps and more.",
+    ],
+    [
+      "marked, inserted and raised words, and keys",
+      "# T\n\n==One== ^^two^^ ++ctrl+c++ 2^10^.",
+      "One two ctrl+c 2^10.",
+    ],
+    [
+      "signs in a sentence",
+      "# T\n\nIn C++ a == b and c==d, i++ and j++, x ^2 or 50%% of {a, b}, {x} and @ann {5}.",
+      "In C++ a == b and c==d, i++ and j++, x ^2 or 50%% of {a, b}, {x} and @ann {5}.",
+    ],
+    [
+      "lines of pandoc",
+      "# T\n\n| One line\n| Two lines\n\n(@x) Three.\n\nTerm\n:   Four.",
+      "One line\nTwo lines\n\nThree.\n\nTerm Four.",
+    ],
+    [
+      "a box of MkDocs",
+      '# T\n\n!!! note "Care"\n    One.\n\n    Two.\n\nThree.\n\n!!! Oh, four.',
+      "Care\n\nOne.\n\nTwo.\n\nThree.\n\n!!! Oh, four.",
+    ],
+    [
+      "tabs of MkDocs",
+      '# T\n\n=== "A"\n\n    One two.\n\nLow\n===  \n\nThree.',
+      "A\n\nOne two.\n\nLow\n\nThree.",
+    ],
+    [
+      "a title in brackets",
+      '# T\n\n:::tip[Look]\nOne.\n:::\n\n::: {.x title="Here"}\nTwo.\n:::',
+      "Look\n\nOne.\n\nHere\n\nTwo.",
+    ],
+    ["a folded callout", "# T\n\n> [!note]- Look\n> here", "Note: Look here"],
+    [
+      "prose that begins with import",
+      "# T\n\nimport duties from the continent are high.",
+      "import duties from the continent are high.",
+    ],
+    ["a person in brackets", "# T\n\nGo [ask @john for it] or [@ann](x).", "Go [ask @john for it] or @ann."],
     ["a picture that is not a badge", "# T\n\n![A red fox](fox.svg) runs.", "A red fox runs."],
   ])("is spoken: %s", (_, markdown, words) => {
     expect(spokenTextOf(markdown).split("\n\n").slice(1).join("\n\n")).toBe(words);
@@ -101,6 +143,20 @@ describe("markup of other tools", () => {
       { kind: "template", count: 1, excerpt: "{% include a.html %}" },
     ],
     ["marks of notes", "The end.<sup>3</sup>", "The end.", { kind: "reference", count: 1, excerpt: "3" }],
+    ["a note in its place", "One^[See [@doe].] two.", "One two.", { kind: "footnote", count: 1 }],
+    ["citations", "One [@doe; @roe, p. 3] two [see @doe99].", "One two.", { kind: "citation", count: 2 }],
+    ["code of R", "One `r mean(x)` two `{python} x`.", "One two .", { kind: "code", count: 2 }],
+    ["imports", "import A from '@b/A';\nimport './c.css';\n\nOne.", "One.", { kind: "code", count: 2 }],
+    [
+      "comments",
+      "One %%two\ntwo%% three {/* four */} {# five #}.",
+      "One three .",
+      { kind: "comment", count: 3 },
+    ],
+    ["embedded files", "One ![[a.png|300]] two.", "One two.", { kind: "image", count: 1 }],
+    ["names of blocks", "One two. ^my-block", "One two.", { kind: "attribute", count: 1 }],
+    ["variables of templates", "One {{ x.y | upper }} two.", "One two.", { kind: "template", count: 1 }],
+    ["commands of pages", "One. \\newpage", "One.", { kind: "latex", count: 1 }],
     ["containers", ":::tip\nBe kind.\n:::", "Be kind.", { kind: "template", count: 1, excerpt: ":::tip" }],
     [
       "codes of emoji",
@@ -209,6 +265,17 @@ describe("marks that are never closed", () => {
     "1<sub>2",
     "*a",
     "    a) b\n",
+    "^[a",
+    "[@a",
+    "{#a ",
+    "]{a=b",
+    "==a",
+    "%%",
+    "{/*",
+    "++a+",
+    "!!! a\n",
+    "import a\n",
+    " ".repeat(60_000),
   ])("are planned quickly: 400,000 characters of %j", (mark) => {
     const startCpuUsage = process.cpuUsage();
     plan(`# T\n\n${mark.repeat(400_000 / mark.length)}`);

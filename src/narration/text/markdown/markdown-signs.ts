@@ -30,8 +30,8 @@ const MARKDOWN_SIGNS: readonly RegExp[] = [
   // Hard line breaks: two spaces or a backslash at the end of a line.
   /\S(?: {2,}|\\)\n[^\n]/,
   /\\[*_#`[\]>]|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8}\d?);|<https?:/i,
-  // Templates, formulas, containers and LaTeX commands.
-  /\{\{[<%]|\{%|\$\$|^:::|\\[a-z]{2,20}\*?\{/im,
+  // Templates, formulas, containers, LaTeX commands, and marks of pandoc, MkDocs and Obsidian.
+  /\{\{|\{%|\{\/\*|\$\$|^:::|\\[a-z]{2,20}\*?\{|\]\{[#.]|\^\[|%%[^%\n]+%%|(?<![=\w])==[^\s=][^=\n]{0,200}==|^(?:!!!|\?\?\?\+?) +\w/im,
 ];
 
 const FIRST_ITEM = /^ {0,3}1[.)] +\S/m;

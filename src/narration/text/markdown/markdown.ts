@@ -23,9 +23,7 @@ const FRONT_MATTER = [
   /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
 ];
 
-const ALERT_MARK = /^\[!(\w+)\]\s*/;
-/** Attributes of headings in Pandoc and kramdown. */
-const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
+const ALERT_MARK = /^\[!(\w+)\][+-]?\s*/;
 
 const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 
@@ -92,8 +90,7 @@ class MarkdownReader {
   }
 
   #addHeading({ depth, tokens }: Tokens.Heading): void {
-    const text = this.#inline(tokens).replace(HEADING_ATTRIBUTES, "");
-    this.blocks.push({ kind: "heading", level: depth, text });
+    this.blocks.push({ kind: "heading", level: depth, text: this.#inline(tokens) });
   }
 
   #addParagraph(text: string): void {
