@@ -28,6 +28,7 @@ const UNSPOKEN_NOUNS: Readonly<Record<UnspokenKind, readonly [one: string, many:
   mail_header: ["a line of a mail’s header", "lines of mails’ headers"],
   leader: ["a dot leader", "dot leaders"],
   page_mark: ["a page number or running head", "page numbers and running heads"],
+  line_number: ["the number of a line of verse", "numbers of lines of verse"],
   illustration: ["the mark of an illustration", "marks of illustrations"],
   reference: ["the mark of a note", "marks of notes"],
   sound: ["a sound in brackets", "sounds in brackets"],
@@ -41,6 +42,10 @@ const UNSPOKEN_NOUNS: Readonly<Record<UnspokenKind, readonly [one: string, many:
   navigation: ["a menu or frame of the page", "pieces of menus and of the page’s frame"],
   aside: ["a box beside the text", "boxes beside the text"],
   book_matter: ["a table of contents, index, cover or imprint", "pages of contents, index, cover or imprint"],
+  lost_entry: [
+    "an entry of the contents, which has no place in the text",
+    "entries of the contents, which have no place in the text",
+  ],
   hidden: ["what the page hides", "pieces that the page hides"],
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };

@@ -94,6 +94,7 @@ export type UnspokenKind =
   | "leader"
   | "mail_header"
   | "page_mark"
+  | "line_number"
   | "illustration"
   | "reference"
   | "sound"
@@ -107,6 +108,7 @@ export type UnspokenKind =
   | "navigation"
   | "aside"
   | "book_matter"
+  | "lost_entry"
   | "hidden"
   | "no_words";
 

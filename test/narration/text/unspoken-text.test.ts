@@ -305,3 +305,108 @@ describe("page marks without end", () => {
     expect((user + system) / 1000).toBeLessThan(4_000);
   });
 });
+
+describe("numbers of lines of verse", () => {
+  const verse = (ends: (line: number) => string): string =>
+    Array.from({ length: 30 }, (_, n) => `The river ran,${ends(n + 1)}`).join("\n");
+  it.each<readonly [what: string, ends: (line: number) => string]>([
+    ["every fifth", (line) => (line % 5 === 0 ? `      ${line}` : "")],
+    ["every tenth, from a later line", (line) => (line % 10 === 5 ? ` ${line + 105}` : "")],
+  ])("are not spoken: %s", (_, ends) => {
+    expect(spokenTextOf(verse(ends))).not.toMatch(/\d/);
+  });
+
+  it.each<readonly [what: string, ends: (line: number) => string]>([
+    ["prices", (line) => (line % 5 === 0 ? ` $${line}` : "")],
+    ["numbers of each line", (line) => ` and ${5 * line}`],
+    ["two numbers", (line) => (line === 5 || line === 10 ? ` ${line}` : "")],
+  ])("are not %s", (_, ends) => {
+    expect(spokenTextOf(verse(ends))).toContain(`The river ran,${ends(5)}`);
+  });
+});
+
+describe("lines above a text", () => {
+  it.each<readonly [what: string, text: string, author: string]>([
+    ["fields", "Author: Ada Writer\nTitle: The Lock\n\nIt leaked.", "Ada Writer"],
+    [
+      "fields apart",
+      "Title: The Lock\n\nAuthor: Ada Writer\n\nRelease Date: May 1\n\nIt leaked.",
+      "Ada Writer",
+    ],
+    [
+      "a title page of Fountain",
+      "Title:\n    _**The Lock**_\nCredit: Written by\nAuthor: Ada Writer\nContact:\n\tRiver 1\n\nIt leaked.",
+      "Ada Writer",
+    ],
+    [
+      "a title block of pandoc",
+      "% The\n  Lock\n% Ada Writer; Ben Second\n\nIt leaked.",
+      "Ada Writer, Ben Second",
+    ],
+    [
+      "front matter with a list",
+      "---\ntitle: The Lock\nauthor:\n  - Ada Writer\n  - Ben Second\n---\n\nIt leaked.",
+      "Ada Writer, Ben Second",
+    ],
+    [
+      "front matter with names",
+      "---\nauthor:\n- name: Ada Writer\n  email: a@b.c\ntitle: The Lock\n---\n\nIt leaked.",
+      "Ada Writer",
+    ],
+    [
+      "front matter in one line",
+      '+++\ntitle = "The Lock"\nauthors = ["Ada Writer", "Ben Second"]\n+++\n\nIt leaked.',
+      "Ada Writer, Ben Second",
+    ],
+  ])("name the book and are not spoken: %s", (_, text, author) => {
+    const {
+      title,
+      author: found,
+      parts,
+    } = planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+    expect([title, found, ...parts.map((part) => part.text)]).toEqual(["The Lock", author, "It leaked."]);
+  });
+
+  it.each([
+    ["a dialogue", "Author: I wrote this.\n\nMira: You did not."],
+    ["a sentence of a text", "Title: The Lock is a book that I wrote\nwhen it leaked."],
+    ["a line of percent signs", "% of the gates leak.\n\nThey do."],
+    ["a field below the text", "It leaked.\n\nTitle: The Lock"],
+  ])("are spoken if they are %s", (_, text) => {
+    const { title, parts } = plan(text);
+    expect(title).toBeUndefined();
+    expect(
+      parts
+        .map((part) => part.text)
+        .join(" ")
+        .replace(/\s+/g, " "),
+    ).toBe(text.replace(/\s+/g, " "));
+  });
+});
+
+it("the last paragraph of Project Gutenberg is not spoken, on how many lines ever, and its first line names the book", () => {
+  const text =
+    `${BOOK.replace(/Title[\s\S]*?Melville\n/, "").replace("The Whale\n", "The Whale, by Herman Melville\n")}`.replace(
+      "End of Project Gutenberg's Moby Dick\n",
+      "End of the Project Gutenberg EBook of Moby Dick; Or,\nThe Whale, by Herman Melville\n",
+    );
+  const { title, author, parts } = plan(text);
+  expect([title, author, ...parts.map((part) => part.text)]).toEqual([
+    "Moby Dick; Or, The Whale",
+    "Herman Melville",
+    "Call me Ishmael.",
+  ]);
+});
+
+it.each([
+  ["彼は憂鬱（ゆううつ）だ。", "彼は憂鬱だ。"],
+  ["食べる(たべる)と悲しみ（かなしみ）。", "食べると悲しみ。"],
+  ["他很憂鬱（yōuyù），在西安（Xī'ān）。", "他很憂鬱，在西安。"],
+  ["饕餮（ㄊㄠ ㄊㄧㄝˋ）。", "饕餮。"],
+  ["犬（いぬ科の動物）と林檎（apple）。", null],
+  ["日本人（ではない）が来た（らしい）。三人（まで）。", null],
+  ["水門（ゲート）に行（く）。", null],
+  ["北京（Beijing）和水门（gate）。", null],
+])("a reading behind its word is spoken once, and any other gloss is kept: %s", (text, spoken) => {
+  expect(spokenTextOf(text)).toBe(spoken ?? text);
+});

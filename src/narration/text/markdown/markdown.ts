@@ -10,18 +10,13 @@ import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normalizeLines } from "../normalize.ts";
 import { withoutMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
+import { withoutHeader } from "../plain/header-lines.ts";
 import { isWrapped } from "../plain/verse-lines.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isTextNotCode } from "./indented-text.ts";
 import { renderInlineText } from "./markdown-inline.ts";
 import { isLibraryToken, lexMarkdown } from "./markdown-lexer.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
-
-/** Matches YAML or TOML at the beginning. Ordinary text between two thematic breaks does not match. */
-const FRONT_MATTER = [
-  /^---[ \t]*\n(?:#.*\n)*[\w"'.-]+[ \t]*:[\s\S]*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)/,
-  /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
-];
 
 const ALERT_MARK = /^\[!(\w+)\][+-]?\s*/;
 
@@ -147,31 +142,10 @@ class MarkdownReader {
   }
 }
 
-const FRONT_MATTER_FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
-
-/** Reads title and author from front matter, one line each. */
-function parseFrontMatter(matter: string): Pick<ParsedText, "title" | "author"> {
-  const fields = new Map<string, string>();
-  for (const [, name = "", value = ""] of matter.matchAll(FRONT_MATTER_FIELD)) {
-    const words = value.trim().replace(/^(["'])(.*)\1$/, "$2");
-    if (hasWords(words) && !/^[[{|>&*]/.test(words)) fields.set(name.toLowerCase(), words);
-  }
-  return { title: fields.get("title") ?? null, author: fields.get("author") ?? null };
-}
-
 /** Reads Markdown into blocks, and adds what is not spoken to `unspoken`. */
 export function parseMarkdown(text: string, unspoken: UnspokenList): ParsedText {
-  const { text: book, ...header } = withoutEbookBoilerplate(normalizeLines(text), unspoken);
-  let source = book;
-  let fields: Pick<ParsedText, "title" | "author"> = header;
-  for (const pattern of FRONT_MATTER) {
-    const [matter] = pattern.exec(source) ?? [];
-    if (matter === undefined) continue;
-    unspoken.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
-    fields = parseFrontMatter(matter);
-    source = source.slice(matter.length);
-    break;
-  }
+  const book = withoutEbookBoilerplate(normalizeLines(text), unspoken);
+  const { text: source, ...header } = withoutHeader(book.text, unspoken);
   const reader = new MarkdownReader(unspoken);
   for (const tokens of lexMarkdown(dropUnspokenMarkup(source, unspoken))) reader.read(tokens);
   const texts = withoutMarks(
@@ -184,5 +158,9 @@ export function parseMarkdown(text: string, unspoken: UnspokenList): ParsedText 
     return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
   });
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
-  return { ...fields, blocks: hasHeadings ? blocks : markChapters(blocks, findUnnumberedTitles(source)) };
+  return {
+    title: header.title ?? book.title,
+    author: header.author ?? book.author,
+    blocks: hasHeadings ? blocks : markChapters(blocks, findUnnumberedTitles(source)),
+  };
 }

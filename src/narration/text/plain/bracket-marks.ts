@@ -6,6 +6,9 @@
 import type { UnspokenList } from "../blocks.ts";
 import { isSequence } from "../number-sequence.ts";
 import { withoutTranscriptTimes } from "./transcript-times.ts";
+import { HARD_BREAK } from "../normalize.ts";
+import { withoutLineNumbers } from "./line-numbers.ts";
+import { withoutReadings } from "./readings.ts";
 
 /**
  * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. Elsewhere, it is kept,
@@ -110,10 +113,10 @@ function withoutReferences(paragraphs: readonly string[], unspoken: UnspokenList
  * @returns the same number of paragraphs, some of them empty
  */
 export function withoutMarks(paragraphs: readonly string[], unspoken: UnspokenList): string[] {
-  const withoutBracketed = paragraphs.map((text) => {
+  const withoutBracketed = withoutLineNumbers(paragraphs, HARD_BREAK, unspoken).map((text) => {
     const line = text.trim();
     if (line.length > 80 || !(TRANSITION_LINE.test(line) || CENTRED_LINE.test(line)))
-      return withoutForms(text, unspoken);
+      return withoutForms(withoutReadings(text, unspoken), unspoken);
     unspoken.add("script_mark", line);
     return "";
   });

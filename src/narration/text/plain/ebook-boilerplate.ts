@@ -4,6 +4,7 @@
  * only mentions the marker lines keeps them.
  */
 import type { UnspokenList } from "../blocks.ts";
+import { collapseSpaces } from "../normalize.ts";
 
 const BOOK_START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const BOOK_END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
@@ -14,9 +15,40 @@ export const isBookStart = (line: string): boolean => BOOK_START.test(line);
 export const isBookEnd = (line: string): boolean => BOOK_END.test(line);
 
 const PUBLISHER_NAME = /project gutenberg/i;
-const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;
+/** The last paragraph before the marker of the end. It contains the book's title, so it may take several lines. */
+const LAST_PARAGRAPH =
+  /^[^\S\n]*End of (?:the |this )?Project Gutenberg(?:['’]s| E-?(?:book|text))[^\n]*(?:\n[^\S\n]*\S[^\n]*){0,3}$/gim;
 const PRODUCED_BY_LINE =
   /^(?:Produced by|E-?text prepared by|This e-?book was produced|Transcribed from|Prepared by)\b/i;
+
+/** Whether a paragraph is the last one before the marker of the end. */
+export const isLastParagraph = (text: string): boolean => text.search(LAST_PARAGRAPH) === 0;
+
+/** Whether a paragraph names the people who produced the file. Outside of the markers, it must also name their site. */
+export const namesProducers = (text: string, isInsideMarkers: boolean): boolean =>
+  text.length <= MAX_PRODUCED_CODE_UNITS &&
+  PRODUCED_BY_LINE.test(text.trim()) &&
+  (isInsideMarkers || /proofread|pgdp|gutenberg/i.test(text));
+
+const GUTENBERG_TITLES = [
+  /^(?:The )?Project Gutenberg E-?(?:book|text) of (?<title>.+), by (?<author>[^,]+)$/i,
+  /^(?:The )?Project Gutenberg E-?(?:book|text) of (?<title>.+)$/i,
+  /^Project Gutenberg['’]s (?<title>.+), by (?<author>[^,]+)$/i,
+  /^(?<title>.+), by (?<author>[^,|]+) \| Project Gutenberg$/i,
+  /^(?<title>.+) \| Project Gutenberg$/i,
+];
+
+/** Returns title and author from a title such as `The Project Gutenberg eBook of Emma, by Jane Austen`. */
+export function parseGutenbergTitle(line: string | null): {
+  readonly title: string | null;
+  readonly author: string | null;
+} {
+  const words = collapseSpaces(line ?? "").replace(/\.$/, "");
+  const groups = GUTENBERG_TITLES.map((form) => form.exec(words)?.groups).find(
+    (found) => found !== undefined,
+  );
+  return { title: groups?.["title"] ?? line, author: groups?.["author"] ?? null };
+}
 
 const MAX_HEADER_CODE_UNITS = 20_000;
 const MAX_FRAME_LINES = 1000;
@@ -48,12 +80,9 @@ function findLineAfterMarker(lines: readonly string[], lineIndex: number): numbe
 
 /** Returns the book between two markers, without the names of its producers. */
 function extractBookText(lines: readonly string[], unspoken: UnspokenList): string {
-  const text = lines
-    .filter((line) => !LAST_LINE.test(line))
-    .join("\n")
-    .replace(/^\s+/, "");
+  const text = lines.join("\n").replace(LAST_PARAGRAPH, "").replace(/^\s+/, "");
   const [first = ""] = text.split(/\n\s*\n/, 1);
-  if (!PRODUCED_BY_LINE.test(first) || first.length > MAX_PRODUCED_CODE_UNITS) return text;
+  if (!namesProducers(first, true)) return text;
   unspoken.add("ebook_frame", first);
   return text.slice(first.length);
 }
@@ -108,8 +137,9 @@ export function withoutEbookBoilerplate(text: string, unspoken: UnspokenList): E
         continue;
       }
       if (before.trim() !== "") unspoken.add("ebook_frame", before.trim());
-      title ??= readHeaderField(before, "Title");
-      author ??= readHeaderField(before, "Author");
+      const named = parseGutenbergTitle(before.trim().split("\n", 1)[0] ?? "");
+      title ??= readHeaderField(before, "Title") ?? (named.author === null ? null : named.title);
+      author ??= readHeaderField(before, "Author") ?? named.author;
     } else books.push(extractBookText(lines.slice(from, lineIndex), unspoken));
     hasMarker = true;
     isBook = isStart;

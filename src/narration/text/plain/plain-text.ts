@@ -12,7 +12,9 @@ import { parseAozoraHeader, withoutAozora } from "./aozora.ts";
 import { withoutLongNotes, withoutMarks } from "./bracket-marks.ts";
 import { joinDividedWords } from "./divided-words.ts";
 import { withoutEbookBoilerplate } from "./ebook-boilerplate.ts";
+import { withoutHeader } from "./header-lines.ts";
 import { keepLines } from "./kept-lines.ts";
+import { withoutLineNumbers } from "./line-numbers.ts";
 import { withoutMailHeaders } from "./mail-headers.ts";
 import { withoutPageMarks } from "./page-marks.ts";
 import { splitParagraphs } from "./paragraphs.ts";
@@ -52,16 +54,17 @@ function buildBlock(paragraph: string): SourceBlock {
 
 /** Reads plain text into blocks, and adds what is not spoken to `unspoken`. */
 export function parsePlainText(text: string, unspoken: UnspokenList): ParsedText {
-  const {
-    text: book,
-    title,
-    author,
-  } = withoutEbookBoilerplate(withoutMailHeaders(normalizeLines(joinDividedWords(text)), unspoken), unspoken);
+  const ebook = withoutEbookBoilerplate(
+    withoutMailHeaders(normalizeLines(joinDividedWords(text)), unspoken),
+    unspoken,
+  );
+  const { text: book, title, author } = withoutHeader(ebook.text, unspoken);
   const header = parseAozoraHeader(book);
   // Insert a blank line between title and author, so that they are two paragraphs, not one line.
   const opened = header === null ? book : book.replace(/^(\s*[^\n]+)\n/, "$1\n\n");
+  const [numberless = ""] = withoutLineNumbers([opened], "\n", unspoken);
   const page = withoutPageMarks(
-    withoutAozora(withoutCueTimes(withoutLongNotes(opened, unspoken), unspoken), unspoken),
+    withoutAozora(withoutCueTimes(withoutLongNotes(numberless, unspoken), unspoken), unspoken),
     unspoken,
   );
   const apart = separateHeadings(markUnderlined(page.text).replace(SEPARATOR_LINE, "\n$&\n"));
@@ -71,7 +74,7 @@ export function parsePlainText(text: string, unspoken: UnspokenList): ParsedText
   const titles = hasHeadings ? NO_TITLES : findUnnumberedTitles(page.text);
   return {
     blocks: markChapters(blocks, titles),
-    title: title ?? header?.title ?? page.title,
-    author: author ?? header?.author ?? null,
+    title: title ?? ebook.title ?? header?.title ?? page.title,
+    author: author ?? ebook.author ?? header?.author ?? null,
   };
 }

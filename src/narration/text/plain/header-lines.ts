@@ -1,0 +1,104 @@
+/**
+ * Reads title and author from the lines above a text: front matter, the title block of pandoc (`% Title`), and lines such
+ * as `Title: …`, also the title page of a Fountain script. Evidence: form.
+ */
+import type { UnspokenList } from "../blocks.ts";
+import { hasWords } from "../characters.ts";
+import { collapseSpaces } from "../normalize.ts";
+
+/** A text without its header, and what the header says. */
+interface HeadedText {
+  readonly text: string;
+  readonly title: string | null;
+  readonly author: string | null;
+}
+
+/** Matches YAML or TOML at the beginning. Ordinary text between two thematic breaks does not match. */
+const FRONT_MATTER = [
+  /^---[ \t]*\n(?:#.*\n)*[\w"'.-]+[ \t]*:[\s\S]*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)/,
+  /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
+];
+
+const TITLE_NAMES = "title|título|titulo|judul|标题|標題|书名|書名|题名|題名|タイトル";
+const AUTHOR_NAMES = "authors?|autora?|autores|penulis|pengarang|作者|著者";
+/** Names of lines that stand in a header, but say neither title nor author. */
+const OTHER_NAMES =
+  "subtitle|credit|source|draft date|date|contact|copyright|language|translator|editor|illustrator|publisher|release date|series|genre|format|notes|revision|keywords";
+const FIELD = new RegExp(
+  `^(?:(?<title>${TITLE_NAMES})|(?<author>${AUTHOR_NAMES})|(?:${OTHER_NAMES}))[ \\t]*[:：=](?<value>.*)$`,
+  "iu",
+);
+/** An author that is one entry of several fields: `- name: Ada Writer`. */
+const NAME_FIELD = /^\s*(?:-\s+)?(?:name:)?\s*/;
+const MAX_HEADER_LINES = 60;
+const MAX_VALUE_CODE_UNITS = 400;
+
+const cleanValue = (value: string): string =>
+  collapseSpaces(
+    value
+      .trim()
+      .slice(0, MAX_VALUE_CODE_UNITS)
+      .replace(/^[\s"'[_*]+|[\s"'\]_*,]+$/g, "")
+      .replace(/["']?,\s*["']/g, ", "),
+  );
+
+/** Reads fields and their values, which may continue on indented lines. */
+function readFields(lines: readonly string[]): Pick<HeadedText, "title" | "author"> {
+  const values = { title: [] as string[], author: [] as string[] };
+  let open: string[] | null = null;
+  for (const line of lines) {
+    const { title, author, value = "" } = FIELD.exec(line)?.groups ?? {};
+    const isContinued = /^(?:\s|-\s)/.test(line);
+    if (title !== undefined) open = values.title;
+    else if (author !== undefined) open = values.author;
+    else if (!isContinued) open = null;
+    const isOther = isContinued && /^\s*(?:-\s+)?(?!name\b)[\w-]+:\s/.test(line);
+    const words = isOther ? "" : cleanValue(isContinued ? line.replace(NAME_FIELD, "") : value);
+    if (hasWords(words) && !/^[{|>&]/.test(words)) open?.push(words);
+  }
+  return { title: values.title.join(" ") || null, author: values.author.join(", ") || null };
+}
+
+/** Returns the lines of a title block of pandoc: title, authors and date, each with `%`. */
+function readPercentLines(lines: readonly string[]): string[] {
+  const end = lines.findIndex((line, index) => !/^%/.test(line) && !(index > 0 && /^[ \t]+\S/.test(line)));
+  const header = lines.slice(0, end === -1 ? undefined : end);
+  return header.filter((line) => line.startsWith("%")).length <= 3 && !/\S/.test(lines[header.length] ?? "")
+    ? header
+    : [];
+}
+
+/** Returns the lines `Title: …`, `Author: …` and the like at the beginning. A header has a title. */
+function readFieldLines(lines: readonly string[]): string[] {
+  const isField = (line: string | undefined): boolean => FIELD.test(line ?? "") && !/=/.test(line ?? "");
+  let end = 0;
+  for (let index = 0; index < Math.min(lines.length, MAX_HEADER_LINES); index += 1) {
+    const line = lines[index] ?? "";
+    const isContinued = /^[ \t]+\S/.test(line) && index === end && end > 0;
+    if (isField(line) || isContinued) end = index + 1;
+    else if (/\S/.test(line)) break;
+  }
+  const header = lines.slice(0, end);
+  return header.some((line) => FIELD.exec(line)?.groups?.["title"] !== undefined) &&
+    !/\S/.test(lines[end] ?? "")
+    ? header
+    : [];
+}
+
+/** Removes the header above a text, and returns the title and author that it names. */
+export function withoutHeader(text: string, unspoken: UnspokenList): HeadedText {
+  const [matter] = FRONT_MATTER.map((form) => form.exec(text)?.[0]).filter((found) => found !== undefined);
+  if (matter !== undefined) {
+    unspoken.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
+    return { ...readFields(matter.split("\n")), text: text.slice(matter.length) };
+  }
+  const lines = text.replace(/^\s+/, "").split("\n");
+  const percent = /^%[ \t]+[^\p{Ll}\s]/u.test(lines[0] ?? "") ? readPercentLines(lines) : [];
+  const fields = percent.length > 0 ? percent : readFieldLines(lines);
+  if (fields.length === 0) return { text, title: null, author: null };
+  unspoken.add("front_matter", fields.join(" "));
+  const rest = lines.slice(fields.length).join("\n");
+  if (percent.length === 0) return { ...readFields(fields), text: rest };
+  const [title = "", author = ""] = percent.join("\n").split(/^%/m).slice(1).map(collapseSpaces);
+  return { title: title || null, author: author.split(/\s*;\s*/).join(", ") || null, text: rest };
+}
