@@ -2,6 +2,7 @@
 import { Parser } from "htmlparser2";
 import { decodeText } from "../../files/text-bytes.ts";
 import { type BookArchive, refusedBookError, shortenName } from "./book-archive.ts";
+import { MATTER_TYPES, typesOf } from "./page-elements.ts";
 
 const CONTAINER_PATH = "META-INF/container.xml";
 const ENCRYPTION_PATH = "META-INF/encryption.xml";
@@ -182,7 +183,7 @@ export function parsePackage(archive: BookArchive): BookPackage {
       } else if (name === "spine") tocId = attributes["toc"] ?? null;
       else if (name === "itemref") {
         spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
-      } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
+      } else if (name === "reference" && MATTER_TYPES.has(attributes["type"]?.toLowerCase() ?? "")) {
         // Ignore a reference to a position inside a page, such as `book.xhtml#cover`. Otherwise, the whole page would
         // count as the cover, although the page may also contain text of the book.
         const { file, id } = splitHref(href ?? "");
@@ -194,6 +195,9 @@ export function parsePackage(archive: BookArchive): BookPackage {
       else if (name === "creator" && words !== "") authors.push(words);
     },
   });
+  const nav = [...items.values()].find(({ isNav }) => isNav);
+  const ncx = items.get(tocId ?? "") ?? [...items.values()].find(({ type }) => type.includes("ncx"));
+  const contents = parseContents(archive, path, nav?.path ?? ncx?.path, matter);
   const pages = spine.flatMap(({ id, isLinear }): Page[] => {
     const item = items.get(id);
     if (item === undefined)
@@ -203,21 +207,27 @@ export function parsePackage(archive: BookArchive): BookPackage {
     if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
     if (!archive.has(page)) throw refusedBookError(`names ${shortenName(page)}, which is not in it`);
-    return [{ path: page, isLinear, isBookMatter: item.isNav || matter.has(item.path) }];
+    return [{ path: page, isLinear, isBookMatter: item.isNav || matter.has(item.path) || matter.has(page) }];
   });
   if (pages.length === 0) throw refusedBookError("names no pages in an order");
-  const nav = [...items.values()].find(({ isNav }) => isNav);
-  const ncx = items.get(tocId ?? "") ?? [...items.values()].find(({ type }) => type.includes("ncx"));
   return {
     title: titles[0] ?? null,
     author: authors.length === 0 ? null : [...new Set(authors)].slice(0, MAX_AUTHORS).join(", "),
     pages,
-    contents: parseContents(archive, path, nav?.path ?? ncx?.path),
+    contents,
   };
 }
 
-/** Reads the table of contents, from XHTML `nav` or NCX; empty if there is none. */
-function parseContents(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
+/**
+ * Reads the table of contents, from XHTML `nav` or NCX; empty if there is none. Adds the pages that the landmarks of the
+ * book name as its title page, imprint and the like to `matter`.
+ */
+function parseContents(
+  archive: BookArchive,
+  from: string,
+  href: string | undefined,
+  matter: Set<string>,
+): TocEntry[] {
   if (href === undefined) return [];
   const file = resolvePath(from, href);
   const xml = readArchiveText(archive, file);
@@ -232,11 +242,14 @@ function parseContents(archive: BookArchive, from: string, href: string | undefi
     if (label !== "") entries.push({ label, level, path: page === "" ? file : resolvePath(file, page), id });
   };
   parseXml(xml, {
-    open: (name, attributes) => {
+    open: (name, attributes, path) => {
       if (name === "nav") isToc = attributes["epub:type"] === "toc";
       else if (name === "navPoint" || (name === "ol" && isToc)) level += 1;
-      else if (name === "a") target = attributes["href"] ?? "";
-      else if (name === "content") {
+      else if (name === "a") {
+        target = attributes["href"] ?? "";
+        const isMatter = typesOf(attributes).some((type) => MATTER_TYPES.has(type));
+        if (isMatter && !isToc && !/[#:]/.test(target)) matter.add(resolvePath(file, splitHref(target).file));
+      } else if (name === "content" && path.includes("navPoint")) {
         target = attributes["src"] ?? "";
         add();
       }

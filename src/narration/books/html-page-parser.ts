@@ -3,34 +3,37 @@
  * tables are read as in Markdown. Menus, notes and hidden elements are not spoken.
  */
 import { Parser } from "htmlparser2";
-import { AudioError } from "../../errors.ts";
 import type { SourceBlock, UnspokenList } from "../text/blocks.ts";
 import { hasWords } from "../text/characters.ts";
 import { isTextNotCode } from "../text/markdown/indented-text.ts";
 import { spellOutSuperscripts } from "../text/markdown/superscripts.ts";
-import { dropUnspoken, HARD_BREAK } from "../text/normalize.ts";
+import { collapseSpaces, dropUnspoken, HARD_BREAK } from "../text/normalize.ts";
 import { shortenAddresses } from "../text/plain/web-addresses.ts";
+import type { PageNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
-import { readRow, type Table } from "./table-rows.ts";
 import {
   type Attributes,
+  assertDepth,
   endsSilence,
   findUnspokenReason,
+  INLINE_ELEMENTS,
   isMain,
-  setOf,
   typesOf,
   type UnspokenReason,
-} from "./unspoken-elements.ts";
+} from "./page-elements.ts";
+import { readRow, type Table } from "./table-rows.ts";
 
 export interface HtmlPage {
   readonly blocks: readonly PageBlock[];
   readonly title: string | null;
   readonly author: string | null;
+  /** Share of the spoken characters that are inside links. */
+  readonly linkShare: number;
 }
 
-const INLINE_ELEMENTS = setOf(
-  "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
-);
+/** Links to places of the same book, which has several pages, or of the same page. */
+const INNER_LINK = { book: /^(?![a-z][a-z\d+.-]*:)/i, page: /^#/ };
+
 /**
  * Whether the attribute `epub:type` contains the term, such as `z3998:persona`. Editions of plays mark speakers and
  * stage directions with these terms.
@@ -51,9 +54,32 @@ interface List {
   next: number | null;
 }
 
-const MAX_DEPTH = 10_000;
-
 const getHeadingLevel = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
+
+const INITIAL_WORD =
+  "drop(?:ped)?[- ]?cap(?:ital)?|initial|capital|letter|lettrine|inicial|capitular|letra|huruf";
+/** The alternative text of a picture that shows the first letter of a word: `W`, `Illustrated capital T`, `T (drop cap)`. */
+const INITIAL_FORMS = [
+  /^["“‘'«]?(\p{L})["”’'»]?$/u,
+  new RegExp(`\\b(?:${INITIAL_WORD})[\\s:-]{1,3}["“‘'(]?(\\p{L})["”’').]?$`, "iu"),
+  new RegExp(`^["“‘'(]?(\\p{L})["”’')]?\\s?[,:(–-].{0,40}\\b(?:${INITIAL_WORD})\\b`, "iu"),
+];
+const MAX_INITIAL_CODE_UNITS = 80;
+
+const findInitial = (alternative: string): string | null =>
+  alternative.length > MAX_INITIAL_CODE_UNITS
+    ? null
+    : (INITIAL_FORMS.map((form) => form.exec(alternative)?.[1]).find((letter) => letter !== undefined) ??
+      null);
+
+interface PageOptions {
+  /**
+   * Whether the page is part of a book. Such a page has no site header and footer, and may have self-closing elements
+   * such as `<p/>`.
+   */
+  readonly isBook: boolean;
+  readonly notes: PageNotes | undefined;
+}
 
 class HtmlPageParser {
   readonly #unspoken: UnspokenList;
@@ -70,12 +96,21 @@ class HtmlPageParser {
   #ids: string[] = [];
   #headingLevel: number | null = null;
   #itemNumber = "";
+  /** The letter of a picture whose word has not begun yet; `""` if there is none. */
+  #initial = "";
+  /** Whether a block has ended since the picture. */
+  #isInitialApart = false;
   #unspokenElement: UnspokenElement | null = null;
   #preformattedDepth = 0;
-  #openLinkCount = 0;
+  #isInBrackets = false;
+  #isLink = false;
+  #isInnerLink = false;
   #linked = "";
   #unlinked = "";
+  #linkCodeUnits = 0;
+  #spokenCodeUnits = 0;
   #tagCount = 0;
+  #elementCount = 0;
   /** Number of tags before the text of the open block; `null` if it has no text yet. */
   #firstTag: number | null = null;
   /**
@@ -84,37 +119,35 @@ class HtmlPageParser {
    */
   #siteHeaderDepth: number | null = null;
   readonly #isBook: boolean;
+  readonly #notes: PageNotes | undefined;
   #isInTitle = false;
   #isTitleRead = false;
   title = "";
   author: string | null = null;
 
-  /** @param isBook whether the page is part of a book, which has no site header and footer */
-  constructor(unspoken: UnspokenList, isBook: boolean) {
+  constructor({ isBook, notes }: PageOptions, unspoken: UnspokenList) {
     this.#unspoken = unspoken;
     this.#isBook = isBook;
+    this.#notes = notes;
   }
 
   get blocks(): readonly PageBlock[] {
     return this.#sinks[0] ?? [];
   }
 
-  /**
-   * @throws AudioError `invalid_request` for elements that are nested so deeply that closing them would take minutes
-   */
+  get linkShare(): number {
+    return this.#spokenCodeUnits === 0 ? 0 : this.#linkCodeUnits / this.#spokenCodeUnits;
+  }
+
   open(name: string, attributes: Attributes): void {
     this.#openElements.push(name);
-    if (this.#openElements.length > MAX_DEPTH) {
-      throw new AudioError(
-        "invalid_request",
-        `The page has more than ${MAX_DEPTH} elements open at one place, so it is not text. Nothing was sent.`,
-      );
-    }
+    assertDepth(this.#openElements.length);
     if (name === "title" && !this.#openElements.includes("svg")) this.#isInTitle = !this.#isTitleRead;
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
     }
     this.#tagCount += 1;
+    this.#elementCount += 1;
     if (this.#unspokenElement !== null && endsSilence(this.#unspokenElement, name, attributes))
       this.#endUnspoken(this.#unspokenElement);
     if (this.#unspokenElement !== null) {
@@ -122,7 +155,7 @@ class HtmlPageParser {
       return;
     }
     if (name === "head") return;
-    const kind = this.#isSiteFooter(name) ? "navigation" : findUnspokenReason(name, attributes);
+    const kind = this.#findReason(name, attributes);
     if (kind !== null) {
       if (!INLINE_ELEMENTS.has(name)) this.#flush();
       this.#unspokenElement = { kind, name, depth: this.#openElements.length, text: "" };
@@ -132,6 +165,12 @@ class HtmlPageParser {
     const { id } = attributes;
     if (id !== undefined) this.#ids.push(id);
     this.#enter(name, attributes);
+  }
+
+  #findReason(name: string, attributes: Attributes): UnspokenReason | null {
+    if (this.#notes?.notes.has(this.#elementCount)) return "footnote";
+    if (this.#notes?.marks.has(this.#elementCount)) return "reference";
+    return this.#isSiteFooter(name) ? "navigation" : findUnspokenReason(name, attributes);
   }
 
   /**
@@ -167,8 +206,9 @@ class HtmlPageParser {
         this.#addImage(attributes);
         break;
       case "a":
-        if (this.#isBook ? attributes["href"] !== undefined : attributes["href"]?.startsWith("#") === true)
-          this.#openLinkCount += 1;
+        this.#isLink = attributes["href"] !== undefined;
+        this.#isInnerLink =
+          this.#isLink && INNER_LINK[this.#isBook ? "book" : "page"].test(attributes["href"] ?? "");
         break;
       case "sup":
       case "sub":
@@ -211,12 +251,17 @@ class HtmlPageParser {
     // The style sheet of a picture is no text that a remark could quote.
     if (this.#openElements.at(-1) === "style") return;
     if (this.#isInTitle) this.title += text;
-    else if (this.#unspokenElement !== null) this.#unspokenElement.text += text;
-    else if (!this.#openElements.includes("head")) {
+    else if (this.#unspokenElement !== null) {
+      if (!/^(?:style|script)$/.test(this.#openElements.at(-1) ?? "")) this.#unspokenElement.text += text;
+    } else if (!this.#openElements.includes("head")) {
       if (this.#firstTag === null && /\S/.test(text)) this.#firstTag = this.#tagCount;
-      this.#text += text;
-      if (this.#openLinkCount > 0) this.#linked += text;
+      this.#text += this.#isInBrackets ? text.replace(/^[\])]/, "") : text;
+      this.#isInBrackets = false;
+      if (this.#isInnerLink) this.#linked += text;
       else this.#unlinked += text;
+      const units = text.trim().length;
+      this.#spokenCodeUnits += units;
+      if (this.#isLink) this.#linkCodeUnits += units;
     }
   }
 
@@ -248,7 +293,8 @@ class HtmlPageParser {
     if (getHeadingLevel(name) !== null) this.#headingLevel = null;
     switch (name) {
       case "a":
-        this.#openLinkCount = Math.max(0, this.#openLinkCount - 1);
+        this.#isLink = false;
+        this.#isInnerLink = false;
         break;
       case "sup":
       case "sub":
@@ -283,18 +329,28 @@ class HtmlPageParser {
 
   end(): void {
     this.#flush();
+    if (this.#initial !== "") this.#unspoken.add("illustration", this.#initial);
   }
 
   #endUnspoken({ kind, text }: UnspokenElement): void {
     this.#unspokenElement = null;
-    if (kind !== "silent" && hasWords(text)) this.#unspoken.add(kind, text);
+    // Brackets around the mark of a note belong to the mark.
+    this.#isInBrackets = kind === "reference" && /[[(]$/.test(this.#text);
+    if (this.#isInBrackets) this.#text = this.#text.slice(0, -1);
+    if (kind === "silent" || !hasWords(text)) return;
+    const isMatter = kind === "footnote" || kind === "book_matter";
+    // Keep the place of notes and the like, because the heading above them is not spoken either.
+    if (isMatter && this.#sinks.length === 1) {
+      const block = this.#buildBlock({ kind: "paragraph", text: collapseSpaces(text) }, [], "", "");
+      this.#sink.push({ ...block, unspokenAs: kind });
+    } else this.#unspoken.add(kind, text);
   }
 
   #addImage(attributes: Attributes): void {
     const alternative = attributes["alt"]?.trim() ?? "";
-    // If the alternative text is a single letter, add the letter without spaces. The image may show the first letter of
-    // a chapter, and the rest of the word follows the image.
-    if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
+    const initial = findInitial(alternative);
+    if (initial !== null && /\S/.test(this.#text)) this.#text += initial;
+    else if (initial !== null) [this.#text, this.#initial, this.#isInitialApart] = ["", initial, false];
     else if (hasWords(alternative) && !this.#isBook && !this.#openElements.includes("figure")) {
       this.#text += ` ${alternative} `;
     } else if (hasWords(alternative)) this.#unspoken.add("illustration", alternative);
@@ -334,7 +390,7 @@ class HtmlPageParser {
 
   #flush(): void {
     if (this.#preformattedDepth > 0) return;
-    const text = this.#text;
+    const text = this.#headingLevel === null ? this.#takeInitial() : this.#text;
     this.#text = "";
     if (!/\S/.test(text)) return;
     const words = withoutSubAndSupTags(spellOutSuperscripts(dropUnspoken(text), this.#unspoken)).normalize(
@@ -345,6 +401,19 @@ class HtmlPageParser {
     else if (hasWords(spoken))
       this.#addBlock({ kind: "heading", level: this.#headingLevel, text: spoken.trim() });
     this.#firstTag = null;
+  }
+
+  /** Returns the text of the open block with the initial above it, unless the text has the whole word itself. */
+  #takeInitial(): string {
+    const [initial, text] = [this.#initial, this.#isInitialApart ? this.#text.trimStart() : this.#text];
+    if (initial === "") return this.#text;
+    if (!/\S/.test(text)) {
+      this.#isInitialApart = true;
+      return "";
+    }
+    this.#initial = "";
+    if (!/^\p{Lu}\p{Ll}/u.test(text)) return initial + text;
+    return text.startsWith(initial) ? text : `${initial} ${text}`;
   }
 
   #addParagraph(text: string): void {
@@ -364,33 +433,33 @@ class HtmlPageParser {
       this.#unspoken.add("navigation", block.text);
       return;
     }
-    this.#sink.push({
-      block,
-      isInMain: this.#open.main.length > 0,
-      isInArticle: this.#open.article.length > 0,
-      ids: this.#ids,
-      firstTag: this.#firstTag ?? this.#tagCount,
-      lastTag: this.#tagCount,
-      linked: this.#linked,
-      unlinked: this.#unlinked,
-    });
+    this.#sink.push(this.#buildBlock(block, this.#ids, this.#linked, this.#unlinked));
     this.#ids = [];
     this.#linked = "";
     this.#unlinked = "";
+  }
+
+  #buildBlock(block: SourceBlock, ids: readonly string[], linked: string, unlinked: string): PageBlock {
+    return {
+      block,
+      isInMain: this.#open.main.length > 0,
+      isInArticle: this.#open.article.length > 0,
+      ids,
+      firstTag: this.#firstTag ?? this.#tagCount,
+      lastTag: this.#tagCount,
+      linked,
+      unlinked,
+    };
   }
 }
 
 const withoutSubAndSupTags = (text: string): string =>
   text.includes("<su") ? text.replace(/<\/?su[pb]>/g, "") : text;
 
-/**
- * Reads the blocks of an HTML page.
- *
- * @param isBook whether the page is part of a book. Such a page has no site header, and may have self-closing elements
- *   such as `<p/>`
- */
-export function parseHtmlPage(html: string, isBook: boolean, unspoken: UnspokenList): HtmlPage {
-  const reader = new HtmlPageParser(unspoken, isBook);
+/** Reads the blocks of an HTML page. */
+export function parseHtmlPage(html: string, options: PageOptions, unspoken: UnspokenList): HtmlPage {
+  const reader = new HtmlPageParser(options, unspoken);
+  const { isBook } = options;
   const parser = new Parser(
     {
       onopentag: (name, attributes) => reader.open(name, attributes),
@@ -402,6 +471,6 @@ export function parseHtmlPage(html: string, isBook: boolean, unspoken: UnspokenL
   parser.end(html);
   reader.end();
   const title = reader.title.replace(/\s+/g, " ").trim();
-  const { blocks, author } = reader;
-  return { blocks, author, title: title === "" ? null : title };
+  const { blocks, author, linkShare } = reader;
+  return { blocks, author, linkShare, title: title === "" ? null : title };
 }

@@ -1,4 +1,5 @@
-/** Decides which elements of a page are not spoken, by their names, types, roles and classes. */
+/** Decides what the elements of a page are, by their names, types, roles and classes: inline, spoken, or why not. */
+import { AudioError } from "../../errors.ts";
 import type { UnspokenKind } from "../text/plan-types.ts";
 
 export type Attributes = Readonly<Record<string, string>>;
@@ -8,6 +9,9 @@ export type UnspokenReason = UnspokenKind | "silent";
 
 export const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
+export const INLINE_ELEMENTS = setOf(
+  "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
+);
 /** Elements whose content is not text of the page. */
 const UNSPOKEN_ELEMENTS = setOf(
   "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
@@ -48,6 +52,21 @@ const UNSPOKEN_CLASSES: ReadonlyArray<readonly [kind: UnspokenKind, form: RegExp
   ["reference", /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anchor|note-?ref)(?:\s|$)/i],
   ["page_mark", /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i],
 ];
+
+const MAX_DEPTH = 10_000;
+
+/**
+ * Refuses elements that are nested so deeply that closing them would take minutes.
+ *
+ * @throws AudioError `invalid_request`
+ */
+export function assertDepth(depth: number): void {
+  if (depth <= MAX_DEPTH) return;
+  throw new AudioError(
+    "invalid_request",
+    `The page has more than ${MAX_DEPTH} elements open at one place, so it is not text. Nothing was sent.`,
+  );
+}
 
 export const typesOf = (attributes: Attributes): readonly string[] =>
   `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);

@@ -4,8 +4,10 @@ import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
 import { BookArchive } from "./book-archive.ts";
+import { withoutBookMatter } from "./book-matter.ts";
 import { type BookPackage, parsePackage, readArchiveText } from "./book-package.ts";
 import { type HtmlPage, parseHtmlPage } from "./html-page-parser.ts";
+import { findNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
 import { withoutBoilerplate, withoutInlineMarks } from "./parse-html.ts";
 
@@ -14,13 +16,8 @@ const CONTENTS_LINK_SHARE = 0.8;
 const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
 
-function isContents({ blocks }: HtmlPage): boolean {
-  const sum = (texts: readonly string[]): number =>
-    texts.reduce((units, text) => units + text.trim().length, 0);
-  const linkedUnits = sum(blocks.map(({ linked }) => linked));
-  const units = linkedUnits + sum(blocks.map(({ unlinked }) => unlinked));
-  return blocks.length >= MIN_CONTENTS_BLOCKS && linkedUnits >= CONTENTS_LINK_SHARE * units;
-}
+const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
+  linkShare >= CONTENTS_LINK_SHARE && blocks.length >= MIN_CONTENTS_BLOCKS;
 
 type Contents = BookPackage["contents"];
 
@@ -34,13 +31,37 @@ function withHeading(label: string, level: number, paragraph: SourceBlock | unde
   return isSame ? [heading] : [heading, paragraph];
 }
 
-/** Returns the blocks of a page. If the page has no heading, adds headings from the table of contents. */
+/** Whether a heading follows a block before any prose and before the place of another entry. */
+function hasOwnHeading(
+  blocks: readonly PageBlock[],
+  from: number,
+  entryIds: ReadonlyMap<string, unknown>,
+): boolean {
+  for (let index = from + 1; index < blocks.length; index += 1) {
+    const { block, ids } = blocks[index] ?? {};
+    if (block === undefined || ids === undefined) return false;
+    if (block.kind === "paragraph" && block.text.length >= SENTENCE_CODE_UNITS) return false;
+    if (ids.some((id) => entryIds.has(id))) return false;
+    if (block.kind === "heading") return true;
+  }
+  return false;
+}
+
+/**
+ * Returns the blocks of a page. Adds headings from the table of contents where the page has none: at the places that
+ * its entries name, and at the beginning of a page without headings.
+ */
 function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceBlock[] {
-  const plain = blocks.map(({ block }) => block);
-  if (plain.some(({ kind }) => kind === "heading")) return plain;
+  const entriesById = new Map(contents.toReversed().map((entry) => [entry.id ?? "", entry]));
+  const titles = new Set(
+    blocks.flatMap(({ block }) => (block.kind === "heading" ? [foldWords(block.text)] : [])),
+  );
   return blocks.flatMap(({ block, ids }, index) => {
-    const entry = contents.find(({ id }) => (id === null ? index === 0 : ids.includes(id)));
-    return entry === undefined ? [block] : withHeading(entry.label, entry.level, block);
+    const whole = index === 0 && titles.size === 0 ? [""] : [];
+    const [id] = [...whole, ...ids].filter((each) => entriesById.has(each));
+    const entry = id === undefined ? undefined : entriesById.get(id);
+    if (entry === undefined || block.kind === "heading" || titles.has(foldWords(entry.label))) return [block];
+    return hasOwnHeading(blocks, index, entriesById) ? [block] : withHeading(entry.label, entry.level, block);
   });
 }
 
@@ -70,24 +91,37 @@ export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText
   const archive = new BookArchive(bytes);
   const { title, author, pages, contents } = parsePackage(archive);
   const blocks: SourceBlock[] = [];
-  const readPaths = new Set<string>();
-  for (const { path, isLinear, isBookMatter } of pages) {
-    // Each page is read once, even if the book lists it twice.
-    if (readPaths.has(path)) continue;
-    readPaths.add(path);
-    const html = readArchiveText(archive, path);
-    if (html === null) continue;
-    const page = parseHtmlPage(normalizeLines(html), true, unspoken);
+  // Each page is read once, even if the book lists it twice.
+  const texts = new Map<string, string>();
+  for (const { path } of pages) {
+    const html = texts.has(path) ? null : readArchiveText(archive, path);
+    if (html !== null) texts.set(path, normalizeLines(html));
+  }
+  const notes = findNotes(texts);
+  const uniquePages = new Map(pages.toReversed().map((each) => [each.path, each])).values();
+  for (const { path, isLinear, isBookMatter } of [...uniquePages].toReversed()) {
+    const html = texts.get(path);
+    if (html === undefined) continue;
+    const page = parseHtmlPage(html, { isBook: true, notes: notes.get(path) }, unspoken);
     if ((isBookMatter && !hasProse(page)) || isContents(page)) addUnspokenPage("book_matter", page, unspoken);
     else if (!isLinear) addUnspokenPage("aside", page, unspoken);
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });
       const entries = contents.filter((entry) => entry.path === path);
       // Push the blocks one by one, because `push(...blocks)` fails for very many blocks.
-      for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
+      const spoken = withHeadings(withoutBookMatter(page.blocks, unspoken), entries);
+      for (const block of spoken) blocks.push(block);
     }
   }
-  const spokenBlocks = withoutInlineMarks(withoutBoilerplate(blocks, unspoken), unspoken);
+  for (const { label, path, id } of contents) {
+    const html = texts.get(path);
+    if (html === undefined || (id !== null && !html.includes(id))) unspoken.add("lost_entry", label);
+  }
+  const book = withoutBoilerplate(
+    blocks.map((block) => ({ block })),
+    unspoken,
+  ).map(({ block }) => block);
+  const spokenBlocks = withoutInlineMarks(book, unspoken);
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
 }

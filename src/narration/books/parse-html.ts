@@ -3,8 +3,16 @@ import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } fr
 import { markChapters } from "../text/chapters/mark-chapters.ts";
 import { normalizeLines } from "../text/normalize.ts";
 import { withoutMarks } from "../text/plain/bracket-marks.ts";
-import { isBookEnd, isBookStart } from "../text/plain/ebook-boilerplate.ts";
+import {
+  isBookEnd,
+  isBookStart,
+  isLastParagraph,
+  namesProducers,
+  parseGutenbergTitle,
+} from "../text/plain/ebook-boilerplate.ts";
+import { withoutBookMatter } from "./book-matter.ts";
 import { parseHtmlPage } from "./html-page-parser.ts";
+import { findNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
 import type { Article } from "./reader-view.ts";
 
@@ -39,7 +47,7 @@ function selectMainBlocks(
   blocks: readonly PageBlock[],
   article: Article | null,
   unspoken: UnspokenList,
-): SourceBlock[] {
+): PageBlock[] {
   const isMain = [
     (each: PageBlock) => article !== null && isOf(article, each) && each.isInMain,
     (each: PageBlock) => article !== null && isOf(article, each),
@@ -48,25 +56,35 @@ function selectMainBlocks(
     () => true,
   ].find((isIn) => blocks.some((each) => isIn(each) && getBlockText(each.block) !== ""));
   return blocks.flatMap((each) => {
-    if (isMain?.(each)) return [each.block];
+    if (isMain?.(each)) return [each];
     const text = getBlockText(each.block);
     if (text !== "") unspoken.add("navigation", text);
     return [];
   });
 }
 
+/** Only the first blocks of a book can name its producers. */
+const MAX_BLOCKS_BEFORE_PRODUCERS = 3;
+
 /**
  * Removes a publisher's header and licence around the book, recognised by the lines that mark the beginning and end of
- * the book.
+ * the book, and the names of producers.
  */
-export function withoutBoilerplate(blocks: readonly SourceBlock[], unspoken: UnspokenList): SourceBlock[] {
-  const start = blocks.findIndex((block) => isBookStart(getBlockText(block)));
-  const end = blocks.findIndex((block, index) => index > start && isBookEnd(getBlockText(block)));
-  if (start === -1 && end === -1) return [...blocks];
-  const book = blocks.slice(start + 1, end === -1 ? undefined : end);
-  const [first] = start === -1 ? blocks.slice(end) : blocks;
-  if (first !== undefined) unspoken.add("ebook_frame", getBlockText(first));
-  return book;
+export function withoutBoilerplate<Each extends { readonly block: SourceBlock }>(
+  blocks: readonly Each[],
+  unspoken: UnspokenList,
+): Each[] {
+  const texts = blocks.map(({ block }) => getBlockText(block));
+  const start = texts.findIndex(isBookStart);
+  const end = texts.findIndex((text, index) => index > start && isBookEnd(text));
+  const [frame] = start === -1 ? (end === -1 ? [] : texts.slice(end)) : texts;
+  if (frame !== undefined) unspoken.add("ebook_frame", frame);
+  return blocks.slice(start + 1, end === -1 ? undefined : end).filter((_, index) => {
+    const text = texts[start + 1 + index] ?? "";
+    const isOfProducers = index < MAX_BLOCKS_BEFORE_PRODUCERS && namesProducers(text, start !== -1);
+    if (isOfProducers) unspoken.add("ebook_frame", text);
+    return !isOfProducers && !isLastParagraph(text);
+  });
 }
 
 /** Removes marks such as note numbers, page numbers and `[Illustration]` from the paragraphs. */
@@ -88,15 +106,19 @@ export function withoutInlineMarks(blocks: readonly SourceBlock[], unspoken: Uns
  * @throws AudioError `invalid_request` for elements that are nested too deeply
  */
 export function parseHtml(html: string, unspoken: UnspokenList, article: Article | null = null): ParsedText {
-  const { blocks, title, author } = parseHtmlPage(normalizeLines(html), false, unspoken);
+  const lines = normalizeLines(html);
+  const notes = findNotes(new Map([["", lines]])).get("");
+  const { blocks, title, author } = parseHtmlPage(lines, { isBook: false, notes }, unspoken);
+  const book = withoutBoilerplate(selectMainBlocks(blocks, article, unspoken), unspoken);
   const spokenBlocks = withoutInlineMarks(
-    withoutBoilerplate(selectMainBlocks(blocks, article, unspoken), unspoken),
+    withoutBookMatter(book, unspoken).map(({ block }) => block),
     unspoken,
   );
   const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
+  const named = parseGutenbergTitle(title);
   return {
     blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks),
-    title: article?.title ?? title,
-    author: article?.author ?? author,
+    title: article?.title ?? named.title,
+    author: article?.author ?? author ?? named.author,
   };
 }

@@ -24,6 +24,7 @@ const MAX_ELEMENTS = 15_000;
 const MAX_DEPTH = 300;
 /** The reader view includes more of the page until it has this much text. Its default loses short articles in their comments. */
 const MIN_ARTICLE_CODE_UNITS = 250;
+const MAX_TITLE_CODE_UNITS = 400;
 const MAX_AUTHOR_CODE_UNITS = 100;
 
 /** The attributes by which the reader view judges an element. */
@@ -90,7 +91,7 @@ export function findArticle(html: string): Article | null {
     if (pieces.length === 0) return null;
     const author = collapseSpaces(found?.byline ?? "").replace(/^by\s+/i, "");
     return {
-      title: collapseSpaces(found?.title ?? "") || null,
+      title: collapseSpaces(found?.title ?? "").slice(0, MAX_TITLE_CODE_UNITS) || null,
       author: author.length > MAX_AUTHOR_CODE_UNITS || author.includes("://") ? null : author || null,
       pieces: new Set(pieces.map((piece) => Number(piece.getAttribute("n")))),
     };

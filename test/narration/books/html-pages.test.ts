@@ -31,6 +31,16 @@ describe("a page of HTML", () => {
     expect(page).toMatchObject({ title: "Late & early", author: "Jo Doe", words: ["Words."] });
   });
 
+  it.each([
+    ["The Project Gutenberg eBook of Trial by Jury, by W. S. Gilbert", "Trial by Jury", "W. S. Gilbert"],
+    ["The Project Gutenberg E-text of Emma, by Jane Austen.", "Emma", "Jane Austen"],
+    ["Project Gutenberg's Emma, by Jane Austen", "Emma", "Jane Austen"],
+    ["Emma | Project Gutenberg", "Emma", null],
+    ["Project Gutenberg's founder dies", "Project Gutenberg's founder dies", null],
+  ])("names the book of Project Gutenberg: %s", (title, book, author) => {
+    expect(spokenTextOf(`<title>${title}</title><p>A.`)).toMatchObject({ title: book, author });
+  });
+
   it.each<readonly [what: string, html: string, words: readonly string[], unspokenRows: readonly string[]]>([
     ["scripts and styles", "<style>p{}</style><p>A.</p><script>let a = 1;</script>", ["A."], []],
     ["the style sheet of a picture", "<p>A.</p><svg><style>.a{fill:red}</style></svg>", ["A."], []],
@@ -92,6 +102,25 @@ describe("a page of HTML", () => {
       ["ruby 1"],
     ],
     ["marks of notes", "<p>Late<a role='doc-noteref' href='#n'>1</a>.</p>", ["Late."], ["reference 1"]],
+    ["raised marks of notes", "<p>Late.<sup>12</sup></p>", ["Late."], ["reference 1"]],
+    [
+      "styles inside of drawings",
+      "<p>A.</p><svg><style>.a{fill:red}</style><text>B</text></svg>",
+      ["A."],
+      ["image 1"],
+    ],
+    [
+      "numbers of lines of verse",
+      `<p>${Array.from({ length: 15 }, (_, n) => `Line,${(n + 1) % 5 === 0 ? `<span>${n + 1}</span>` : ""}`).join("<br>")}</p>`,
+      [Array(15).fill("Line,").join("/")],
+      ["line_number 3"],
+    ],
+    [
+      "the frame of Project Gutenberg, and the names of producers",
+      "<p>*** START OF THE PROJECT GUTENBERG EBOOK A ***</p><p>Produced by Jo</p><p>A.</p><p>End of the Project Gutenberg EBook of A, by B</p><p>*** END OF THE PROJECT GUTENBERG EBOOK A ***</p><p>Licence.</p>",
+      ["A."],
+      ["ebook_frame 2"],
+    ],
     ["notes", "<p>A.</p><section role='doc-endnotes'><p>B.</p></section>", ["A."], ["footnote 1"]],
   ])("omits %s", (_, html, words, unspokenRows) => {
     const page = spokenTextOf(html);
@@ -121,6 +150,24 @@ describe("a page of HTML", () => {
       "powers",
       "<p>It is 2<sup>10</sup> and that is a lot of the bytes that there are in it.</p>",
       ["It is 2 to the power of 10 and that is a lot of the bytes that there are in it."],
+    ],
+    ["initials in a block of their own", "<div><img alt='W'></div><p>HEN it rains.</p>", ["WHEN it rains."]],
+    ["initials with words", "<p><img alt='Decorative drop cap W'>hen.</p>", ["When."]],
+    [
+      "initials above a heading",
+      "<div><img alt='Initial “T”'></div><h2>One</h2><p>HE end.</p>",
+      ["## One", "THE end."],
+    ],
+    [
+      "initials beside the whole word",
+      "<div><img alt='T (ornamental initial)'></div><p>The end.</p>",
+      ["The end."],
+    ],
+    ["letters that are words", "<div><img alt='A'></div><p>Ferry left.</p>", ["A Ferry left."]],
+    [
+      "pictures that are no initials",
+      "<p><img alt='A letter from home'> and <img alt='Vitamin A'>.</p>",
+      ["A letter from home and Vitamin A ."],
     ],
     ["characters by name", "<p>A&nbsp;&ndash;&#x42;</p>", ["A –B"]],
     ["first letters that stand alone", "<p><span>T</span>he end.</p>", ["The end."]],

@@ -1,0 +1,163 @@
+/**
+ * Finds notes that no type names. Evidence: form. A mark behind words links to a note, and the note links back to the
+ * place of the mark. A link in one direction is no evidence.
+ */
+import { Parser } from "htmlparser2";
+import { hasWords } from "../text/characters.ts";
+import { type Attributes, assertDepth, INLINE_ELEMENTS, setOf } from "./page-elements.ts";
+
+/** The notes of a page and their marks: elements by their number among the opening tags. */
+export interface PageNotes {
+  readonly notes: ReadonlySet<number>;
+  readonly marks: ReadonlySet<number>;
+}
+
+interface Link {
+  readonly element: number;
+  readonly block: number;
+  readonly target: string;
+  readonly text: string;
+  readonly isBehindWords: boolean;
+}
+
+interface LinkedPage extends PageNotes {
+  readonly notes: Set<number>;
+  readonly marks: Set<number>;
+  readonly linksByBlock: Map<number, Link[]>;
+}
+
+/** An element that links can refer to. Blocks are counted by the tags of elements that are not inline. */
+interface Place {
+  readonly page: LinkedPage;
+  readonly firstBlock: number;
+  readonly lastBlock: number;
+  /** The element to leave out if the place is a note; `null` if it cannot be one. */
+  readonly noteElement: number | null;
+}
+
+interface OpenElement {
+  readonly name: string;
+  readonly attributes: Attributes;
+  readonly element: number;
+  readonly block: number;
+  readonly headingCount: number;
+  readonly isBehindWords: boolean;
+}
+
+const NOTE_ELEMENTS = setOf("p li div section aside dd dt tr blockquote");
+const NOTE_CLASS = /(?:^|\s)(?:foot|end|rear|side)?note(?:\s|$)/i;
+const HEADING = /^h[1-6]$/;
+/** The text of a mark: `1`, `[12]`, `*`, `iv`, `注3`. */
+const MARK =
+  /^[\s[({【〔]{0,4}(?:note|nota|fn|注|註)?[\s.]{0,2}(?:\d{1,4}|[a-z]|[ivxlc]{1,7}|[*†‡§¶‖※]{1,4})[\s\])}】〕.:]{0,4}$/iu;
+const MAX_LINK_CODE_UNITS = 20;
+/** A place with more blocks than this is a chapter, and not a note. */
+const MAX_NOTE_BLOCKS = 40;
+/** Number of links of a block among which the link back is searched. */
+const MAX_NOTE_LINKS = 20;
+/** A note's block element, or the element with the class of a note, is at most this far above its `id`. */
+const MAX_NOTE_DEPTH = 6;
+
+/** Returns the address of a reference on a page of a book; `""` if it has none. */
+function toAddress(path: string, href: string): string {
+  try {
+    return decodeURIComponent(new URL(href, `book:///${encodeURI(path)}`).href);
+  } catch {
+    return "";
+  }
+}
+
+/** Returns the element that contains a note whose `id` is on the last of the given open elements. */
+function findNoteElement(open: readonly OpenElement[]): number | null {
+  const near = open.slice(-MAX_NOTE_DEPTH).reverse();
+  if (near.some(({ name }) => HEADING.test(name))) return null;
+  const named = near.find(({ attributes }) => NOTE_CLASS.test(attributes["class"] ?? ""));
+  return (named ?? near.find(({ name }) => NOTE_ELEMENTS.has(name)))?.element ?? null;
+}
+
+function readLinks(path: string, html: string, places: Map<string, Place>): LinkedPage {
+  const page: LinkedPage = { notes: new Set(), marks: new Set(), linksByBlock: new Map() };
+  if (!/\bhref\b/i.test(html)) return page;
+  const open: OpenElement[] = [];
+  const address = toAddress(path, "");
+  let [element, block, headingCount, isBehindWords, linkText] = [0, 0, 0, false, ""];
+  const changeBlock = (name: string): void => {
+    if (INLINE_ELEMENTS.has(name)) return;
+    block += 1;
+    isBehindWords = false;
+  };
+  const parser = new Parser({
+    onopentag: (name, attributes) => {
+      element += 1;
+      changeBlock(name);
+      if (HEADING.test(name)) headingCount += 1;
+      if (name === "a") linkText = "";
+      assertDepth(open.length);
+      open.push({ name, attributes, element, block, headingCount, isBehindWords });
+    },
+    ontext: (text) => {
+      isBehindWords ||= hasWords(text);
+      if (linkText.length <= MAX_LINK_CODE_UNITS) linkText += text;
+    },
+    onclosetag: (name) => {
+      const closed = open.at(-1);
+      if (closed === undefined) return;
+      const { id, href } = closed.attributes;
+      if (id !== undefined && !places.has(`${address}#${id}`)) {
+        const noteElement = closed.headingCount === headingCount ? findNoteElement(open) : null;
+        places.set(`${address}#${id}`, { page, firstBlock: closed.block, lastBlock: block, noteElement });
+      }
+      if (name === "a" && href !== undefined && linkText.length <= MAX_LINK_CODE_UNITS) {
+        const link = { ...closed, block, target: toAddress(path, href), text: linkText };
+        const links = page.linksByBlock.get(block);
+        if (links === undefined) page.linksByBlock.set(block, [link]);
+        else links.push(link);
+      }
+      open.pop();
+      changeBlock(name);
+    },
+  });
+  parser.end(html);
+  return page;
+}
+
+/** Whether a note has a link back to the place of its mark. A place may be an empty element beside its block. */
+function linksBack(note: Place, page: LinkedPage, mark: Link, places: ReadonlyMap<string, Place>): boolean {
+  if (note.lastBlock - note.firstBlock > MAX_NOTE_BLOCKS) return false;
+  for (let block = note.firstBlock; block <= note.lastBlock + 1; block += 1) {
+    for (const { target } of (note.page.linksByBlock.get(block) ?? []).slice(0, MAX_NOTE_LINKS)) {
+      const place = places.get(target);
+      const isOfMark =
+        place?.page === page && place.firstBlock <= mark.block + 1 && place.lastBlock >= mark.block - 1;
+      if (isOfMark && place.lastBlock - place.firstBlock <= 1) return true;
+    }
+  }
+  return false;
+}
+
+/**
+ * Finds the notes of a book.
+ *
+ * @param pages the HTML of each page by its path
+ */
+export function findNotes(pages: ReadonlyMap<string, string>): ReadonlyMap<string, PageNotes> {
+  const places = new Map<string, Place>();
+  const linkedPages = new Map([...pages].map(([path, html]) => [path, readLinks(path, html, places)]));
+  for (const isConfirmed of [false, true]) {
+    for (const page of linkedPages.values()) {
+      for (const mark of [...page.linksByBlock.values()].flat()) {
+        const note = places.get(mark.target);
+        if (note === undefined || note.noteElement === null) continue;
+        if (!MARK.test(mark.text) || !mark.isBehindWords) continue;
+        // Several marks may refer to one note, which links back to the first of them.
+        const isNote = isConfirmed
+          ? note.page.notes.has(note.noteElement)
+          : linksBack(note, page, mark, places);
+        if (!isNote) continue;
+        note.page.notes.add(note.noteElement);
+        page.marks.add(mark.element);
+      }
+    }
+  }
+  return linkedPages;
+}
