@@ -6,6 +6,7 @@ import { type Config, readConfig } from "../config/config.ts";
 import { listCertainSecrets, listSecrets } from "../config/secrets.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import type { Environment } from "../environment.ts";
+import { AudioError } from "../errors.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../server/instructions.ts";
@@ -17,6 +18,21 @@ import { buildSandboxEnvironment, WorkflowProvider } from "./workflow-provider.t
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
 const STOP_TIMEOUT_MS = 1500;
+
+/** How long requests that were read before the end of the input may take, before they are answered with an error. */
+const ANSWERS_MS = 1000;
+/** Time for the error results of the requests that took longer. */
+const LAST_ANSWERS_MS = 200;
+/** What is left for stopping after that, so that the process ends within 2 s. */
+const STOP_AFTER_ANSWERS_MS = 600;
+
+/** The error for calls that are open when the client closes its end. */
+const inputEndedError = (): AudioError =>
+  new AudioError("timeout", "The client closed its end before this call was done.", {
+    retryable: true,
+    remedy:
+      "Nothing is lost: what the service has accepted stays recorded. Repeat the same call: it finds what was accepted and pays nothing twice.",
+  });
 
 /** Printed to a person who starts the server in a terminal. Without this text, the server would seem to hang. */
 const WAITS_FOR_CLIENT =
@@ -73,16 +89,18 @@ function exitProcess(code: number): void {
   }, FILE_GRACE_MS);
 }
 
+type Stopper = (code: number, timeoutMs?: number) => void;
+
 /**
  * Returns a function that stops the server and exits the process, even if stopping fails or hangs. Only the first call
  * of the function has an effect.
  */
-function createStopper(log: Log, stop: () => Promise<void>): (code: number) => void {
+function createStopper(log: Log, stop: () => Promise<void>): Stopper {
   let isStopping = false;
-  return (code) => {
+  return (code, timeoutMs = STOP_TIMEOUT_MS) => {
     if (isStopping) return;
     isStopping = true;
-    setTimeout(() => exitProcess(code), STOP_TIMEOUT_MS);
+    setTimeout(() => exitProcess(code), timeoutMs);
     stop()
       .catch((cause: unknown) => log.warn("stopping was not clean", cause))
       .finally(() => exitProcess(code));
@@ -120,10 +138,14 @@ function buildToolDeps(config: Config, provider: WorkflowProvider, log: Log): To
   };
 }
 
-/** Calls `stop` when the client closes a stream, at a signal, and after an error that nothing has caught. */
-function stopWhenAsked(stop: (code: number) => void, log: Log): void {
-  process.stdin.once("end", () => stop(0));
-  process.stdin.once("close", () => stop(0));
+/**
+ * Calls `stop` when the client closes a stream, at a signal, and after an error that nothing has caught.
+ *
+ * @param stopAfterAnswers stops once the requests that were read are answered
+ */
+function stopWhenAsked(stop: Stopper, stopAfterAnswers: () => void, log: Log): void {
+  process.stdin.once("end", stopAfterAnswers);
+  process.stdin.once("close", stopAfterAnswers);
   process.stdin.once("error", () => stop(0));
   process.stdout.once("error", () => stop(0));
   process.stdout.once("close", () => stop(0));
@@ -154,6 +176,8 @@ export interface ServerHost {
 
 export interface StartedServer {
   readonly log: Log;
+  /** Waits for the answers to what was read, after the end of the input; late ones become errors. */
+  finishAnswers(): Promise<void>;
   /** Stops the server: ends its calls, the workflow and the sandbox. */
   close(): Promise<void>;
 }
@@ -174,6 +198,7 @@ export function startServer(host: ServerHost, isSandbox: boolean): StartedServer
   const log = createLog(config.logLevel, redact, host.writeLog);
   provider.log = log;
   const claimFirstSandboxUse = createOnceFlag();
+  const stopping = new AbortController();
   const serverDeps: ServerDeps = {
     toolDeps: buildToolDeps(config, provider, log),
     openLocalRequests: () => provider.openLocalRequests(),
@@ -182,11 +207,14 @@ export function startServer(host: ServerHost, isSandbox: boolean): StartedServer
     redact,
     containsSecret: createDetector(config.certainSecrets),
     resourceLinks: config.resourceLinks,
+    stopping: stopping.signal,
     takeNextResultNote: () => (isSandbox && claimFirstSandboxUse() ? SANDBOX_NOTE : null),
     log,
   };
+  const onInvalidMessage = createInvalidMessageLogger(log);
+  const transport = new LenientStdioTransport(host.input, host.output, onInvalidMessage);
   const handle = serveStdio(({ era }) => createMcpServer(serverDeps, era), {
-    transport: new LenientStdioTransport(host.input, host.output, createInvalidMessageLogger(log)),
+    transport,
     onerror: (error) => {
       const message = error.message.slice(0, MAX_ERROR_CHARACTERS);
       if (!isConnectionClosing(message)) return log.debug(`protocol: ${message}`);
@@ -197,6 +225,11 @@ export function startServer(host: ServerHost, isSandbox: boolean): StartedServer
   });
   return {
     log,
+    finishAnswers: async () => {
+      await transport.waitForAnswers(ANSWERS_MS);
+      stopping.abort(inputEndedError());
+      await transport.waitForAnswers(LAST_ANSWERS_MS);
+    },
     close: async () => {
       await Promise.all([handle.close(), provider.close()]);
     },
@@ -209,7 +242,7 @@ export function startServer(host: ServerHost, isSandbox: boolean): StartedServer
  * @param isSandbox whether to use a private sandbox instead of the service (`--sandbox`)
  */
 export function runServer(isSandbox: boolean): void {
-  const { log, close } = startServer(
+  const { log, finishAnswers, close } = startServer(
     {
       env: process.env,
       input: process.stdin,
@@ -223,7 +256,11 @@ export function runServer(isSandbox: boolean): void {
   // does not keep it alive.
   setInterval(() => undefined, MAX_TIMER_MS);
   const stop = createStopper(log, close);
-  stopWhenAsked(stop, log);
+  const claimEnd = createOnceFlag();
+  const stopAfterAnswers = (): void => {
+    if (claimEnd()) void finishAnswers().finally(() => stop(0, STOP_AFTER_ANSWERS_MS));
+  };
+  stopWhenAsked(stop, stopAfterAnswers, log);
   // Print the message about Ctrl-C only after the signal handlers are set.
   if (process.stdin.isTTY) process.stderr.write(WAITS_FOR_CLIENT);
 }

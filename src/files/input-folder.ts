@@ -18,7 +18,7 @@ import {
   type NarrationInput,
   readInput,
 } from "./input-format.ts";
-import { resolveRealPath } from "./real-path.ts";
+import { findUnicodeSpelling, resolveRealPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 import { refusedInputError, tooLongError } from "./text-bytes.ts";
 
@@ -127,6 +127,12 @@ function resolveInside(folder: string, file: string, name: string): string {
   return path;
 }
 
+/** Finds the spelling of a path that does not exist as given, if it leads to a file inside the input folder. */
+async function findSpellingInside(path: string, folder: string, root: string): Promise<string> {
+  const found = await findUnicodeSpelling(folder, relative(folder, path).split(sep));
+  return (await isInsideFolder(found, root)) ? found : path;
+}
+
 /** The real path of an open file on Linux; `null` elsewhere. */
 async function readOpenPath(handle: FileHandle): Promise<string | null> {
   return await readlink(`/proc/self/fd/${handle.fd}`).catch(() => null);
@@ -200,7 +206,10 @@ export async function readInputFile(folder: string | null, file: string): Promis
   const root = await resolveRoot(folder);
   // An absolute path may begin with the given path of the folder or with its real path.
   const isByRealName = isAbsolute(file) && isBelow(root, file);
-  const path = resolveInside(isByRealName ? root : folder, file, name);
+  const base = isByRealName ? root : folder;
+  const given = resolveInside(base, file, name);
+  const real = await resolveRealPath(given).catch(() => null);
+  const path = real === null ? await findSpellingInside(given, base, root) : given;
   try {
     const handle = await openInside(path, root, name);
     try {

@@ -94,3 +94,21 @@ export async function findOtherSpellings(path: string, root: string): Promise<st
     return [];
   }
 }
+
+/**
+ * Finds a file whose name has another Unicode form on the disk: a file from a Mac may spell an accent as a character of
+ * its own (NFD), and an assistant writes it composed (NFC). Looks at each name of the path that does not exist.
+ *
+ * @param names the names of the folders and the file, from the root on
+ * @returns the path as the disk spells it. A name that has no equal, or several, stays as it is given
+ */
+export async function findUnicodeSpelling(root: string, names: readonly string[]): Promise<string> {
+  let path = root;
+  for (const name of names) {
+    const isExact = await pathExists(join(path, name));
+    const entries = isExact ? [] : await readdir(path).catch(() => []);
+    const equal = entries.filter((entry) => entry.normalize("NFC") === name.normalize("NFC"));
+    path = join(path, equal.length === 1 && equal[0] !== undefined ? equal[0] : name);
+  }
+  return path;
+}

@@ -10,6 +10,8 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { parseWithExactIds, restoreIds } from "./exact-ids.ts";
 import {
   buildInvalidMessageReply,
   buildTooDeepReply,
@@ -22,11 +24,19 @@ import {
 
 const LINE_FEED = 0x0a;
 
+const cancelledRequestSchema = z.object({ requestId: z.union([z.string(), z.number()]) });
+
 /**
  * Maximum number of sent bytes that the client has not read yet. While more bytes are unread, invalid messages get no
  * error response.
  */
 const MAX_UNREAD_BYTES = 1024 * 1024;
+
+/**
+ * Matches the escape of half a surrogate pair in JSON, behind an even number of backslashes. `JSON.stringify` writes
+ * whole pairs as they are.
+ */
+const LONE_SURROGATE = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
 
 /**
  * Sends and receives JSON-RPC messages, one on each line. Unlike the SDK's transport, treats members that are `null` as
@@ -43,6 +53,9 @@ export class LenientStdioTransport implements Transport {
   #lineChunks: Buffer[] = [];
   #lineBytes = 0;
   #isClosed = false;
+  /** The ids of requests that were read and have no answer yet. */
+  readonly #unanswered = new Set<string | number>();
+  #onAnswered: () => void = () => undefined;
 
   /** @param onInvalidMessage called with the reason why a line was refused */
   constructor(input: Readable, output: Writable, onInvalidMessage: (sentence: string) => void) {
@@ -53,19 +66,40 @@ export class LenientStdioTransport implements Transport {
 
   async start(): Promise<void> {
     const end = (): void => void this.close();
+    const endInput = (): void => {
+      // The last line may lack its line feed.
+      this.#receiveChunk(Buffer.from([LINE_FEED]));
+      if (this.#unanswered.size === 0) end();
+    };
     // Close the transport here if the input has already ended, because such an input emits no further event.
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(end);
     this.#input.on("data", this.#receiveChunk);
     this.#input.on("error", (error) => this.onerror?.(error));
-    this.#input.on("end", end);
-    this.#input.on("close", end);
+    this.#input.on("end", endInput);
+    this.#input.on("close", endInput);
     this.#output.on("error", (error) => {
       if (!this.#isClosed) this.onerror?.(error);
       end();
     });
   }
 
+  /** Resolves when every request that was read is answered, or after a time. */
+  async waitForAnswers(maxMs: number): Promise<void> {
+    if (this.#unanswered.size === 0) return;
+    const answered = Promise.withResolvers<void>();
+    this.#onAnswered = answered.resolve;
+    const timer = setTimeout(answered.resolve, maxMs);
+    await answered.promise;
+    clearTimeout(timer);
+  }
+
+  #forgetRequest(id: string | number): void {
+    this.#unanswered.delete(id);
+    if (this.#unanswered.size === 0) this.#onAnswered();
+  }
+
   readonly #receiveChunk = (chunk: Buffer): void => {
+    if (this.#isClosed) return;
     let from = 0;
     for (let to = chunk.indexOf(LINE_FEED); to !== -1; to = chunk.indexOf(LINE_FEED, from)) {
       this.#lineChunks.push(chunk.subarray(from, to));
@@ -89,7 +123,7 @@ export class LenientStdioTransport implements Transport {
     if (!/\S/.test(line)) return;
     let value: unknown;
     try {
-      value = JSON.parse(line);
+      value = parseWithExactIds(line);
     } catch {
       this.#refuse(NOT_JSON);
       return;
@@ -106,24 +140,37 @@ export class LenientStdioTransport implements Transport {
       this.#refuse(buildInvalidMessageReply(value));
       return;
     }
+    if ("method" in message && "id" in message) this.#unanswered.add(message.id);
     this.onmessage?.(message);
+    if (!("method" in message) || message.method !== "notifications/cancelled") return;
+    // A cancelled request gets no answer.
+    const { success, data } = cancelledRequestSchema.safeParse(message.params);
+    if (success) this.#forgetRequest(data.requestId);
   }
 
   #refuse({ id, code, message, isAwaited }: InvalidMessageReply): void {
     this.#onInvalidMessage(message);
     if (!isAwaited || this.#output.writableLength > MAX_UNREAD_BYTES) return;
     // Write the response directly, because the SDK's types do not allow a response without an id.
-    this.#output.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
+    void this.#write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`).catch(
+      () => undefined,
+    );
+  }
+
+  /** Writes a line of JSON. Every line leaves here, so that each has the digits of its ids and well-formed strings. */
+  #write(line: string): Promise<void> {
+    const wellFormed = line.includes("\\ud") ? line.replace(LONE_SURROGATE, "$1\ufffd") : line;
+    return new Promise((resolve, reject) => {
+      this.#output.write(restoreIds(wellFormed), (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   /** Resolves when the message has been written. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) throw new Error("the connection is closed");
     const error = "error" in message ? rewriteZodError(message.error) : null;
-    const line = serializeMessage(error === null ? message : { ...message, error });
-    await new Promise<void>((resolve, reject) => {
-      this.#output.write(line, (error) => (error ? reject(error) : resolve()));
-    });
+    await this.#write(serializeMessage(error === null ? message : { ...message, error }));
+    if (!("method" in message) && message.id !== undefined) this.#forgetRequest(message.id);
   }
 
   async close(): Promise<void> {

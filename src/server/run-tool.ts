@@ -58,6 +58,8 @@ export interface ServerDeps {
   ledger(): Promise<Ledger>;
   /** Returns an additional sentence for the next result, or `null`. */
   readonly takeNextResultNote: () => string | null;
+  /** Aborts with an error when open calls must be answered, because the client has closed its end. */
+  readonly stopping: AbortSignal;
   readonly log: Log;
 }
 
@@ -247,7 +249,8 @@ export async function runTool(
       if (startMcpTask && pinnedArgs) {
         return await startMcpTask(tool.name, pinnedArgs, runner, signal);
       }
-      return await runWithCallTimeout(maxSeconds, signal, (ending) =>
+      const anyEnd = AbortSignal.any([signal, deps.stopping]);
+      return await runWithCallTimeout(maxSeconds, anyEnd, (ending) =>
         runner.run(toolArgs, { signal: ending, onProgress }),
       );
     };

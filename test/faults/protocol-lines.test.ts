@@ -166,12 +166,91 @@ describe("many requests", () => {
   });
 
   it("before the client closes its end are answered before the process exits", async () => {
-    const setup = await openFaultSetup();
+    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
     const server = await setup.another();
-    const ids = [server.begin("list_voices", {}), server.begin("list_voices", { language: "ja" })];
-    server.child.stdin.end();
+    const calls: Array<[string, Record<string, unknown>]> = [
+      ["list_voices", {}],
+      ["list_tasks", {}],
+      ["get_task", { task_id: "task-of-nobody" }],
+      ["narrate", { text: "A text to plan." }],
+      ["generate_audio", { prompt: "It takes longer than stopping may take" }],
+    ];
+    const ids = calls.map(([name, args]) => server.begin(name, args));
+    // The last line lacks its line feed.
+    server.child.stdin.end('{"jsonrpc":"2.0","id":"last","method":"tools/list"}');
     expect(await server.exited).toMatchObject({ code: 0 });
-    for (const id of ids) expect(server.answers.has(id)).toBe(true);
+    for (const id of [...ids, "last"]) expect(server.answers.has(id), `the answer to ${id}`).toBe(true);
+    const late = await server.outcomeOf(ids.at(-1) ?? 0);
+    expect(resultTextOf(late)).toMatch(/closed its end before .*\n.*Repeat the same call/);
+  });
+});
+
+describe("an id that is a number", () => {
+  it.each([
+    "9007199254740993",
+    "-9223372036854775808",
+    "123456789012345678901234567890",
+    "1e20",
+    "-0",
+    "1.0",
+  ])("comes back with its digits, in results, errors and progress: %s", async (id) => {
+    const { server } = await openFaultSetup();
+    const progressToken = `"_meta":{"progressToken":${id}}`;
+    const [call, other] = ['"generate_audio","arguments":{"prompt":"x"}', '"nothing","arguments":{}'];
+    server.child.stdin.write(
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":${call},${progressToken}}}\n`,
+    );
+    const begins = (start: string) => () => server.lines.some((line) => line.startsWith(start));
+    const ids = () => server.lines.filter((line) => line.includes(`"id":${id}`)).length;
+    await expect.poll(ids).toBe(1);
+    await expect.poll(begins('{"method":"notifications/progress"')).toBe(true);
+    expect(server.lines.join("\n")).toContain(`"progressToken":${id}`);
+    server.child.stdin.write(
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":${other}}}\n`,
+    );
+    await expect.poll(ids).toBe(2);
+    server.child.stdin.write(`{"jsonrpc":"2.0","id":${id},"method":7}\n`);
+    await expect.poll(ids).toBe(3);
+  });
+
+  it("cancels the call whose id it is", async () => {
+    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
+    const { server } = setup;
+    const id = "9007199254740993";
+    server.child.stdin.write(
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"get_task","arguments":{"task_id":"x","wait_seconds":60}}}\n`,
+    );
+    setup.misbehave((exchange) => exchange.kind === "query");
+    server.child.stdin.write(
+      `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}\n`,
+    );
+    const beganAtMs = performance.now();
+    server.child.stdin.end();
+    await server.exited;
+    // Nothing is waited for, because nothing is open any more.
+    expect(performance.now() - beganAtMs).toBeLessThan(1000);
+    expect(server.lines.join("\n")).not.toContain(id);
+  });
+});
+
+describe("half a character that a client sent", () => {
+  it.each([
+    ["tools/call", { name: "list_voices", arguments: { query: "soph\ud83d" } }],
+    ["tools/call", { name: "list_tasks", arguments: { query: "\udc00\ud83d" } }],
+    ["tools/call", { name: "generate_audio", arguments: { prompt: "x", voice: "\ud83d", "\ud83d": 1 } }],
+    ["tools/call", { name: "narrate", arguments: { narration_id: "nar_\ud83d\\" } }],
+    ["resources/read", { uri: "audio://\ud83d" }],
+    ["\ud83d", {}],
+  ])("never leaves in an answer: %s %j", async (method, params) => {
+    const { server } = await openFaultSetup();
+    await server.request(method, params).catch(() => undefined);
+    const line = server.lines.at(-1) ?? "";
+    expect(line.isWellFormed()).toBe(true);
+    expect(line.replaceAll(/\\\\/g, "")).not.toMatch(/\\ud[89a-f]/);
+    JSON.parse(line, (key, value) => {
+      expect(key.isWellFormed() && (typeof value !== "string" || value.isWellFormed())).toBe(true);
+      return value;
+    });
   });
 });
 

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { AudioError } from "../../src/errors.ts";
@@ -57,6 +57,31 @@ describe("a file in the input folder", () => {
     expect(await readInputFile(inside, "./sub/page.md")).toEqual({ text: "# A page", format: "markdown" });
     writeFileSync(join(inside, "Loud.MARKDOWN"), "x");
     expect((await readInputFile(inside, "Loud.MARKDOWN")).format).toBe("markdown");
+  });
+
+  it.each([
+    ["Erzählung.txt", "NFD", "NFC"],
+    ["Erzählung.txt", "NFC", "NFD"],
+    ["Überm Fluß/한국어 é.md", "NFD", "NFC"],
+  ] as const)(
+    "is found by the other Unicode form of its name: %s, %s on disk",
+    async (name, onDisk, asked) => {
+      const { inside } = scene();
+      const path = join(inside, name.normalize(onDisk));
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, "Found.");
+      for (const file of [name.normalize(asked), join(inside, name.normalize(asked))])
+        expect(await readInputFile(inside, file)).toMatchObject({ text: "Found." });
+    },
+  );
+
+  it("is not guessed among several forms of its name", async () => {
+    const { inside } = scene();
+    // The composed letter, the base letter with its marks in either order, and half of both.
+    for (const name of ["\u1e69", "s\u0323\u0307"]) writeFileSync(join(inside, `${name}.txt`), name);
+    const file = "\u1e61\u0323.txt";
+    if (existsSync(join(inside, file))) return;
+    expect((await refusal(inside, file)).message).toMatch(/does not exist/);
   });
 
   it("may be reached through a link that stays inside, and the folder itself may be a link", async () => {

@@ -41,6 +41,7 @@ async function call(
       voiceNotes: new Map(),
       defaultWaitSeconds: 45,
     },
+    stopping: new AbortController().signal,
     openLocalRequests: () => Promise.resolve(null),
     instructions: "",
     ledger: () => Promise.reject(new Error("not asked for")),
