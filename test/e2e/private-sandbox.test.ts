@@ -1,6 +1,9 @@
 /** The built bin with `--sandbox`: what it says about the sandbox, and which settings apply. */
+import { mkdir, rmdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { BIN, NODE } from "../support/bin-under-test.ts";
+import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { startCommandClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf } from "../support/tool-result.ts";
@@ -51,6 +54,29 @@ it("only the first result says that no real credits are spent, in both forms", a
   expect(first.structuredContent?.["message"]).toMatch(note);
   expect(resultTextOf(await client.call("generate_audio", { prompt: "Hello there." }))).not.toMatch(note);
 });
+
+it.each(["before the start", "while it runs"])(
+  "speaks, and plans a long text, if its working folder was removed %s",
+  skipBecause(NOT_LINUX),
+  async (when) => {
+    const folders = await createTestFolders();
+    testFolders.push(folders);
+    const gone = join(folders.root, "gone");
+    await mkdir(gone);
+    const text = "A long text is planned in a thread of its own. ".repeat(2500);
+    await writeFile(join(folders.root, "long.txt"), text);
+    const removal = when === "before the start" ? `rmdir "${gone}" && ` : "";
+    const client = await startCommandClient({
+      command: "/bin/sh",
+      args: ["-c", `cd "${gone}" && ${removal}exec "${NODE}" "${BIN}" --sandbox`],
+      env: folders.env(null, { AUDIO_INPUT_DIR: folders.root }),
+    });
+    open.push(client);
+    if (removal === "") await rmdir(gone);
+    expect(resultTextOf(await client.call("generate_audio", { prompt: "Hello." }))).toMatch(/^Saved /);
+    expect(resultTextOf(await client.call("narrate", { file: "long.txt" }))).toContain("A plan of");
+  },
+);
 
 it("a budget applies, and an invalid one is refused", async () => {
   const tight = await start({ AUDIO_CREDIT_BUDGET: "149" });

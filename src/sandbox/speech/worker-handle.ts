@@ -1,4 +1,6 @@
 /** Starts and ends a worker thread, and runs one request at a time on it with a time limit. */
+import { existsSync } from "node:fs";
+import { parse } from "node:path";
 import { Worker } from "node:worker_threads";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
@@ -7,6 +9,17 @@ import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
  * Time limit of a request, in case the thread hangs. The longest prompts take a tenth of this time on an idle machine.
  */
 const SPEAK_TIMEOUT_MS = 180_000;
+
+/** Leaves the working folder if it was removed, because no thread starts in such a folder. */
+function leaveRemovedFolder(): void {
+  try {
+    // Node remembers the folder, so its path may lead nowhere.
+    if (existsSync(process.cwd())) return;
+  } catch {
+    // The folder was already removed when the process started.
+  }
+  process.chdir(parse(process.execPath).root);
+}
 
 /** Returns the worker's script: worker.ts when running from source, otherwise a separate file of the bundle. */
 function buildWorkerUrl(): URL {
@@ -34,6 +47,7 @@ export class SpeechWorker {
    */
   constructor(url: URL = buildWorkerUrl(), timeoutMs: number = SPEAK_TIMEOUT_MS) {
     this.#timeoutMs = timeoutMs;
+    leaveRemovedFolder();
     // The thread must not inherit flags of this process, such as a test runner's loader.
     this.#worker = new Worker(url, { execArgv: [] });
     this.#worker.unref();

@@ -2,6 +2,7 @@
 import { Worker } from "node:worker_threads";
 import { AudioError, internalError } from "../../../errors.ts";
 import type { NarrationInput } from "../../../files/input-format.ts";
+import { leaveRemovedFolder } from "../../../working-folder.ts";
 import type { PlanOptions } from "../build-stored-plan.ts";
 import type { StoredPlan } from "../stored-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
@@ -32,6 +33,7 @@ const getErrorCode = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
 function startWorker(workerData: unknown): Worker {
+  leaveRemovedFolder();
   return new Worker(buildWorkerUrl(), {
     workerData,
     // Start the worker without the command-line flags of this process, such as the flag for the loader of a test
