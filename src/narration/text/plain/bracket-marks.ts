@@ -4,11 +4,11 @@
  * Evidence: form. A note mark must also follow a word, and the numbers of note marks must rise.
  */
 import type { UnspokenList } from "../blocks.ts";
-import { isSequence } from "../number-sequence.ts";
-import { withoutTranscriptTimes } from "./transcript-times.ts";
 import { HARD_BREAK } from "../normalize.ts";
+import { isSequence } from "../number-sequence.ts";
 import { withoutLineNumbers } from "./line-numbers.ts";
 import { withoutReadings } from "./readings.ts";
+import { withoutTranscriptTimes } from "./transcript-times.ts";
 
 /**
  * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. Elsewhere, it is kept,
