@@ -72,16 +72,20 @@ export class Attendance {
     const wait = { requestId: row.id, sinceMs: this.#deps.clock.steadyMs() };
     if (call.handle === undefined) this.#waits.add(wait);
     let last = row;
+    let hasFailed = false;
     try {
       last = await this.#read(row, options);
       return last;
+    } catch (error) {
+      hasFailed = isAway(error);
+      throw error;
     } finally {
       release();
       this.#waits.delete(wait);
       const isCancelled = call.signal.aborted && isCancelledByCaller(call.signal.reason);
       if (isCancelled) this.#driver.doubt(row.id);
       if (isCancelled && call.handle === undefined) this.#noteCancelled(row.id);
-      if (wishId !== null) await this.#endWish(wishId, last, isCancelled, call);
+      if (wishId !== null) await this.#endWish(wishId, last, isCancelled || hasFailed, call);
     }
   }
 
@@ -92,17 +96,17 @@ export class Attendance {
     this.#cancelledAtMs.set(requestId, nowMs);
   }
 
-  /** The work of a call that has returned goes on by itself, unless the caller has cancelled it. */
+  /** The work of a call that has returned goes on by itself, unless the caller was told that the call has failed. */
   async #endWish(
     wishId: string,
     row: RequestRow,
-    isCancelled: boolean,
+    isWithdrawn: boolean,
     call: CallWithDeadline,
   ): Promise<void> {
     const isEnded = isOver(row) || row.status === "saved";
-    if (call.handle !== undefined && !isCancelled && !isEnded) return;
-    await this.#driver.endWish(wishId, isCancelled || isEnded ? "withdrawn" : "self");
-    if (isCancelled) this.#driver.wake();
+    if (call.handle !== undefined && !isWithdrawn && !isEnded) return;
+    await this.#driver.endWish(wishId, isWithdrawn || isEnded ? "withdrawn" : "self");
+    if (isWithdrawn) this.#driver.wake();
   }
 
   async #read(first: RequestRow, { call, wishId, isDone, mustDrive }: AttendOptions): Promise<RequestRow> {

@@ -320,7 +320,11 @@ export class RequestDriver {
     const current = await ledger.database.run((db) => readRequest(db, row.id)).catch(() => undefined);
     if (isAway(error)) {
       // The call may have said that the work goes on by itself, so it goes on when the ledger comes back.
-      await clock.sleep(1000, job.signal).catch(() => undefined);
+      do {
+        await clock.sleep(1000, job.signal).catch(() => undefined);
+        // A wish that has ended meanwhile must let nothing be sent.
+        await this.#endWishes();
+      } while (this.#unendedWishes.size > 0 && !job.signal.aborted);
       return job.signal.aborted ? null : (current ?? row);
     }
     await this.#end(job, current ?? row, error).catch((cause: unknown) => {

@@ -32,7 +32,8 @@ function withOutages(database: Database, isAway: () => boolean): Database {
   });
 }
 
-it("sends a request whose turn came while the ledger was away", async () => {
+/** A process whose first submission is answered 429 for 30 s, and whose ledger the test takes away. */
+async function openInCooldown() {
   let isAway = false;
   let submissions = 0;
   const { clock, deps } = await makeDeps(() => ({
@@ -46,26 +47,57 @@ it("sends a request whose turn came while the ledger was away", async () => {
   }));
   const database = withOutages(deps.ledger.database, () => isAway);
   const { requests } = createRequests({ ...deps, ledger: { ...deps.ledger, database } });
+  const setAway = (now: boolean): void => {
+    isAway = now;
+  };
   onTestFinished(async () => {
     isAway = false;
     await requests.close();
   });
-  const passSeconds = async (count: number): Promise<void> => {
-    for (let second = 0; second < count; second += 1) {
-      await clock.advance(1000);
-      // Files are read and written in real time.
-      await sleep(5);
-    }
+  return {
+    setAway,
+    countSubmissions: () => submissions,
+    call: (waitMs: number) =>
+      requests.generate(requestOf("Waits for its turn"), {
+        signal: new AbortController().signal,
+        waitMs,
+        onProgress: () => {},
+      }),
+    passSeconds: async (count: number): Promise<void> => {
+      for (let second = 0; second < count; second += 1) {
+        await clock.advance(1000);
+        // Files are read and written in real time.
+        await sleep(5);
+      }
+    },
   };
-  const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
-  const answer = requests.generate(requestOf("Waits for its turn"), call);
+}
+
+it("sends a request whose turn came while the ledger was away", async () => {
+  const { setAway, countSubmissions, call, passSeconds } = await openInCooldown();
+  const answer = call(0);
   await passSeconds(15);
   expect(await answer).toMatchObject({ status: "waiting" });
 
-  isAway = true;
+  setAway(true);
   await passSeconds(40);
-  expect(submissions).toBe(1);
-  isAway = false;
+  expect(countSubmissions()).toBe(1);
+  setAway(false);
   await passSeconds(5);
-  expect(submissions).toBe(2);
+  expect(countSubmissions()).toBe(2);
 });
+
+it.each([5, 40])(
+  "sends nothing for a call that ended with an error because the ledger was away for %i s",
+  async (seconds) => {
+    const { setAway, countSubmissions, call, passSeconds } = await openInCooldown();
+    const answer = call(12_000).catch((error: unknown) => error);
+    await passSeconds(10);
+    setAway(true);
+    await passSeconds(seconds);
+    expect(await answer).toMatchObject({ code: "store_unavailable" });
+    setAway(false);
+    await passSeconds(60);
+    expect(countSubmissions()).toBe(1);
+  },
+);
