@@ -172,7 +172,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "who wants a resend pays for it",
     ADMISSION,
     ["payer", "limit", "wish", "liveness"],
-    ["isResend ? await readPayer(tx, row, payers) : await", "await"],
+    ["isResend\n      ? await readPayer(tx, row, payers)\n      : await", "await"],
   ),
   fault(
     "a send that is taken back keeps its payer",
@@ -213,7 +213,12 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     ["concurrency"],
     ["taken[taken.length - MAX_CONCURRENT_TASKS]", "taken[taken.length - MAX_CONCURRENT_TASKS - 1]"],
   ),
-  fault("a cooldown is not kept", ADMISSION, ["cooldown"], ["cooldownUntilMs > nowMs &&", "false &&"]),
+  fault(
+    "a cooldown is not kept",
+    ADMISSION,
+    ["cooldown"],
+    ["if (cooldownUntilMs > nowMs) return", "if (cooldownUntilMs < 0) return"],
+  ),
   fault(
     "a shorter cooldown takes the place of a longer one",
     ADMISSION,
@@ -286,7 +291,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     "parts do not let calls pass",
     ADMISSION,
     ["concurrency"],
-    ["mustLetPass: isCalledFor", "mustLetPass: false"],
+    ["isOfNarration && (await isCallWaiting(tx, ledger, row, nowSteadyMs))", "false"],
   ),
   fault(
     "the slot of a task ends after a minute",
