@@ -180,6 +180,15 @@ describe("narrate with a file", () => {
       code: 1,
       stderr: expect.stringContaining("is not text in UTF-8"),
     });
+    writeFileSync(join(testFolders.root, "styled.ass"), "[Script Info]\nTitle: x\n");
+    writeFileSync(join(testFolders.root, "notes.log"), "It is late.");
+    await expect(ask("styled.ass")).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /is subtitles of SubStation Alpha, which is not read\. .*\.epub\. Nothing was sent/,
+      ),
+    });
+    expect(planned.parse(JSON.parse((await ask("notes.log")).stdout)).parts.total).toBe(1);
     expect(planned.parse(JSON.parse((await ask("wide.txt")).stdout)).parts.total).toBe(1);
   });
 });

@@ -138,7 +138,7 @@ describe("a play with names and full stops", () => {
 
   it("without voices is reported with the names that will be spoken", () => {
     const { voicelessNames = [] } = plan(PLAY);
-    expect(voicelessNames.map(({ name }) => name)).toEqual(["ROPER", "FARNCOMBE", "GLADYS", "MRS. UPJOHN"]);
+    expect(voicelessNames.map(({ name }) => name)).toEqual(["ROPER", "FARNCOMBE", "MRS. UPJOHN", "GLADYS"]);
   });
 });
 
