@@ -198,6 +198,8 @@ function buildUtterances(
   speakers.collectLabels(words.flatMap((said) => said.map(({ text }) => text)));
   const utterances: Utterance[] = [];
   let currentSpeaker: Speaker | null = null;
+  /** The speaker of a label that is alone in its cue, who speaks the next one. */
+  let announcedSpeaker: Speaker | null = null;
   for (const [index, cue] of cues.entries()) {
     let isFirst = true;
     for (const { name, text } of words[index] ?? []) {
@@ -212,8 +214,13 @@ function buildUtterances(
           const heard = flowParagraph(turn.text);
           const isOpen = !turn.isLabelled && name === null && lineIndex === 0;
           if (!isOpen) currentSpeaker = turn.speaker;
-          if (!hasWords(heard)) continue;
-          const voice = turn.speaker ?? (speakers.hasContinuingTurns ? currentSpeaker : null);
+          if (!hasWords(heard)) {
+            if (turn.isLabelled) announcedSpeaker = turn.speaker;
+            continue;
+          }
+          const announced = isOpen ? announcedSpeaker : null;
+          const voice = turn.speaker ?? announced ?? (speakers.hasContinuingTurns ? currentSpeaker : null);
+          announcedSpeaker = null;
           const isNamed = turn.isLabelled || (name !== null && lineIndex === 0);
           const mark = isOpen ? "none" : isNamed ? "name" : "dash";
           utterances.push({ cue, isFirst, speaker: voice, mark, text: heard });

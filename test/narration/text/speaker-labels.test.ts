@@ -68,6 +68,11 @@ describe("the script of a film", () => {
     ]);
   });
 
+  it("has labels that occur once", () => {
+    const once = "EXT. RIVER - DAY\n\nANNA (V.O.)\nOne.\n\nA boat comes down the river.";
+    expect(turns(once)).toEqual(["-: EXT. RIVER - DAY", "felix_zh: One.", "-: A boat comes down the river."]);
+  });
+
   it("is none without the heading of a scene", () => {
     const play = `${SCENE.replace("INT. HOUSE", "THE HOUSE")}ANNA\nThree.\n\nBEN\nFour.\n\nFive.`;
     expect(turns(play).at(-1)).toBe("kian_en_zh: Four. / Five.");

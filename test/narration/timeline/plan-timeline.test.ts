@@ -202,6 +202,10 @@ describe("speakers", () => {
     ]);
   });
 
+  it("are named by a label that is alone in the cue above", () => {
+    expect(spokenTextOf(filmOf("ANNA (on the radio):", "Hello."))).toEqual([[11, "sophie_en_zh", "Hello."]]);
+  });
+
   it("in brackets before the words are speakers if they have a voice", () => {
     expect(spokenTextOf(filmOf("[Anna] Hello."))).toEqual([[10, "sophie_en_zh", "Hello."]]);
   });

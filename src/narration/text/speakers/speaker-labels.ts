@@ -231,10 +231,15 @@ export class SpeakerLabels {
       if (names.length === 0 && dotted !== undefined) count("dotted", dotted);
     }
     const isKnown = (key: string): boolean => this.#speakersByKey.has(key.slice(key.indexOf(" ") + 1));
-    const recurring = [...counts].flatMap(([key, number]) =>
-      number >= (isKnown(key) ? MIN_RECURRENCES : MIN_VOICELESS_RECURRENCES) ? [key] : [],
-    );
-    const haveNames = recurring.some((key) => !key.startsWith("dotted ") && isKnown(key));
+    const hasFilmScenes = [...paragraphs, ...headings].some((text) => FILM_SCENE.test(text));
+    const stands = (key: string): boolean => isKnown(key) && !key.startsWith("dotted ");
+    const haveNames = [...counts].some(([key, number]) => stands(key) && number >= MIN_RECURRENCES);
+    const recurring = [...counts].flatMap(([key, number]) => {
+      // One line suffices for a name of `voices` in a script whose other labels stand alone, too.
+      const isCertain = stands(key) && (hasFilmScenes || haveNames);
+      const minimum = isKnown(key) ? MIN_RECURRENCES : MIN_VOICELESS_RECURRENCES;
+      return isCertain || number >= minimum ? [key] : [];
+    });
     // Another name in small letters may be a heading, unless names of `voices` stand alone, too.
     for (const key of recurring)
       if (haveNames || !key.startsWith("named ")) this.#recurringLabels.add(key.replace("named ", "alone "));
@@ -252,10 +257,9 @@ export class SpeakerLabels {
       if (length === 0 || text.slice(length).trim() !== "") spokenParagraphCount += 1;
     }
     const hasTurns = labelled >= MIN_LABELLED && labelled >= MIN_LABELLED_SHARE * spokenParagraphCount;
-    const hasFilmScenes = [...paragraphs, ...headings].some((text) => FILM_SCENE.test(text));
     this.#isScript = hasTurns || hasFilmScenes;
     // In the script of a film, a paragraph below the words of a name that stands alone is action.
-    this.#turnsContinue = hasTurns && !(hasFilmScenes && haveNames);
+    this.#turnsContinue = hasTurns && !(hasFilmScenes && recurring.some(stands));
   }
 
   /**
