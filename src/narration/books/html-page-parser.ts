@@ -103,6 +103,7 @@ class HtmlPageParser {
   #unspokenElement: UnspokenElement | null = null;
   #preformattedDepth = 0;
   #isInBrackets = false;
+  #endsWithBracket = false;
   #isLink = false;
   #isInnerLink = false;
   #linked = "";
@@ -188,6 +189,7 @@ class HtmlPageParser {
   }
 
   #enter(name: string, attributes: Attributes): void {
+    this.#endsWithBracket = false;
     const level = getHeadingLevel(name);
     if (level !== null) this.#headingLevel = level;
     if (isMain(name, attributes)) this.#open.main.push(this.#openElements.length);
@@ -257,6 +259,7 @@ class HtmlPageParser {
       if (this.#firstTag === null && /\S/.test(text)) this.#firstTag = this.#tagCount;
       this.#text += this.#isInBrackets ? text.replace(/^[\])]/, "") : text;
       this.#isInBrackets = false;
+      this.#endsWithBracket = text.endsWith("[") || text.endsWith("(");
       if (this.#isInnerLink) this.#linked += text;
       else this.#unlinked += text;
       const units = text.trim().length;
@@ -335,7 +338,7 @@ class HtmlPageParser {
   #endUnspoken({ kind, text }: UnspokenElement): void {
     this.#unspokenElement = null;
     // Brackets around the mark of a note belong to the mark.
-    this.#isInBrackets = kind === "reference" && /[[(]$/.test(this.#text);
+    this.#isInBrackets = kind === "reference" && this.#endsWithBracket;
     if (this.#isInBrackets) this.#text = this.#text.slice(0, -1);
     if (kind === "silent" || !hasWords(text)) return;
     const isMatter = kind === "footnote" || kind === "book_matter";

@@ -12,6 +12,8 @@ const MAX_LINE_CODE_UNITS = 120;
 /** A number that is not the end of a longer number, a price or a formula. */
 const LINE_NUMBER = /(?<![\d$€£¥#/+=%-]|\d[.,:])\d{1,4}$/;
 
+const ENDS_IN_NUMBER = /\d[^\S\n\u2028]{0,9}(?:[\n\u2028]|$)/;
+
 const findNumber = (line: string): number => {
   const end = line.length > MAX_LINE_CODE_UNITS ? "" : line.trimEnd();
   const [number = ""] = LINE_NUMBER.exec(end.slice(-8)) ?? [];
@@ -29,6 +31,7 @@ export function withoutLineNumbers(
   lineEnd: string,
   unspoken: UnspokenList,
 ): string[] {
+  if (!texts.some((text) => ENDS_IN_NUMBER.test(text))) return [...texts];
   const linesByText = texts.map((text) => text.split(lineEnd));
   const lines = linesByText.flat().filter((line) => /\S/.test(line));
   const numbers = lines.map(findNumber);

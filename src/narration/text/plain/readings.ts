@@ -35,7 +35,7 @@ function isReading(han: string, ending: string, reading: string): boolean {
 
 /** Removes the readings from a paragraph, and keeps the words. */
 export function withoutReadings(text: string, unspoken: UnspokenList): string {
-  if (!/\p{Script=Han}[\u3041-\u3096]{0,4}[（(]/u.test(text)) return text;
+  if (!/[\u3005\u3400-\u9fff][\u3041-\u3096]{0,4}[（(]/.test(text)) return text;
   return text.replace(READ_WORD, (all, han: string, ending: string, reading: string) => {
     if (!isReading(han, ending, reading)) return all;
     unspoken.add("ruby", all);
