@@ -2,10 +2,21 @@
  * Opens the HTTP client: undici with the settings that every request shares. Undici is loaded on first use, because
  * most server processes never send a request.
  */
-import type { Dispatcher } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
+import { ignoreInterimAnswers } from "./interim-answers.ts";
 
 /** Maximum size of a response's headers. */
 const MAX_HEADER_BYTES = 32 * 1024;
+
+/**
+ * The longest time for which an idle connection is kept, whatever the service announces. A connection that died while
+ * the machine slept would cost the next request its whole time limit.
+ */
+export const KEEP_ALIVE_MAX_MS = 10_000;
+
+interface PoolOptions {
+  readonly connect?: buildConnector.connector | buildConnector.BuildOptions;
+}
 
 /**
  * Opens an agent without connecting.
@@ -13,21 +24,28 @@ const MAX_HEADER_BYTES = 32 * 1024;
  * @param proxyUrl the proxy for all requests; `null` for none
  */
 export async function openAgent(proxyUrl: string | null, connectMs: number): Promise<Dispatcher> {
-  const { Agent, ProxyAgent } = await import("undici");
+  const { Agent, buildConnector, Pool, ProxyAgent } = await import("undici");
   // Set `rejectUnauthorized` explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot override it.
   const tls = { rejectUnauthorized: true, allowH2: false, timeout: connectMs };
   const options = {
     allowH2: false,
     connectTimeout: connectMs,
     connect: tls,
+    keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
     // Turn off undici's time limits. The transport has limits of its own, because undici's `bodyTimeout` also runs
     // while the reader pauses.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  if (proxyUrl === null) return new Agent(options);
-  return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: tls, proxyTls: tls });
+  const createPool = (origin: URL | string, { connect, ...rest }: PoolOptions): Dispatcher => {
+    const connector = typeof connect === "function" ? connect : buildConnector(connect ?? {});
+    return new Pool(origin, { ...rest, connect: ignoreInterimAnswers(connector) });
+  };
+  const factory = (origin: URL | string, given: object): Dispatcher => createPool(origin, given);
+  if (proxyUrl === null) return new Agent({ ...options, factory });
+  const proxy = { uri: proxyUrl, requestTls: tls, proxyTls: tls, clientFactory: factory };
+  return new ProxyAgent({ ...options, ...proxy, factory });
 }
 
 /**

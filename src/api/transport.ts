@@ -5,7 +5,7 @@ import type { ServiceAccess } from "../config/service-address.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequestError } from "./error-causes.ts";
-import { interceptFirstWrite, openAgent } from "./http-agent.ts";
+import { interceptFirstWrite, KEEP_ALIVE_MAX_MS, openAgent } from "./http-agent.ts";
 import { networkError } from "./network-error.ts";
 
 /**
@@ -90,7 +90,28 @@ export function createTransport(
   const base = new URL(serviceAccess.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
   let agent: Promise<Dispatcher> | undefined;
+  const retired = new Set<Promise<Dispatcher>>();
+  let usedAtWallMs = 0;
   let isClosed = false;
+
+  /** Opens an agent, and another one after a pause: timers stand still while the machine sleeps, connections die. */
+  function useAgent(): Promise<Dispatcher> {
+    const nowWallMs = systemClock.wallMs();
+    const hasSlept = Math.abs(nowWallMs - usedAtWallMs) > KEEP_ALIVE_MAX_MS;
+    usedAtWallMs = nowWallMs;
+    if (agent !== undefined && !hasSlept) return agent;
+    if (agent !== undefined) retire(agent);
+    return openAgent(proxyUrl, timeouts.connectMs);
+  }
+
+  /** Closes an agent as soon as the requests that are under way have ended. */
+  function retire(earlier: Promise<Dispatcher>): void {
+    retired.add(earlier);
+    void earlier
+      .then((open) => open.close())
+      .catch(() => undefined)
+      .finally(() => retired.delete(earlier));
+  }
 
   async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
@@ -106,7 +127,7 @@ export function createTransport(
       const toRequestError = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkError(error, base.host, isSent);
       if (isClosed) throw stoppingError();
-      agent ??= openAgent(proxyUrl, timeouts.connectMs);
+      agent = useAgent();
       const client = (await agent).compose(
         interceptFirstWrite(() => {
           isSent = true;
@@ -135,8 +156,8 @@ export function createTransport(
     exchange,
     async close() {
       isClosed = true;
-      const open = await agent?.catch(() => undefined);
-      await open?.destroy();
+      const agents = agent === undefined ? [...retired] : [agent, ...retired];
+      await Promise.all(agents.map(async (each) => await (await each.catch(() => null))?.destroy()));
     },
   };
 }

@@ -1,9 +1,10 @@
 /** Single requests over connections that break, stall or send nonsense. */
 import type { Socket } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { networkError } from "../../src/api/network-error.ts";
 import { wasNeverSent } from "../../src/api/retry.ts";
 import { createServiceClient } from "../../src/api/service.ts";
+import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
 import { freePort } from "../support/free-port.ts";
 import { failureOf } from "./failure.ts";
@@ -81,6 +82,78 @@ describe("a request that never reached the service", () => {
     expect(failure.code).toBe("network_error");
     expect(wasNeverSent(failure)).toBe(true);
   });
+});
+
+describe("an answer is read if before it there is", () => {
+  const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+  it.each([
+    ["an unasked 100", CONTINUE],
+    ["a 100 with headers", "HTTP/1.1 100 Continue\r\nvia: 1.1 relay\r\nx: HTTP/1.1 100 Continue\r\n\r\n"],
+    ["a 100 without a phrase", "HTTP/1.1 100 \r\n\r\n"],
+    ["a 100 of HTTP/1.0", "HTTP/1.0 100 Continue\r\n\r\n"],
+    ["a 100 that announces a close", "HTTP/1.1 100 Continue\r\nconnection: close\r\n\r\n"],
+    ["a 101 that switches nothing", "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
+    ["a 102", "HTTP/1.1 102 Processing\r\n\r\n"],
+    ["a 103 with a link", "HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n"],
+    ["an unknown 1xx", "HTTP/1.1 199 Whatever\r\n\r\n"],
+    ["several", `${CONTINUE}HTTP/1.1 103 Early Hints\r\n\r\n${CONTINUE}`],
+  ])("%s, in one piece and byte by byte", async (_what, interim) => {
+    const { url } = await rawServer((socket, _head, connection) => {
+      const text = `${interim}${ACCEPTED}`;
+      if (connection === 1) return void socket.end(text);
+      socket.setNoDelay(true);
+      let at = 0;
+      const writeNext = (): void => {
+        if (at === text.length) socket.end();
+        else socket.write(text.charAt(at++), () => setImmediate(writeNext));
+      };
+      writeNext();
+    });
+    const service = clientOf(url);
+    expect((await service.submit("{}", "k", never())).taskId).toBe("task-1");
+    expect((await service.submit("{}", "k", never())).taskId).toBe("task-1");
+  });
+
+  it("a 100 on a connection that is used again, and the bytes of audio stay as they are", async () => {
+    const audio = `${CONTINUE}HTTP/1.1 100 Continue${"x".repeat(100_000)}${CONTINUE}`;
+    const ports = new Set<number | undefined>();
+    const { url } = await httpServer((request, response) => {
+      ports.add(request.socket.remotePort);
+      response.writeContinue();
+      response.writeProcessing();
+      response.writeContinue();
+      if (request.url?.endsWith("/content") === true)
+        response.writeHead(200, { "content-type": "audio/mpeg" }).end(audio);
+      else answer(response, 202, task());
+    });
+    const service = clientOf(url);
+    for (let count = 0; count < 3; count += 1) {
+      await service.submit("{}", "k", never());
+      const content = await service.openContent("task-1", 0, never());
+      expect(Buffer.concat(await readAll(content.body)).toString()).toBe(audio);
+    }
+    expect(ports.size).toBeLessThan(6);
+  });
+});
+
+it("leaves a connection on which the service would wait for an hour", async () => {
+  const ports = new Set<number | undefined>();
+  const { url } = await httpServer((request, response) => {
+    ports.add(request.socket.remotePort);
+    response.setHeader("keep-alive", "timeout=3600");
+    answer(response, 202, task());
+  });
+  const service = clientOf(url);
+  const wall = vi.spyOn(systemClock, "wallMs");
+  const sleptMs = [0, 5000, 3_600_000, 3_601_000];
+  for (const ms of sleptMs) {
+    wall.mockReturnValue(1_800_000_000_000 + ms);
+    await service.submit("{}", "k", never());
+    // The connection is free a moment after the answer.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  wall.mockRestore();
+  expect(ports.size).toBe(2);
 });
 
 describe("a bug in this program", () => {

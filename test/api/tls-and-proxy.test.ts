@@ -72,12 +72,15 @@ describe("https", skipBecause(missing("openssl")), () => {
   });
 
   it("tunnels through the proxy, which never sees the key", async () => {
-    const service = await httpsServer(must(trusted), (_request, response) => answer(response, 202, task()));
+    const service = await httpsServer(must(trusted), (_request, response) => {
+      response.writeContinue();
+      answer(response, 202, task());
+    });
     let overheard = "";
     const proxy = await rawServer((socket, head) => {
       overheard += head;
       const upstream = connect(service.port, "127.0.0.1", () => {
-        socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Connection established\r\n\r\n");
         socket.on("data", (chunk) => {
           overheard += chunk.toString("latin1");
         });
@@ -95,7 +98,7 @@ describe("https", skipBecause(missing("openssl")), () => {
     const service = await httpsServer(must(untrusted), (_request, response) => answer(response, 202, task()));
     const proxy = await rawServer((socket) => {
       const upstream = connect(service.port, "127.0.0.1", () => {
-        socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Connection established\r\n\r\n");
         socket.pipe(upstream).pipe(socket);
       });
       upstream.on("error", () => {});
