@@ -36,6 +36,10 @@ export interface SaveRequest {
    * that the caller downloads the audio once more.
    */
   readonly mayKeepWrongFormat: boolean;
+  /** Returns the length in seconds of audio that is too short; `null` for audio that is whole. */
+  readonly measureIfShort?: (path: string) => Promise<number | null>;
+  /** Whether to keep audio that is too short. If false, it is discarded and an error is thrown. */
+  readonly mayKeepShort?: boolean;
   /** Called after the file has got its final name, and after its content and name were flushed to the disk. */
   readonly onPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
@@ -48,7 +52,7 @@ export interface SaveRequest {
  * nothing behind on failure.
  *
  * @throws AudioError `disk_full`, `output_not_writable`, `invalid_file_name` if no name is free, `unexpected_response`
- *   for bytes that do not match their format and are not kept, or whatever `writeAudio` throws
+ *   for bytes that do not match their format or are too short and are not kept, or whatever `writeAudio` throws
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   try {
@@ -71,8 +75,11 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       await close();
       const matchesFormat = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
       if (!matchesFormat && !request.mayKeepWrongFormat) throw unexpectedFormatError(request.format);
+      const shortSeconds = matchesFormat ? ((await request.measureIfShort?.(temporary.path)) ?? null) : null;
+      if (shortSeconds !== null && request.mayKeepShort !== true) throw tooShortError(shortSeconds);
       const name = await publishUnderFreeName(request, temporary.path, digest, matchesFormat);
-      const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), matchesFormat };
+      const savedAtMs = request.clock.wallMs();
+      const file = { path: join(root, name), ...digest, savedAtMs, matchesFormat, shortSeconds };
       await syncFolder(root);
       await request.onPublished?.(file);
       return file;
@@ -84,6 +91,13 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
     throw fileError(error, request.folder.root);
   }
 }
+
+const tooShortError = (seconds: number): AudioError =>
+  new AudioError(
+    "unexpected_response",
+    `The service delivered ${seconds.toFixed(1)} s of audio, which is less than it stated.`,
+    { retryable: true },
+  );
 
 function unexpectedFormatError(format: OutputFormat): AudioError {
   return new AudioError("unexpected_response", `The service delivered bytes that are not ${format}.`, {

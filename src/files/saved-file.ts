@@ -11,6 +11,8 @@ export interface SavedFile {
    * as audio.
    */
   matchesFormat: boolean;
+  /** The length of audio that is shorter than the service stated; `null` or absent for whole audio. */
+  shortSeconds?: number | null;
 }
 
 /** A file that this server saved, and that a person wants to replace. */

@@ -32,7 +32,11 @@ function findUpperMedian(values: readonly number[]): number {
 function describeLengthProblem(statedSeconds: number, playedSeconds: number): string | null {
   const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * statedSeconds;
   if (Math.abs(statedSeconds - playedSeconds) <= tolerance) return null;
-  return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${statedSeconds.toFixed(1)} s: listen to it. Another take of it (retakes) is made and paid for again.`;
+  const remedy =
+    playedSeconds < statedSeconds
+      ? "The next call with narration_id and max_credits downloads it again, free."
+      : "Another take of it (retakes) is made and paid for again.";
+  return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${statedSeconds.toFixed(1)} s: listen to it. ${remedy}`;
 }
 
 /**

@@ -17,7 +17,7 @@ import { resumeAndWait, throwIfReadFailed } from "./look-up-task.ts";
 import { parseNote } from "./note.ts";
 import { toRequestHandle } from "./request-handle.ts";
 import { type RequestView, toTaskStatus } from "./request-view.ts";
-import { chooseFileName, findSavedAudio } from "./saved-audio.ts";
+import { chooseFileName, findSavedAudio, findWholeAudio } from "./saved-audio.ts";
 import { taskFailedError } from "./task-failed-error.ts";
 
 export interface DownloadRequest {
@@ -47,16 +47,19 @@ export async function downloadTask(
     const named = await findNamedRequest(deps, taskIdOrHandle, signal, call.deadline);
     return named?.row ?? (await beginExternalTask(deps, taskIdOrHandle, signal, call));
   };
-  const found = await runWithinCall(deps, call, find, taskIdOrHandle);
-  const file = await findSavedAudio(deps, [found], fileName);
+  const named = await runWithinCall(deps, call, find, taskIdOrHandle);
+  const {
+    file,
+    rows: [found = named],
+  } = await findWholeAudio(deps, [named], fileName);
   if (file !== null) return await deliver(context, found, file, { replayed: true }, saveOptions);
   const row =
     found.task_id === null ? await resend(context, found, call) : await refresh(context, found, call);
   if (row.status === "failed") throw taskFailedError(row);
   if (row.status !== "succeeded" && row.status !== "saved") throw notReadyError(row);
   await deps.folder.ensureWritable();
-  const named = await setFileName(context, row, fileName);
-  const ended = await resumeAndWait(context, named, call);
+  const renamed = await setFileName(context, row, fileName);
+  const ended = await resumeAndWait(context, renamed, call);
   const saved = await findSavedAudio(deps, [ended], fileName);
   if (saved !== null) return await deliver(context, ended, saved, { replayed: true }, saveOptions);
   if (ended.status === "failed") throw taskFailedError(ended);

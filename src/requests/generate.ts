@@ -34,7 +34,7 @@ import { explainCredits, isUnexplainedCreditError } from "./explain-credits.ts";
 import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
 import { buildRequestView, buildSavedView, type RequestView } from "./request-view.ts";
-import { findSavedAudio, planName, type SaveOptions, saveUnderName } from "./saved-audio.ts";
+import { findSavedAudio, findWholeAudio, planName, type SaveOptions, saveUnderName } from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredInput } from "./stored-input.ts";
 import { taskFailedError } from "./task-failed-error.ts";
 
@@ -91,7 +91,7 @@ async function resolve(
   const rows = await findRequestsByFingerprint(ledger, prepared.fingerprint);
   const own = rows.find(({ id }) => id === fresh.id);
   const isOwnOpen = own?.is_open === 1;
-  const file = isOwnOpen ? null : await findSavedAudio(deps, rows, fileName);
+  const { file } = isOwnOpen ? { file: null } : await findWholeAudio(deps, rows, fileName);
   const row = file === null ? undefined : rows.find(({ id }) => id === file.owner);
   if (file !== null && row !== undefined) return { fresh, saved: { row, file }, notes: [] };
   if (own !== undefined && own.status !== "waiting") return { fresh, saved: null, notes: [] };

@@ -67,7 +67,7 @@ export function toTaskStatus({ status }: Pick<RequestRow, "status">): RequestVie
 export const buildSavedAudio = (row: RequestRow, file: FileRow): SavedAudio => ({
   path: file.path,
   ...parseStoredFormat(row),
-  durationSeconds: row.output_seconds ?? row.audio_seconds,
+  durationSeconds: file.seconds ?? row.output_seconds ?? row.audio_seconds,
   sizeBytes: file.size_bytes,
   sha256: file.sha256,
 });
@@ -91,6 +91,13 @@ export function buildRequestView(row: RequestRow, facts: ViewFacts): RequestView
   };
 }
 
+/** Says that the service delivered less audio than it stated, again and again; `null` if it did not. */
+function describeShortAudio(row: RequestRow, { seconds }: FileRow): string | null {
+  const stated = row.output_seconds ?? row.audio_seconds;
+  if (seconds === null || stated === null) return null;
+  return `It is cut: the file holds ${seconds.toFixed(1)} s of ${stated.toFixed(1)} s, also after another download. Each later call for it downloads it again, free; another take would be paid.`;
+}
+
 /** Builds the view of saved audio, with notes about its name and its bytes. */
 export async function buildSavedView(
   deps: FileDeps,
@@ -102,6 +109,7 @@ export async function buildSavedView(
   const notes = await Promise.all([
     explainAddedNumber(deps, row, facts.file, saveOptions),
     describeIdenticalTake(deps.ledger, row, facts.file),
+    describeShortAudio(row, facts.file),
   ]);
   return { ...view, notes: [...view.notes, ...notes.filter((note) => note !== null)] };
 }

@@ -1,10 +1,12 @@
 /** The step that downloads the audio of a succeeded task into the output folder. */
+import { basename, dirname } from "node:path";
 import type { ContentResponse } from "../api/content.ts";
 import { downloadInto } from "../api/download.ts";
 import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../api/retry.ts";
 import { buildTaskPath } from "../contract/wire.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
+import { planReplacement } from "../files/plan-replacement.ts";
 import { saveAudio } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import {
@@ -14,13 +16,14 @@ import {
   saveAsDriver,
   writeAsDriver,
 } from "../ledger/request-rows.ts";
-import type { RequestRow } from "../ledger/schema.ts";
+import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import { type Job, type StepDeps, writeNote } from "./job.ts";
 import {
   chooseFileName,
   findSavedAudio,
   isNameFreeOfOthers,
+  isShort,
   parseFileToReplace,
   toFileRow,
   wrongFormatError,
@@ -54,12 +57,18 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
   const recovery = new Deadline(clock, timing.recoveryTimeoutMs);
   let row = saved;
   if ((await findSavedAudio(deps, [row], row.file_name)) !== null) return null;
-  const hasWrongFormat = (await listFiles(ledger, [row.id])).some(({ kind }) => kind === "unusable");
+  const files = await listFiles(ledger, [row.id]);
+  const hasWrongFormat = files.some(({ kind }) => kind === "unusable");
+  const shortFile = files.find(isShort) ?? null;
   let notFoundCount = job.wasGone ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
   for (let failureCount = 0; ; ) {
     try {
       // Bytes that are not audio may come from a proxy, so the first try drops them.
-      const file = await download(job, deps, row, failureCount > 0 || hasWrongFormat);
+      const file = await download(job, deps, row, {
+        mayKeepWrongFormat: failureCount > 0 || hasWrongFormat,
+        mayKeepShort: failureCount > 0 || shortFile !== null,
+        shortFile,
+      });
       if (file.matchesFormat) return null;
       throw wrongFormatError(row, file.path);
     } catch (error) {
@@ -105,17 +114,36 @@ async function revoke(job: Job, deps: StepDeps, row: RequestRow): Promise<Reques
   return next;
 }
 
+interface DownloadOptions {
+  readonly mayKeepWrongFormat: boolean;
+  readonly mayKeepShort: boolean;
+  /** A file of an earlier download that is too short. The audio takes its place. */
+  readonly shortFile: FileRow | null;
+}
+
 async function download(
   job: Job,
   deps: StepDeps,
   row: RequestRow,
-  mayKeepWrongFormat: boolean,
+  { mayKeepWrongFormat, mayKeepShort, shortFile }: DownloadOptions,
 ): Promise<SavedFile> {
   const { clock, ledger, log } = deps;
-  const fileToReplace = parseFileToReplace(row);
+  const folder = row.is_listed === 1 ? deps.folder : deps.partsFolder;
+  const isInPlace = shortFile !== null && dirname(shortFile.path) === folder.root;
+  const fileToReplace = isInPlace
+    ? await planReplacement(folder, basename(shortFile.path), {
+        sizeBytes: shortFile.size_bytes,
+        sha256: shortFile.sha256,
+      })
+    : parseFileToReplace(row);
+  // Load this module on first use, because it needs the audio formats.
+  const { measureIfShort } = await import("../audio/audio-length.ts");
+  const statedSeconds = row.output_seconds ?? row.audio_seconds;
   const file = await saveAudio({
-    folder: row.is_listed === 1 ? deps.folder : deps.partsFolder,
-    fileName: chooseFileName(row, row.file_name),
+    folder,
+    fileName: isInPlace ? basename(shortFile.path) : chooseFileName(row, row.file_name),
+    mayKeepShort,
+    measureIfShort: (path) => measureIfShort(path, { ...parseStoredFormat(row), statedSeconds }),
     mayBeNamed: (name) => isNameFreeOfOthers(deps, row, fileToReplace, name),
     fileToReplace,
     mayKeepWrongFormat,
@@ -124,6 +152,13 @@ async function download(
     onPublished: async (published) => {
       await deps.persist(job, () =>
         ledger.database.tx(async (tx, nowSteadyMs) => {
+          // The audio takes the place of what was too short.
+          await tx
+            .deleteFrom("agm_file")
+            .where("owner", "=", row.id)
+            .where("kind", "=", "audio")
+            .where("seconds", "is not", null)
+            .execute();
           await insertFile(tx, toFileRow(row.id, published));
           // The last write of the row also gives the lease back, and ends the wishes for it.
           await writeAsDriver(tx, ledger, nowSteadyMs, row, {

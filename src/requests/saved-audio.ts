@@ -17,6 +17,7 @@ import { findOtherSpellings } from "../files/real-path.ts";
 import { copyToName, isIntact } from "../files/saved-copies.ts";
 import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
 import { LAST_NUMBER } from "../files/try-numbered-names.ts";
+import { forgetAudio } from "../ledger/narration-writes.ts";
 import { findFilesAt, findRequest, insertFile, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
@@ -62,7 +63,7 @@ export const toFileRow = (owner: string, file: SavedFile): FileRow => ({
   sha256: file.sha256,
   saved_at_ms: file.savedAtMs,
   inputs: null,
-  seconds: null,
+  seconds: file.shortSeconds ?? null,
   lacks: null,
   doubtful: null,
 });
@@ -72,6 +73,29 @@ export function chooseFileName(row: RequestRow, fileName: string | null): string
   const { format } = parseStoredFormat(row);
   if (fileName !== null) return buildRequestedName(fileName, format);
   return buildAutomaticName(format, parseStoredInput(row)?.prompt ?? null, row.task_id ?? "task");
+}
+
+/** Whether a file of a request holds less audio than the service stated. Only such a file has its length in its row. */
+export const isShort = ({ kind, seconds }: FileRow): boolean => kind === "audio" && seconds !== null;
+
+/**
+ * Finds unchanged audio like {@link findSavedAudio}, for a call that begins. Audio of the own API key that is shorter
+ * than the service stated is downloaded again: until then, its request does not count as saved.
+ *
+ * @returns the file, or `null`, and the requests as they are now
+ */
+export async function findWholeAudio(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
+  owners: readonly RequestRow[],
+  fileName: string | null,
+): Promise<{ readonly file: FileRow | null; readonly rows: readonly RequestRow[] }> {
+  const file = await findSavedAudio(deps, owners, fileName);
+  const owner = owners.find(({ id }) => id === file?.owner);
+  const { ledger } = deps;
+  if (file === null || owner === undefined || !isShort(file)) return { file, rows: owners };
+  if (owner.api_key_id !== ledger.identity.apiKeyId) return { file, rows: owners };
+  await forgetAudio(ledger, owner, null);
+  return { file: null, rows: owners.map((row) => (row === owner ? { ...row, status: "succeeded" } : row)) };
 }
 
 /**
@@ -186,7 +210,7 @@ export async function saveUnderName(
   });
   if (named.path === file.path) return file;
   // If several owners have saved a file under one name, it belongs to the one that saved last.
-  const copy = toFileRow(row.id, { ...named, savedAtMs: deps.clock.wallMs() });
+  const copy = toFileRow(row.id, { ...named, shortSeconds: file.seconds, savedAtMs: deps.clock.wallMs() });
   await deps.ledger.database.tx((tx) => insertFile(tx, copy));
   return copy;
 }

@@ -1,0 +1,95 @@
+/** Measures how long the audio of a file is without decoding it, and whether it is shorter than the service stated. */
+import type { OutputFormat } from "../contract/audio-format.ts";
+import { readMp3 } from "./mp3/read-mp3.ts";
+import { readSoundPackets } from "./ogg-opus/read-ogg-opus.ts";
+import { DamagedPartError } from "./part-errors.ts";
+import { type PartFile, PartFiles } from "./part-file.ts";
+import { computeFrameBytes, readWav } from "./raw/read-wav.ts";
+
+const PCM_SAMPLE_BYTES = 2;
+const OPUS_RATE_HZ = 48_000;
+
+/**
+ * How much shorter than stated whole audio may be, at least: encoders of compressed formats may leave out the last
+ * frame.
+ */
+const MIN_TOLERANCE_SECONDS: Readonly<Record<OutputFormat, number>> = {
+  wav: 0.001,
+  pcm: 0.001,
+  mp3: 0.1,
+  ogg_opus: 0.1,
+};
+
+async function measureMp3(file: PartFile): Promise<number> {
+  const { frameCount, header } = await readMp3(file);
+  return (frameCount * header.samplesPerFrame) / header.sampleRateHz;
+}
+
+async function measureWav(file: PartFile): Promise<number> {
+  const { sizeBytes, format } = await readWav(file);
+  return sizeBytes / computeFrameBytes(format) / format.sampleRateHz;
+}
+
+/** Reads up to the last whole page, because a file that ends early ends in the middle of a page. */
+async function measureOggOpus(file: PartFile): Promise<number> {
+  let preSkip: number | null = null;
+  let lastGranule = 0;
+  try {
+    const pages = readSoundPackets(file, (head) => {
+      preSkip = head.preSkip;
+    });
+    for await (const { granule } of pages) lastGranule = granule ?? lastGranule;
+  } catch (error) {
+    if (!(error instanceof DamagedPartError) || preSkip === null) throw error;
+  }
+  return Math.max(0, lastGranule - (preSkip ?? 0)) / OPUS_RATE_HZ;
+}
+
+/**
+ * Measures the audio of a file in seconds. Raw pcm counts as mono.
+ *
+ * @returns `null` if the file cannot be read as its format
+ */
+async function measureSeconds(
+  path: string,
+  format: OutputFormat,
+  sampleRateHz: number,
+): Promise<number | null> {
+  const measure: Readonly<Record<OutputFormat, (file: PartFile) => Promise<number>>> = {
+    mp3: measureMp3,
+    wav: measureWav,
+    ogg_opus: measureOggOpus,
+    pcm: async ({ sizeBytes }) => sizeBytes / PCM_SAMPLE_BYTES / sampleRateHz,
+  };
+  try {
+    return (await new PartFiles(format, [path], undefined).mapParts(measure[format]))[0] ?? null;
+  } catch (error) {
+    if (error instanceof DamagedPartError) return null;
+    throw error;
+  }
+}
+
+/** Whether audio is shorter than stated by more than the rounding of the stated number: 7.4 may stand for 7.35. */
+export function isShorterThanStated(format: OutputFormat, seconds: number, statedSeconds: number): boolean {
+  const decimals = /\.(\d+)$/.exec(String(statedSeconds))?.[1]?.length ?? 0;
+  const roundingSeconds = 0.5 * 10 ** -decimals;
+  return seconds < statedSeconds - Math.max(MIN_TOLERANCE_SECONDS[format], roundingSeconds) - 1e-9;
+}
+
+/** Returns the length of audio that is shorter than the service stated; `null` if it is not, or cannot be measured. */
+export async function measureIfShort(
+  path: string,
+  { format, sampleRateHz, statedSeconds }: StatedAudio,
+): Promise<number | null> {
+  if (statedSeconds === null) return null;
+  const seconds = await measureSeconds(path, format, sampleRateHz);
+  return seconds !== null && isShorterThanStated(format, seconds, statedSeconds) ? seconds : null;
+}
+
+/** What the service states of the audio of a task. */
+export interface StatedAudio {
+  readonly format: OutputFormat;
+  readonly sampleRateHz: number;
+  /** `null` if it states no length. */
+  readonly statedSeconds: number | null;
+}
