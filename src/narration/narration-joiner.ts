@@ -10,8 +10,8 @@ import { removeIfPresent } from "../files/temporary-file.ts";
 import { listChapterFiles, type StoredProblem } from "../ledger/narration-rows.ts";
 import { deleteFiles, forgetAudio, saveFiles } from "../ledger/narration-writes.ts";
 import { findRequestsByFingerprint, listFiles } from "../ledger/request-rows.ts";
-import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
-import { findNameOwner, findSavedAudio, toFileRow, toSavedFile } from "../requests/saved-audio.ts";
+import type { FileRow, NarrationRow, PartRow, RequestRow } from "../ledger/schema.ts";
+import { findNameOwner, findSavedAudio, isShort, toFileRow, toSavedFile } from "../requests/saved-audio.ts";
 import { parseStoredFormat } from "../requests/stored-input.ts";
 import type { SpokenPart } from "./companions.ts";
 import { findDoubtfulParts } from "./doubtful-parts.ts";
@@ -88,6 +88,7 @@ export class NarrationJoiner {
   async join(join: FileJoin): Promise<JoinOutcome> {
     const found = await this.#look(join);
     if (found.isUpToDate) return "there";
+    if (found.short.length > 0) return await this.#refetch(found.short);
     const parts: AudioPart[] = [];
     const missing: PartState[] = [];
     for (const state of found.saved) {
@@ -130,10 +131,18 @@ export class NarrationJoiner {
       const { pauseAfterSeconds, startSeconds } = getPlannedPart(plan, part.position);
       hash.update(JSON.stringify([part.position, task?.task_id, pauseAfterSeconds, startSeconds]));
     }
+    const ids = saved.flatMap(({ task }) => task?.id ?? []);
+    const shortFiles = (await listFiles(ledger, ids)).filter(isShort);
+    for (const { sha256 } of shortFiles) hash.update(sha256);
+    // Audio that is shorter than the service stated is downloaded again once in each run.
+    const isToFetch = ({ id }: Pick<RequestRow, "id">): boolean =>
+      !this.#refetched.has(id) && shortFiles.some(({ owner }) => owner === id);
+    const short = saved.filter(({ task }) => task !== undefined && isToFetch(task));
     const inputs = markInputs(hash.digest("hex"), isComplete);
     const rows = saved.length === 0 ? [] : await listChapterFiles(ledger, narration.id, file.chapterIndex);
     const [current] = listCurrentFiles(rows);
-    const found = { saved, inputs, rows };
+    const found = { saved, short, inputs, rows };
+    if (short.length > 0) return { ...found, current: undefined, isUpToDate: false };
     if (saved.length === 0) return { ...found, current: undefined, isUpToDate: true };
     if (current === undefined || !(await isFileIntact(current, folder.root)))
       return { ...found, current: undefined, isUpToDate: false };
@@ -157,7 +166,7 @@ export class NarrationJoiner {
     const { pauseAfterSeconds, startSeconds } = planned;
     const source = {
       path: audio.path,
-      durationSeconds: task?.output_seconds ?? task?.audio_seconds ?? 0,
+      durationSeconds: audio.seconds ?? task?.output_seconds ?? task?.audio_seconds ?? 0,
       sampleRateHz: parseStoredFormat(owner).sampleRateHz,
       pauseAfterSeconds,
       startSeconds,
@@ -303,6 +312,8 @@ export class NarrationJoiner {
 interface FoundFile {
   /** The parts that it can have. */
   readonly saved: readonly PartState[];
+  /** Those whose audio is shorter than stated, and was not downloaded again in this run. */
+  readonly short: readonly PartState[];
   /** What it is made of, as a hash. */
   readonly inputs: string;
   /** All files of the chapter, the newest first. */

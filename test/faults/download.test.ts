@@ -104,6 +104,40 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(setup.service.tasks.size).toBe(1);
   });
 
+  it.each<[string, (size: number) => readonly string[]]>([
+    ["a fitting length", (size) => [`content-length: ${size / 2}`]],
+    ["no length", () => []],
+    ["chunks", () => ["transfer-encoding: chunked"]],
+  ])("ends cleanly after half of what the task states, with %s", async (form, headers) => {
+    const setup = shared();
+    const half: Misbehaviour = (response, exchange, service) => {
+      const { audio } = taskIn(service, exchange);
+      const bytes = audio.subarray(0, audio.length / 2).toString("latin1");
+      const body = form === "chunks" ? `${(audio.length / 2).toString(16)}\r\n${bytes}\r\n0\r\n\r\n` : bytes;
+      const head = ["HTTP/1.1 200 OK", "content-type: application/octet-stream", ...headers(audio.length)];
+      sayAndHangUp(response, `${head.join("\r\n")}\r\nconnection: close\r\n\r\n${body}`);
+    };
+    // Without a length, a second request asks whether the end was the end.
+    setup.misbehave(misbehaveNext("content", half, form === "no length" ? 2 : 1));
+    const call = { prompt: `Half with ${form}`, output_format: "pcm" };
+    const { audio } = taskOf(await setup.server.call("generate_audio", call));
+    expect(audio?.size_bytes).toBe(192_000);
+
+    setup.misbehave(always("content", half));
+    const cut = { prompt: `Always half with ${form}`, output_format: "pcm" };
+    const first = await setup.server.call("generate_audio", cut);
+    expect(resultTextOf(first)).toMatch(/cut: the file holds 2\.0 s of 4\.0 s.*downloads it again, free/);
+    const downloads = setup.service.count("content");
+    expect(taskOf(await setup.server.call("generate_audio", cut)).audio?.size_bytes).toBe(96_000);
+    expect(setup.service.count("content")).toBeGreaterThan(downloads);
+    setup.misbehave(undefined);
+    const whole = taskOf(await setup.server.call("generate_audio", cut));
+    expect(whole.audio).toMatchObject({ path: taskOf(first).audio?.path, size_bytes: 192_000 });
+    const calm = setup.service.count("content");
+    await setup.server.call("generate_audio", cut);
+    expect([setup.service.count("content"), setup.service.tasks.size]).toEqual([calm, 2]);
+  });
+
   it("is cut again and again at different bytes: received bytes are not requested twice", async () => {
     const setup = shared();
     let served = 0;

@@ -228,7 +228,8 @@ export class FakeService {
 
   /** Returns bytes that begin like their format and differ for different requests. */
   #audio(body: string, salt: string): Buffer {
-    const { output_format: format = "mp3" }: { output_format?: string } = JSON.parse(body);
+    const input: { output_format?: string; sample_rate?: number } = JSON.parse(body);
+    const { output_format: format = "mp3", sample_rate: rateHz = 24_000 } = input;
     const heads: Record<string, Buffer> = {
       mp3: Buffer.from([0xff, 0xfb, 0x90, 0x00]),
       wav: Buffer.from("RIFF\0\0\0\0WAVEfmt "),
@@ -236,7 +237,8 @@ export class FakeService {
       pcm: Buffer.alloc(0),
     };
     const head = heads[format] ?? Buffer.alloc(0);
-    const size = this.#options.audioBytes ?? 20_000;
+    // The length of pcm follows from its size.
+    const size = this.#options.audioBytes ?? (format === "pcm" ? this.audioSeconds * rateHz * 2 : 20_000);
     const seed = createHash("sha256")
       .update(body + salt)
       .digest();
