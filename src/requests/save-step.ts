@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import type { ContentResponse } from "../api/content.ts";
 import { downloadInto } from "../api/download.ts";
 import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../api/retry.ts";
+import type { TaskStatus } from "../contract/audio-task.ts";
 import { buildTaskPath } from "../contract/wire.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
@@ -29,7 +30,7 @@ import {
   wrongFormatError,
 } from "./saved-audio.ts";
 import { parseStoredFormat } from "./stored-input.ts";
-import { goneError, NOT_FOUND_ANSWERS_UNTIL_GONE, pauseReadsAfter, waitForRead } from "./watch-step.ts";
+import { goneError, pauseReadsAfter, queryTask, waitForRead } from "./watch-step.ts";
 
 /** Two minutes of 48 kHz wav are 11 MiB. */
 const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
@@ -60,7 +61,6 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
   const files = await listFiles(ledger, [row.id]);
   const hasWrongFormat = files.some(({ kind }) => kind === "unusable");
   const shortFile = files.find(isShort) ?? null;
-  let notFoundCount = job.wasGone ? NOT_FOUND_ANSWERS_UNTIL_GONE - 1 : 0;
   for (let failureCount = 0; ; ) {
     try {
       // Bytes that are not audio may come from a proxy, so the first try drops them.
@@ -71,20 +71,53 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
       });
       if (file.matchesFormat) return null;
       throw wrongFormatError(row, file.path);
-    } catch (error) {
-      if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+    } catch (thrown) {
+      if (job.signal.aborted || !(thrown instanceof AudioError)) throw thrown;
+      let error = thrown;
       failureCount += 1;
       if (error.code === "unexpected_response" && error.remedy !== undefined) throw error;
       if (error.code === "too_large") throw withFetchAdvice(error, row);
       if (error.code === "not_ready") return await revoke(job, deps, row);
-      if (error.code === "not_found") notFoundCount += 1;
-      if (notFoundCount >= NOT_FOUND_ANSWERS_UNTIL_GONE) throw goneError(row);
+      if (error.code === "not_found") {
+        const status = await queryStatus(job, deps, row);
+        if (status === "unknown") throw goneError(row);
+        if (status !== "succeeded" && status !== null) return await revoke(job, deps, row);
+        error = audioNotThereError(row);
+      }
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
       const decision = decideAfterFailedRead(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : timing.pollIntervalMs;
       row = await noteFailure(job, deps, row, error, delayMs);
       await clock.sleep(delayMs, job.signal);
     }
+  }
+}
+
+/** The content endpoint may answer 404 for a while after `succeeded`, because its copies lag. */
+const audioNotThereError = (row: RequestRow): AudioError =>
+  new AudioError(
+    "network_error",
+    `The service says that task ${row.task_id ?? "?"} has succeeded, but its audio is not there yet.`,
+    { httpStatus: 404, retryable: true },
+  );
+
+/**
+ * Asks how a task stands whose audio was answered with 404.
+ *
+ * @returns `unknown` if the service does not know the task either; `null` if it cannot be asked
+ */
+async function queryStatus(
+  job: Job,
+  deps: StepDeps,
+  { task_id: taskId }: RequestRow,
+): Promise<TaskStatus | "unknown" | null> {
+  if (taskId === null) return null;
+  try {
+    await waitForRead(deps, false, job.signal, () => undefined);
+    return (await queryTask(deps, taskId, job.signal)).status;
+  } catch (error) {
+    if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+    return error.code === "not_found" ? "unknown" : null;
   }
 }
 

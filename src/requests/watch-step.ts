@@ -13,7 +13,7 @@ import { buildNote } from "./note.ts";
 import { getIds } from "./stored-input.ts";
 
 /** A single 404 may come from a replica that lags. */
-export const NOT_FOUND_ANSWERS_UNTIL_GONE = 2;
+const NOT_FOUND_ANSWERS_UNTIL_GONE = 2;
 
 /** The error for a task that the service no longer knows. */
 export function goneError(row: RequestRow): AudioError {

@@ -104,6 +104,22 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(setup.service.tasks.size).toBe(1);
   });
 
+  it("finds no audio for a while, although the task has succeeded", async () => {
+    const setup = shared();
+    const missing: Misbehaviour = (response, _exchange, service) =>
+      service.refuse(response, 404, "not_found");
+    setup.misbehave(misbehaveNext("content", missing, 4));
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: "It comes late" }));
+    expect([task.status, setup.service.tasks.size]).toEqual(["succeeded", 1]);
+    expect(task.audio?.size_bytes).toBe(20_000);
+    setup.misbehave(always("content", missing));
+    const late = await setup.server.call("generate_audio", { prompt: "It is not there", wait_seconds: 2 });
+    expect(resultTextOf(late)).toMatch(/has succeeded, but its audio is not there yet/);
+    setup.misbehave(undefined);
+    const { audio } = taskOf(await setup.server.call("generate_audio", { prompt: "It is not there" }));
+    expect([audio?.size_bytes, setup.service.tasks.size]).toEqual([20_000, 2]);
+  });
+
   it.each<[string, (size: number) => readonly string[]]>([
     ["a fitting length", (size) => [`content-length: ${size / 2}`]],
     ["no length", () => []],
