@@ -28,6 +28,26 @@ export const parseErrorCode = (text: string): ErrorCode =>
     ? text
     : (LOCAL_ERROR_CODES.find((code) => code === text) ?? "unexpected_response");
 
+/** Who reads a sentence: an assistant that calls tools, or a person at a shell. */
+export type Reader = "assistant" | "terminal";
+
+/** One fact in words. A plain sentence suits every reader; otherwise each reader has words of its own. */
+export type Wording = string | Readonly<Record<Reader, string>>;
+
+export const wordFor = (fact: Wording, reader: Reader): string =>
+  typeof fact === "string" ? fact : fact[reader];
+
+/**
+ * Returns what only the user can do: an assistant asks for it, a person at a shell does it.
+ *
+ * @param deed words that follow "Ask the user to"
+ * @param more what an assistant can do besides or afterwards
+ */
+export const askUser = (deed: string, more = ""): Wording => ({
+  assistant: `Ask the user to ${deed}${more}.`,
+  terminal: `${deed.charAt(0).toUpperCase()}${deed.slice(1)}.`,
+});
+
 /** Facts about a failure in addition to code and message. An absent fact is unknown or does not apply. */
 export interface AudioErrorOptions {
   readonly httpStatus?: number | undefined;
@@ -37,7 +57,7 @@ export interface AudioErrorOptions {
   readonly taskId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   /** The next step, if the default remedy of the code does not fit. */
-  readonly remedy?: string | undefined;
+  readonly remedy?: Wording | undefined;
   readonly cause?: unknown;
 }
 
@@ -53,7 +73,7 @@ export class AudioError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly taskId: string | undefined;
   readonly idempotencyKey: string | undefined;
-  readonly remedy: string | undefined;
+  readonly remedy: Wording | undefined;
   readonly #facts: AudioErrorOptions;
 
   constructor(code: ErrorCode, message: string, facts: AudioErrorOptions = {}) {
@@ -81,7 +101,7 @@ export class AudioError extends Error {
   }
 
   /** Returns a copy with another next step. */
-  withRemedy(remedy: string): AudioError {
+  withRemedy(remedy: Wording): AudioError {
     return new AudioError(this.code, this.message, { ...this.#facts, remedy });
   }
 }
@@ -90,8 +110,11 @@ export class AudioError extends Error {
 export function internalError(cause: unknown): AudioError {
   return new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
     retryable: true,
-    remedy:
-      "Repeat the same call: it does not pay twice. If it happens again, tell the user that this server has a fault; its log on standard error names it.",
+    remedy: {
+      assistant:
+        "Repeat the same call: it does not pay twice. If it happens again, tell the user that this server has a fault; its log on standard error names it.",
+      terminal: "Run the same command again: it does not pay twice. The log above names the fault.",
+    },
     cause,
   });
 }

@@ -84,6 +84,10 @@ export const secretRefusedError = (location: string): AudioError =>
     "invalid_request",
     `${location} contains this server's API key or a password of its settings. Nothing was sent or stored.`,
     {
-      remedy: "Call again without it: the key belongs in AUDIO_API_KEY alone. Tell the user where it stood.",
+      remedy: {
+        assistant:
+          "Call again without it: the key belongs in AUDIO_API_KEY alone. Tell the user where it stood.",
+        terminal: "Leave it out: the key belongs in AUDIO_API_KEY alone.",
+      },
     },
   );

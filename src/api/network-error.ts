@@ -127,7 +127,10 @@ export function networkError(error: unknown, host: string, isSent: boolean): unk
       "network_error",
       `${host} is the example address of the instructions, and no service.`,
       {
-        remedy: `Ask the user to set AUDIO_BASE_URL ${IN_CLIENT_SETTINGS} to the address of the audio service, and to restart the server. Then repeat the same call.`,
+        remedy: {
+          assistant: `Ask the user to set AUDIO_BASE_URL ${IN_CLIENT_SETTINGS} to the address of the audio service, and to restart the server. Then repeat the same call.`,
+          terminal: "Set AUDIO_BASE_URL to the address of the audio service.",
+        },
         cause,
       },
     );

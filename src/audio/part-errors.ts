@@ -5,8 +5,12 @@ import { AudioError } from "../errors.ts";
 /** Maximum number of differences that a message names. The error's field `differences` has all of them. */
 const MAX_NAMED_DIFFERENCES = 5;
 
-const PARTS_DIFFER_REMEDY =
-  "Tell the user which part it is. The parts are kept as they are, each can be played alone, and nothing has to be paid again.";
+const PARTS_KEPT =
+  "The parts are kept as they are, each can be played alone, and nothing has to be paid again.";
+const PARTS_DIFFER_REMEDY = {
+  assistant: `Tell the user which part it is. ${PARTS_KEPT}`,
+  terminal: PARTS_KEPT,
+};
 
 /** Thrown if a part cannot be read as its stated format. */
 export class DamagedPartError extends AudioError {

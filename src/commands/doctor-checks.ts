@@ -2,8 +2,8 @@
 import { connect } from "node:net";
 import { AudioError } from "../errors.ts";
 import { describeCause } from "../log.ts";
-import { REMEDIES } from "../server/remedies.ts";
-import { describeError, describeFix } from "./terminal-messages.ts";
+import { findRemedy } from "../server/remedies.ts";
+import { describeError } from "./terminal-messages.ts";
 
 export interface Check {
   readonly name: string;
@@ -35,8 +35,7 @@ export const failedCheck = (name: string, detail: string, fix: string): Check =>
 });
 
 /**
- * Builds the result of a check that failed with an error. For an AudioError, `fix` is the remedy of the error or the
- * usual fix for its code. For other errors, `fix` only refers to the detail and the README.
+ * Builds the result of a check that failed with an error. For an AudioError, `fix` is its remedy. For other errors, `fix` only refers to the detail and the README.
  */
 export function failedCheckFromError(name: string, error: unknown): Check {
   if (!(error instanceof AudioError)) {
@@ -46,14 +45,14 @@ export function failedCheckFromError(name: string, error: unknown): Check {
       "The detail says what to change; the README explains each setting.",
     );
   }
-  return failedCheck(name, describeError(error), describeFix(error) ?? REMEDIES[error.code]);
+  return failedCheck(name, describeError(error), findRemedy(error, "terminal"));
 }
 
-/** Runs a check. A check that does not end in time counts as failed. */
+/** Runs a check, which returns its detail if it passes. A check that does not end in time counts as failed. */
 export async function checkWithTimeout(
   name: string,
   fix: string,
-  check: () => Promise<string>,
+  check: () => Promise<string | Check>,
 ): Promise<Check> {
   const hanging = Promise.withResolvers<Check>();
   const timer = setTimeout(
@@ -61,7 +60,7 @@ export async function checkWithTimeout(
     TIMEOUT_MS,
   );
   const run = check().then(
-    (detail) => passedCheck(name, detail),
+    (found) => (typeof found === "string" ? passedCheck(name, found) : found),
     (error: unknown) => failedCheckFromError(name, error),
   );
   try {

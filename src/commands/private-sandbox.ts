@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
-import { AudioError } from "../errors.ts";
+import { AudioError, askUser } from "../errors.ts";
 import { fileError } from "../files/file-error.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
@@ -99,8 +99,10 @@ async function makeStateDir(parent: string): Promise<string> {
       "store_unavailable",
       `The sandbox cannot keep its state in ${parent} (AUDIO_STATE_DIR): ${describeReason(folderError)}`,
       {
-        remedy:
-          "Nothing was sent. Ask the user to make the folder of AUDIO_STATE_DIR writable, or to set AUDIO_STATE_DIR to one that is. Then repeat the same call.",
+        remedy: askUser(
+          "make the folder of AUDIO_STATE_DIR writable, or to set AUDIO_STATE_DIR to one that is",
+          ". Then repeat the same call",
+        ),
         cause: error,
       },
     );

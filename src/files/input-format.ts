@@ -1,5 +1,6 @@
 /** The kinds of files that a narration is made from. The extension of a file decides its kind. */
 import { extname } from "node:path";
+import { askUser } from "../errors.ts";
 import { decodeText, MAX_TEXT_FILE_BYTES, readStream, refusedInputError } from "./text-bytes.ts";
 
 /** The markup of a text. */
@@ -50,11 +51,16 @@ const UNREAD_KINDS: Readonly<Record<string, string>> = {
   ".docx": "a document of Word",
   ".odt": "an OpenDocument text",
   ".xlsx": "a sheet of Excel",
+  ".mobi": "a Kindle book",
+  ".azw3": "a Kindle book",
+  ".zip": "a ZIP file, as documents of Word are",
 };
 /** How files of such a kind begin, whatever their names. */
 const UNREAD_BEGINNINGS: ReadonlyArray<readonly [beginning: RegExp, extension: string]> = [
   [/^\s{0,20}\{\\rtf/, ".rtf"],
   [/^\s{0,20}%PDF/, ".pdf"],
+  [/^PK\x03\x04/, ".zip"],
+  [/^[^]{60}BOOKMOBI/, ".mobi"],
   [/^\s{0,20}\[Script Info\]\s/i, ".ass"],
 ];
 
@@ -65,7 +71,7 @@ export function assertReadKind(path: string, name: string): void {
   throw refusedInputError(
     name,
     `is ${kind}, which is not read. Files that are read are ${EXTENSIONS_IN_WORDS}`,
-    "Ask the user to save it as one of these with the program that made it, or give the text itself.",
+    askUser("save it as one of these with the program that made it", ", or give the text itself"),
   );
 }
 

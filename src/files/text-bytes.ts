@@ -1,5 +1,5 @@
 /** Decodes text strictly: guesses no encoding, and refuses bytes that are not text before anybody pays for them. */
-import { AudioError } from "../errors.ts";
+import { AudioError, askUser, type Wording } from "../errors.ts";
 
 /** Maximum size of a text file: about five novels, which is enough for any text and fits into memory. */
 export const MAX_TEXT_FILE_BYTES = 8 * 1024 * 1024;
@@ -7,7 +7,7 @@ export const MAX_TEXT_FILE_BYTES = 8 * 1024 * 1024;
 /**
  * Builds the error for a refused input. `name` and `rule` form its first sentence, for example "notes.txt is empty."
  */
-export function refusedInputError(name: string, rule: string, remedy?: string): AudioError {
+export function refusedInputError(name: string, rule: string, remedy?: Wording): AudioError {
   return new AudioError("invalid_request", `${name} ${rule}. Nothing was sent.`, { remedy });
 }
 
@@ -39,7 +39,7 @@ export async function readStream(
   return Buffer.concat(chunks, sizeBytes);
 }
 
-const SAVE_AS_UTF8 = "Ask the user to save the file as UTF-8, or give the text itself.";
+const SAVE_AS_UTF8 = askUser("save the file as UTF-8", ", or give the text itself");
 
 /** Detects UTF-16 by its byte order mark. All other text must be UTF-8. */
 function detectEncoding(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
@@ -91,7 +91,7 @@ export function decodeText(bytes: Uint8Array, name: string): string {
     throw refusedInputError(
       name,
       `is not text in UTF-8; it seems to be in ${probable}`,
-      `Ask the user to open the file as ${probable} and to save it as UTF-8, or give the text itself.`,
+      askUser(`open the file as ${probable} and to save it as UTF-8`, ", or give the text itself"),
     );
   }
   if (!text.includes("\0")) return text;

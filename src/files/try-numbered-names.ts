@@ -22,6 +22,6 @@ export async function tryNumberedNames(
   }
   const names = `${JSON.stringify(base)} and every name with a number added, up to ${LAST_NUMBER}`;
   throw new AudioError("invalid_file_name", `${names}, are taken in the output folder.`, {
-    remedy: "Call again with another file_name. Nothing was overwritten.",
+    remedy: "Choose another name. Nothing was overwritten.",
   });
 }

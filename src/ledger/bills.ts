@@ -48,18 +48,22 @@ export async function readBill(db: Db, narrationId: string): Promise<Bill> {
   return { spent, charged, unknown };
 }
 
-/** Returns what each request of a narration's bill was charged, by its fingerprint. */
-export async function readChargesByRequest(db: Db, narrationId: string): Promise<Map<string, number>> {
+/** What a request has cost, with the input that was sent for it. */
+export interface RequestCharge {
+  readonly fingerprint: string;
+  readonly body: string | null;
+  readonly credits: number;
+}
+
+/** Lists what each attempt of a narration's bill was charged. */
+export async function listRequestCharges(db: Db, narrationId: string): Promise<RequestCharge[]> {
   const tasks = await db
     .selectFrom("agm_payment")
-    .select(["fingerprint", ...columns])
+    .select(["fingerprint", sql<string | null>`MAX(body)`.as("body"), ...columns])
     .where("payer", "=", narrationId)
     .groupBy(["fingerprint", "n"])
     .execute();
-  const charges = new Map<string, number>();
-  for (const { fingerprint, known } of tasks)
-    charges.set(fingerprint, (charges.get(fingerprint) ?? 0) + (known ?? 0));
-  return charges;
+  return tasks.map(({ fingerprint, body, known }) => ({ fingerprint, body, credits: known ?? 0 }));
 }
 
 /** Lists the other addresses of services of which the ledger holds requests. */

@@ -19,7 +19,12 @@ import {
 } from "./schema.ts";
 import { listStandingWishes } from "./wishes.ts";
 
-const problemSchema = z.object({ code: z.string(), message: z.string() });
+const problemSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  /** The message for a person at a shell; absent if the other one suits both. */
+  terminal: z.string().optional(),
+});
 /** Why a narration ended early, or why the audio of a part cannot be joined. */
 export type StoredProblem = Readonly<z.infer<typeof problemSchema>>;
 
@@ -296,6 +301,20 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
       chargedCredits: (await readBill(tx, id)).charged,
     };
   });
+
+/** Lists the requests of a narration's parts that have begun and not ended, under the own API key. */
+export const listOpenRequests = (ledger: Ledger, narrationId: string): Promise<RequestRow[]> =>
+  ledger.database.run((db) =>
+    db
+      .selectFrom("agm_task")
+      .selectAll()
+      .where("fingerprint", "in", (eb) =>
+        eb.selectFrom("agm_part").select("fingerprint").where("narration", "=", narrationId),
+      )
+      .where("api_key_id", "=", ledger.identity.apiKeyId)
+      .where("status", "not in", ["saved", "failed"])
+      .execute(),
+  );
 
 /** Reads what a narration has cost. */
 export const readNarrationBill = (ledger: Ledger, id: string): Promise<Bill> =>

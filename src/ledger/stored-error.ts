@@ -1,8 +1,13 @@
 /** An error as the ledger keeps it, so that every process reports it in the same words. */
 import { z } from "zod";
-import { AudioError, parseErrorCode } from "../errors.ts";
+import { AudioError, parseErrorCode, type Wording } from "../errors.ts";
 import { parseJson } from "../parse-json.ts";
 import type { RequestRow } from "./schema.ts";
+
+export const wordingSchema: z.ZodType<Wording> = z.union([
+  z.string(),
+  z.object({ assistant: z.string(), terminal: z.string() }),
+]);
 
 export const storedErrorSchema = z.looseObject({
   code: z.string(),
@@ -12,7 +17,7 @@ export const storedErrorSchema = z.looseObject({
   retryAfterSeconds: z.number().optional(),
   taskId: z.string().optional(),
   idempotencyKey: z.string().optional(),
-  remedy: z.string().optional(),
+  remedy: wordingSchema.optional(),
 });
 export type StoredError = Readonly<z.infer<typeof storedErrorSchema>>;
 

@@ -2,6 +2,7 @@
 import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
+import type { Reader } from "../errors.ts";
 import type { NarrationProgress } from "../ledger/narration-rows.ts";
 import { estimateSecondsLeft, type NarrationTotals, type NarrationView } from "./narration-view.ts";
 import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
@@ -30,11 +31,13 @@ export const sumSeconds = (files: NarrationView["files"]): number =>
 export function describeProgress(
   { narration, pace, savedPartCount, totalPartCount, chargedCredits }: NarrationProgress,
   nowMs: number,
+  standstill: string | null,
 ): string {
   const missingCount = totalPartCount - savedPartCount;
   const secondsLeft = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
   const time = missingCount > 0 ? `; about ${formatDuration(secondsLeft)} left` : "";
-  return `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(chargedCredits)} credits${time}`;
+  const soFar = `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(chargedCredits)} credits`;
+  return standstill === null ? `${soFar}${time}` : `${soFar}. ${standstill}`;
 }
 
 /**
@@ -60,12 +63,11 @@ const joinSentences = (sentences: readonly string[]): string =>
 const MAX_LISTED = 5;
 const FILES_SHOWN = 3;
 
-function describeProblems({ problems, parts }: NarrationView): string[] {
-  const shown = problems
-    .slice(0, MAX_LISTED)
-    .map(({ partIndex, excerpt, message }) =>
-      partIndex === null ? message : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): ${message}`,
-    );
+function describeProblems({ problems, parts }: NarrationView, reader: Reader): string[] {
+  const shown = problems.slice(0, MAX_LISTED).map(({ partIndex, excerpt, message, terminal }) => {
+    const words = reader === "terminal" ? (terminal ?? message) : message;
+    return partIndex === null ? words : `Part ${partIndex + 1} (${JSON.stringify(excerpt)}): ${words}`;
+  });
   const others = problems.slice(MAX_LISTED).flatMap(({ partIndex }) => partIndex ?? []);
   if (others.length === 0) return shown;
   const positions = [...new Set(others)].sort((one, other) => one - other);
@@ -128,7 +130,7 @@ function describeMissingFiles({ missingPaths }: NarrationView): string {
 }
 
 /** Reports files that got a number because their name was taken. */
-function describeNumberedNames({ files, mayReplace }: NarrationView): string {
+function describeNumberedNames({ files, mayReplace }: NarrationView, reader: Reader): string {
   const taken = files.flatMap(({ conflictingName }) =>
     conflictingName === null ? [] : [JSON.stringify(conflictingName)],
   );
@@ -140,7 +142,7 @@ function describeNumberedNames({ files, mayReplace }: NarrationView): string {
       : `Files named ${names} were there already, so numbers were added.`;
   return mayReplace
     ? `${was} This server did not save that file, or it has changed since.`
-    : `${was} With replace true it takes the name of a file that this server saved and that is unchanged.`;
+    : `${was} With ${reader === "terminal" ? "--replace" : "replace true"} it takes the name of a file that this server saved and that is unchanged.`;
 }
 
 /** Reports captions and chapter files that were edited, moved or replaced. */
@@ -163,10 +165,14 @@ function describeComingCosts({ parts, credits }: NarrationView): string {
 }
 
 /** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */
-function announceJoinedFile({ isSheet, problems, files, parts, credits }: NarrationView): string {
+function announceJoinedFile(
+  { isSheet, problems, files, parts, credits }: NarrationView,
+  reader: Reader,
+): string {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
+  const name = reader === "terminal" ? "the same command" : "the narration_id alone";
   return isToJoin && (parts.saved > 0 || credits.reserved > 0)
-    ? "What is saved is joined to one file, with (incomplete) in its name; the narration_id alone names it."
+    ? `What is saved is joined to one file, with (incomplete) in its name; ${name} names it.`
     : "";
 }
 
@@ -176,13 +182,13 @@ function listPartNumbers(indexes: readonly number[], total: number): string {
   return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
 }
 
-function describePlan({ parts, credits, seconds, retakenPartCount }: NarrationView): string {
+function describePlan({ parts, credits, seconds, retakenPartCount }: NarrationView, reader: Reader): string {
   const takes =
     retakenPartCount === 0 ? "" : ` ${formatCount(retakenPartCount, "part")} in another take than the first.`;
   const missing = parts.total - parts.saved;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
-    return `A plan: ${formatCount(missing, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
+    return `A plan: ${formatCount(missing, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; ${reader === "terminal" ? "--max-credits" : "max_credits"} counts both.${takes} Nothing was sent or charged.`;
   }
   const plan = `A plan of ${formatCount(parts.total, "part")}`;
   const audio = `about ${formatDuration(seconds.estimate)} of audio`;
@@ -235,7 +241,7 @@ function summarizeChapters({ chapters: chaptersAndFront }: NarrationView): strin
 const MAX_CHAPTERS_SHOWN = 30;
 
 /** Lists the chapters of a plan with number, length and price. */
-export function formatChapterList({ chapters }: NarrationView): string {
+export function formatChapterList({ chapters }: NarrationView, reader: Reader = "assistant"): string {
   if (chapters.length === 0) return "";
   const rows = chapters.slice(0, MAX_CHAPTERS_SHOWN).map(({ number, title, seconds, credits }) => {
     const name = title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title));
@@ -244,7 +250,8 @@ export function formatChapterList({ chapters }: NarrationView): string {
   const furtherCount = chapters.length - rows.length;
   const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
   const example = second === first + 1 ? `${first}-${second}` : `${first}, ${second}`;
-  const hint = second === undefined ? "" : ` The argument chapters narrates some of them: "${example}".`;
+  const argument = reader === "terminal" ? "option --chapters" : "argument chapters";
+  const hint = second === undefined ? "" : ` The ${argument} narrates some of them: "${example}".`;
   return `Chapters with length and credits: ${rows.join("; ")}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}.${hint}`;
 }
 
@@ -283,42 +290,47 @@ function describeSoFar({ parts, credits }: NarrationView): string {
  * @param saved the sentence about saved files. For the structured content, the sentence contains no paths, because the
  *   structured content has a field for the paths
  */
-export function describeNarration(view: NarrationView, saved = describeFiles(view)): string {
+export function describeNarration(
+  view: NarrationView,
+  saved = describeFiles(view),
+  reader: Reader = "assistant",
+): string {
   const { status, remarks, unspoken } = view;
   const isPlan = status === "planned";
   return joinSentences([
     view.note ?? "",
-    describeStatus(view, saved),
+    describeStatus(view, saved, reader),
     status === "finished" || view.files.length === 0 ? "" : saved,
     describeUnjoinedParts(view),
-    describeNumberedNames(view),
+    describeNumberedNames(view, reader),
     describeMissingFiles(view),
     describeChangedCompanions(view),
-    ...describeProblems(view),
+    ...describeProblems(view, reader),
     ...(isPlan ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence)] : []),
     ...(status === "running" ? [] : unspoken),
   ]);
 }
 
-function describeStatus(view: NarrationView, saved: string): string {
+function describeStatus(view: NarrationView, saved: string, reader: Reader): string {
   switch (view.status) {
     case "planned":
       return view.refusedLimit === undefined
-        ? describePlan(view)
-        : `${describePlan(view)} ${describeLowLimit(view.refusedLimit, view)}`;
+        ? describePlan(view, reader)
+        : `${describePlan(view, reader)} ${describeLowLimit(view.refusedLimit, view)}`;
     case "running": {
-      const timeLeft = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
+      const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
+      const timeLeft = view.standstill === undefined ? left : ` ${view.standstill}`;
       const { max } = view.credits;
       const early =
         max === null || coversLikelyCost(max, view)
           ? ""
           : ` It is likely to stop early, because ${RESERVATION_RULE}.`;
-      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
+      return `Running: ${describeSoFar(view)}${timeLeft} It goes on by itself, up to ${max} credits in all, as long as this ${reader === "terminal" ? "program" : "server"} runs.${early}`;
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? "The process that ran it has ended." : "";
       const soFar = `Stopped: ${describeSoFar(view)}`;
-      return joinSentences([soFar, ended, describeComingCosts(view), announceJoinedFile(view)]);
+      return joinSentences([soFar, ended, describeComingCosts(view), announceJoinedFile(view, reader)]);
     }
     case "finished":
       return joinSentences([saved, describeCost(view)]);

@@ -54,6 +54,8 @@ export interface NarrationView extends NarrationTotals {
   readonly refusedLimit?: number;
   /** A sentence about which narration this is, if it is not the one of the given text to the letter. */
   readonly note?: string;
+  /** A sentence about why no part of a running narration gets on; absent if one does. */
+  readonly standstill?: string;
 }
 
 const EXCERPT_CODE_POINTS = 60;

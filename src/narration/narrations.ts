@@ -5,6 +5,7 @@ import { AudioError } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
 import {
   findNarration,
+  listOpenRequests,
   type NarrationSnapshot,
   readNarration,
   readProgress,
@@ -22,6 +23,7 @@ import { listFiles } from "../ledger/request-rows.ts";
 import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/schema.ts";
 import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
+import { explainStandstill } from "../requests/activity.ts";
 import type { Call } from "../requests/call.ts";
 import { areTold, type Consents, findConsents, NO_CONSENTS } from "./consents.ts";
 import { estimateLateRemarks } from "./late-cues.ts";
@@ -161,7 +163,7 @@ export class NarrationOperations {
   async look(narrationId: string): Promise<{ view: NarrationView; viewed: ViewedNarration }> {
     const { plan } = await loadNarrationById(this.#deps, narrationId);
     const viewed = this.#toViewed(await this.#read(narrationId), plan);
-    return { view: await buildNarrationView(this.#deps, viewed), viewed };
+    return { view: await this.#buildView(viewed), viewed };
   }
 
   /**
@@ -347,9 +349,16 @@ export class NarrationOperations {
     // A call that finds all parts saved has at most to join them, and is about to return.
     if (progress === undefined || (isFirst && progress.savedPartCount === progress.totalPartCount)) return 0;
     const { savedPartCount, totalPartCount } = progress;
-    const message = describeProgress(progress, this.#deps.clock.wallMs());
+    const standstill = await this.#explainStandstill(narrationId);
+    const message = describeProgress(progress, this.#deps.clock.wallMs(), standstill);
     onProgress(message, { done: savedPartCount, total: totalPartCount });
     return totalPartCount;
+  }
+
+  /** Says why no part gets on; `null` if one does. */
+  async #explainStandstill(narrationId: string): Promise<string | null> {
+    const rows = await listOpenRequests(this.#deps.ledger, narrationId);
+    return explainStandstill(rows.map((row) => ({ row, activity: this.#deps.driver.describe(row) })));
   }
 
   /**
@@ -387,6 +396,13 @@ export class NarrationOperations {
     return { ...snapshot, plan, states, status };
   }
 
+  /** Builds a view. While no part gets on, it has the reason in place of a time that nobody keeps. */
+  async #buildView(viewed: ViewedNarration): Promise<NarrationView> {
+    const view = await buildNarrationView(this.#deps, viewed);
+    const standstill = view.status === "running" ? await this.#explainStandstill(view.narrationId) : null;
+    return standstill === null ? view : { ...view, standstill, seconds: { ...view.seconds, left: null } };
+  }
+
   /** Builds the answer of a call. Retakes of a call without a limit are shown as a plan, and not stored. */
   async #buildAnswer(
     { plan, choices, consents, note }: CalledNarration,
@@ -396,7 +412,7 @@ export class NarrationOperations {
     const { ledger } = this.#deps;
     const isPreview = changes.maxCredits === null && choices.length > 0;
     const shown = isPreview ? await this.#preview(snapshot, choices) : snapshot;
-    const built = await buildNarrationView(this.#deps, this.#toViewed(shown, plan));
+    const built = await this.#buildView(this.#toViewed(shown, plan));
     const view = { ...built, mayReplace: changes.mayReplace, ...(note === undefined ? {} : { note }) };
     if (view.status !== "planned") return view;
     const isPlan = snapshot.narration.status === "planned";

@@ -1,7 +1,7 @@
 /** Says what a part of a narration has come to. It is read from the part's row and its request's, and stored nowhere. */
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { AudioError, type ErrorCode, parseErrorCode } from "../errors.ts";
+import { AudioError, type ErrorCode, parseErrorCode, type Wording, wordFor } from "../errors.ts";
 import {
   type PartTask,
   parseProblem,
@@ -169,15 +169,25 @@ export const isFileComplete = (
 // ---- problems ----
 
 /** Advice for errors that state no remedy themselves. */
-const ADVICE_BY_CODE: Partial<Readonly<Record<ErrorCode, string>>> = {
+const ADVICE_BY_CODE: Partial<Readonly<Record<ErrorCode, Wording>>> = {
   insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
-  invalid_api_key: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
+  invalid_api_key: {
+    assistant: `AUDIO_API_KEY has to be an active key of the account, ${IN_CLIENT_SETTINGS}; then the server has to be restarted.`,
+    terminal: "AUDIO_API_KEY has to be an active key of the account.",
+  },
 };
 
 /** Builds the problem that a narration reports for an error. If the error has a remedy, the remedy ends the message. */
 export function buildProblem(error: AudioError): StoredProblem {
-  const remedy = error.remedy ?? ADVICE_BY_CODE[error.code];
-  return { code: error.code, message: `${error.message}${remedy === undefined ? "" : ` ${remedy}`}` };
+  const { code, message } = error;
+  const remedy = error.remedy ?? ADVICE_BY_CODE[code];
+  if (remedy === undefined) return { code, message };
+  const [assistant, terminal] = [wordFor(remedy, "assistant"), wordFor(remedy, "terminal")];
+  return {
+    code,
+    message: `${message} ${assistant}`,
+    ...(terminal === assistant ? {} : { terminal: `${message} ${terminal}` }),
+  };
 }
 
 /** Builds the problem of a paid part whose audio is missing or cannot be joined. Only another take helps. */

@@ -236,7 +236,7 @@ export class NarrationRound {
       ? null
       : {
           code: "max_credits_reached",
-          message: `max_credits of ${limit} leaves no room for another part: ${Math.round(spent)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
+          message: `The limit of ${limit} credits leaves no room for another part: ${Math.round(spent)} are charged or reserved, and each part reserves ${RESERVED_CREDITS} until its own charge is known.`,
         };
   }
 
@@ -321,6 +321,7 @@ export class NarrationRound {
     // What ended before keeps its reason.
     const problem = isFinished ? null : narration.status === "running" ? failure : undefined;
     const status = isFinished ? "finished" : "stopped";
+    this.#deps.log.info(`narration ${this.#id} ends: ${status}, ${problem?.code ?? "as asked for"}`);
     return (await endNarration(ledger, this.#id, { status, problem, read: narration })) ? "over" : "now";
   }
 }

@@ -58,12 +58,12 @@ function describeNote(note: Note, task: string, nowMs: number): string {
   const leftMs = (note.untilMs ?? nowMs) - nowMs;
   switch (note.kind) {
     case "unavailable":
-      return `The service is unavailable; trying again in about ${formatSeconds(leftMs)}.`;
+      return `The service is unavailable (${formatSeconds(nowMs - note.sinceMs)} so far); trying again in about ${formatSeconds(leftMs)}.`;
     case "credits":
       return `The remaining credits are held by tasks that run (${formatSeconds(nowMs - note.sinceMs)} so far); it is tried again as soon as one of them ends.`;
     case "retrying":
     case "query":
-      return `${note.error?.message ?? ""} Trying again in about ${formatSeconds(leftMs)}.`;
+      return `${note.error?.message ?? ""} Trying again in about ${formatSeconds(leftMs)} (${formatSeconds(nowMs - note.sinceMs)} so far).`;
     case "download":
       return describeFailedDownload(note);
     case "reads_rate":
@@ -107,4 +107,21 @@ export function explainActivity(row: RequestRow, activity: Activity): string | n
   const isWaiting = row.status === "waiting" || row.status === "unresolved";
   if (isWaiting) return activity.driver === "none" ? null : describeActivity(row, activity);
   return parseNote(row) === null ? null : describeActivity(row, activity);
+}
+
+/** A request with who works on it. */
+export interface ActiveRequest {
+  readonly row: RequestRow;
+  readonly activity: Activity;
+}
+
+/** Says why none of some requests gets on; `null` while the service works on one, or if nothing holds them. */
+export function explainStandstill(requests: readonly ActiveRequest[]): string | null {
+  const isHeld = ({ row, activity }: ActiveRequest): boolean =>
+    parseNote(row) !== null || (activity.hold !== null && activity.hold.reason !== "concurrency");
+  const [held] = requests.filter(isHeld);
+  const getsOn = requests.some(({ row }) => row.task_id !== null && parseNote(row) === null);
+  return held === undefined || getsOn
+    ? null
+    : describeActivity(held.row, { ...held.activity, sendingMs: null });
 }

@@ -5,7 +5,7 @@
 import type { ObservedTask } from "../api/parse-task.ts";
 import type { AudioInput } from "../contract/audio-input.ts";
 import type { Deadline } from "../deadline.ts";
-import { AudioError } from "../errors.ts";
+import { AudioError, type Wording } from "../errors.ts";
 import { assertFileName } from "../files/file-name.ts";
 import type { Tx } from "../ledger/database.ts";
 import {
@@ -53,7 +53,7 @@ export interface PartRequest {
 
 /** A request of a call, with sentences for its result. */
 export interface PreparedRequest extends PartRequest {
-  readonly notes: readonly string[];
+  readonly notes: readonly Wording[];
 }
 
 export interface GenerateRequest {

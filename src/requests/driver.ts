@@ -64,7 +64,7 @@ export class RequestDriver {
   #lastResumeMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: RequestDeps) {
-    this.#line = new SubmissionLine(deps.clock, () => this.scheduleResume());
+    this.#line = new SubmissionLine(deps.clock, () => this.scheduleResume(), deps.log);
     this.#deps = {
       ...deps,
       line: this.#line,

@@ -28,7 +28,9 @@ export function explainCredits(
 ): AudioError {
   if (!isUnexplainedCreditError(error)) return error;
   const about = estimateCredits(prompt, speed / calibration);
-  return error.withRemedy(
-    `Nothing was charged. Tell the user that at least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and no setting lowers that; this text would then cost about ${about} of them, and the rest comes back. Credits held by running tasks come back when those end. After that, or a top-up, repeat the same call.`,
-  );
+  const needs = `at least ${RESERVED_CREDITS} credits must be available: each task reserves ${RESERVED_CREDITS} whatever its length, and no setting lowers that; this text would then cost about ${about} of them, and the rest comes back. Credits held by running tasks come back when those end`;
+  return error.withRemedy({
+    assistant: `Nothing was charged. Tell the user that ${needs}. After that, or a top-up, repeat the same call.`,
+    terminal: `Nothing was charged. ${needs.replace("at", "At")}. After that, or a top-up, run the same command again.`,
+  });
 }

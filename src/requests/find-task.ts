@@ -1,7 +1,7 @@
 /** Finds the request that a task id or a handle names, even after the API key has changed. */
 import { isTaskId } from "../contract/wire.ts";
 import type { Deadline } from "../deadline.ts";
-import { AudioError } from "../errors.ts";
+import { AudioError, type Wording } from "../errors.ts";
 import { findAttemptsOfTask, findRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { adoptTask } from "./begin.ts";
@@ -31,7 +31,7 @@ export function assertTaskId(taskId: string): void {
 export interface NamedRequest {
   readonly row: RequestRow;
   /** The sentence for a caller that uses the task id of an earlier attempt, which has failed. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Wording[];
 }
 
 /**

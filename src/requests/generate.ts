@@ -1,6 +1,6 @@
 /** The use case of `generate_audio`: one text to one saved file. */
 import { Deadline } from "../deadline.ts";
-import type { AudioError } from "../errors.ts";
+import type { AudioError, Wording } from "../errors.ts";
 import {
   findRequestsByFingerprint,
   findRequestsByLoose,
@@ -47,15 +47,27 @@ export interface RequestContext {
 /** The longest wait of a call that repeats one that its client has given up; it then returns within 2 s. */
 const REPEAT_WAIT_MS = 1500;
 
-function describeKinship(kinship: Kinship, take: number): string {
-  switch (kinship) {
-    case "retyped_open":
-      return `This task was made a few minutes ago for a text that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;
-    case "retyped_saved":
-      return `This is the audio of a text that differs only in quotation marks, blanks or Unicode form; nothing new was sent. If it is wanted anew: the same call with take ${take + 1}, which is paid.`;
-    case "respelled":
-      return `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
-  }
+const KINSHIP_SENTENCES: Readonly<Record<Kinship, readonly [what: string, condition: string]>> = {
+  retyped_open: [
+    "This task was made a few minutes ago for a text that differs only in quotation marks, blanks or case; nothing new was sent.",
+    "If another is wanted",
+  ],
+  retyped_saved: [
+    "This is the audio of a text that differs only in quotation marks, blanks or Unicode form; nothing new was sent.",
+    "If it is wanted anew",
+  ],
+  respelled: [
+    "This is what was made of this text before its pronunciations changed.",
+    "Only if the user wants it spoken anew",
+  ],
+};
+
+function describeKinship(kinship: Kinship, take: number): Wording {
+  const [what, condition] = KINSHIP_SENTENCES[kinship];
+  return {
+    assistant: `${what} ${condition}: the same call with take ${take + 1}, which is paid for.`,
+    terminal: `${what} With --take ${take + 1} it is made anew, which is paid for.`,
+  };
 }
 
 /** Returns notes about rows of this request under other API keys, whose tasks this account does not know. */
@@ -74,7 +86,7 @@ interface Resolved {
   readonly fresh: RequestRow;
   /** Unchanged audio of the request on this machine, under whichever API key, with its row. */
   readonly saved: { readonly row: RequestRow; readonly file: FileRow } | null;
-  readonly notes: readonly string[];
+  readonly notes: readonly Wording[];
 }
 
 /** Looks for audio that is here, and for a task that another API key of this machine has made. */
@@ -206,7 +218,7 @@ async function isGenerated({ deps, driver }: RequestContext, row: RequestRow, ca
 
 interface Report {
   readonly begun: Begun;
-  readonly notes: readonly string[];
+  readonly notes: readonly Wording[];
   readonly saveOptions: SaveOptions;
   readonly beganMs: number;
 }
@@ -235,7 +247,7 @@ export async function deliver(
   { deps }: RequestContext,
   row: RequestRow,
   file: FileRow,
-  facts: { readonly replayed: boolean; readonly notes?: readonly string[] },
+  facts: { readonly replayed: boolean; readonly notes?: readonly Wording[] },
   saveOptions: SaveOptions,
 ): Promise<RequestView> {
   const named = await saveUnderName(deps, row, file, saveOptions);

@@ -2,6 +2,7 @@
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
+import type { Wording } from "../errors.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
 import { toRequestHandle } from "./request-handle.ts";
@@ -39,14 +40,14 @@ export interface RequestView {
   /** One sentence about an unfinished task; `null` if the status is enough, or if nobody works on it. */
   readonly activity: string | null;
   /** Additional sentences for the result. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Wording[];
 }
 
 export interface ViewFacts {
   readonly file?: FileRow | null;
   readonly replayed: boolean;
   readonly activity?: string | null;
-  readonly notes?: readonly string[];
+  readonly notes?: readonly Wording[];
 }
 
 /** Returns the bill of the current attempt; `null` before its task is known, and if the service stated none. */

@@ -249,7 +249,10 @@ async function openContent(
 }
 
 /** The audio stays at the service, and the remedy says how to fetch it there. */
-const withFetchAdvice = (error: AudioError, row: RequestRow): AudioError =>
-  error.withRemedy(
-    `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${row.base_url}${buildTaskPath(row.task_id ?? "")}/content with the API key as bearer token. Shorter texts give smaller files.`,
-  );
+function withFetchAdvice(error: AudioError, row: RequestRow): AudioError {
+  const how = `any HTTP client can fetch it: GET ${row.base_url}${buildTaskPath(row.task_id ?? "")}/content with the API key as bearer token. Shorter texts give smaller files.`;
+  return error.withRemedy({
+    assistant: `The task and its audio stay at the service. Tell the user that ${how}`,
+    terminal: `The task and its audio stay at the service: ${how}`,
+  });
+}

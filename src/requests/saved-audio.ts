@@ -2,7 +2,7 @@
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
-import { AudioError } from "../errors.ts";
+import { AudioError, type Wording } from "../errors.ts";
 import { buildAutomaticName } from "../files/automatic-name.ts";
 import {
   buildNumberedName,
@@ -232,7 +232,7 @@ export async function explainAddedNumber(
   row: RequestRow,
   file: FileRow,
   { fileName, mayReplace }: SaveOptions,
-): Promise<string | null> {
+): Promise<Wording | null> {
   const requestedName = fileName ?? row.file_name;
   if (requestedName === null) return null;
   const name = chooseFileName(row, requestedName);
@@ -241,7 +241,14 @@ export async function explainAddedNumber(
   if ((await probeNameAvailability(deps.folder, base)) === "free")
     return `The name ${base} was taken, so a number was added.`;
   const owner = await findNameOwner(deps, base);
-  return `The name ${base} is taken by ${await describeOwner(deps, owner)}, so a number was added.${replaceHint(owner, mayReplace)}`;
+  const taken = `The name ${base} is taken by ${await describeOwner(deps, owner)}, so a number was added.`;
+  if (mayReplace)
+    return `${taken} replace takes the place of a task's file alone, and of none that was edited.`;
+  if (owner === null) return taken;
+  return {
+    assistant: `${taken} If the user wants that file replaced: the same generate_audio call with replace true.`,
+    terminal: `${taken} With --replace it takes the place of that file.`,
+  };
 }
 
 async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<string> {
@@ -254,13 +261,6 @@ async function describeOwner(deps: FileDeps, owner: FileRow | null): Promise<str
   return `the audio of task ${row.task_id ?? "?"}, take ${row.take ?? 1}, of the text ${text}`;
 }
 
-function replaceHint(owner: FileRow | null, replace: boolean): string {
-  if (replace) return " replace takes the place of a task's file alone, and of none that was edited.";
-  return owner === null
-    ? ""
-    : " If the user wants that file replaced: the same generate_audio call with replace true.";
-}
-
 /** The error for bytes that do not match their format. They are paid for and kept, but not returned as audio. */
 export function wrongFormatError(row: RequestRow, path: string): AudioError {
   return new AudioError(
@@ -268,8 +268,11 @@ export function wrongFormatError(row: RequestRow, path: string): AudioError {
     `The service delivered bytes that are not ${parseStoredFormat(row).format}; they are kept as ${path}.`,
     {
       ...getIds(row),
-      remedy:
-        "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing and gives the same; another take costs credits.",
+      remedy: {
+        assistant:
+          "Tell the user where the file is and that its content is not the audio format asked for. Asking again with the same arguments costs nothing and gives the same; another take costs credits.",
+        terminal: "The same command costs nothing and gives the same; another take costs credits.",
+      },
     },
   );
 }

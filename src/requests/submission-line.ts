@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Admission, Hold } from "../ledger/admission.ts";
+import type { Log } from "../log.ts";
 
 export type Leave = Exclude<Admission, { readonly kind: "hold" }>;
 
@@ -26,15 +27,17 @@ export class SubmissionLine {
   readonly #clock: Clock;
   /** Called while both concurrency slots are taken: the processes that watched their tasks may have died. */
   readonly #onSlotsFull: () => void;
+  readonly #log: Pick<Log, "info"> | undefined;
   readonly #waiters: Waiter[] = [];
   #isServing = false;
   #wakeUp: AbortController | null = null;
   /** The hold of the first waiter, with its times on the steady clock. */
   #hold: (Pick<Hold, "reason"> & { readonly untilMs: number; readonly sinceMs: number }) | null = null;
 
-  constructor(clock: Clock, onSlotsFull: () => void) {
+  constructor(clock: Clock, onSlotsFull: () => void, log?: Pick<Log, "info">) {
     this.#clock = clock;
     this.#onSlotsFull = onSlotsFull;
+    this.#log = log;
   }
 
   get hold(): LineHold | null {
@@ -115,6 +118,8 @@ export class SubmissionLine {
     }
     const { reason, retryMs } = admission;
     const nowMs = this.#clock.steadyMs();
+    if (this.#hold?.reason !== reason)
+      this.#log?.info(`${this.#waiters.length} requests wait for leave (${reason}, ${retryMs} ms at most)`);
     const sinceMs = this.#hold?.reason === reason ? this.#hold.sinceMs : nowMs;
     this.#hold = { reason, untilMs: nowMs + retryMs, sinceMs };
     if (reason === "concurrency") this.#onSlotsFull();

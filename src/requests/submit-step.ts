@@ -4,7 +4,7 @@ import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../api/retry.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { runWithTimeout } from "../deadline.ts";
-import { AudioError } from "../errors.ts";
+import { AudioError, askUser } from "../errors.ts";
 import { recordSendResult, requestAdmission, type SendResult } from "../ledger/admission.ts";
 import { BUDGET_WINDOW_MS, sumSpentCredits } from "../ledger/bills.ts";
 import { isAway } from "../ledger/ledger.ts";
@@ -85,6 +85,7 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   const hadUnanswered = job.mayHaveSent;
   job.mayHaveSent = true;
   job.sendingSinceMs = clock.steadyMs();
+  log.info(`request ${row.id} is sent, attempt ${admitted.n}, paid by ${admitted.payer ?? "its callers"}`);
   deps.announce(admitted);
   let task: ObservedTask;
   try {
@@ -117,7 +118,7 @@ const buildExpiry = ({ lastError }: Job): AudioError =>
   lastError ??
   new AudioError("wait_expired", "The service did not accept the request within 65 minutes.", {
     retryable: true,
-    remedy: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
+    remedy: "Try again later: it is sent under the same key, so it never pays twice.",
   });
 
 /**
@@ -137,8 +138,11 @@ export async function assertOwnTask({ ledger }: StepDeps, row: RequestRow): Prom
     "unexpected_response",
     `The service answered with task ${task_id}, which is already the task of another request of this ledger. Its audio would be that of the other text.`,
     {
-      remedy:
-        "Tell the user that the service gave one id to two texts. Another take makes a new task, which is paid for.",
+      remedy: {
+        assistant:
+          "Tell the user that the service gave one id to two texts. Another take makes a new task, which is paid for.",
+        terminal: "Another take makes a new task, which is paid for.",
+      },
     },
   );
 }
@@ -147,13 +151,17 @@ export async function assertOwnTask({ ledger }: StepDeps, row: RequestRow): Prom
 function adviseAfterRefusal(error: AudioError, row: RequestRow): AudioError {
   // The service may have accepted an earlier send, although it refused this one.
   if (row.maybe > 0)
-    return error.withRemedy(
-      `An earlier send of this request got no answer and may have been accepted, with ${RESERVED_CREDITS} credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${toRequestHandle(row.id)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
-    );
+    return error.withRemedy({
+      assistant: `An earlier send of this request got no answer and may have been accepted, with ${RESERVED_CREDITS} credits reserved. Fix the problem above, then repeat the same call, or call download_audio with task_id ${toRequestHandle(row.id)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
+      terminal: `An earlier send of this request got no answer, and ${RESERVED_CREDITS} credits may be reserved for it. Fix the problem above, and run the same command again: it finds that task, and does not pay twice.`,
+    });
   // A 404 in answer to a submission means a wrong address, because no task exists yet.
   return error.code === "not_found"
     ? error.withRemedy(
-        "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
+        askUser(
+          "check that AUDIO_BASE_URL is the service's address (without any path that is not part of it)",
+          ". Nothing was charged",
+        ),
       )
     : error;
 }
@@ -201,8 +209,8 @@ async function afterRefusal(
   const next = await deps.persistRow(job, () => recordSendResult(ledger, row, result, { note }));
   if (!mayHaveArrived) deps.line.wake();
   if (isForCredits && (await waitForReturnedCredits(job, deps, row))) return next;
+  log.info(`request ${row.id} was not accepted: ${error.code}, ${decision.kind} after ${delayMs} ms`);
   if (decision.kind === "stop") {
-    log.info(`the service refused a submission: ${error.code}`);
     throw adviseAfterRefusal(error, next);
   }
   job.signal.throwIfAborted();

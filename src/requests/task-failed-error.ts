@@ -34,7 +34,10 @@ export function taskFailedError(row: FailedTask): AudioError {
     ...(isRefunded(row)
       ? {}
       : {
-          remedy: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
+          remedy: {
+            assistant: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
+            terminal: `${cost} The same command makes a fresh attempt, which may cost as much again.`,
+          },
         }),
     ...getIds(row),
   });

@@ -20,8 +20,12 @@ export function goneError(row: RequestRow): AudioError {
   return new AudioError("not_found", `The service does not know task ${row.task_id ?? "?"} (any more).`, {
     httpStatus: 404,
     ...getIds(row),
-    remedy:
-      "Repeating this call will not pay again: it asks the service once more. If the audio is still wanted, ask the user first, then call generate_audio with the next take number: that is a new task and costs credits.",
+    remedy: {
+      assistant:
+        "Repeating this call will not pay again: it asks the service once more. If the audio is still wanted, ask the user first, then call generate_audio with the next take number: that is a new task and costs credits.",
+      terminal:
+        "The same command asks the service once more, free. If it stays unknown, only another take makes the audio again, which is paid for.",
+    },
   });
 }
 
@@ -136,6 +140,7 @@ export async function watch(job: Job, deps: StepDeps, watched: RequestRow): Prom
       failureCount += 1;
       const decision = decideAfterFailedRead(error, failureCount, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
+      deps.log.info(`task ${row.task_id} could not be queried: ${error.code}`);
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = clock.wallMs() + Math.max(timing.pollIntervalMs, extraMs);
       row = await writeNote(job, deps, row, { kind: "query", error: toStoredError(error), untilMs });

@@ -5,7 +5,7 @@ import type { Redact } from "../redaction.ts";
 import { omitNullish } from "../tools/task-output.ts";
 import { BadArgumentsError } from "../tools/tool.ts";
 import { describeBadInput } from "./describe-bad-input.ts";
-import { REFUSED_BY_SERVICE_REMEDY, REMEDIES, WRONG_ADDRESS_REMEDY } from "./remedies.ts";
+import { findRemedy } from "./remedies.ts";
 
 const ERROR_META_KEY = "audio-generation-mcp/error";
 
@@ -21,24 +21,16 @@ export function toAudioError(thrown: unknown, args: unknown, knownFields: readon
   return internalError(thrown);
 }
 
-/** Returns the remedy of the error, or the default remedy of its code. */
-function findRemedy(error: AudioError): string {
-  if (error.remedy !== undefined) return error.remedy;
-  if (error.code === "invalid_request" && error.httpStatus !== undefined) return REFUSED_BY_SERVICE_REMEDY;
-  if (error.code === "unexpected_response" && !error.retryable) return WRONG_ADDRESS_REMEDY;
-  return REMEDIES[error.code];
-}
-
 /** Renders an error for an answer that has no results: what happened, and what to do. */
 export const renderProtocolError = (error: AudioError): string =>
-  `${error.code}: ${error.message} What to do: ${findRemedy(error)}`;
+  `${error.code}: ${error.message} What to do: ${findRemedy(error, "assistant")}`;
 
 /** Renders one text block and `_meta`, without `structuredContent`. Redacts secrets in every string. */
 export function renderErrorResult(error: AudioError, redact: Redact): CallToolResult {
   const { code, message, taskId, retryAfterSeconds } = error;
   const id = taskId === undefined ? "" : ` (task_id ${taskId})`;
   const pause = retryAfterSeconds === undefined ? "" : ` Wait ${retryAfterSeconds} s first.`;
-  const text = `${code}: ${message}${id}\nWhat to do: ${findRemedy(error)}${pause}`;
+  const text = `${code}: ${message}${id}\nWhat to do: ${findRemedy(error, "assistant")}${pause}`;
   // Unknown values are omitted, because some clients fail on `null`.
   const facts = omitNullish({
     code,

@@ -1,6 +1,7 @@
 /** The sentences of a task's result: what happened, what it cost, what to call next. */
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { wordFor } from "../errors.ts";
 import type { RequestView, SavedAudio } from "../requests/request-view.ts";
 
 /** The next step once the audio is saved. No further call is necessary. */
@@ -107,15 +108,20 @@ function describeStatus(view: RequestView, path: string): string {
   return `The task is ${view.status}${voice}. ${describeCost(view)}${activity}${savingNote}`;
 }
 
+const wordNotes = ({ notes }: RequestView): string[] => notes.map((note) => wordFor(note, "assistant"));
+
 /** Returns the message of the structured form, which omits everything that has a field of its own. */
 export function describeTask(view: RequestView): string {
   const head = view.audio === null ? describeStatus(view, "") : `Saved. ${describeCost(view)}`;
-  return [head, ...view.notes].join(" ");
+  return [head, ...wordNotes(view)].join(" ");
 }
 
 /** Returns the text form. It is complete, because some clients show nothing else. */
 export function renderText(view: RequestView, next: string | null): string {
   const path = view.audio === null ? "" : ` ${view.audio.path}`;
-  const lines = [`${describeStatus(view, path)} task_id ${getTaskIdOrRequestHandle(view)}`, ...view.notes];
+  const lines = [
+    `${describeStatus(view, path)} task_id ${getTaskIdOrRequestHandle(view)}`,
+    ...wordNotes(view),
+  ];
   return [...lines, ...(next === null ? [] : [`Next: ${next}`])].join("\n");
 }

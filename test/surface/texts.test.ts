@@ -285,7 +285,11 @@ describe("every text that a model can get", () => {
   });
 
   it("ends every error with a step", () => {
-    const all = [...Object.values(REMEDIES), REFUSED_BY_SERVICE_REMEDY, WRONG_ADDRESS_REMEDY];
+    const all = [
+      ...Object.values(REMEDIES).map(({ assistant }) => assistant),
+      REFUSED_BY_SERVICE_REMEDY,
+      WRONG_ADDRESS_REMEDY,
+    ];
     for (const remedy of all) expect(remedy).toMatch(/^[A-Z].{20,}\.$/);
   });
 });

@@ -242,6 +242,7 @@ describe("the instructions", () => {
 
 describe("the remedies", () => {
   it("end every error with a step", () => {
-    for (const remedy of Object.values(REMEDIES)) expect(remedy).toMatch(/^[A-Z].{20,}\.$/);
+    for (const remedy of Object.values(REMEDIES).flatMap((each) => Object.values(each)))
+      expect(remedy).toMatch(/^[A-Z].{20,}\.$/);
   });
 });

@@ -30,7 +30,7 @@ export class NotCommittedError extends Error {
 
 const serverError = z.object({ severity: z.string(), code: z.string().length(5), message: z.string() });
 
-const CALL_AGAIN = "Call again: nothing is paid twice.";
+const CALL_AGAIN = "Try again: nothing is paid twice.";
 const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached. ${CALL_AGAIN}`;
 
 interface ErrorDescription {
@@ -99,7 +99,7 @@ const BY_STATE: Readonly<Record<string, ErrorDescription>> = {
   "42703": FOREIGN_TABLES,
   "53100": {
     messageAfterName: "has no space left on its disk",
-    remedy: "Free some space on the server, then call again.",
+    remedy: "Free some space on the server, then try again.",
   },
   "53300": {
     messageAfterName: "has too many connections",

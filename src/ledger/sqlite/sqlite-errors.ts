@@ -87,13 +87,13 @@ export function sqliteError(file: string, error: unknown): AudioError {
   if (code === SQLITE_BUSY || code === SQLITE_LOCKED) {
     return new AudioError("store_unavailable", `The ledger file ${file} stayed locked by another process.`, {
       retryable: true,
-      remedy: "Call again; if it stays so, end the program that holds the file.",
+      remedy: "Try again; if it stays so, end the program that holds the file.",
       cause: error,
     });
   }
   if (code === SQLITE_FULL || (error instanceof Error && "code" in error && error.code === "ENOSPC")) {
     return new AudioError("store_unavailable", `The disk of the ledger file ${file} is full.`, {
-      remedy: "Free some space, then call again.",
+      remedy: "Free some space, then try again.",
       cause: error,
     });
   }

@@ -25,8 +25,11 @@ const ENCRYPTED_FLAG = 1;
 export function refusedBookError(rule: string, cause?: unknown): AudioError {
   return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, {
     cause,
-    remedy:
-      "No change of the call can repair the file: tell the user, who may have another copy or format of the book.",
+    remedy: {
+      assistant:
+        "No change of the call can repair the file: tell the user, who may have another copy or format of the book.",
+      terminal: "Another copy of the book may be whole, or another format of it.",
+    },
   });
 }
 

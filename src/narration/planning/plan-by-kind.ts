@@ -14,7 +14,10 @@ export async function planByKind(input: NarrationInput, options: PlanOptions): P
   if (input.format === "sheet") {
     if (options.chapters !== undefined) {
       throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.", {
-        remedy: "Leave chapters out, or ask the user for a sheet of the rows that are wanted.",
+        remedy: {
+          assistant: "Leave chapters out, or ask the user for a sheet of the rows that are wanted.",
+          terminal: "Leave --chapters out, or make a sheet of the rows that are wanted.",
+        },
       });
     }
     const { planSheet } = await import("./sheet/plan-sheet.ts");

@@ -1,5 +1,5 @@
 /** Reads subtitles (SubRip, WebVTT) into cues in the order of their times, with unchanged text. */
-import { AudioError } from "../../errors.ts";
+import { AudioError, askUser, type Wording } from "../../errors.ts";
 import type { UnspokenList } from "../text/blocks.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { normalizeLines } from "../text/normalize.ts";
@@ -28,7 +28,7 @@ const CODE_FENCE = /^\s*```\s*\w*\s*$/;
 /** Matches an incomplete line of times. A line without a digit beside the arrow is text. */
 const TIMES_ARROW = /^\s*(?:[\d:.,]+\s*-->|-->\s*\d)/;
 
-function refuse(issue: string, remedy?: string): never {
+function refuse(issue: string, remedy?: Wording): never {
   throw new AudioError("invalid_request", `${issue}. Nothing was sent.`, { remedy });
 }
 
@@ -131,7 +131,7 @@ export function parseCues(text: string, unspoken: UnspokenList): Subtitles {
   if (openCues.length > MAX_CUES) {
     refuse(
       `The subtitles have ${openCues.length} cues, and at most ${MAX_CUES} are read`,
-      "Ask the user to split the file, and narrate each half.",
+      askUser("split the file", ", and narrate each half"),
     );
   }
   const names = buildCueNames(openCues);

@@ -1,7 +1,7 @@
 /** Parses a sheet: its separator, its known columns, and its rows with the numbers that a spreadsheet shows. */
 import { CsvError, parse } from "csv-parse/sync";
 import { formatThousands } from "../../../contract/thousands.ts";
-import { AudioError } from "../../../errors.ts";
+import { AudioError, askUser, type Wording } from "../../../errors.ts";
 import { shortenExcerpt } from "../../text/excerpt.ts";
 
 const MAX_ROWS = 1000;
@@ -51,13 +51,13 @@ export interface Sheet {
   readonly rows: readonly SheetRow[];
 }
 
-const ROW_NUMBERS_REMEDY = "Ask the user to correct the sheet, in which the header is row 1, and call again.";
+const ROW_NUMBERS_REMEDY = askUser("correct the sheet, in which the header is row 1", ", and call again");
 
 /**
  * Builds the `invalid_request` error for a sheet that is refused. `issue` is the end of a sentence that begins with
  * "The sheet".
  */
-export function refusedSheetError(issue: string, remedy = ROW_NUMBERS_REMEDY): AudioError {
+export function refusedSheetError(issue: string, remedy: Wording = ROW_NUMBERS_REMEDY): AudioError {
   return new AudioError("invalid_request", `The sheet ${issue}. Nothing was sent.`, { remedy });
 }
 
@@ -110,7 +110,7 @@ function noTextColumnError(names: readonly string[]): AudioError {
   const shownColumns = names.slice(0, SHOWN_COLUMNS).map((name) => JSON.stringify(shortenExcerpt(name)));
   return refusedSheetError(
     `has no column "text" in its first row, which holds ${shownColumns.join(", ")}`,
-    `Ask the user for a header row with the column text, and perhaps ${COLUMNS.slice(1).join(", ")}.`,
+    askUser(`add a header row with the column text, and perhaps ${COLUMNS.slice(1).join(", ")}`),
   );
 }
 
@@ -155,7 +155,7 @@ export function parseSheet(text: string): Sheet {
   if (filled.length > MAX_ROWS) {
     throw refusedSheetError(
       `has ${formatThousands(filled.length)} rows; at most ${formatThousands(MAX_ROWS)} are taken`,
-      "Ask the user to divide it into several files, each with the header.",
+      askUser("divide it into several files, each with the header"),
     );
   }
   const positions = new Map<Column, number>();
