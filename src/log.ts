@@ -1,4 +1,6 @@
-/** Writes the log to standard error, redacted and filtered by level. Standard output belongs to the protocol. */
+/** Writes the log to standard error or to a file, redacted and filtered by level. Standard output belongs to the protocol. */
+import { appendFileSync } from "node:fs";
+import { systemClock } from "./clock.ts";
 import type { Redact } from "./redaction.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -20,23 +22,41 @@ export function describeCause(cause: unknown, depth = 0): string {
   return `${code}${cause.message}${inner}`;
 }
 
+const writeToStderr = (line: string): void => {
+  process.stderr.write(line);
+};
+
 /**
- * Creates a log that writes one line per message.
+ * Returns what writes lines to the end of a file, or to `writeElse` if `path` is null, and while the file cannot be
+ * written.
+ */
+export function createLogWriter(path: string | null, writeElse = writeToStderr): (line: string) => void {
+  if (path === null) return writeElse;
+  return (line) => {
+    try {
+      appendFileSync(path, line, { mode: 0o600 });
+    } catch (error) {
+      writeElse(`${describeCause(error)} (AUDIO_LOG_FILE) ${line}`);
+    }
+  };
+}
+
+/**
+ * Creates a log that writes one line per message, which begins with the time.
  *
  * @param redact removes secrets from every line, including causes
  */
 export function createLog(
   level: LogLevel,
   redact: Redact,
-  write: (line: string) => void = (line) => {
-    process.stderr.write(line);
-  },
+  write: (line: string) => void = writeToStderr,
 ): Log {
   const threshold = LOG_LEVELS.indexOf(level);
   const emit = (lineLevel: LogLevel, message: string, cause?: unknown): void => {
     if (LOG_LEVELS.indexOf(lineLevel) < threshold) return;
     const text = cause === undefined ? message : `${message}: ${describeCause(cause)}`;
-    write(`audio-generation-mcp ${lineLevel}: ${redact(text).replace(/[\r\n]+/g, " ")}\n`);
+    const time = new Date(systemClock.wallMs()).toISOString();
+    write(`${time} audio-generation-mcp ${lineLevel}: ${redact(text).replace(/[\r\n]+/g, " ")}\n`);
   };
   return {
     debug: (message) => emit("debug", message),

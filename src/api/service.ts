@@ -13,6 +13,7 @@ import {
   isTaskId,
 } from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
+import type { Log } from "../log.ts";
 import { type ContentResponse, parseContent, unsatisfiedRangeError } from "./content.ts";
 import { readJson, UnreadableBodyError } from "./json-body.ts";
 import { type ObservedTask, parseTask } from "./parse-task.ts";
@@ -54,6 +55,8 @@ export interface ServiceOptions {
   /** The clock with which dates in `Retry-After` are compared. */
   readonly clock?: Pick<Clock, "wallMs">;
   readonly timeouts?: Partial<RequestTimeouts>;
+  /** Gets a line for each request, at the level debug. */
+  readonly log?: Pick<Log, "debug">;
 }
 
 /** Statuses of an accepted submission. The contract allows only 202. */
@@ -67,7 +70,7 @@ export function createServiceClient(serviceAccess: ServiceAccess, options: Servi
   const timeouts = { ...REQUEST_TIMEOUTS, ...options.timeouts };
   return new HttpService(
     serviceAccess,
-    createTransport(serviceAccess, options.proxyUrl ?? null, timeouts),
+    createTransport(serviceAccess, options.proxyUrl ?? null, timeouts, options.log),
     options.clock ?? systemClock,
     timeouts,
   );

@@ -4,6 +4,7 @@ import { systemClock } from "../clock.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
+import { describeCause, type Log } from "../log.ts";
 import { UnsentRequestError } from "./error-causes.ts";
 import { interceptFirstWrite, KEEP_ALIVE_MAX_MS, openAgent } from "./http-agent.ts";
 import { networkError } from "./network-error.ts";
@@ -86,6 +87,7 @@ export function createTransport(
   serviceAccess: ServiceAccess,
   proxyUrl: string | null,
   timeouts: RequestTimeouts,
+  log?: Pick<Log, "debug">,
 ): Transport {
   const base = new URL(serviceAccess.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
@@ -136,6 +138,9 @@ export function createTransport(
       signal.throwIfAborted();
       const { method, path, headers, body = null } = request;
       let response: Dispatcher.ResponseData;
+      const beganMs = systemClock.wallMs();
+      const logEnd = (end: string): void =>
+        log?.debug(`${method} ${path} ${end} after ${systemClock.wallMs() - beganMs} ms`);
       try {
         response = await client.request({
           origin: base.origin,
@@ -146,8 +151,10 @@ export function createTransport(
           signal,
         });
       } catch (error) {
+        logEnd(`failed (${describeCause(error)})`);
         throw toRequestError(error);
       }
+      logEnd(`was answered ${response.statusCode}`);
       return await read(toHttpResponse(response, timeouts.idleBodyMs, toRequestError));
     });
   }

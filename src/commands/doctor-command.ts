@@ -135,7 +135,8 @@ const checkStore = (config: Config): Promise<Check> => {
     });
     try {
       const warnings = await database.check();
-      return [`${database.description} can be written`, ...warnings].join("; ");
+      const detail = [`${database.description} can be written`, ...warnings].join("; ");
+      return warnings.length === 0 ? detail : warnedCheck("store", detail);
     } finally {
       await database.close();
     }
@@ -215,7 +216,7 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   );
   await initMachineId(config.stateDir);
   const untested = (name: string) =>
-    failedCheck(name, "not tested: there is no folder", "Fix the settings first.");
+    failedCheck(name, "not tested: its setting cannot be used", "Fix the settings first.");
   const otherChecks = Promise.all([
     config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.serviceAccess === null ? unknown : checkService(config, config.serviceAccess),
@@ -223,7 +224,8 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   // Let the other checks end before SQLite is used, because SQLite blocks the process while it waits for a slow disk.
   // During that time, the other checks could time out.
   if (config.storeUrl === null) await otherChecks;
-  const hasStore = config.storeUrl !== null || config.stateDir !== null;
+  const hasStore =
+    !hasIssue(config, "AUDIO_STORE_URL") && (config.storeUrl !== null || config.stateDir !== null);
   const store = hasStore ? await checkStore(config) : untested("store");
   const [folder, service] = await otherChecks;
   const input = config.inputDir === null ? [] : [await checkInputFolder(config.inputDir)];

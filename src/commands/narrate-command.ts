@@ -1,10 +1,7 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
 import { MAX_TIMER_MS } from "../clock.ts";
-import { readConfig } from "../config/config.ts";
-import { listSecrets } from "../config/secrets.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
-import { AudioError } from "../errors.ts";
-import { createLog } from "../log.ts";
+import { parseErrorCode } from "../errors.ts";
 import {
   describeNarration,
   formatChapterList,
@@ -13,7 +10,7 @@ import {
 } from "../narration/narration-messages.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
-import { createRedact } from "../redaction.ts";
+import { REMEDIES } from "../server/remedies.ts";
 import { toStructured } from "../tools/narrate.ts";
 import {
   type NarrateArgs,
@@ -25,9 +22,8 @@ import {
 import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readCommandInput } from "./read-command-input.ts";
-import { commandError } from "./terminal-messages.ts";
+import { runWithWorkflow } from "./run-with-workflow.ts";
 import { UsageError } from "./usage-errors.ts";
-import { WorkflowProvider } from "./workflow-provider.ts";
 
 /**
  * The exit code if the narration was begun but is not finished when the command ends. Used only with `max_credits` or
@@ -41,7 +37,11 @@ export interface NarrateCommand {
   /** The tool's arguments without the text. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly asJson: boolean;
+  readonly isSandbox: boolean;
 }
+
+/** The options that are not called like their arguments. */
+const OPTION_OF_ARGUMENT: Readonly<Record<string, string>> = { voices: "speaker", retakes: "retake" };
 
 /**
  * Checks the arguments by the rules of the tool. The rules require a source, so `file` gets a placeholder. The command
@@ -53,20 +53,29 @@ function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArg
   const parsed = narrateRules.safeParse(coerceArguments({ ...toolArgs, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const option = String(issue?.path[0] ?? "").replaceAll("_", "-");
-  throw new UsageError(`--${option} ${issue?.message ?? "is wrong"}; see --help.`);
+  const argument = String(issue?.path[0] ?? "");
+  const option = OPTION_OF_ARGUMENT[argument] ?? argument.replaceAll("_", "-");
+  throw new UsageError(`--${option} ${issue?.message ?? "is wrong"}`);
 }
 
-function describeTerminalNextStep(view: NarrationView): string | null {
-  switch (view.status) {
+/** The codes of problems after which a higher limit is all that is needed. */
+const LIMIT_CODES: ReadonlySet<string> = new Set(["max_credits_reached", "stopped", "cancelled"]);
+
+function describeTerminalNextStep({ status, credits, problems, missingPaths }: NarrationView): string | null {
+  const limit = `--max-credits ${Math.max(1, credits.suggestedMax)}`;
+  switch (status) {
     case "planned":
-      return `To make it, give --max-credits ${Math.max(1, view.credits.suggestedMax)}, the most that it may cost.`;
+      return `To make it, add ${limit}: about ${credits.estimate} credits are charged, the rest is only held meanwhile.`;
     case "running":
       return "Another process makes it.";
-    case "stopped":
-      return `With --max-credits ${view.credits.suggestedMax} it goes on where it stopped, and pays for nothing twice.`;
+    case "stopped": {
+      const [problem] = problems;
+      const goesOn = `With ${limit} it goes on where it stopped, and pays for nothing twice.`;
+      if (problem === undefined || problem.partIndex !== null || LIMIT_CODES.has(problem.code)) return goesOn;
+      return `${REMEDIES[parseErrorCode(problem.code)].terminal} ${goesOn}`;
+    }
     case "finished":
-      return null;
+      return missingPaths.length === 0 ? null : `With ${limit} it is joined here again, free.`;
   }
 }
 
@@ -97,9 +106,10 @@ function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean): 
     return;
   }
   const files = view.status === "finished" ? view.files : [];
-  const head = view.status === "finished" ? describeFinished(view) : describeNarration(view);
+  const isHere = view.status === "finished" && view.missingPaths.length === 0;
+  const head = isHere ? describeFinished(view) : describeNarration(view, undefined, "terminal");
   const next = describeTerminalNextStep(view);
-  const chapters = formatChapterList(view);
+  const chapters = formatChapterList(view, "terminal");
   const lines = [
     ...files.map(({ audio }) => audio.path),
     ...files.flatMap(({ beside }) => beside.map(({ path }) => path)),
@@ -108,17 +118,6 @@ function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean): 
     ...(next === null ? [] : [next]),
   ];
   process.stdout.write(`${lines.map(escapeForTerminal).join("\n")}\n`);
-}
-
-/**
- * Returns a signal that aborts on Ctrl-C, SIGTERM and SIGHUP. An abort stops the spending; accepted tasks are still
- * saved.
- */
-function createInterruptSignal(): AbortSignal {
-  const controller = new AbortController();
-  const stop = (): void => controller.abort(new Error("interrupted"));
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, stop);
-  return controller.signal;
 }
 
 async function runNarration(
@@ -135,7 +134,7 @@ async function runNarration(
   try {
     // Wait without a limit, because the command ends only when the narration ends.
     const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
-    return await narrations.narrate(plannedSource, { ...changes, retakes: [] }, call);
+    return await narrations.narrate(plannedSource, changes, call);
   } catch (error) {
     if (!signal.aborted) throw error;
     return await narrations.narrate(plannedSource, { ...changes, maxCredits: null, retakes: [] }, quiet);
@@ -151,34 +150,19 @@ async function runNarration(
  * @throws UsageError if an option is wrong
  * @throws CommandError for issues of the settings, the file or the store
  */
-export async function runNarrateCommand({ file, args, asJson }: NarrateCommand): Promise<number> {
+export async function runNarrateCommand({ file, args, asJson, isSandbox }: NarrateCommand): Promise<number> {
   const checkedArgs = parseArguments(args);
-  const config = readConfig(process.env);
-  const provider = new WorkflowProvider(config, false);
-  const redact = createRedact(listSecrets(process.env));
-  provider.log = createLog(config.logLevel, redact);
-  // Keep the process alive, because the timers of the workflow do not.
-  const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
-  try {
-    const readInput = (): ReturnType<typeof readCommandInput> => readCommandInput(file);
+  return await runWithWorkflow(isSandbox, async ({ config, provider, signal }) => {
     const source = await readPlanArguments(checkedArgs, {
       defaultVoice: config.defaultVoice,
       pronunciations: config.pronunciations.rules,
-      readInput,
+      readInput: () => readCommandInput(file),
     });
-    const narrations = await provider.narrations();
-    const signal = createInterruptSignal();
     const changes = toNarrateChanges(checkedArgs);
-    const view = await runNarration(narrations, source, changes, signal);
+    const view = await runNarration(await provider.narrations(), source, changes, signal);
     report(view, asJson, signal.aborted);
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
     return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_UNFINISHED;
-  } catch (error) {
-    if (!(error instanceof AudioError)) throw error;
-    throw commandError(error, redact);
-  } finally {
-    await provider.close();
-    clearInterval(keepAlive);
-  }
+  });
 }

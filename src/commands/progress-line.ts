@@ -1,7 +1,9 @@
-/** Shows the progress of a command: one line that is overwritten on a terminal, separate lines elsewhere. */
+/** Shows the progress of a command: words that are overwritten on a terminal, separate lines elsewhere. */
+import { wrapWords } from "./command-line.ts";
 import { escapeForTerminal } from "./escape-for-terminal.ts";
 
-const BAR_COLUMNS = 24;
+const MAX_BAR_COLUMNS = 24;
+const MIN_BAR_COLUMNS = 6;
 const FALLBACK_COLUMNS = 80;
 
 export interface Screen {
@@ -10,43 +12,53 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/** Puts a bar in front of words that contain counts such as "12 of 300". */
-function withBar(words: string): string {
+/** Puts a bar in front of words that contain counts such as "12 of 300", if the line has room for one. */
+function withBar(words: string, room: number): string {
   const [, done, total] = /(\d+) of (\d+)/.exec(words) ?? [];
-  if (done === undefined || total === undefined) return words;
-  const filled = Math.round((BAR_COLUMNS * Number(done)) / Number(total));
-  return `[${"#".repeat(filled)}${".".repeat(BAR_COLUMNS - filled)}] ${words}`;
+  const columns = Math.min(MAX_BAR_COLUMNS, room - words.length - 3);
+  if (done === undefined || total === undefined || columns < MIN_BAR_COLUMNS) return words;
+  const filled = Math.round((columns * Number(done)) / Number(total));
+  return `[${"#".repeat(filled)}${".".repeat(columns - filled)}] ${words}`;
 }
 
+/** Removes times, which change from second to second and would fill a file with lines. */
+const withoutTimes = (words: string): string => words.replaceAll(/\d+ (?:s|min|h)\b/g, "");
+
 /**
- * Shows the latest progress of one command. On a terminal, the text overwrites the previous one, and is cut to the
- * width of the terminal. Elsewhere, each text gets a line of its own.
+ * Shows the latest progress of one command. On a terminal, the words overwrite the previous ones, and break at the width
+ * of the terminal. Elsewhere, and on a terminal that cannot move its cursor, words get a line of their own when more
+ * than their times have changed.
  */
 export class ProgressLine {
   readonly #screen: Screen;
+  readonly #canOverwrite: boolean;
   #shown = "";
-  #columns = 0;
+  #lineCount = 0;
 
-  constructor(screen: Screen) {
+  constructor(screen: Screen, terminal: string | undefined = process.env["TERM"]) {
     this.#screen = screen;
+    this.#canOverwrite = screen.isTTY === true && terminal !== "dumb";
   }
 
-  /** Writes the words, unless the line shows them already. */
+  /** Writes the words, unless they are shown already. */
   show(words: string): void {
-    if (words === this.#shown) return;
-    this.#shown = words;
-    if (this.#screen.isTTY !== true) {
-      this.#screen.write(`${escapeForTerminal(words)}\n`);
+    const shown = this.#canOverwrite ? words : withoutTimes(words);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const escaped = escapeForTerminal(words);
+    if (!this.#canOverwrite) {
+      this.#screen.write(`${escaped}\n`);
       return;
     }
     const room = (this.#screen.columns ?? FALLBACK_COLUMNS) - 1;
-    const line = withBar(escapeForTerminal(words)).slice(0, room);
-    this.#screen.write(`\r${line.padEnd(this.#columns)}`);
-    this.#columns = line.length;
+    const lines = wrapWords(withBar(escaped, room), room);
+    const up = this.#lineCount > 1 ? `\x1b[${this.#lineCount - 1}A` : "";
+    this.#screen.write(`${up}\r\x1b[J${lines.join("\n")}`);
+    this.#lineCount = lines.length;
   }
 
   /** Ends the line, which stays on the screen. */
   end(): void {
-    if (this.#screen.isTTY === true && this.#columns > 0) this.#screen.write("\n");
+    if (this.#lineCount > 0) this.#screen.write("\n");
   }
 }

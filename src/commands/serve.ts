@@ -2,19 +2,19 @@
 import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { MAX_TIMER_MS } from "../clock.ts";
-import { type Config, readConfig } from "../config/config.ts";
-import { listCertainSecrets, listSecrets } from "../config/secrets.ts";
+import type { Config } from "../config/config.ts";
+import { listSecrets } from "../config/secrets.ts";
 import { describeUnknownVariable } from "../config/unknown-variables.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
-import { createLog, type Log } from "../log.ts";
+import { createLog, createLogWriter, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { renderInstructions, SANDBOX_NOTE } from "../server/instructions.ts";
 import { LenientStdioTransport } from "../server/lenient-stdio-transport.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import type { ServerDeps } from "../server/run-tool.ts";
 import type { ToolDeps } from "../tools/tool.ts";
-import { buildSandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
+import { readServerConfig, WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
 const STOP_TIMEOUT_MS = 1500;
@@ -189,13 +189,11 @@ export interface StartedServer {
  */
 export function startServer(host: ServerHost, isSandbox: boolean): StartedServer {
   const { env } = host;
-  const config: Config = isSandbox
-    ? { ...readConfig(buildSandboxEnvironment(env)), certainSecrets: listCertainSecrets(env) }
-    : readConfig(env);
+  const config = readServerConfig(env, isSandbox);
   const provider = new WorkflowProvider(config, isSandbox);
   const redactSecrets = createRedact(listSecrets(env));
   const redact = (text: string): string => provider.redact(redactSecrets(text));
-  const log = createLog(config.logLevel, redact, host.writeLog);
+  const log = createLog(config.logLevel, redact, createLogWriter(config.logFile, host.writeLog));
   provider.log = log;
   const claimFirstSandboxUse = createOnceFlag();
   const stopping = new AbortController();

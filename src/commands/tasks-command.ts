@@ -6,20 +6,21 @@ import type { ServiceAccess } from "../config/service-address.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
-import { listOtherBaseUrls, readChargesByRequest } from "../ledger/bills.ts";
+import { listOtherBaseUrls, listRequestCharges } from "../ledger/bills.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
-import { createLog } from "../log.ts";
+import { createLog, createLogWriter } from "../log.ts";
 import { type ListedNarration, listNarrations } from "../narration/listed-narrations.ts";
 import { PlanDocuments } from "../narration/plan-documents.ts";
 import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { type ListedRequest, listRecordedRequests } from "../requests/list-requests.ts";
+import { parseStoredInput } from "../requests/stored-input.ts";
 import { buildTaskRow } from "../tools/list-tasks.ts";
 import { buildNarrationRow } from "../tools/narration-row.ts";
 import { configurationError, requireOutputDir } from "./configuration-error.ts";
 import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
-import { type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
+import { type Charge, type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
 import { commandError } from "./terminal-messages.ts";
 
 const MAX_TASKS = 100;
@@ -39,12 +40,42 @@ interface Entry {
   readonly page: PageEntry;
 }
 
-function describe(row: Row): string {
+/** Says what a person at a shell can do about a request that has no file here. */
+function describeNextStep({ status, refusal, wrongFormatPath, credits }: ListedRequest): string {
+  if (refusal !== null) return `Refused (${refusal.code}): ${refusal.message} Nothing was charged.`;
+  if (wrongFormatPath !== null)
+    return `Its bytes are not the format asked for; they are kept as ${wrongFormatPath}.`;
+  switch (status) {
+    case "waiting":
+      return "Not sent. The same request sends it.";
+    case "unresolved":
+      return "Sent, and the answer was not seen. The same request sends it under the same key, and never pays twice.";
+    case "queued":
+    case "processing":
+      return "The service makes it. The same request waits for it, and fetches it.";
+    case "succeeded":
+      return "The same request fetches it, free.";
+    case "failed":
+      return credits === 0
+        ? "It cost nothing. The same request tries again."
+        : "It may have been charged all the same. The same request is a fresh, paid attempt.";
+  }
+}
+
+/** Says what a person at a shell can do about a narration that has no file here. */
+const NARRATION_STEPS: Readonly<Record<ListedNarration["status"], string>> = {
+  planned: "Nothing was sent. narrate FILE names its price.",
+  running: "A process makes it.",
+  stopped: "narrate FILE says why; with --max-credits it goes on, and pays for nothing twice.",
+  finished: "narrate FILE with --max-credits joins it here again, free.",
+};
+
+function describe(row: Row, next: string): string {
   const credits = row.credits === undefined ? "" : `, ${row.credits} credits`;
   const lines = [
     `${row.created_at.slice(0, 19).replace("T", " ")}  ${row.status}${credits}  ${row.task_id}`,
     `    ${JSON.stringify(row.prompt_excerpt)}`,
-    row.audio_path === undefined ? `    next: ${row.next_step}` : `    ${row.audio_path}`,
+    row.audio_path === undefined ? `    next: ${next}` : `    ${row.audio_path}`,
   ];
   return lines.map(escapeForTerminal).join("\n");
 }
@@ -55,7 +86,9 @@ function describeNarration({ files, ...listed }: ListedNarration): string {
   const lines = [
     `${row.created_at.slice(0, 19).replace("T", " ")}  narration ${row.status}, ${row.parts} parts, ${credits} credits  ${row.narration_id}`,
     `    ${JSON.stringify(row.title)}`,
-    ...(files.length === 0 ? [`    next: ${row.next_step}`] : files.map(({ path }) => `    ${path}`)),
+    ...(files.length === 0
+      ? [`    next: ${NARRATION_STEPS[listed.status]}`]
+      : files.map(({ path }) => `    ${path}`)),
   ];
   return lines.map(escapeForTerminal).join("\n");
 }
@@ -67,14 +100,14 @@ function buildPageEntry(task: ListedRequest): PageEntry {
     dateTime: row.created_at,
     status: row.status,
     credits: row.credits ?? null,
-    charges: new Map([[task.fingerprint, row.credits ?? 0]]),
+    charges: [{ fingerprint: task.fingerprint, voice: row.voice ?? "", credits: row.credits ?? 0 }],
     seconds: row.audio_seconds ?? null,
     voice: row.voice ?? "",
     take: row.take ?? 1,
     id: row.task_id,
     paths: row.audio_path === undefined ? [] : [row.audio_path],
     missingPaths: row.missing_path === undefined ? [] : [row.missing_path],
-    next: row.next_step,
+    next: describeNextStep(task),
   };
 }
 
@@ -87,12 +120,12 @@ function buildNarrationPageEntry(listed: ListedNarration, charges: PageEntry["ch
     credits: row.credits ?? null,
     charges,
     seconds: row.audio_seconds ?? null,
-    voice: "narration",
+    voice: "",
     take: 1,
     id: row.narration_id,
     paths: listed.files.map(({ path }) => path),
     missingPaths: listed.missingPaths,
-    next: row.next_step,
+    next: NARRATION_STEPS[listed.status],
   };
 }
 
@@ -112,7 +145,7 @@ async function readListing(limit: number): Promise<Listing> {
   const config = readConfig(process.env);
   if (config.serviceAccess === null || config.issues.length > 0) throw configurationError(config);
   const redact = createRedact(listSecrets(process.env));
-  const log = createLog(config.logLevel, redact);
+  const log = createLog(config.logLevel, redact, createLogWriter(config.logFile));
   await initMachineId(config.stateDir);
   const folder = await openOutputFolder(requireOutputDir(config), systemClock);
   const serviceAccess = config.serviceAccess;
@@ -131,23 +164,29 @@ async function readListing(limit: number): Promise<Listing> {
       { query: null, limit },
     );
     const charges = await ledger.database.run(async (db) => {
-      const byNarration = new Map<string, Map<string, number>>();
-      for (const { narration } of narrations)
-        byNarration.set(narration.id, await readChargesByRequest(db, narration.id));
+      const byNarration = new Map<string, Charge[]>();
+      for (const { narration } of narrations) {
+        const requests = await listRequestCharges(db, narration.id);
+        const spoken = requests.map(({ body, ...charge }) => ({
+          ...charge,
+          voice: parseStoredInput({ body, written: null })?.voice ?? "",
+        }));
+        byNarration.set(narration.id, spoken);
+      }
       return byNarration;
     });
     const allEntries = [
       ...listedTasks.map((task) => ({
         atMs: task.createdAtMs,
         row: buildTaskRow(task),
-        words: describe(buildTaskRow(task)),
+        words: describe(buildTaskRow(task), describeNextStep(task)),
         page: buildPageEntry(task),
       })),
       ...narrations.map((row) => ({
         atMs: row.narration.created_at_ms,
         row: buildNarrationRow(row),
         words: describeNarration(row),
-        page: buildNarrationPageEntry(row, charges.get(row.narration.id) ?? new Map()),
+        page: buildNarrationPageEntry(row, charges.get(row.narration.id) ?? []),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
     const otherBaseUrls =

@@ -4,6 +4,13 @@
  */
 import { pathToFileURL } from "node:url";
 
+/** What a request was charged, and the voice that spoke it. */
+export interface Charge {
+  readonly fingerprint: string;
+  readonly voice: string;
+  readonly credits: number;
+}
+
 /** A request or a narration on the page. */
 export interface PageEntry {
   readonly description: string;
@@ -12,13 +19,10 @@ export interface PageEntry {
   readonly status: string;
   /** Charged credits; `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
-  /**
-   * Charged credits by the lookup key of the request. The totals include a request once, even if several entries share
-   * it.
-   */
-  readonly charges: ReadonlyMap<string, number>;
+  /** The totals include a request once, even if several entries share it. */
+  readonly charges: readonly Charge[];
   readonly seconds: number | null;
-  /** A description of the voice, or `narration`. */
+  /** A description of the voice; empty for a narration, which may have several. */
   readonly voice: string;
   readonly take: number;
   readonly id: string;
@@ -37,6 +41,8 @@ interface PageOptions {
   readonly title?: string;
   /** Whether there are older requests that are not among the entries. */
   readonly hasOlder?: boolean;
+  /** What the entries are, in one sentence; absent for requests, which are counted with their credits. */
+  readonly summary?: string;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -93,32 +99,29 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes the credits that each entry adds to the totals. A request that several entries share is added once, to the
- * entry that states the highest charge for it. If several entries state this charge, the request is added to the oldest
- * of them.
+ * Lists each charge once, with the day of its entry. A request that several entries share is listed with the entry that
+ * states the highest charge for it. If several entries state this charge, it is listed with the oldest of them.
  */
-function countEachRequestOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
-  const byRequest = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
-  for (const entry of entries.toReversed()) {
-    for (const [requestLookupKey, credits] of entry.charges) {
-      if (credits > (byRequest.get(requestLookupKey)?.credits ?? 0))
-        byRequest.set(requestLookupKey, { entry, credits });
+function countEachRequestOnce(entries: readonly PageEntry[]): Array<Charge & { readonly day: string }> {
+  const byRequest = new Map<string, Charge & { readonly day: string }>();
+  for (const { charges, dateTime } of entries.toReversed()) {
+    const ofEntry = new Map<string, Charge & { readonly day: string }>();
+    for (const charge of charges) {
+      const credits = charge.credits + (ofEntry.get(charge.fingerprint)?.credits ?? 0);
+      ofEntry.set(charge.fingerprint, { ...charge, credits, day: dateTime.slice(0, 10) });
     }
+    for (const [fingerprint, charge] of ofEntry)
+      if (charge.credits > (byRequest.get(fingerprint)?.credits ?? 0)) byRequest.set(fingerprint, charge);
   }
-  const creditsByEntry = new Map(entries.map((entry) => [entry, 0]));
-  for (const { entry, credits } of byRequest.values())
-    creditsByEntry.set(entry, (creditsByEntry.get(entry) ?? 0) + credits);
-  return creditsByEntry;
+  return [...byRequest.values()];
 }
 
-function sumBy(
-  counted: ReadonlyMap<PageEntry, number>,
-  keyOf: (entry: PageEntry) => string,
+function sumBy<Each extends Charge>(
+  charges: readonly Each[],
+  keyOf: (charge: Each) => string,
 ): Map<string, number> {
   const sums = new Map<string, number>();
-  for (const [entry, credits] of counted) {
-    if (credits > 0) sums.set(keyOf(entry), (sums.get(keyOf(entry)) ?? 0) + credits);
-  }
+  for (const charge of charges) sums.set(keyOf(charge), (sums.get(keyOf(charge)) ?? 0) + charge.credits);
   return sums;
 }
 
@@ -170,12 +173,16 @@ function renderEntry(entry: PageEntry): string {
  */
 export function renderAudioPage(
   entries: readonly PageEntry[],
-  { marker = TASKS_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},
+  { marker = TASKS_MARKER, title = "Audio tasks", hasOlder = false, summary }: PageOptions = {},
 ): string {
-  const creditsByEntry = countEachRequestOnce(entries);
-  const days = sumBy(creditsByEntry, ({ dateTime }) => dateTime.slice(0, 10));
-  const voices = sumBy(creditsByEntry, ({ voice }) => voice || "not known");
-  const newestDays = mergeRest([...days], MAX_CHART_DAYS, "earlier days");
+  const charges = countEachRequestOnce(entries);
+  const days = sumBy(charges, ({ day }) => day);
+  const voices = sumBy(charges, ({ voice }) => voice || "not known");
+  const newestDays = mergeRest(
+    [...days].sort(([one], [other]) => other.localeCompare(one)),
+    MAX_CHART_DAYS,
+    "earlier days",
+  );
   const voicesByCost = mergeRest(
     [...voices].sort(([, a], [, b]) => b - a),
     MAX_CHART_VOICES,
@@ -186,14 +193,20 @@ export function renderAudioPage(
     total === 0
       ? ""
       : `<div class="charts">${renderChart("Cost by day", newestDays)}${renderChart("Cost by voice", voicesByCost)}</div>`;
+  const requestCount = entries.filter(({ status }) => !status.startsWith("planned")).length;
+  const planCount = entries.length - requestCount;
+  const plans =
+    planCount === 0
+      ? ""
+      : ` ${planCount} ${planCount === 1 ? "plan beside them costs" : "plans beside them cost"} nothing.`;
   const count = hasOlder
-    ? `The newest ${entries.length} requests, ${total} credits. Older ones are neither shown nor counted here.`
-    : `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;
+    ? `The newest ${requestCount} requests, ${total} credits.${plans} Older ones are neither shown nor counted here.`
+    : `${requestCount} ${requestCount === 1 ? "request" : "requests"}, ${total} credits.${plans}`;
   return `${marker}
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${CONTENT_SECURITY_POLICY}"><meta name="referrer" content="no-referrer">
 <title>${title}</title><style>${PAGE_STYLES}</style></head>
-<body><main><h1>${title}</h1><p>${entries.length === 0 ? "No requests recorded yet." : count}</p>
+<body><main><h1>${title}</h1><p>${summary ?? (entries.length === 0 ? "No requests recorded yet." : count)}</p>
 ${charts}
 ${entries.map(renderEntry).join("\n")}
 </main></body></html>

@@ -1,6 +1,7 @@
 /** Builds the workflow on first use, for the configured service or a sandbox. */
 import { existsSync } from "node:fs";
-import type { Config } from "../config/config.ts";
+import { type Config, readConfig } from "../config/config.ts";
+import { listCertainSecrets } from "../config/secrets.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -17,7 +18,7 @@ import { configurationError } from "./configuration-error.ts";
  * only when the sandbox listens. The placeholder address is on loopback, so that settings that require loopback are
  * valid. Removes AUDIO_STORE_URL, because the sandbox has a ledger of its own.
  */
-export function buildSandboxEnvironment(env: Environment): Environment {
+function buildSandboxEnvironment(env: Environment): Environment {
   return {
     ...env,
     AUDIO_BASE_URL: "http://127.0.0.1",
@@ -25,6 +26,16 @@ export function buildSandboxEnvironment(env: Environment): Environment {
     AUDIO_STORE_URL: undefined,
   };
 }
+
+/**
+ * Reads the configuration of a server or command.
+ *
+ * @param isSandbox whether it uses a private sandbox in place of the configured service
+ */
+export const readServerConfig = (env: Environment, isSandbox: boolean): Config =>
+  isSandbox
+    ? { ...readConfig(buildSandboxEnvironment(env)), certainSecrets: listCertainSecrets(env) }
+    : readConfig(env);
 
 type Compose = typeof composeWorkflow;
 

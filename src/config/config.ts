@@ -32,17 +32,27 @@ export function readConfig(
   platform: NodeJS.Platform = process.platform,
   home: string | null = findHomeDir(platform),
 ): Config {
-  const reader = new SettingsReader({ env, platform, home });
+  return readAll(new SettingsReader({ env, platform, home }));
+}
+
+function readAll(reader: SettingsReader): Config {
   const storeUrl = readStoreUrl(reader);
   const { service, isLoopback, url } = readServiceSettings(reader);
   const settings = readSettings(reader, { storeUrl, isLoopback, url });
-  const unknown = findUnknownVariables(env, reader.namesRead);
+  const { env } = reader.source;
   return {
     ...settings,
     serviceAccess: service,
     storeUrl,
     issues: reader.issues,
-    unknownVariables: unknown,
+    unknownVariables: findUnknownVariables(env, reader.namesRead),
     certainSecrets: listCertainSecrets(env),
   };
+}
+
+/** Lists the names of all settings, in the order in which they are read, without those that are for tests alone. */
+export function listSettingNames(): string[] {
+  const reader = new SettingsReader({ env: {}, platform: process.platform, home: null });
+  readAll(reader);
+  return [...reader.namesRead].filter((name) => name !== "AUDIO_TIME_SCALE" && name === name.toUpperCase());
 }

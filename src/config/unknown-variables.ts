@@ -1,5 +1,5 @@
 /** Finds misspelt settings, because the default would otherwise apply silently (docs/reference.md, Configuration). */
-import { computeEditDistance } from "../contract/edit-distance.ts";
+import { findNearestName } from "../contract/edit-distance.ts";
 import { type Environment, readVariable } from "../environment.ts";
 
 /**
@@ -11,11 +11,6 @@ export interface UnknownVariable {
   readonly nearest: string | null;
 }
 
-/**
- * Maximum edit distance of a suggestion. It allows one missing or additional word: for AUDIO_URL, AUDIO_BASE_URL is
- * suggested.
- */
-const MAX_EDIT_DISTANCE = 6;
 const MAX_NAMED_VARIABLES = 5;
 
 /**
@@ -35,13 +30,11 @@ export function findUnknownVariables(env: Environment, settingNames: ReadonlySet
     .map((name) => ({ name, nearest: findNearest(name.toUpperCase(), settingNames) }));
 }
 
+/** Compares the names without the beginning that all of them share. */
 function findNearest(name: string, settingNames: ReadonlySet<string>): string | null {
-  const [best] = [...settingNames]
-    .filter((setting) => setting.startsWith("AUDIO_"))
-    .map((setting) => ({ setting, distance: computeEditDistance(name.slice(0, 64), setting) }))
-    .filter(({ distance }) => distance <= MAX_EDIT_DISTANCE)
-    .sort((a, b) => a.distance - b.distance);
-  return best?.setting ?? null;
+  const ends = [...settingNames].flatMap((setting) => /^AUDIO_(.+)$/.exec(setting)?.[1] ?? []);
+  const end = findNearestName(name.slice("AUDIO_".length), ends);
+  return end === null ? null : `AUDIO_${end}`;
 }
 
 /** Describes an unknown variable in one sentence. */

@@ -13,3 +13,22 @@ export function computeEditDistance(a: string, b: string): number {
   }
   return above[b.length] ?? 0;
 }
+
+const listWords = (name: string): string[] => name.toLowerCase().split(/[_-]+/);
+
+/**
+ * Finds the name that was most likely meant: one that contains every word of the given name, or else the one with the
+ * fewest other letters, at most a third. Returns `null` if no name is near.
+ */
+export function findNearestName(given: string, names: readonly string[]): string | null {
+  const wanted = given.slice(0, 64);
+  const withAllWords = names.find((name) =>
+    listWords(wanted).every((word) => listWords(name).includes(word)),
+  );
+  if (withAllWords !== undefined) return withAllWords;
+  const [best] = names
+    .map((name) => ({ name, distance: computeEditDistance(wanted.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ name, distance }) => distance <= Math.round(Math.max(wanted.length, name.length) / 3))
+    .sort((a, b) => a.distance - b.distance);
+  return best?.name ?? null;
+}

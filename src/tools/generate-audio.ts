@@ -1,6 +1,7 @@
 /** The tool `generate_audio`: speaks one text of at most 2,048 characters into one file. */
 import { z } from "zod";
 import { audioInputFields, reportFieldIssues } from "../contract/audio-input.ts";
+import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import { containsCues } from "../narration/text/plain/time-codes.ts";
 import type { GenerateRequest } from "../requests/begin.ts";
@@ -18,7 +19,7 @@ import {
   waitSecondsSchema,
 } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
-import { type CallWork, computeWaitMs, defineTool, type ToolDeps } from "./tool.ts";
+import { BadArgumentsError, type CallWork, computeWaitMs, defineTool, type ToolDeps } from "./tool.ts";
 
 const input = z.strictObject({
   ...audioInputFields,
@@ -54,7 +55,7 @@ function withDefaultVoice(args: Args, { defaultVoice }: Pick<ToolDeps, "defaultV
   return hasOwnVoice || defaultVoice === null ? args : { ...args, voice: defaultVoice };
 }
 
-function buildRequest(args: Args, deps: ToolDeps): GenerateRequest {
+function buildRequest(args: Args, deps: Pick<ToolDeps, "defaultVoice" | "pronunciations">): GenerateRequest {
   const {
     take = 1,
     pronounce: lines,
@@ -71,6 +72,20 @@ function buildRequest(args: Args, deps: ToolDeps): GenerateRequest {
     fileName,
     mayReplace,
   };
+}
+
+/**
+ * Parses the arguments of a call.
+ *
+ * @throws BadArgumentsError
+ */
+export function parseGenerateRequest(
+  args: unknown,
+  deps: Pick<ToolDeps, "defaultVoice" | "pronunciations">,
+): GenerateRequest {
+  const parsed = rules.safeParse(coerceArguments(args, input));
+  if (!parsed.success) throw new BadArgumentsError(parsed.error);
+  return buildRequest(parsed.data, deps);
 }
 
 function deriveWork({ status, replayed }: RequestView): CallWork {

@@ -196,8 +196,10 @@ describe("an entry added to the table of request fields", () => {
       const env = testFolders.env(service, FAST);
       return (await run(process.execPath, [join(program, "src", "main.ts"), ...args], { env })).stdout;
     };
-    expect(await command("--help")).toMatch(/\[--style STYLE\]/);
-    expect(await command("--help")).not.toContain("--seed");
+    for (const name of ["narrate", "say"]) {
+      expect(await command(name, "--help")).toMatch(/^ {2}--style STYLE\n {6}\w/m);
+      expect(await command(name, "--help")).not.toContain("--seed");
+    }
     const spoken = ["narrate", file, "--output-format", "pcm", "--max-credits", "300"];
     // A text that looks like a number stays a text.
     expect(await bodiesOf(() => command(...spoken, "--style", "7"))).toMatchObject([{ style: "7" }]);

@@ -279,6 +279,7 @@ describe.concurrent("doctor", () => {
     const misspelt = {
       AUDIO_CREDIT_BUGET: "500",
       AUDIO_SOMETHING_QUITE_ELSE: "secret-word",
+      AUDIO_VOICE: "sophie",
       AUDIO_EMPTY: "",
     };
     const found = await diagnose(testFolders.env(service, misspelt));
@@ -287,6 +288,9 @@ describe.concurrent("doctor", () => {
     expect(more).toEqual([]);
     expect(warning?.detail).toMatch(
       /AUDIO_CREDIT_BUGET is set, .*no such setting; AUDIO_CREDIT_BUDGET is one/,
+    );
+    expect(warning?.detail).toContain(
+      "AUDIO_VOICE is set, but there is no such setting; AUDIO_DEFAULT_VOICE is one.",
     );
     expect(warning?.detail).toMatch(/AUDIO_SOMETHING_QUITE_ELSE is set, but there is no such setting\./);
     expect(JSON.stringify(found)).not.toMatch(/secret-word|AUDIO_EMPTY/);
@@ -303,6 +307,13 @@ describe.concurrent("doctor", () => {
     expect(failedChecks(found)["setting AUDIO_API_KEY"]).toContain("not set");
     expect(found.checks.find(({ warning }) => warning)?.detail).toContain("AUDIO_API_KEY is one");
     expect(JSON.stringify(found)).not.toContain("secret-word");
+  });
+
+  it("a store that cannot be: does not test the default in its place", async () => {
+    const env = (await newTestFolders()).env(service, { AUDIO_STORE_URL: "redis://127.0.0.1:6379" });
+    const issues = failedChecks(await diagnose(env));
+    expect(issues["setting AUDIO_STORE_URL"]).toContain("is not a postgres:// address");
+    expect(issues["store"]).toContain("not tested");
   });
 
   it.each(["audio", "~bob/x", "$HOME/x", '"/tmp/x"'])(
@@ -410,8 +421,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
       allTestFolders.push(testFolders);
       const found = await diagnose(testFolders.env(service, { AUDIO_STORE_URL: postgres.url }));
       expect(found.ok).toBe(true);
-      const detail = found.checks.find(({ name }) => name === "store")?.detail;
-      expect(detail).toMatch(/can be written; .*fsync is off.*set fsync to on/);
+      const store = found.checks.find(({ name }) => name === "store");
+      expect(store?.warning).toBe(true);
+      expect(store?.detail).toMatch(/can be written; .*fsync is off.*set fsync to on/);
     } finally {
       await postgres.remove();
     }

@@ -308,9 +308,22 @@ describe("the command line", () => {
     ["sandbox", "--help"],
     ["doctor", "--help"],
     ["tasks", "-h"],
+    ["help", "sandbox"],
     ["sandbox", "--port", "0", "--help"],
-  ])("prints the help that a command is asked for: %s %s", (...args) => {
-    expect(run(...args)).toMatchObject({ status: 0, stderr: "", stdout: run("--help").stdout });
+  ])("prints the help of the command that it is asked for: %s %s", (...args) => {
+    const name = args[0] === "help" ? args[1] : args[0];
+    const expected = expect.stringMatching(new RegExp(`^Usage: audio-generation-mcp ${name}.*--\\w+`, "s"));
+    expect(run(...args)).toMatchObject({ status: 0, stderr: "", stdout: expected });
+  });
+
+  it("explains every option that it accepts, and names the nearest for one that it does not", () => {
+    const help = run("narrate", "--help").stdout;
+    for (const option of ["max-credits", "stop", "replace", "retake", "speaker", "voice", "multilingual"])
+      expect(help).toMatch(new RegExp(`^  --${option}.*\\n      \\w`, "m"));
+    expect(help).not.toContain("--edits");
+    expect(run("narrate", "a.md", "--vioce", "x").stderr).toContain("--voice is one");
+    expect(run("narrate", "a.md", "--credits", "1").stderr).toContain("--max-credits is one");
+    expect(run("narate", "a.md").stderr).toContain("narrate is one");
   });
 
   it.each([
@@ -355,7 +368,7 @@ describe("the command line", () => {
     ["doctor", "--sandbox"],
     ["doctor", "--json", "--sandbox"],
     ["tasks", "--sandbox"],
-    ["narrate", "a.md", "--sandbox"],
+    ["voices", "--sandbox"],
     ["--sandbox", "doctor"],
     ["--sandbox", "tasks"],
   ])("explains how to use the sandbox to a command with --sandbox: %s %s", (...args) => {
@@ -368,7 +381,9 @@ describe("the command line", () => {
   it("names only options of the shell in errors of narrate", async () => {
     const result = run("narrate", "any.md", "--voice", "x");
     expect(result).toMatchObject({ status: 2 });
-    expect(result.stderr).toMatch(/^audio-generation-mcp: --voice must be one of .*see --help\.\n$/);
+    expect(result.stderr).toMatch(
+      /^audio-generation-mcp: --voice must be one of .*see "narrate --help"\.\n$/,
+    );
     expect(result.stderr).not.toContain("list_voices");
   });
 

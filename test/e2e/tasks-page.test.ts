@@ -111,6 +111,7 @@ describe("a task that a narration and a request share", () => {
     expect(done.credits.charged).toBe(20);
     taskOf(await narrator.client.call("generate_audio", { prompt: paragraph("One"), output_format: "pcm" }));
     expect(narrator.service.count("create")).toBe(2);
+    await narrator.narrate({ text: buildText("Never made") });
     const file = join(narrator.testFolders.root, "tasks.html");
     const { status } = spawnSync(NODE, [BIN, "tasks", "--html", file], {
       env: narrator.testFolders.env(narrator.service, FAST),
@@ -118,8 +119,9 @@ describe("a task that a narration and a request share", () => {
     });
     expect(status).toBe(0);
     const page = readFileSync(file, "utf8");
-    expect(page).toContain("2 requests, 20 credits.");
-    expect(page).toMatch(/<dd>20 credits<\/dd>/);
+    expect(page).toContain("2 requests, 20 credits. 1 plan beside them costs nothing.");
+    expect(page).toMatch(/Cost by voice<\/h2><dl><dt>the service&#39;s default<\/dt>.*<dd>20 credits<\/dd>/);
+    expect(page).not.toContain("<dt>narration</dt>");
     expect(page).not.toContain("30 credits");
     expect(page.match(/ · 10 credits · /g)).toHaveLength(1);
     expect(page.match(/ · 20 credits · /g)).toHaveLength(1);
@@ -133,7 +135,7 @@ describe("the page of many tasks", () => {
     dateTime: new Date(1_700_000_000_000 - index * DAY_MS).toISOString(),
     status: "succeeded",
     credits: 3,
-    charges: new Map([[`work:${index}`, 3]]),
+    charges: [{ fingerprint: `work:${index}`, voice: `voice_${index}`, credits: 3 }],
     seconds: 1,
     voice: `voice_${index}`,
     take: 1,

@@ -21,29 +21,47 @@ afterEach(async () => {
   await testFolders.remove();
 });
 
-async function run(...args: string[]): Promise<{ readonly code: number; readonly stdout: string }> {
-  const child = spawn(NODE, [BIN, "voices", ...args], { env: testFolders.env(service, FAST) });
-  let stdout = "";
-  child.stdout.on("data", (chunk) => {
-    stdout += String(chunk);
+async function run(
+  ...args: string[]
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  const child = spawn(NODE, [BIN, "voices", ...args], {
+    env: testFolders.env(service, FAST),
+    stdio: ["ignore", "pipe", "pipe"],
   });
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].on("data", (chunk) => {
+      said[name] += String(chunk);
+    });
   const code = await new Promise<number>((resolve) => child.once("close", (given) => resolve(given ?? -1)));
-  return { code, stdout };
+  return { code, ...said };
 }
 
 it("voice samples are made once for all voices, and are free from then on", async () => {
   const page = join(testFolders.root, "voices.html");
-  const first = await run("--sample", "--html", page);
+  const asked = await run("--sample");
+  expect(asked).toMatchObject({ code: 1, stdout: "" });
+  expect(asked.stderr).toContain(
+    `${VOICE_IDS.length} samples cost about ${VOICE_IDS.length * 10} credits, once for this account; nothing was sent`,
+  );
+  expect(service.tasks.size).toBe(0);
+  const first = await run("--sample", "--yes", "--html", page);
   expect(first).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`${VOICE_IDS.length * 10} credits were charged`),
   });
+  expect(first.stderr).toContain(
+    `Sample ${VOICE_IDS.length} of ${VOICE_IDS.length} made; ${VOICE_IDS.length * 10} credits`,
+  );
+  expect(await testFolders.outputNames()).toEqual(expect.arrayContaining(VOICE_IDS.map((id) => `${id}.mp3`)));
   expect(service.tasks.size).toBe(VOICE_IDS.length);
   const second = await run("--sample", "--html", page);
   expect(second).toMatchObject({ code: 0, stdout: expect.stringContaining("\n0 credits were charged") });
   expect(service.tasks.size).toBe(VOICE_IDS.length);
   const html = await readFile(page, "utf8");
   expect(html.match(/<audio /g)).toHaveLength(VOICE_IDS.length);
+  expect(html).toContain(`${VOICE_IDS.length} voices, ${VOICE_IDS.length} with a sample.`);
+  expect(html).not.toContain("0 credits.");
   const client = await startToolClient(testFolders.env(service, FAST));
   const listed = await client.call("list_voices", {});
   for (const id of VOICE_IDS)

@@ -168,7 +168,7 @@ describe("many lines that are not a request", () => {
     });
     const warnings = server.stderr.trim().split("\n");
     expect(warnings).toHaveLength(5);
-    for (const warning of warnings) expect(warning).toMatch(/^audio-generation-mcp warn: .{20,250}$/);
+    for (const warning of warnings) expect(warning).toMatch(/^\S+Z audio-generation-mcp warn: .{20,250}$/);
     expect(warnings.at(-1)).toMatch(/debug/);
   });
 

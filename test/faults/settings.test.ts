@@ -301,8 +301,8 @@ describe("a misspelt setting", () => {
     expect(server.stderr).toBe("");
     await server.call("list_tasks", {});
     await server.call("list_tasks", {});
-    expect(server.stderr).toBe(
-      "audio-generation-mcp warn: AUDIO_WAIT_SECOND is set, but there is no such setting; AUDIO_WAIT_SECONDS is one.\n",
+    expect(server.stderr).toMatch(
+      /^\S+Z audio-generation-mcp warn: AUDIO_WAIT_SECOND is set, but there is no such setting; AUDIO_WAIT_SECONDS is one\.\n$/,
     );
   });
 

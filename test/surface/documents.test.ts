@@ -5,6 +5,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { renderCommandHelp } from "../../src/commands/command-line.ts";
+import { COMMANDS } from "../../src/commands/command-table.ts";
+import { listSettingNames } from "../../src/config/config.ts";
 import { ATTEMPT_STATUSES } from "../../src/ledger/schema.ts";
 import { NOTE_KINDS } from "../../src/requests/note.ts";
 
@@ -144,9 +147,21 @@ describe("a setting", () => {
       expect(read("docs/reference.md")).toContain(name);
       if (name === "AUDIO_TIME_SCALE") return;
       expect(read("README.md")).toContain(name);
-      expect(read("src/commands/help.ts")).toContain(name);
+      expect(listSettingNames()).toContain(name);
     },
   );
+});
+
+describe("docs/commands.md", () => {
+  it("is made of the table that parses the options", async () => {
+    const help = COMMANDS.map(
+      (command) => `## ${command.name}\n\n\`\`\`text\n${renderCommandHelp(command, 100)}\`\`\`\n`,
+    );
+    const intro =
+      "Each command says this with `--help`. Exit codes and further rules are in [the reference](reference.md#command-line). `npx vitest run test/surface/documents.test.ts -u` writes this page.";
+    const page = ["# Commands\n", `${intro}\n`, ...help].join("\n");
+    await expect(page).toMatchFileSnapshot(join(ROOT, "docs", "commands.md"));
+  });
 });
 
 describe("docs/reference-requests.md", () => {

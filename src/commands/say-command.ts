@@ -1,0 +1,76 @@
+/** The `say` command: turns one text into one audio file. Uses the same ledger as the server. */
+import { MAX_TIMER_MS } from "../clock.ts";
+import type { Config } from "../config/config.ts";
+import { wordFor } from "../errors.ts";
+import type { GenerateRequest } from "../requests/begin.ts";
+import type { RequestView } from "../requests/request-view.ts";
+import { parseGenerateRequest } from "../tools/generate-audio.ts";
+import { describeCost, getAudioSeconds } from "../tools/task-messages.ts";
+import { renderTask } from "../tools/task-output.ts";
+import { BadArgumentsError } from "../tools/tool.ts";
+import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
+import { ProgressLine } from "./progress-line.ts";
+import { runWithWorkflow } from "./run-with-workflow.ts";
+import { CommandError, UsageError } from "./usage-errors.ts";
+
+function parseRequest(args: Readonly<Record<string, unknown>>, config: Config): GenerateRequest {
+  const { defaultVoice, pronunciations } = config;
+  try {
+    return parseGenerateRequest(args, { defaultVoice, pronunciations: pronunciations.rules });
+  } catch (error) {
+    if (!(error instanceof BadArgumentsError)) throw error;
+    const [issue] = error.issues.issues;
+    const name = String(issue?.path[0] ?? "");
+    const shown = name === "prompt" ? "TEXT" : `--${name.replaceAll("_", "-")}`;
+    throw new UsageError(`${shown} ${issue?.message ?? "is wrong"}`);
+  }
+}
+
+function report(view: RequestView, asJson: boolean): void {
+  if (asJson) {
+    const { structured } = renderTask(view, { takeFirstSuccess: () => false });
+    process.stdout.write(`${renderTerminalJson(structured)}\n`);
+    return;
+  }
+  const seconds = getAudioSeconds(view);
+  const length = seconds === null ? "" : `${seconds} s of audio. `;
+  const lines = [
+    view.audio?.path ?? "",
+    `${length}${describeCost(view)}`,
+    ...view.notes.map((note) => wordFor(note, "terminal")),
+  ];
+  process.stdout.write(`${lines.map(escapeForTerminal).join("\n")}\n`);
+}
+
+/**
+ * Makes the audio, or finds it, and prints its path and its price.
+ *
+ * @param args the arguments of the tool `generate_audio`
+ * @returns the exit code
+ * @throws UsageError if an option is wrong; CommandError for everything else that fails
+ */
+export async function runSayCommand(
+  args: Readonly<Record<string, unknown>>,
+  asJson: boolean,
+  isSandbox: boolean,
+): Promise<number> {
+  return await runWithWorkflow(isSandbox, async ({ config, provider, signal }) => {
+    const request = parseRequest(args, config);
+    const line = new ProgressLine(process.stderr);
+    try {
+      const requests = await provider.requests();
+      // Wait without a limit, because the command ends only when the audio is saved or has failed.
+      const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
+      const view = await requests.generate(request, call);
+      line.end();
+      report(view, asJson);
+      return 0;
+    } catch (error) {
+      line.end();
+      if (!signal.aborted) throw error;
+      throw new CommandError(
+        "interrupted. If the text was sent already, the service makes and charges it. The same command fetches it, and never pays twice.",
+      );
+    }
+  });
+}

@@ -1,0 +1,167 @@
+/** `narrate` and `say` at a shell: what they make, and what they say to a person while something is in the way. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { buildText, PART_BYTES } from "../narration/narrator.ts";
+import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
+import { FakeService } from "../support/fake-service.ts";
+import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
+
+let service: FakeService;
+let testFolders: TestFolders;
+let text: string;
+
+beforeEach(async () => {
+  service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  testFolders = await createTestFolders();
+  text = join(testFolders.root, "text.md");
+  writeFileSync(text, buildText("One", "Two"));
+});
+afterEach(async () => {
+  await service.stop();
+  await testFolders.remove();
+});
+
+/** Words of an assistant, which nobody at a shell can follow. */
+const ASSISTANT_WORDS =
+  /the user|narration_id|task_id|max_credits|skip_failed|get_task|generate_audio|(?:the same|this) call again|client's settings/i;
+
+interface Said {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly said: Said;
+  /** Resolves to the exit code. */
+  readonly ended: Promise<unknown>;
+}
+
+function start(args: readonly string[], more: Record<string, string> = {}): Run {
+  const env = testFolders.env(service, { ...FAST, ...more });
+  const child = spawn(NODE, [...NODE_FLAGS, BIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].on("data", (chunk) => {
+      said[name] += String(chunk);
+    });
+  return { child, said, ended: once(child, "close").then(([code]) => code) };
+}
+
+async function run(
+  args: readonly string[],
+  more: Record<string, string> = {},
+): Promise<Said & { code: unknown }> {
+  const { said, ended } = start(args, more);
+  const code = await ended;
+  expect(`${said.stdout}${said.stderr}`).not.toMatch(ASSISTANT_WORDS);
+  return { ...said, code };
+}
+
+const narrate = (...more: string[]): readonly string[] => [
+  "narrate",
+  text,
+  "--output-format",
+  "pcm",
+  ...more,
+];
+
+it("say makes one file of one text, and costs nothing the second time", async () => {
+  const args = ["say", "Good morning.", "--output-format", "pcm", "--file-name", "hello"];
+  const path = join(testFolders.outputDir, "hello.pcm");
+  expect(await run(args)).toMatchObject({
+    code: 0,
+    stdout: `${path}\n4 s of audio. Cost 10 credits (140 of 150 returned).\n`,
+  });
+  expect((await run(args)).stdout).toBe(
+    `${path}\n4 s of audio. Nothing new was charged; it had cost 10 credits.\n`,
+  );
+  expect((await run([...args, "--take", "2"])).stdout).toContain(
+    "hello-2.pcm\n4 s of audio. Cost 10 credits",
+  );
+  expect(service.tasks.size).toBe(2);
+  expect(await run(["say", "x".repeat(2049)])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/TEXT must be at most 2048 characters.*; see "say --help"/),
+  });
+});
+
+it("narrate makes the retake that it is asked for, of a new text and of one that is finished", async () => {
+  await run(narrate("--max-credits", "600", "--retake", "2=Two"));
+  const bodies = (): unknown[] =>
+    service.exchanges.filter(({ kind }) => kind === "create").map(({ key }) => key);
+  expect(service.tasks.size).toBe(2);
+  expect(await run(narrate("--max-credits", "900", "--retake", "3=Two"))).toMatchObject({ code: 0 });
+  expect(service.tasks.size).toBe(3);
+  expect(new Set(bodies()).size).toBe(3);
+  // The first take was never asked for, so it is the one that is new now.
+  await run(narrate("--max-credits", "900", "--retake", "1=Two"));
+  expect(service.tasks.size).toBe(4);
+});
+
+it("narrate says why nothing gets on, and since when, while the service is away", async () => {
+  let isAway = true;
+  service.intercept = ({ kind }, response) => {
+    if (!isAway || kind !== "create") return false;
+    service.refuse(response, 503, "api_unavailable");
+    return true;
+  };
+  const running = start(narrate("--max-credits", "600"));
+  await expect
+    .poll(() => running.said.stderr, { timeout: 10_000 })
+    .toMatch(/Part 0 of 2 saved; 0 credits\. The service is unavailable \(\d+ s so far\); trying again/);
+  expect(running.said.stderr).not.toMatch(/unavailable.* left/);
+  isAway = false;
+  expect(await running.ended).toBe(0);
+});
+
+it("narrate names a finished file that is gone, and makes it again, free", async () => {
+  const { stdout } = await run(narrate("--max-credits", "600"));
+  const [path = ""] = stdout.split("\n");
+  rmSync(path);
+  expect((await run(narrate())).stdout).toMatch(
+    new RegExp(
+      `Not on this machine \\(any more\\): ${path}.*\\nWith --max-credits 20 it is joined here again, free\\.\\n$`,
+    ),
+  );
+  await run(narrate("--max-credits", "20"));
+  expect(existsSync(path)).toBe(true);
+  expect(service.tasks.size).toBe(2);
+});
+
+it("narrate names the budget that has stopped it", async () => {
+  const { code, stdout } = await run(narrate("--max-credits", "600"), { AUDIO_CREDIT_BUDGET: "155" });
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/The credit budget of 155 for any 24 hours.*\nRaise AUDIO_CREDIT_BUDGET, or wait/s);
+});
+
+it("Ctrl-C in narrate is told truly, and the same command fetches what was paid for", async () => {
+  service.processingMs = 60_000;
+  const running = start(narrate("--max-credits", "600"));
+  await expect.poll(() => service.tasks.size, { timeout: 10_000 }).toBe(2);
+  running.child.kill("SIGINT");
+  expect(await running.ended).toBe(3);
+  expect(running.said.stderr).not.toMatch(/unexpectedly|error:|warn:/);
+  expect(running.said.stdout).toMatch(
+    /^Interrupted: 0 of 2 parts saved, 0 credits charged\. 2 parts are with the service and will be charged, .*nothing of them is on this disk yet\. The same command with --max-credits \d+ fetches/,
+  );
+  expect(running.said.stdout).not.toMatch(ASSISTANT_WORDS);
+  service.processingMs = 0;
+  expect(await run(narrate("--max-credits", "600"))).toMatchObject({ code: 0 });
+  expect(service.tasks.size).toBe(2);
+});
+
+it("the log has a line with its time for each decision, and at the level debug for each request", async () => {
+  const log = join(testFolders.root, "log.txt");
+  const { stderr } = await run(["say", "Good night."], { AUDIO_LOG_LEVEL: "debug", AUDIO_LOG_FILE: log });
+  expect(stderr).not.toContain("debug:");
+  const lines = readFileSync(log, "utf8").trim().split("\n");
+  for (const line of lines)
+    expect(line).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z audio-generation-mcp (?:info|debug): /);
+  const decisions = lines.filter((line) => line.includes("info:")).join("\n");
+  expect(decisions).toMatch(/request \w+ is sent, .*\n.*task \S+ was accepted for request.*\n.*was saved as/);
+  expect(lines.join("\n")).toMatch(/debug: POST \/api\/v1\/audio\/generations was answered 202 after \d+ ms/);
+});
