@@ -4,6 +4,7 @@ import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { Reader } from "../errors.ts";
 import type { NarrationProgress } from "../ledger/narration-rows.ts";
+import type { Standstill } from "../requests/activity.ts";
 import { estimateSecondsLeft, type NarrationTotals, type NarrationView } from "./narration-view.ts";
 import { DEFAULT_RETAKE_TAKE } from "./parts.ts";
 import { shortenExcerpt } from "./text/excerpt.ts";
@@ -31,13 +32,14 @@ export const sumSeconds = (files: NarrationView["files"]): number =>
 export function describeProgress(
   { narration, pace, savedPartCount, totalPartCount, chargedCredits }: NarrationProgress,
   nowMs: number,
-  standstill: string | null,
+  standstill: Standstill | null,
 ): string {
   const missingCount = totalPartCount - savedPartCount;
   const secondsLeft = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
-  const time = missingCount > 0 ? `; about ${formatDuration(secondsLeft)} left` : "";
+  const isForeseeable = missingCount > 0 && standstill?.isLimit !== false;
+  const time = isForeseeable ? `; about ${formatDuration(secondsLeft)} left` : "";
   const soFar = `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(chargedCredits)} credits`;
-  return standstill === null ? `${soFar}${time}` : `${soFar}. ${standstill}`;
+  return standstill === null ? `${soFar}${time}` : `${soFar}${time}. ${standstill.sentence}`;
 }
 
 /**
@@ -319,7 +321,7 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
         : `${describePlan(view, reader)} ${describeLowLimit(view.refusedLimit, view)}`;
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${formatDuration(view.seconds.left)} left.`;
-      const timeLeft = view.standstill === undefined ? left : ` ${view.standstill}`;
+      const timeLeft = view.standstill === undefined ? left : `${left} ${view.standstill}`;
       const { max } = view.credits;
       const early =
         max === null || coversLikelyCost(max, view)

@@ -23,7 +23,7 @@ import { listFiles } from "../ledger/request-rows.ts";
 import { NARRATION_STATUSES, type NarrationRow, type PartRow } from "../ledger/schema.ts";
 import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
-import { explainStandstill } from "../requests/activity.ts";
+import { explainStandstill, type Standstill } from "../requests/activity.ts";
 import type { Call } from "../requests/call.ts";
 import { areTold, type Consents, findConsents, NO_CONSENTS } from "./consents.ts";
 import { estimateLateRemarks } from "./late-cues.ts";
@@ -356,7 +356,7 @@ export class NarrationOperations {
   }
 
   /** Says why no part gets on; `null` if one does. */
-  async #explainStandstill(narrationId: string): Promise<string | null> {
+  async #explainStandstill(narrationId: string): Promise<Standstill | null> {
     const rows = await listOpenRequests(this.#deps.ledger, narrationId);
     return explainStandstill(rows.map((row) => ({ row, activity: this.#deps.driver.describe(row) })));
   }
@@ -396,11 +396,13 @@ export class NarrationOperations {
     return { ...snapshot, plan, states, status };
   }
 
-  /** Builds a view. While no part gets on, it has the reason in place of a time that nobody keeps. */
+  /** Builds a view. While no part gets on, it has the reason, and no time that nobody can keep. */
   async #buildView(viewed: ViewedNarration): Promise<NarrationView> {
     const view = await buildNarrationView(this.#deps, viewed);
     const standstill = view.status === "running" ? await this.#explainStandstill(view.narrationId) : null;
-    return standstill === null ? view : { ...view, standstill, seconds: { ...view.seconds, left: null } };
+    if (standstill === null) return view;
+    const seconds = standstill.isLimit ? view.seconds : { ...view.seconds, left: null };
+    return { ...view, seconds, standstill: standstill.sentence };
   }
 
   /** Builds the answer of a call. Retakes of a call without a limit are shown as a plan, and not stored. */

@@ -115,13 +115,20 @@ export interface ActiveRequest {
   readonly activity: Activity;
 }
 
+/** Why none of some requests gets on. */
+export interface Standstill {
+  readonly sentence: string;
+  /** Whether it is a limit, whose end is known. */
+  readonly isLimit: boolean;
+}
+
 /** Says why none of some requests gets on; `null` while the service works on one, or if nothing holds them. */
-export function explainStandstill(requests: readonly ActiveRequest[]): string | null {
+export function explainStandstill(requests: readonly ActiveRequest[]): Standstill | null {
   const isHeld = ({ row, activity }: ActiveRequest): boolean =>
     parseNote(row) !== null || (activity.hold !== null && activity.hold.reason !== "concurrency");
   const [held] = requests.filter(isHeld);
   const getsOn = requests.some(({ row }) => row.task_id !== null && parseNote(row) === null);
-  return held === undefined || getsOn
-    ? null
-    : describeActivity(held.row, { ...held.activity, sendingMs: null });
+  if (held === undefined || getsOn) return null;
+  const sentence = describeActivity(held.row, { ...held.activity, sendingMs: null });
+  return { sentence, isLimit: parseNote(held.row) === null };
 }
