@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { buildText, PART_BYTES } from "../narration/narrator.ts";
 import { BIN, FAST, NODE, NODE_FLAGS } from "../support/bin-under-test.ts";
@@ -153,6 +154,22 @@ it("Ctrl-C in narrate is told truly, and the same command fetches what was paid 
   expect(await run(narrate("--max-credits", "600"))).toMatchObject({ code: 0 });
   expect(service.tasks.size).toBe(2);
 });
+
+it.each([0, 150, 600])(
+  "Ctrl-C after %i ms leaves nothing half told, and nothing is paid twice",
+  async (waitMs) => {
+    service.processingMs = 300;
+    const running = start(narrate("--max-credits", "600"));
+    await sleep(250 + waitMs);
+    running.child.kill("SIGINT");
+    await running.ended;
+    const said = `${running.said.stdout}${running.said.stderr}`;
+    expect(said).not.toMatch(/unexpectedly|Error:|error:| {4}at /);
+    expect(said).not.toMatch(ASSISTANT_WORDS);
+    expect(await run(narrate("--max-credits", "600"))).toMatchObject({ code: 0 });
+    expect(service.tasks.size).toBe(2);
+  },
+);
 
 it("the log has a line with its time for each decision, and at the level debug for each request", async () => {
   const log = join(testFolders.root, "log.txt");
