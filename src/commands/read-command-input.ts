@@ -1,6 +1,7 @@
 /** Reads the text named on the command line. Any folder is allowed, because the user typed the path. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
+import { describeUnreadable } from "../files/input-folder.ts";
 import { assertReadKind, findFormatOfName, type NarrationInput, readInput } from "../files/input-format.ts";
 
 const STANDARD_INPUT = "-";
@@ -22,7 +23,6 @@ export async function readCommandInput(file: string): Promise<NarrationInput> {
     return await readInput(stream, format, name);
   } catch (error) {
     if (error instanceof AudioError) throw error;
-    const reason = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    throw new AudioError("invalid_request", `${name} cannot be read (${reason}).`, { cause: error });
+    throw new AudioError("invalid_request", `${name} ${describeUnreadable(error)}.`, { cause: error });
   }
 }

@@ -39,6 +39,12 @@ const REASON_BY_CODE: Readonly<Record<string, string>> = {
   ERR_ACCESS_DENIED: "cannot be read: Node.js was started without the permission",
 };
 
+/** Says why a file cannot be read, as the end of a sentence that begins with its name. */
+export function describeUnreadable(error: unknown): string {
+  const code = getSystemCode(error) ?? "unknown";
+  return REASON_BY_CODE[code] ?? `cannot be read (${code})`;
+}
+
 /** Lists readable files at the top of the folder, for a message about a missing file. */
 async function describeFilesIn(root: string): Promise<string> {
   const entries = await readdir(root, { withFileTypes: true }).catch(() => []);
@@ -54,9 +60,8 @@ async function describeFilesIn(root: string): Promise<string> {
 
 async function toInputError(error: unknown, name: string, root: string): Promise<AudioError> {
   if (error instanceof AudioError) return error;
-  const code = getSystemCode(error) ?? "unknown";
-  const rule = REASON_BY_CODE[code] ?? `cannot be read (${code})`;
-  const hint = code === "ENOENT" ? await describeFilesIn(root) : undefined;
+  const rule = describeUnreadable(error);
+  const hint = getSystemCode(error) === "ENOENT" ? await describeFilesIn(root) : undefined;
   return refusedInputError(
     name,
     rule,

@@ -58,7 +58,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, Readonly<Record<Reader, string
   },
   configuration_error: {
     assistant: `Ask the user to correct what is named above ${IN_CLIENT_SETTINGS}, and to restart the server. The key belongs there and must not be pasted into the chat. list_voices works meanwhile.`,
-    terminal: "Correct what is named above, and run the same command again.",
+    terminal: "Correct what is named above. Without an account, say and narrate take --sandbox.",
   },
   network_error: {
     assistant: `${REPEAT_CALL} If it keeps failing, ask the user to check the connection and AUDIO_BASE_URL.`,
