@@ -142,8 +142,7 @@ const tasks = defineCommand({
       throw new UsageError("--html takes a file, and does not go with --json");
     }
     const { runTasksCommand } = await import("./tasks-command.ts");
-    await runTasksCommand(asJson === true, html);
-    return 0;
+    return await runTasksCommand(asJson === true, html);
   },
 });
 

@@ -1,27 +1,18 @@
 /** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
-import { readConfig } from "../config/config.ts";
-import { listSecrets } from "../config/secrets.ts";
-import type { ServiceAccess } from "../config/service-address.ts";
-import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import { listOtherBaseUrls, listRequestCharges } from "../ledger/bills.ts";
-import { initMachineId } from "../ledger/machine-id.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
-import { createLog, createLogWriter } from "../log.ts";
 import { type ListedNarration, listNarrations } from "../narration/listed-narrations.ts";
 import { PlanDocuments } from "../narration/plan-documents.ts";
-import { createProcessId } from "../process-id.ts";
-import { createRedact } from "../redaction.ts";
 import { type ListedRequest, listRecordedRequests } from "../requests/list-requests.ts";
 import { parseStoredInput } from "../requests/stored-input.ts";
 import { buildTaskRow } from "../tools/list-tasks.ts";
 import { buildNarrationRow } from "../tools/narration-row.ts";
-import { configurationError, requireOutputDir } from "./configuration-error.ts";
+import { requireOutputDir } from "./configuration-error.ts";
 import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
+import { type CommandContext, runWithWorkflow } from "./run-with-workflow.ts";
 import { type Charge, type PageEntry, renderAudioPage, TASKS_MARKER } from "./tasks-page.ts";
-import { commandError } from "./terminal-messages.ts";
 
 const MAX_TASKS = 100;
 
@@ -135,95 +126,76 @@ interface Listing {
   readonly emptyMessage: string;
 }
 
-function describeNoRequests({ baseUrl }: ServiceAccess, otherBaseUrls: readonly string[]): string {
+function describeNoRequests(baseUrl: string, otherBaseUrls: readonly string[]): string {
   return otherBaseUrls.length === 0
     ? "No requests recorded yet."
     : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherBaseUrls.join(", ")}.`;
 }
 
-async function readListing(limit: number): Promise<Listing> {
-  const config = readConfig(process.env);
-  if (config.serviceAccess === null || config.issues.length > 0) throw configurationError(config);
-  const redact = createRedact(listSecrets(process.env));
-  const log = createLog(config.logLevel, redact, createLogWriter(config.logFile));
-  await initMachineId(config.stateDir);
+async function readListing({ config, provider }: CommandContext, limit: number): Promise<Listing> {
+  const ledger = await provider.ledger();
   const folder = await openOutputFolder(requireOutputDir(config), systemClock);
-  const serviceAccess = config.serviceAccess;
-  const ledger = await openLedger({
-    config,
-    serviceAccess,
-    processId: createProcessId(),
-    log,
-    clock: systemClock,
+  const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, query: null, limit });
+  const narrations = await listNarrations(
+    { ledger, folder, plans: new PlanDocuments(ledger.database) },
+    () => false,
+    { query: null, limit },
+  );
+  const charges = await ledger.database.run(async (db) => {
+    const byNarration = new Map<string, Charge[]>();
+    for (const { narration } of narrations) {
+      const requests = await listRequestCharges(db, narration.id);
+      const spoken = requests.map(({ body, ...charge }) => ({
+        ...charge,
+        voice: parseStoredInput({ body, written: null })?.voice ?? "",
+      }));
+      byNarration.set(narration.id, spoken);
+    }
+    return byNarration;
   });
-  try {
-    const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, query: null, limit });
-    const narrations = await listNarrations(
-      { ledger, folder, plans: new PlanDocuments(ledger.database) },
-      () => false,
-      { query: null, limit },
-    );
-    const charges = await ledger.database.run(async (db) => {
-      const byNarration = new Map<string, Charge[]>();
-      for (const { narration } of narrations) {
-        const requests = await listRequestCharges(db, narration.id);
-        const spoken = requests.map(({ body, ...charge }) => ({
-          ...charge,
-          voice: parseStoredInput({ body, written: null })?.voice ?? "",
-        }));
-        byNarration.set(narration.id, spoken);
-      }
-      return byNarration;
-    });
-    const allEntries = [
-      ...listedTasks.map((task) => ({
-        atMs: task.createdAtMs,
-        row: buildTaskRow(task),
-        words: describe(buildTaskRow(task), describeNextStep(task)),
-        page: buildPageEntry(task),
-      })),
-      ...narrations.map((row) => ({
-        atMs: row.narration.created_at_ms,
-        row: buildNarrationRow(row),
-        words: describeNarration(row),
-        page: buildNarrationPageEntry(row, charges.get(row.narration.id) ?? []),
-      })),
-    ].sort((a, b) => b.atMs - a.atMs);
-    const otherBaseUrls =
-      allEntries.length === 0 ? await ledger.database.run((db) => listOtherBaseUrls(db, ledger)) : [];
-    return {
-      entries: allEntries,
-      emptyMessage: escapeForTerminal(describeNoRequests(serviceAccess, otherBaseUrls)),
-    };
-  } finally {
-    await ledger.database.close();
-  }
+  const allEntries = [
+    ...listedTasks.map((task) => ({
+      atMs: task.createdAtMs,
+      row: buildTaskRow(task),
+      words: describe(buildTaskRow(task), describeNextStep(task)),
+      page: buildPageEntry(task),
+    })),
+    ...narrations.map((row) => ({
+      atMs: row.narration.created_at_ms,
+      row: buildNarrationRow(row),
+      words: describeNarration(row),
+      page: buildNarrationPageEntry(row, charges.get(row.narration.id) ?? []),
+    })),
+  ].sort((a, b) => b.atMs - a.atMs);
+  const otherBaseUrls =
+    allEntries.length === 0 ? await ledger.database.run((db) => listOtherBaseUrls(db, ledger)) : [];
+  return {
+    entries: allEntries,
+    emptyMessage: escapeForTerminal(describeNoRequests(ledger.identity.baseUrl, otherBaseUrls)),
+  };
 }
 
 /**
  * Lists the ledger.
  *
  * @param htmlFile path of the web page; `undefined` prints to stdout
+ * @returns the exit code
  * @throws CommandError for issues of the settings or the store, or if another file is at `htmlFile`
  */
-export async function runTasksCommand(asJson: boolean, htmlFile?: string): Promise<void> {
-  try {
-    const { entries, emptyMessage } = await readListing(
-      htmlFile === undefined ? MAX_TASKS : MAX_TASKS_ON_PAGE + 1,
-    );
+export async function runTasksCommand(asJson: boolean, htmlFile: string | undefined): Promise<number> {
+  return await runWithWorkflow(false, async (context) => {
+    const limit = htmlFile === undefined ? MAX_TASKS : MAX_TASKS_ON_PAGE + 1;
+    const { entries, emptyMessage } = await readListing(context, limit);
     if (htmlFile !== undefined) {
       const pageEntries = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
       const page = renderAudioPage(pageEntries, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
-      process.stdout.write(
-        `Written: ${escapeForTerminal(await writeGeneratedPage(htmlFile, TASKS_MARKER, page))}\n`,
-      );
-      return;
+      const written = await writeGeneratedPage(htmlFile, TASKS_MARKER, page);
+      process.stdout.write(`Written: ${escapeForTerminal(written)}\n`);
+      return 0;
     }
     const rows = entries.map(({ row }) => row);
     const human = rows.length === 0 ? emptyMessage : entries.map(({ words }) => words).join("\n");
     process.stdout.write(`${asJson ? renderTerminalJson({ tasks: rows, count: rows.length }) : human}\n`);
-  } catch (error) {
-    if (error instanceof AudioError) throw commandError(error, createRedact(listSecrets(process.env)));
-    throw error;
-  }
+    return 0;
+  });
 }

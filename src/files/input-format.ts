@@ -60,7 +60,7 @@ const UNREAD_BEGINNINGS: ReadonlyArray<readonly [beginning: RegExp, extension: s
   [/^\s{0,20}\{\\rtf/, ".rtf"],
   [/^\s{0,20}%PDF/, ".pdf"],
   [/^PK\x03\x04/, ".zip"],
-  [/^[^]{60}BOOKMOBI/, ".mobi"],
+  [/^[\s\S]{60}BOOKMOBI/, ".mobi"],
   [/^\s{0,20}\[Script Info\]\s/i, ".ass"],
 ];
 

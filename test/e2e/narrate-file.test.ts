@@ -185,7 +185,9 @@ describe("narrate with a file", () => {
       await expect(ask("other.txt")).rejects.toMatchObject({
         code: 1,
         stderr: expect.stringMatching(
-          new RegExp(`other.txt ${kind}, which is not read\\. Files that are read are \\.txt, .*\\.epub\\. Nothing was sent\\. Save it as one of these with the program that made it\\.\n$`),
+          new RegExp(
+            `other.txt ${kind}, which is not read\\. Files that are read are \\.txt, .*\\.epub\\. Nothing was sent\\. Save it as one of these with the program that made it\\.\n$`,
+          ),
         ),
       });
     }
