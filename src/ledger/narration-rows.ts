@@ -9,6 +9,7 @@ import { isVisible, type Ledger, listVisibleApiKeys } from "./ledger.ts";
 import {
   ATTEMPT_COLUMNS,
   type FileRow,
+  isWhole,
   type NarrationRow,
   type PartRow,
   parseNarrations,
@@ -93,7 +94,8 @@ async function readTasks(
       .where("fingerprint", "in", some)
       .where("api_key_id", "in", keys)
       .execute();
-    for (const row of rows) {
+    // A damaged request counts as missing, so that its part is begun again: under its key, so it costs nothing.
+    for (const row of rows.filter(isWhole)) {
       const task = {
         ...row,
         isDriven: ledger.database.isHeld(row, nowSteadyMs),

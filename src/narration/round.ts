@@ -68,7 +68,7 @@ export class NarrationRound {
   readonly #tasks = new Map<string, readonly PartTask[]>();
   /** What the parts have come to, in reading order. */
   #states: readonly PartState[] = [];
-  /** Requests of other API keys whose tasks this account does not know. */
+  /** Requests of other API keys whose tasks are of no use to this account: it does not know them, or they have failed. */
   readonly #unknownHere = new Set<string>();
   /** Requests whose error of an earlier run was tried again. */
   readonly #retried = new Set<string>();
@@ -203,7 +203,8 @@ export class NarrationRound {
     const { ledger, driver } = this.#deps;
     const row = await ledger.database.run((db) => readRequest(db, task.id));
     const adopted = row === undefined ? null : await adoptTask(this.#deps, row, this.#signal);
-    if (adopted === null) {
+    // The other row may be older than the own one, whose task has failed or whose newer attempt was sent.
+    if (adopted === null || adopted.task_id === null || adopted.status === "failed") {
       this.#unknownHere.add(task.id);
       return false;
     }

@@ -204,9 +204,12 @@ export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOp
         Object.assign(patch, buildNextAttempt(row));
       else if (!isOwnFailure) Object.assign(patch, { error: null, error_code: null });
     }
-    // A task that another API key had made is taken over, unless this one has sent the request itself.
-    if (known !== undefined && fresh.task_id !== null && known.task_id === null && known.maybe === 0)
-      Object.assign(patch, adoptedColumns(fresh));
+    // A task that another API key had made is taken over. Both keys send an attempt under one idempotency key, so it is
+    // also the task of an own send of this attempt without an answer; that of another attempt may have made its own.
+    const mayAdopt =
+      known?.task_id === null &&
+      (known.attempt === fresh.attempt || (known.attempt < fresh.attempt && known.maybe === 0));
+    if (fresh.task_id !== null && mayAdopt) Object.assign(patch, adoptedColumns(fresh));
     if (Object.keys(patch).length > 0) {
       await patchRequest(tx, row, { ...patch, updated_at_ms: ledger.clock.wallMs() });
     }

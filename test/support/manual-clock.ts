@@ -10,6 +10,12 @@ export class ManualClock implements Clock {
   #wallMs = 1_800_000_000_000;
   #steadyMs = 1_000_000_000;
   readonly #sleepers = new Set<Sleeper>();
+  readonly #isBusy: (() => boolean) | undefined;
+
+  /** @param isBusy whether something is under way that takes real time, so that the manual time must wait */
+  constructor(isBusy?: () => boolean) {
+    this.#isBusy = isBusy;
+  }
 
   wallMs(): number {
     return this.#wallMs;
@@ -45,7 +51,7 @@ export class ManualClock implements Clock {
   /** Advances time. Resolves when the sleepers that are due have woken up and run. */
   async advance(ms: number): Promise<void> {
     // Code that is about to sleep has computed its delay from the present time, so let it begin its sleep first.
-    await drainEventLoop();
+    await drainEventLoop(this.#isBusy);
     const endMs = this.#steadyMs + ms;
     for (;;) {
       const next = [...this.#sleepers].sort((a, b) => a.untilMs - b.untilMs)[0];
@@ -54,9 +60,9 @@ export class ManualClock implements Clock {
       this.#steadyMs = Math.max(this.#steadyMs, toMs);
       if (next === undefined || next.untilMs > endMs) break;
       next.wake();
-      await drainEventLoop();
+      await drainEventLoop(this.#isBusy);
     }
-    await drainEventLoop();
+    await drainEventLoop(this.#isBusy);
   }
 
   /** Lets time pass from one sleeper to the next until a promise has settled. */
@@ -67,7 +73,7 @@ export class ManualClock implements Clock {
     };
     promise.then(settle, settle);
     for (;;) {
-      await drainEventLoop();
+      await drainEventLoop(this.#isBusy);
       if (isSettled) return await promise;
       await this.advance(this.nextSleeperMs ?? 0);
     }
@@ -97,10 +103,11 @@ export class ManualClock implements Clock {
 }
 
 /** Runs everything that does not wait for time. */
-export async function drainEventLoop(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) {
+export async function drainEventLoop(isBusy?: () => boolean): Promise<void> {
+  const idleTurns = isBusy === undefined ? 20 : 4;
+  for (let turn = 0; turn < idleTurns; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
-    if (isReadingOrWritingFiles()) turn = 0;
+    if (isBusy?.() === true || isReadingOrWritingFiles()) turn = -1;
   }
 }
 

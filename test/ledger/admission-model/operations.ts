@@ -166,7 +166,8 @@ function noteAdoption(facts: Facts, fresh: Adopted, begun: Begun): void {
   if (known !== undefined) {
     const { taskId, maybe } = attemptOf(known);
     reopen(facts, known, begun, false);
-    if (taskId !== null || maybe > 0) return;
+    if (taskId !== null || known.attempt > fresh.attempt) return;
+    if (maybe > 0 && known.attempt !== fresh.attempt) return;
   }
   const request = known ?? { ...newRequest(fresh.id, fresh.api_key_id, fresh.fingerprint), attempts: {} };
   const adopted = {
