@@ -19,6 +19,12 @@ interface Content {
   getElementsByTagName(name: string): ReadonlyArray<{ getAttribute(name: string): string | null }>;
 }
 
+const toContent = (node: unknown): Content | null => (isContent(node) ? node : null);
+
+function isContent(node: unknown): node is Content {
+  return typeof node === "object" && node !== null && "getElementsByTagName" in node;
+}
+
 // The time of the reader view grows with the square of the depth. Pages beyond these bounds are read without it.
 const MAX_ELEMENTS = 15_000;
 const MAX_DEPTH = 300;
@@ -85,7 +91,7 @@ export function findArticle(html: string): Article | null {
     parser.error = (message) => {
       throw new Error(message);
     };
-    const options = { charThreshold: MIN_ARTICLE_CODE_UNITS, serializer: (content: Content) => content };
+    const options = { charThreshold: MIN_ARTICLE_CODE_UNITS, serializer: toContent };
     const found = new Readability(parser.parse(toWellFormed(html)), options).parse();
     const pieces = found?.content?.getElementsByTagName(PIECE) ?? [];
     if (pieces.length === 0) return null;
