@@ -9,9 +9,6 @@ import { isSequence } from "../number-sequence.ts";
 import { withoutLineNumbers } from "./line-numbers.ts";
 import { withoutReadings } from "./readings.ts";
 import { withoutTranscriptTimes } from "./transcript-times.ts";
-import { HARD_BREAK } from "../normalize.ts";
-import { withoutLineNumbers } from "./line-numbers.ts";
-import { withoutReadings } from "./readings.ts";
 
 /**
  * Matches words for music. `(music)` in parentheses is removed only if it is alone on its line. Elsewhere, it is kept,
