@@ -283,6 +283,20 @@ const withoutSend = ({ maybe }: Pick<RequestRow, "maybe">): RequestPatch =>
     ? { maybe: maybe - 1 }
     : { maybe: 0, status: "waiting", payer: null, payer_run: 0, spent_at_ms: 0 };
 
+/** Two API keys of an account may send one attempt at the same moment: whoever had its task first pays. */
+const readFirstPayer = (
+  tx: Tx,
+  { id }: RequestRow,
+  { task_id }: RequestPatch,
+): Promise<Pick<RequestRow, "payer" | "payer_run"> | undefined> =>
+  tx
+    .selectFrom("agm_payment")
+    .select(["payer", "payer_run"])
+    .where("task_id", "=", task_id ?? null)
+    .where("id", "!=", id)
+    .orderBy("accepted_at_ms")
+    .executeTakeFirst();
+
 /**
  * Writes what came of a send, in one transaction with its minute. Both are facts about the service, so they are written
  * even if this process has lost the lease meanwhile; but a task that the attempt has already stays.
@@ -306,7 +320,7 @@ export async function recordSendResult(
     if (!isOpen) return isAccepted || isOwn ? current : null;
     const change: RequestPatch = {
       ...patch,
-      ...(isAccepted ? { polled_steady_ms: nowSteadyMs } : {}),
+      ...(isAccepted ? { polled_steady_ms: nowSteadyMs, ...(await readFirstPayer(tx, row, patch)) } : {}),
       ...(result.mayHaveArrived ? {} : withoutSend(current ?? row)),
     };
     if (current === undefined || isOwn) return await writeAsDriver(tx, ledger, nowSteadyMs, row, change);

@@ -101,19 +101,13 @@ export async function sumSpentCredits(
   return tasks.reduce((sum, task) => sum + (task.known ?? task.most), 0);
 }
 
-/** Credits of a span, told apart. */
-export interface Spent {
-  /** Charged for tasks that have ended. */
-  readonly charged: number;
-  /** Held by tasks that run, and by sends without an answer. */
-  readonly held: number;
-}
-
 export interface Spending {
-  /** Since midnight of this machine's time zone. */
-  readonly today: Spent;
-  readonly last7Days: Spent;
-  readonly last30Days: Spent;
+  /** Charged since midnight of this machine's time zone. */
+  readonly today: number;
+  readonly last7Days: number;
+  readonly last30Days: number;
+  /** Held by tasks that run, and by sends of the last day without an answer. */
+  readonly held: number;
   /** The budget for any 24 hours, and how much of it is left; `null` without a budget. */
   readonly budget: { readonly credits: number; readonly leftCredits: number } | null;
 }
@@ -133,25 +127,26 @@ export function readSpending(ledger: Ledger): Promise<Spending> {
       .where("spent_at_ms", ">", nowMs - 30 * DAY_MS)
       .groupBy(taskKey)
       .execute();
-    const sumSince = (sinceMs: number): Spent => {
-      let [charged, held] = [0, 0];
-      for (const task of tasks) {
-        if (task.atMs <= sinceMs) continue;
-        if (task.known === null) held += task.most;
-        else charged += task.known;
-      }
-      return { charged, held };
-    };
-    const day = sumSince(nowMs - BUDGET_WINDOW_MS);
+    const sumSince = (sinceMs: number, isCharged: boolean): number =>
+      tasks.reduce((sum, { atMs, known, most }) => {
+        if (atMs <= sinceMs || (known !== null) !== isCharged) return sum;
+        return sum + (known ?? most);
+      }, 0);
+    const dayAgoMs = nowMs - BUDGET_WINDOW_MS;
+    const held = sumSince(dayAgoMs, false);
     const { creditBudget } = ledger;
     return {
-      today: sumSince(midnightMs),
-      last7Days: sumSince(nowMs - 7 * DAY_MS),
-      last30Days: sumSince(nowMs - 30 * DAY_MS),
+      today: sumSince(midnightMs, true),
+      last7Days: sumSince(nowMs - 7 * DAY_MS, true),
+      last30Days: sumSince(nowMs - 30 * DAY_MS, true),
+      held,
       budget:
         creditBudget === null
           ? null
-          : { credits: creditBudget, leftCredits: Math.max(0, creditBudget - day.charged - day.held) },
+          : {
+              credits: creditBudget,
+              leftCredits: Math.max(0, creditBudget - sumSince(dayAgoMs, true) - held),
+            },
     };
   });
 }

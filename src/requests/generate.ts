@@ -230,7 +230,7 @@ async function report(
 ): Promise<RequestView> {
   const { deps, driver } = context;
   const wasAccepted = begun.row.task_id !== null && begun.row.status !== "failed";
-  const replayed = wasAccepted || (row.task_id !== null && begun.wasUnderWay);
+  const replayed = wasAccepted || (row.task_id !== null && (begun.wasUnderWay || row.payer !== null));
   if (row.status === "saved") {
     const file = await findSavedAudio(deps, [row], saveOptions.fileName ?? row.file_name);
     if (file !== null) return await deliver(context, row, file, { replayed, notes }, saveOptions);

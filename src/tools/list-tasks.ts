@@ -122,23 +122,22 @@ function renderLine(task: ListedRequest): string {
 }
 
 /** Describes the spending in words and in figures. What running tasks hold comes back in part, so it is told apart. */
-function buildSpendingReport({ today, last7Days, last30Days, budget }: Spending) {
+function buildSpendingReport({ today, last7Days, last30Days, held, budget }: Spending) {
   const budgetLeft =
     budget === null
       ? ""
       : `; the budget of ${formatThousands(budget.credits)} in any 24 hours leaves ${formatThousands(budget.leftCredits)}`;
-  const { held } = last30Days;
   const heldNote = held === 0 ? "" : `; ${formatThousands(held)} more are held by tasks that have not ended`;
-  const isNothing = last30Days.charged === 0 && held === 0 && budget === null;
+  const isNothing = last30Days === 0 && held === 0 && budget === null;
   const sentence = isNothing
     ? ""
-    : `Spent: ${formatThousands(today.charged)} credits today, ${formatThousands(last7Days.charged)} in 7 days, ${formatThousands(last30Days.charged)} in 30 days${heldNote}${budgetLeft}.`;
+    : `Spent: ${formatThousands(today)} credits today, ${formatThousands(last7Days)} in 7 days, ${formatThousands(last30Days)} in 30 days${heldNote}${budgetLeft}.`;
   return {
     words: sentence,
     figures: {
-      today: today.charged,
-      days_7: last7Days.charged,
-      days_30: last30Days.charged,
+      today,
+      days_7: last7Days,
+      days_30: last30Days,
       ...(held === 0 ? {} : { held }),
       ...(budget === null ? {} : { budget_left: budget.leftCredits }),
     },

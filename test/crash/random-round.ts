@@ -3,49 +3,15 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chargeForSeconds } from "../../src/contract/billing.ts";
+import type { LedgerStores } from "../support/ledger-storage.ts";
 import { LedgerView } from "../support/ledger-view.ts";
 import { killHard } from "../support/processes.ts";
+import { Random } from "../support/random.ts";
 import type { ToolOutcome } from "../support/tool-result.ts";
 import { CrashSetup } from "./crash-setup.ts";
 
-/** Returns a generator of numbers in [0, 1) that the seed determines (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-export interface RoundPlan {
-  readonly round: number;
-  readonly processingMs: number;
-  readonly audioBytes: number;
-  /** Milliseconds between the two halves of each response of the service. */
-  readonly answerMs: number;
-  /** How long after its call each process dies. The processes run one after another. */
-  readonly deathsAtMs: readonly number[];
-  /** Whether another process makes the same call at the same time, and does not die. */
-  readonly hasSecondCaller: boolean;
-}
-
 /** Processes die within this time after their call. A generation takes about as long here. */
 const MAX_DEATH_MS = 450;
-
-export function drawPlan(round: number, random: () => number): RoundPlan {
-  return {
-    round,
-    processingMs: Math.floor(random() * 150),
-    audioBytes: 1000 + Math.floor(random() ** 3 * 4_000_000),
-    answerMs: random() < 0.5 ? 0 : Math.floor(random() * 40),
-    deathsAtMs: Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
-      Math.floor(random() * MAX_DEATH_MS),
-    ),
-    hasSecondCaller: random() < 0.25,
-  };
-}
 
 const CALL = { prompt: "Killed at some moment", speed: 1.5 };
 
@@ -67,36 +33,52 @@ function delayAnswers(setup: CrashSetup, answerMs: number): void {
 }
 
 /**
- * Runs one plan and checks the result.
+ * Runs one round and checks the result.
  *
- * @param storeUrl the URL of a PostgreSQL database without data of another round, or `null` for a ledger in a file
  * @throws Error that names every difference from a run in which no process died
  */
-export async function runRound(plan: RoundPlan, storeUrl: string | null): Promise<void> {
-  const { processingMs, audioBytes } = plan;
-  const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
-  const setup = await CrashSetup.set({ processingMs, audioBytes }, store);
+export async function runCrashRound(seed: number, stores: LedgerStores): Promise<Record<string, number>> {
+  const random = new Random(seed);
+  const processingMs = random.int(0, 150);
+  const audioBytes = 1000 + Math.floor(random.next() ** 3 * 4_000_000);
+  // The time between the two halves of each response of the service.
+  const answerMs = random.chance(0.5) ? 0 : random.int(0, 40);
+  const deathsAtMs = Array.from({ length: random.int(1, 3) }, () => random.int(0, MAX_DEATH_MS));
+  // Another process may make the same call at the same time, and does not die.
+  const hasSecondCaller = random.chance(0.25);
+  const isDisturbed = random.chance(0.3);
+  const service = { processingMs, audioBytes };
+  const setup = await CrashSetup.set(service);
+  const storage = await stores.open(setup.testFolders.stateDir);
   try {
-    delayAnswers(setup, plan.answerMs);
-    const secondCaller = plan.hasSecondCaller ? await setup.start() : undefined;
+    delayAnswers(setup, answerMs);
+    const secondCaller = hasSecondCaller ? await setup.start(storage.env) : undefined;
     const seen = secondCaller?.call("generate_audio", CALL);
-    for (const deathAtMs of plan.deathsAtMs) {
-      const killTarget = await setup.start();
+    const disturbance = isDisturbed ? storage.disturb(random) : undefined;
+    for (const deathAtMs of deathsAtMs) {
+      const killTarget = await setup.start(storage.env);
       void killTarget.call("generate_audio", CALL).catch(() => undefined);
       await sleep(deathAtMs);
       await killHard(killTarget.pid);
       await setup.expectOnlyWholeFiles();
     }
+    await disturbance;
     await seen;
     setup.service.intercept = undefined;
     await setup.ageLeftovers();
-    const successor = await setup.start();
+    const successor = await setup.start(storage.env);
     const outcome = await successor.call("generate_audio", CALL);
     const { stateDir } = setup.testFolders;
     const { baseUrl, apiKey } = setup.service;
-    const view = await LedgerView.open({ stateDir, storeUrl, baseUrl, apiKeys: [apiKey] });
+    const view = await LedgerView.open({
+      stateDir,
+      storeUrl: storage.directUrl,
+      baseUrl,
+      apiKeys: [apiKey],
+    });
     const faults = await faultsAfter(setup, outcome, view).finally(() => view.close());
     if (faults.length > 0) throw new Error(faults.join("; "));
+    return { kills: deathsAtMs.length, ledgerFaults: Number(isDisturbed) };
   } finally {
     await setup.close();
   }

@@ -1,9 +1,13 @@
 /** The sums of spent credits in the result of `list_tasks`. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
+import { AGE_SENDS_SQL } from "../support/ledger-rows.ts";
+import { killHard } from "../support/processes.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startToolClient } from "../support/tool-client.ts";
+import { startBinClient, startToolClient } from "../support/tool-client.ts";
 import { resultTextOf } from "../support/tool-result.ts";
 
 let service: FakeService;
@@ -38,3 +42,20 @@ it.each([
     await client.close();
   },
 );
+
+it("a send without an answer counts as held for a day, because no task runs longer", async () => {
+  service.intercept = ({ kind }) => kind === "create";
+  const env = testFolders.env(service, FAST);
+  const killed = await startBinClient(env);
+  const answered = killed.call("generate_audio", { prompt: "One." }).catch(() => undefined);
+  await expect.poll(() => service.count("create")).toBe(1);
+  await killHard(killed.pid);
+  await answered;
+  const client = await startToolClient(env);
+  expect(resultTextOf(await client.call("list_tasks", {}))).toContain("150 more are held");
+  const db = new DatabaseSync(join(testFolders.stateDir, "ledger.sqlite"), { timeout: 5000 });
+  db.exec(AGE_SENDS_SQL);
+  db.close();
+  expect(resultTextOf(await client.call("list_tasks", {}))).not.toContain("held");
+  await client.close();
+});

@@ -142,7 +142,11 @@ export class RawServer {
         end();
       };
       this.#waiting.set(id, (answer) => stopWaiting(() => resolve(answer)));
-      void this.exited.then(() => stopWaiting(() => reject(new Error(`exited before answering ${id}`))));
+      void this.exited.then(() =>
+        stopWaiting(() =>
+          reject(new Error(`exited before answering ${id}; stderr: ${this.stderr.slice(-2000)}`)),
+        ),
+      );
     });
   }
 

@@ -83,7 +83,7 @@ it("an admission is taken back if the ledger goes away before it is looked wheth
   setAway(false);
   await clock.advance(20_000);
   expect(countSent()).toBe(0);
-  expect((await requests.sumSpending()).last30Days).toEqual({ charged: 0, held: 0 });
+  expect(await requests.sumSpending()).toMatchObject({ last30Days: 0, held: 0 });
 });
 
 it("a call that is cancelled while the ledger is away pays for nobody once it is back", async () => {

@@ -19,6 +19,8 @@ const attempts = z.array(
     n: z.int(),
     status: z.enum(ATTEMPT_STATUSES),
     owner: z.string().nullable(),
+    /** The narration that pays; `null`: the callers of the request. */
+    payer: z.string().nullable(),
     task_id: z.string().nullable(),
     is_paid: z.int(),
     is_open: z.int(),
@@ -39,7 +41,7 @@ export interface LedgerRecord extends LedgerAttempt {
 }
 
 const FIELDS =
-  "id, fingerprint, body, take, n, status, owner, task_id, is_paid, is_open, spent, finished_at_ms";
+  "id, fingerprint, body, take, n, status, owner, payer, task_id, is_paid, is_open, spent, finished_at_ms";
 
 /** Finds the requests of all API keys with their current attempts, newest first. Parts of narrations, too. */
 export const recordsQuery = (baseUrl: string): LedgerQuery => ({
@@ -53,9 +55,9 @@ export const attemptsQuery = (baseUrl: string): LedgerQuery => ({
   values: [baseUrl],
 });
 
-/** Finds the files of requests. */
+/** Finds the files of requests and narrations. */
 export const FILES_QUERY: LedgerQuery = {
-  text: "SELECT owner, path FROM agm_file WHERE kind IN ('audio', 'unusable') ORDER BY saved_at_ms",
+  text: "SELECT owner, path FROM agm_file ORDER BY saved_at_ms",
   values: [],
 };
 
@@ -92,6 +94,8 @@ export const IS_CREATED_QUERY: LedgerQuery = {
 export const parseAttempts = (rows: unknown): LedgerAttempt[] => attempts.parse(rows);
 export const parseTotal = (rows: unknown): number => total.parse(rows)[0].total;
 
+export const parsePaths = (rows: unknown): string[] => files.parse(rows).map(({ path }) => path);
+
 export function parseRecords(recordRows: unknown, fileRows: unknown): LedgerRecord[] {
   const all = files.parse(fileRows);
   return parseAttempts(recordRows).map((record) => ({
@@ -127,6 +131,9 @@ export const REMOVE_OBSTRUCTION_SQL = "DROP TRIGGER IF EXISTS obstructed";
 /** SQL that empties a ledger of its requests, as a person could. */
 export const DELETE_REQUESTS_SQL =
   "BEGIN; DELETE FROM agm_file; DELETE FROM agm_attempt; DELETE FROM agm_request; COMMIT";
+
+/** SQL that lets every send have been a day earlier. */
+export const AGE_SENDS_SQL = `UPDATE agm_attempt SET spent_at_ms = spent_at_ms - ${BUDGET_WINDOW_MS}`;
 
 /**
  * SQL that notes a file (kind, path, size in bytes, sha256, seconds) beside the joined file of a narration (its id), as

@@ -10,6 +10,7 @@ import {
   type LedgerQuery,
   type LedgerRecord,
   parseAttempts,
+  parsePaths,
   parseRecords,
   parseTotal,
   recordsQuery,
@@ -77,6 +78,11 @@ export class LedgerView {
   /** Returns the attempts of all API keys. */
   async attempts(): Promise<LedgerAttempt[]> {
     return parseAttempts(await this.#connection.query(attemptsQuery(this.#baseUrl)));
+  }
+
+  /** Returns the paths of all files that were ever saved. */
+  async paths(): Promise<string[]> {
+    return parsePaths(await this.#connection.query(FILES_QUERY));
   }
 
   /** Returns the credits that the budget counts, for all API keys of the service. */

@@ -58,6 +58,10 @@ export class TaskClient {
     return this.#server.child.pid ?? 0;
   }
 
+  get exited(): Promise<unknown> {
+    return this.#server.exited;
+  }
+
   get lastId(): number {
     return this.#lastId;
   }

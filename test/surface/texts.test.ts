@@ -63,8 +63,6 @@ const ROWS: readonly ListedRequest[] = [
   listed({ audioPath: null, isGone: true }),
 ];
 
-const NONE = { charged: 0, held: 0 };
-
 function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}): ToolDeps {
   const failIfCalled = (): never => {
     throw new Error("not asked for");
@@ -74,7 +72,7 @@ function createDeps(rows: readonly ListedRequest[], more: Partial<ToolDeps> = {}
     requests: async () => ({
       ...UNUSED_REQUESTS,
       listRequests: async () => [...rows],
-      sumSpending: async () => ({ today: NONE, last7Days: NONE, last30Days: NONE, budget: null }),
+      sumSpending: async () => ({ today: 0, last7Days: 0, last30Days: 0, held: 0, budget: null }),
       findSavedPath: async () => null,
     }),
     openExistingRequests: async () => null,

@@ -4,13 +4,14 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
+import { compareStatements } from "../../support/compare-statements.ts";
 import type { FakeService } from "../../support/fake-service.ts";
+import type { LedgerStorage, LedgerStores } from "../../support/ledger-storage.ts";
 import { type LedgerLocation, LedgerView } from "../../support/ledger-view.ts";
+import { Random } from "../../support/random.ts";
 import { createTestFolders, type TestFolders } from "../../support/test-folders.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
 import { compareAllSources, creditsOver, findKeysInOutput, findKeysOnDisk } from "./compare-sources.ts";
-import { type LedgerStorage, openLedgerStorage, type StoreKind } from "./ledger-storage.ts";
-import { Random } from "./random.ts";
 import { argumentsOf, type ChaosRequest, chooseRequest, removeRandomFile, reportOf } from "./requests.ts";
 import { Servers } from "./servers.ts";
 import { startTroubledService, type Trouble } from "./troubled-service.ts";
@@ -32,12 +33,7 @@ const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
  */
 const ENDS_WITHIN_MS = 8000;
 
-export interface ChaosRunOptions {
-  readonly seed: number;
-  readonly store: StoreKind;
-}
-
-export class ChaosRun {
+class ChaosRun {
   readonly #random: Random;
   readonly #trouble: Trouble;
   readonly #testFolders: TestFolders;
@@ -81,13 +77,17 @@ export class ChaosRun {
     });
   }
 
-  static async open({ seed, store }: ChaosRunOptions): Promise<ChaosRun> {
+  static async open(seed: number, stores: LedgerStores): Promise<ChaosRun> {
     const random = new Random(seed);
     const trouble = { faults: 0, failures: 0, count: 0, answeredNotFound: new Set<string>() };
     const testFolders = await createTestFolders();
-    const service = await startTroubledService(random, trouble, API_KEYS);
-    service.processingMs = random.pick([10, 10, 200]);
-    const storage = await openLedgerStorage(store, testFolders.stateDir);
+    const service = await startTroubledService(random, trouble, {
+      audioBytes: 3000,
+      processingMs: random.pick([10, 10, 200]),
+      limitScale: 0.001,
+      apiKeys: API_KEYS,
+    });
+    const storage = await stores.open(testFolders.stateDir);
     const run = new ChaosRun(random, trouble, testFolders, service, storage, random.chance(0.3));
     await run.#servers.start();
     return run;
@@ -237,6 +237,20 @@ export class ChaosRun {
     }
   }
 
+  /** Compares what lists, tools and the `tasks` command say. It takes a query for each row, so it comes once a world. */
+  async compareStatements(): Promise<void> {
+    this.#trouble.faults = 0;
+    const view = await LedgerView.open(this.#ledgerLocation);
+    const attempts = await view.attempts().finally(() => view.close());
+    const [server] = this.#servers.all;
+    const [env = {}] = this.#servers.envs;
+    const ask = async (name: string, args: Record<string, unknown>): Promise<unknown> => {
+      const { structuredContent, content } = (await server?.call(name, args)) ?? { content: [] };
+      return structuredContent ?? Promise.reject(new Error(`${name}: ${content[0]?.text}`));
+    };
+    this.#problems.push(...(await compareStatements({ service: this.#service, attempts, env, ask })));
+  }
+
   async #disagreements(): Promise<string[]> {
     return await compareAllSources({
       ledgerLocation: this.#ledgerLocation,
@@ -283,8 +297,29 @@ export class ChaosRun {
     await this.#servers.close();
     this.#problems.push(...this.#servers.problems);
     await this.#service.stop();
-    await this.#storage.close();
     if (!this.isWrong) await this.#testFolders.remove();
     else this.#problems.push(await this.#servers.keepEvidence(this.#testFolders.root));
   }
+}
+
+/**
+ * Runs rounds in one world. Ends after the first round with a problem.
+ *
+ * @returns how often each thing happened
+ * @throws Error that names every disagreement
+ */
+export async function runChaosRounds(
+  seed: number,
+  stores: LedgerStores,
+  rounds: number,
+): Promise<Record<string, number>> {
+  const run = await ChaosRun.open(seed, stores);
+  try {
+    for (let round = 1; round <= rounds && !run.isWrong; round += 1) await run.round(round);
+    if (!run.isWrong) await run.compareStatements();
+  } finally {
+    await run.close();
+  }
+  if (run.isWrong) throw new Error(run.problems.join("\n    "));
+  return run.figures;
 }

@@ -4,7 +4,7 @@ import type { AudioInput } from "../../../src/contract/audio-input.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { deriveIdempotencyKey } from "../../../src/ledger/identity.ts";
 import { canonicalizeInput } from "../../../src/requests/canonical-input.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 
 export interface ChaosRequest {
   readonly input: AudioInput;

@@ -4,8 +4,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "../../support/random.ts";
 import { RawServer } from "../raw-server.ts";
-import type { Random } from "./random.ts";
 
 /** Longer than a lease, which lasts 3 s at this time scale. */
 const PAST_THE_LEASE_MS = 3300;
@@ -25,6 +25,8 @@ export interface ServersOptions {
 
 export class Servers {
   readonly all: RawServer[] = [];
+  /** The settings of each process. */
+  readonly envs: Record<string, string>[] = [];
   readonly problems: string[] = [];
   kills = 0;
   suspensions = 0;
@@ -49,7 +51,9 @@ export class Servers {
   async #startOne(index: number): Promise<void> {
     const { random, mixesKeys, env, cwd } = this.#options;
     const apiKey = mixesKeys ? random.pick(this.#keys()) : this.#apiKey;
-    this.all[index] = await RawServer.start(env(apiKey), { cwd });
+    const settings = env(apiKey);
+    this.envs[index] = settings;
+    this.all[index] = await RawServer.start(settings, { cwd });
   }
 
   any(): RawServer {

@@ -1,8 +1,14 @@
 /** A service that fails at random at every step of the protocol, but never loses a task and never makes one twice. */
 import type { ServerResponse } from "node:http";
-import { type Exchange, FakeService, type FakeTask, type Interceptor } from "../../support/fake-service.ts";
+import {
+  type Exchange,
+  FakeService,
+  type FakeServiceOptions,
+  type FakeTask,
+  type Interceptor,
+} from "../../support/fake-service.ts";
+import type { Random } from "../../support/random.ts";
 import { answerGzip, answerText, rawAnswer, sayAndHangUp } from "../wire.ts";
-import type { Random } from "./random.ts";
 
 export interface Trouble {
   /** Probability that an exchange goes wrong. */
@@ -162,18 +168,13 @@ function markIfFailing(service: FakeService, exchange: Exchange, isFailing: bool
   return false;
 }
 
-/** @param apiKeys keys of one account */
+/** Starts the service for keys of one account. */
 export async function startTroubledService(
   random: Random,
   now: Trouble,
-  apiKeys: readonly string[],
+  options: FakeServiceOptions,
 ): Promise<FakeService> {
-  const service = await FakeService.start({
-    audioBytes: 3000,
-    processingMs: 10,
-    limitScale: 0.001,
-    apiKeys,
-  });
+  const service = await FakeService.start(options);
   service.intercept = trouble(random, now);
   return service;
 }

@@ -1,7 +1,7 @@
 /** Who pays: a wish that goes leaves the payment to those that stay, and never lifts a limit. */
 import { describe, expect, it } from "vitest";
 import { PART_BYTES } from "../../narration/narrator.ts";
-import { pause, shownTaskOf } from "../defects/read-from-outside.ts";
+import { pause, shownTaskOf, waitUntil } from "../defects/read-from-outside.ts";
 import {
   anotherOfTasks,
   beginTask,
@@ -140,4 +140,23 @@ describe("a narration whose waiting part a direct call wants, too", () => {
       expect(sentPrompts(setup.service).filter((prompt) => prompt.startsWith("H"))).toHaveLength(1);
     },
   );
+});
+
+it("a part that another API key of the account sends at the same moment is on one bill", async () => {
+  const apiKeys = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"];
+  const setup = await openSeams({ service: { apiKeys } });
+  const { promise: areBothSent, resolve } = Promise.withResolvers<void>();
+  setup.service.intercept = async ({ kind, ordinal }) => {
+    if (kind === "create" && ordinal === 2) resolve();
+    if (kind === "create" && ordinal === 1) await areBothSent;
+    return false;
+  };
+  const narration_id = await start(setup.server, chapters("Alpha only part."));
+  await waitUntil("the first submission", () => setup.service.count("create") === 1);
+  const other = await setup.another({ AUDIO_API_KEY: apiKeys[1] ?? "" });
+  const prompt = "H0\n\nAlpha only part.";
+  const direct = shownTaskOf(await other.call("generate_audio", { prompt, output_format: "pcm" }));
+  expect(setup.service.tasks.size).toBe(1);
+  const { credits } = await waitForEnd(setup.server, narration_id);
+  expect(credits).toMatchObject({ charged: direct.replayed ? 10 : 0, reserved: 0 });
 });
