@@ -53,7 +53,7 @@ describe("a request that never reached the service", () => {
         code: "network_error",
         retryable: false,
         message: expect.stringContaining("example address"),
-        remedy: expect.stringContaining("AUDIO_BASE_URL"),
+        remedy: { assistant: expect.stringContaining("AUDIO_BASE_URL") },
       });
       const other = networkError(error, "audio.example.company", false);
       expect(other).toMatchObject({ retryable: true, message: expect.stringContaining("cannot be reached") });

@@ -70,6 +70,7 @@ describe("saved audio", () => {
     const folder = await newOutputFolder();
     const file = await saveAudio(request(folder));
     expect(file).toEqual({
+      shortSeconds: null,
       path: join(folder.root, "story.mp3"),
       sizeBytes: AUDIO.byteLength,
       sha256: sha256(AUDIO),

@@ -73,11 +73,12 @@ describe("a part that is missing here and at the service", () => {
 });
 
 describe("a part that the service delivers damaged", () => {
-  const CUT = Buffer.alloc(PART_BYTES / 8, 1);
+  /** Too large for mono and for stereo sound. */
+  const BAD = Buffer.alloc(PART_BYTES * 4, 1);
 
   it("is fetched again once, free of charge, before it is reported", async () => {
     narrator.service.intercept = deliver((body, times) =>
-      body.includes("Two begins") && times === 1 ? CUT : null,
+      body.includes("Two begins") && times === 1 ? BAD : null,
     );
     const done = await narrator.narrate({ text: THREE, max_credits: 1000 });
     expect(done).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [] });
@@ -98,7 +99,7 @@ describe("a part that the service delivers damaged", () => {
   });
 
   it("again and again is reported as that part's problem, and skip_failed joins the rest", async () => {
-    narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? CUT : null));
+    narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? BAD : null));
     const reported = await narrator.narrate({ text: THREE, max_credits: 1000 });
     expectOnlyPartTwo(reported);
     expect(reported.problems[0]?.message).toContain("damaged");

@@ -30,7 +30,8 @@ const damageTwo = (): void => {
   narrator.service.intercept = ({ kind, taskId }, response, self) => {
     if (kind !== "content" || self.tasks.get(taskId ?? "")?.body.includes("Two begins") !== true)
       return false;
-    const bytes = Buffer.alloc(PART_BYTES / 8, 1);
+    // Too large for mono and for stereo sound.
+    const bytes = Buffer.alloc(PART_BYTES * 4, 1);
     response.writeHead(200, { "content-type": "application/octet-stream", "content-length": bytes.length });
     response.end(bytes);
     return true;
@@ -84,7 +85,7 @@ const ENDS: ReadonlyArray<readonly [string, () => Promise<ToolOutcome>, lacks: R
       /without part 2 of 3/,
       /Part 2 .*failed/,
     ],
-    ["its limit", () => made(160), /without part 3 of 3/, /max_credits of 160/],
+    ["its limit", () => made(160), /without part 3 of 3/, /limit of 160 credits/],
     [
       "402",
       () => after(() => narrator.refuseSubmissionsFrom(2, 402, "insufficient_credits")),
