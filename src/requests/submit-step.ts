@@ -118,7 +118,10 @@ const buildExpiry = ({ lastError }: Job): AudioError =>
   lastError ??
   new AudioError("wait_expired", "The service did not accept the request within 65 minutes.", {
     retryable: true,
-    remedy: "Try again later: it is sent under the same key, so it never pays twice.",
+    remedy: {
+      assistant: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
+      terminal: "Run the same command later: it is sent under the same key, so it never pays twice.",
+    },
   });
 
 /**

@@ -7,8 +7,8 @@ import { startToolClient } from "../support/tool-client.ts";
 import { narrationOf } from "./narrator.ts";
 
 it("damaged audio is reported with the call that helps, which requests another take", async () => {
-  // 20,000 bytes are not 4 s of raw sound.
-  const service = await FakeService.start({ audioBytes: 20_000, audioSeconds: 4 });
+  // Four times the bytes of 4 s are neither mono nor stereo sound.
+  const service = await FakeService.start({ audioBytes: 4 * 4 * 24_000 * 2, audioSeconds: 4 });
   const testFolders = await createTestFolders();
   const client = await startToolClient(testFolders.env(service, FAST));
   onTestFinished(async () => {
