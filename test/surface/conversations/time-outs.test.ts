@@ -68,6 +68,8 @@ describeConversations(
           await expect.poll(() => setup.service.tasks.size, { timeout: 60_000 }).toBe(1);
           assistant.cancel(id);
         }
+        // The first query shows that the answer to the submission is recorded.
+        await expect.poll(() => setup.service.count("query"), { timeout: 60_000 }).toBeGreaterThan(0);
         const listed = await assistant.call("list_tasks");
         setup.service.processingMs = 0;
         expect((await assistant.follow(listed)).path).toContain(setup.testFolders.outputDir);
