@@ -90,8 +90,10 @@ export async function startCommandClient(
   const patience = { timeout: CONNECT_TIMEOUT_MS };
   if (client instanceof LegacyClient) await client.connect(transport as LegacyTransport, patience);
   else await client.connect(transport as ModernTransport, patience);
+  // Read the id now, because the transport forgets it when the process ends.
+  const { pid } = transport;
   return asToolClient(client, {
-    pid: () => transport.pid,
+    pid: () => pid,
     stderr: () => stderr,
     close: () => client.close(),
   });
