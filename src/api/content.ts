@@ -12,6 +12,8 @@ export interface ContentResponse {
   readonly start: number;
   /** The size of the whole audio; `null` if the answer does not state it. */
   readonly totalBytes: number | null;
+  /** The strong entity tag of the audio; `null` if the answer has none, or a weak one. */
+  readonly etag?: string | null;
   /**
    * The bytes. Reading them throws AudioError: `network_error` or `timeout` if the body ends early, and
    * `unexpected_response` if the body of a 206 exceeds its range.
@@ -50,6 +52,11 @@ export function parseContentRange(header: string | undefined): ContentRange | nu
   if (firstByte === null || lastByte === null || lastByte < firstByte) return null;
   const totalBytes = parseInteger(match?.[3]);
   return totalBytes !== null && lastByte >= totalBytes ? null : { firstByte, lastByte, totalBytes };
+}
+
+/** Parses a strong entity tag (RFC 9110, 8.8.3); `null` if the header is absent, weak or no entity tag. */
+function parseStrongEtag(header: string | undefined): string | null {
+  return /^"[^"]*"$/.exec(header?.trim() ?? "")?.[0] ?? null;
 }
 
 /** Parses the total size in the Content-Range of a 416; `null` if the header does not state it. */
@@ -123,10 +130,11 @@ export function parseContent(response: HttpResponse, fromByte: number): ContentR
   assertIsAudio(response);
   const lengthBytes = parseContentLength(response.header("content-length"));
   const discard = (): void => response.discard();
+  const etag = parseStrongEtag(response.header("etag"));
   if (response.status === 200) {
     const isChunked = ENDS_IN_CHUNKS.test(response.header("transfer-encoding") ?? "");
     const isEndUnmarked = lengthBytes === null && !isChunked;
-    return { start: 0, totalBytes: lengthBytes, body: response.body, isEndUnmarked, discard };
+    return { start: 0, totalBytes: lengthBytes, etag, body: response.body, isEndUnmarked, discard };
   }
   const range = parseContentRange(response.header("content-range"));
   const wrongRangeMessage = "The service sent another part of the audio than was asked for.";
@@ -153,7 +161,7 @@ export function parseContent(response: HttpResponse, fromByte: number): ContentR
     ),
   );
   const { firstByte, totalBytes } = range;
-  return { start: firstByte, totalBytes, body, isEndUnmarked: totalBytes === null, discard };
+  return { start: firstByte, totalBytes, etag, body, isEndUnmarked: totalBytes === null, discard };
 }
 
 /** Creates the error for a 416. If the answer states the size of the whole audio, the error's cause has this size. */

@@ -128,6 +128,8 @@ class Transfer {
   furthestBytes = 0;
   /** The size of the whole audio, once an answer has stated it; `null` before. */
   #totalBytes: number | null = null;
+  /** The strong entity tag of the audio that the sink holds; `null` if no answer had one. */
+  #etag: string | null = null;
   /**
    * The size at which a request ended without proof that the audio is complete. If the next request ends at the same
    * size, the audio counts as complete.
@@ -163,6 +165,7 @@ class Transfer {
           return brokenTransferError("The service sent another part of the audio than was asked for.");
       }
       this.#totalBytes = response.totalBytes ?? this.#totalBytes;
+      this.#etag = response.etag ?? this.#etag;
       this.#refuseTooLarge(this.#totalBytes ?? 0);
       const failure = await this.#writeBody(response.body);
       if (failure !== null) return await this.#afterFailure(failure);
@@ -173,13 +176,13 @@ class Transfer {
   }
 
   /**
-   * Whether an answer begins at the end of the sink, and does not contradict the total size that an earlier answer
-   * stated.
+   * Whether an answer begins at the end of the sink, and contradicts neither the total size nor the entity tag that an
+   * earlier answer stated. The bytes behind another entity tag are those of another audio.
    */
-  #continuesSink(response: ContentResponse): boolean {
-    const isSameAudio =
-      response.totalBytes === null || this.#totalBytes === null || response.totalBytes === this.#totalBytes;
-    return response.start === this.#sink.size && isSameAudio;
+  #continuesSink({ start, totalBytes, etag = null }: ContentResponse): boolean {
+    const agrees = <T>(stated: T | null, known: T | null): boolean =>
+      stated === null || known === null || stated === known;
+    return start === this.#sink.size && agrees(totalBytes, this.#totalBytes) && agrees(etag, this.#etag);
   }
 
   /**
@@ -263,6 +266,7 @@ class Transfer {
   async #startOver(): Promise<void> {
     await this.#sink.restart();
     this.#totalBytes = null;
+    this.#etag = null;
   }
 
   #refuseTooLarge(sizeBytes: number): void {

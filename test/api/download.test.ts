@@ -117,6 +117,16 @@ describe("a download", () => {
     expect(requestedStarts).toEqual([0, 10, 0]);
   });
 
+  it("starts over if the rest has another entity tag, because it is the rest of another audio", async () => {
+    const sink = new MemorySink();
+    const tagged: Step = (from) => part(from, AUDIO.subarray(from, 10), { failure: reset(), etag: '"a"' });
+    const other: Step = (from) => part(from, AUDIO.subarray(from), { etag: '"b"' });
+    const { open, requestedStarts } = script(tagged, other, other);
+    await downloadInto(sink, open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+    expect(requestedStarts).toEqual([0, 10, 0]);
+  });
+
   it("follows an audio that has another size the next time", async () => {
     const other = Buffer.from("ID3 shorter");
     const sink = new MemorySink();

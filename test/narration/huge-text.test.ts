@@ -41,7 +41,7 @@ const LARGEST = [
 const LARGE = [
   ["one word", "txt", "river", PLANNED_OR_REFUSED],
   ["numerals", "txt", "I.\n\nYes.\n\n", PLANNED_OR_REFUSED],
-  ["labels", "txt", "ANNA: Yes.\n\nNo.\n\n", TOO_MANY],
+  ["labels", "txt", "ANNA: Yes.\n\nBEN: No.\n\n", TOO_MANY],
   ["a list", "md", "- one\n", PLANNED_OR_REFUSED],
   ["a plain list", "txt", "- one\n", PLANNED_OR_REFUSED],
   ["quotations", "md", "> one\n", PLANNED_OR_REFUSED],
@@ -60,7 +60,7 @@ describe("a huge text", () => {
       const file = `${name.replace(" ", "-")}.${extension}`;
       await writeFile(join(inputDir, file), filled(unit, bytes));
       const answered: string[] = [];
-      const voices = name === "labels" ? { voices: ["ANNA: felix_zh"] } : {};
+      const voices = name === "labels" ? { voices: ["ANNA: felix_zh", "BEN: stokie_en"] } : {};
       const planned = narrator.client
         .call("narrate", { file, ...voices })
         .finally(() => answered.push("narrate"));
