@@ -198,7 +198,9 @@ export class Accounts {
     const task = saidOfTask.safeParse(structured).data;
     if (task !== undefined) {
       const { task_id: taskId, billing, replayed } = task;
-      this.#charges.push({ taskId, credits: billing.charged_credits, isOfCall: !replayed });
+      // While the answer to the other key's send is not recorded, the call cannot know who pays, and says so.
+      const isOpen = JSON.stringify(structured).includes("earlier attempt at this under another API key");
+      this.#charges.push({ taskId, credits: billing.charged_credits, isOfCall: !replayed && !isOpen });
     }
   }
 
