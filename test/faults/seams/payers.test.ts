@@ -76,7 +76,8 @@ describe("two narrations that wait for one part", () => {
         const id = first.begin("narrate", { ...call, wait_seconds: 60 });
         if (how !== "stopped") withdraw = () => first.cancel(id);
       }
-      await pause(500);
+      const look = async () => (await narrate(setup.server, { narration_id: a, wait_seconds: 0 })).status;
+      await expect.poll(look).toBe("running");
       const b = await start(setup.server, B);
       await pause(300);
       await withdraw();
