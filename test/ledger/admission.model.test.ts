@@ -11,7 +11,7 @@ import { loadCode } from "./admission-model/code-under-test.ts";
 import { runScenario, scenario } from "./admission-model/scenario.ts";
 import { type Bench, closeBench, openBench } from "./admission-model/world.ts";
 
-const RUNS = Number(process.env["AUDIO_MODEL_RUNS"] ?? 100);
+const RUNS = Number(process.env["AUDIO_MODEL_RUNS"] ?? 25);
 const isLong = process.env["AUDIO_MODEL_RUNS"] !== undefined;
 
 const stateDir = mkdtempSync(join(tmpdir(), "agm-model-"));
@@ -46,7 +46,7 @@ describe("the yes to a submission", () => {
       { numRuns: Math.ceil(RUNS / 5), interruptAfterTimeLimit: 4_000 },
     ],
   ])("keeps its rules in %s", { timeout: isLong ? 3_600_000 : 120_000 }, async (_what, at, parameters) => {
-    const { interruptAfterTimeLimit: limitMs, ...rest } = parameters;
-    await fc.assert(keepsRules(at), isLong ? rest : { ...rest, interruptAfterTimeLimit: limitMs });
+    const { interruptAfterTimeLimit: _, ...rest } = parameters;
+    await fc.assert(keepsRules(at), rest);
   });
 });
