@@ -51,6 +51,13 @@ const taskAnswer = z.looseObject({
   audio: z.looseObject({ path: z.string() }).optional(),
 });
 
+/** The files that a row of a list calls present, and those that it calls gone. */
+function pathsOf(row: unknown): { audio_paths: string[]; missing_paths: string[] } {
+  if (Object.hasOwn(Object(row), "narration_id")) return narrationRow.parse(row);
+  const { audio_path, missing_path } = requestRow.parse(row);
+  return { audio_paths: [audio_path ?? []].flat(), missing_paths: [missing_path ?? []].flat() };
+}
+
 /** An attempt, which two API keys may have sent, with what the ledger knows of its end. */
 interface Payment {
   readonly task: FakeTask | undefined;
@@ -111,6 +118,12 @@ export async function compareStatements(sources: StatementSources): Promise<stri
 
   const listed = await ask("list_tasks", { limit: 100 });
   const { spent, tasks } = listOutput.parse(listed);
+  // Before anything else is asked: a call that continues a narration joins a missing file again.
+  for (const row of tasks) {
+    const { audio_paths, missing_paths } = pathsOf(row);
+    for (const path of audio_paths) if (!existsSync(path)) problems.push(`${path} is listed, and gone`);
+    for (const path of missing_paths) if (existsSync(path)) problems.push(`${path} is not missing`);
+  }
   const total = sumOf(payments, "charged");
   const { today, days_7, days_30, held } = spent;
   same("spent", { today, days_7, days_30 }, { today: total, days_7: total, days_30: total });
@@ -124,14 +137,7 @@ export async function compareStatements(sources: StatementSources): Promise<stri
   };
   for (const row of tasks) {
     if ("narration_id" in row) {
-      const {
-        narration_id: id,
-        status,
-        parts,
-        credits,
-        audio_paths,
-        missing_paths,
-      } = narrationRow.parse(row);
+      const { narration_id: id, status, parts, credits, audio_paths } = narrationRow.parse(row);
       const own = payments.filter(({ payers }) => payers.has(id));
       const truth = { charged: sumOf(own, "charged"), reserved: sumOf(own, "held") };
       if (status !== "planned") same(`listed credits of ${id}`, credits, truth.charged);
@@ -145,16 +151,12 @@ export async function compareStatements(sources: StatementSources): Promise<stri
         audio_paths,
         now.files.map(({ path }) => path),
       );
-      for (const path of audio_paths) if (!existsSync(path)) problems.push(`${path} is listed, and gone`);
-      for (const path of missing_paths) if (existsSync(path)) problems.push(`${path} is not missing`);
       const [, words] = /(?:, |Cost )([\d,]+) credits (?:charged|in all)/.exec(now.message) ?? [];
       if (words !== undefined && status !== "planned")
         same(`words of ${id}`, Number(words.replaceAll(",", "")), charged);
     } else {
-      const { task_id: id, status, credits, audio_path, missing_path } = requestRow.parse(row);
+      const { task_id: id, status, credits, audio_path } = requestRow.parse(row);
       const task = service.tasks.get(id);
-      if (missing_path !== undefined && existsSync(missing_path))
-        problems.push(`${missing_path} is not missing`);
       if (task === undefined) {
         if (!id.startsWith("req-")) problems.push(`the service does not know ${id}`);
         else same(`listed credits of ${id}`, credits, undefined);
