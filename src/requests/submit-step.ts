@@ -211,6 +211,8 @@ async function afterRefusal(
   };
   const next = await deps.persistRow(job, () => recordSendResult(ledger, row, result, { note }));
   if (!mayHaveArrived) deps.line.wake();
+  // Meanwhile the process that had sent it before has heard that it was accepted.
+  if (next.task_id !== null) return next;
   if (isForCredits && (await waitForReturnedCredits(job, deps, row))) return next;
   log.info(`request ${row.id} was not accepted: ${error.code}, ${decision.kind} after ${delayMs} ms`);
   if (decision.kind === "stop") {

@@ -1,8 +1,10 @@
 /** One text that the ledger holds more than once: typed again after days, and under two API keys of one account. */
+import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { ObservedTask } from "../../src/api/parse-task.ts";
 import type { ServiceClient } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
+import { findAttemptsOfTask } from "../../src/ledger/request-rows.ts";
 import { createRequests } from "../../src/requests/requests.ts";
 import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
 
@@ -64,4 +66,36 @@ it("a list shows as many tasks as were asked for, although two API keys know eac
   const listed = await processes[1]?.listRequests({ status: null, query: null, limit: 2 });
   expect(listed?.map(({ promptExcerpt }) => promptExcerpt)).toEqual(["Second", "First"]);
   for (const process of processes) await process.close();
+});
+
+it("a refusal of a second send does not end the task that the first one turns out to have made", async () => {
+  const accept = Promise.withResolvers<void>();
+  const sleeper = await makeDeps(() => ({
+    ...createFailingService(),
+    submit: async () => {
+      await accept.promise;
+      return RUNNING;
+    },
+  }));
+  const other = await makeDeps(
+    () => ({
+      ...createFailingService(),
+      submit: async () => {
+        accept.resolve();
+        while ((await findAttemptsOfTask(other.deps.ledger, RUNNING.taskId)).length === 0)
+          await setImmediate();
+        throw new AudioError("insufficient_credits", "No credits.", { httpStatus: 402 });
+      },
+      query: async () => RUNNING,
+    }),
+    { meeting: sleeper },
+  );
+  const processes = [sleeper, other].map(({ deps }) => createRequests(deps).requests);
+  const calls = [processes[0]?.generate(requestOf("Twice"), CALL)];
+  await sleeper.clock.advance(100);
+  sleeper.clock.skip(HOUR_MS);
+  calls.push(processes[1]?.generate(requestOf("Twice"), { ...CALL, waitMs: 10_000 }));
+  const [, second] = await sleeper.clock.until(Promise.all(calls));
+  expect(second).toMatchObject({ taskId: "task", status: "processing", error: null });
+  for (const process of processes) await process?.close();
 });

@@ -334,7 +334,7 @@ function answerAs(
           facts.cooldowns.push({ key: actor.key, atMs: facts.nowMs, untilMs: facts.nowMs + cooldownMs });
         const isOpen = request.attempt === row.attempt && attempt.taskId === null;
         const isDriver = request.owner === actor.id;
-        if ((written !== null) !== (isAccepted || (isOpen && isDriver)))
+        if ((written !== null) !== (isAccepted || isDriver))
           throw new Violation(
             "lease",
             `${actor.id} wrote an answer: ${written !== null}; ${request.owner} drives`,
