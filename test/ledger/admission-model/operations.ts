@@ -340,8 +340,15 @@ function answerAs(
             `${actor.id} wrote an answer: ${written !== null}; ${request.owner} drives`,
           );
         if (!isOpen) return;
-        if (isAccepted) noteTask(attempt, { ...observed, taskId: task.id });
-        else if (kind !== "unanswered") takeSendBack(attempt);
+        if (isAccepted) {
+          // Whoever had a task of the account first pays for it.
+          const first = Object.values(facts.requests)
+            .filter(({ id }) => id !== requestId)
+            .flatMap((other) => Object.values(other.attempts))
+            .find(({ taskId }) => taskId === task.id);
+          noteTask(attempt, { ...observed, taskId: task.id });
+          if (first !== undefined) Object.assign(attempt, { payer: first.payer, run: first.run });
+        } else if (kind !== "unanswered") takeSendBack(attempt);
         if (isDriver) {
           takeLease(facts, request, actor.id);
           request.hasNote = kind === "unanswered" || kind === "unsent";

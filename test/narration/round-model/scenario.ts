@@ -272,10 +272,12 @@ class Run {
       this.#judgeFile(id, view.files[0]?.audio.path, false);
       this.#judgeBill(id, view.credits.charged);
     }
-    for (const { prompt, take } of this.#judge.direct)
+    for (const direct of this.#judge.direct) {
+      direct.isCancelled = false;
       await clock
-        .until(last.requests.generate(this.#requestOf(prompt, take), callFor(300_000)))
+        .until(last.requests.generate(this.#requestOf(direct.prompt, direct.take), callFor(300_000)))
         .catch(() => undefined);
+    }
     for (const id of narrations) {
       let view = await this.#ask(last, id, { maxCredits: 20_000 });
       // The first answer has told a sentence that needs consent.
