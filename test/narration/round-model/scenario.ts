@@ -280,8 +280,9 @@ class Run {
     }
     for (const id of narrations) {
       let view = await this.#ask(last, id, { maxCredits: 20_000 });
-      // The first answer has told a sentence that needs consent.
-      if (view.status === "planned") view = await this.#ask(last, id, { maxCredits: 20_000 });
+      // The first answer has told a sentence that needs consent, or a cost that the damaged ledger had forgotten.
+      const hasForgotten = view.status === "stopped" && this.#judge.isDamaged;
+      if (view.status === "planned" || hasForgotten) view = await this.#ask(last, id, { maxCredits: 20_000 });
       this.#throwViolation();
       if (view.status !== "finished")
         throw new Violation(
@@ -304,17 +305,19 @@ class Run {
   /** Judges that a file has the audio of its parts, in order. */
   #judgeFile(narration: string, path: string | undefined, isComplete: boolean): void {
     const { parts, attempts } = this.#bench.reader.read();
-    const expected = parts
-      .filter((part) => part.narration === narration)
-      .flatMap(({ fingerprint, position }) => {
-        const ofPart = attempts.filter((attempt) => attempt.fingerprint === fingerprint);
-        const known = new Set(ofPart.map(({ task_id }) => task_id));
-        const task = this.#service.tasks.find(({ id, end }) => end === "succeeded" && known.has(id));
-        if (task === undefined && isComplete) throw new Violation("saved", `part ${position} has no task`);
-        return task === undefined ? [] : [task.sound];
-      });
+    const ofNarration = parts.filter((part) => part.narration === narration);
+    const expected = ofNarration.flatMap(({ fingerprint, position }) => {
+      const ofPart = attempts.filter((attempt) => attempt.fingerprint === fingerprint);
+      const known = new Set(ofPart.map(({ task_id }) => task_id));
+      const task = this.#service.tasks.find(({ id, end }) => end === "succeeded" && known.has(id));
+      if (task === undefined && isComplete) throw new Violation("saved", `part ${position} has no task`);
+      return task === undefined ? [] : [task.sound];
+    });
     const sounds = path === undefined ? [] : listSounds(readFileSync(path));
-    if (JSON.stringify(sounds) !== JSON.stringify(expected))
+    // A whole file stays until another take of a part is there.
+    const isEarlier = !isComplete && sounds.length === ofNarration.length;
+    const compared = isEarlier ? sounds.filter((sound) => expected.includes(sound)) : sounds;
+    if (JSON.stringify(compared) !== JSON.stringify(expected))
       throw new Violation("saved", `the file has the tasks ${sounds.join()} instead of ${expected.join()}`);
   }
 
