@@ -100,8 +100,13 @@ export function drawStep(random: Random, parts: number): Step {
   };
 }
 
-/** A call for the whole narration, whose process is killed. */
-export const drawKilledCall = (random: Random): Step => ({
+/** A call for the whole narration, whose process is killed, sometimes while the ledger is in trouble. */
+export function drawKilledCall(random: Random): Step[] {
+  const killed = drawKilled(random);
+  return random.chance(0.3) ? [{ ...killed, kind: "disturb", cut: null }, killed] : [killed];
+}
+
+const drawKilled = (random: Random): Step => ({
   ...drawStep(random, 1),
   kind: "allow",
   story: 0,

@@ -498,4 +498,6 @@ export const runMixedRound = (seed: number, stores: LedgerStores): Promise<Recor
 
 /** Kills the processes of two clients that narrate one text. Then checks the same as {@link runMixedRound}. */
 export const runKillRound = (seed: number, stores: LedgerStores): Promise<Record<string, number>> =>
-  runRound(seed, stores, (random) => Array.from({ length: random.int(2, 6) }, () => drawKilledCall(random)));
+  runRound(seed, stores, (random) =>
+    Array.from({ length: random.int(2, 6) }, () => drawKilledCall(random)).flat(),
+  );
