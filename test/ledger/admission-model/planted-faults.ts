@@ -316,12 +316,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     ['if (owner !== null) update = update.where("owner", "=", owner);', ""],
   ),
   fault(
-    "a driver writes into an attempt that is over",
-    ROWS,
-    ["lease", "rows"],
-    ['    .where("id", "=", id)\n    .where("attempt", "=", attempt);', '    .where("id", "=", id);'],
-  ),
-  fault(
     "a living driver is replaced",
     ROWS,
     ["lease"],
