@@ -1,6 +1,6 @@
 /** Finds narrations and requests whose texts are nearly those of a narration. */
 import { sql } from "kysely";
-import { splitRows } from "./database.ts";
+import { splitRows, type Tx } from "./database.ts";
 import { isVisible, type Ledger } from "./ledger.ts";
 import { selectNarrations, selectParts } from "./narration-rows.ts";
 import { type NarrationRow, type PartRow, parseNarrations, type RequestRow } from "./schema.ts";
@@ -67,6 +67,42 @@ export const findRetypedNarrations = (
     }
     return found;
   });
+
+/**
+ * Finds the wanted narration that will have a request's text made, typed otherwise, as a part that it has not begun.
+ *
+ * @returns its id and the position of the part
+ */
+export async function findPartToCome(
+  tx: Tx,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  { loose, fingerprint }: Pick<RequestRow, "loose" | "fingerprint">,
+): Promise<Pick<PartRow, "narration" | "position"> | undefined> {
+  const parts = await tx
+    .selectFrom("agm_part")
+    .innerJoin("agm_narration", "agm_narration.id", "agm_part.narration")
+    .select(["agm_part.narration", "agm_part.position"])
+    .where("agm_part.loose", "=", loose ?? "")
+    .where("agm_part.fingerprint", "!=", fingerprint)
+    .whereRef("agm_part.fingerprint", "=", "agm_part.input")
+    .where("agm_narration.status", "=", "running")
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("agm_request")
+            .select("id")
+            .whereRef("agm_request.fingerprint", "=", "agm_part.fingerprint"),
+        ),
+      ),
+    )
+    .execute();
+  for (const part of parts) {
+    const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, part.narration);
+    if (wishes.length > 0) return part;
+  }
+  return undefined;
+}
 
 /** A paid request that differs from a part's at most in typing or pronunciations. */
 export interface NearlyEqualRequest

@@ -14,6 +14,7 @@ import {
   deriveRequestFingerprint,
 } from "../ledger/identity.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { findPartToCome } from "../ledger/related-narrations.ts";
 import {
   buildNextAttempt,
   FRESH_REQUEST,
@@ -185,6 +186,7 @@ export function beginRequest(ledger: Ledger, draft: RequestRow, options: BeginOp
         ? await findKin(tx, ledger, nowSteadyMs, fresh)
         : undefined;
     if (known === undefined && kin === undefined) {
+      if (wish !== null) await assertNoPartToCome(tx, ledger, nowSteadyMs, fresh);
       await setAsideDamaged(tx, ledger, fresh.id);
       await insertRequest(tx, ledger, fresh);
     }
@@ -276,6 +278,32 @@ async function findKin(
     if (kinship !== null) return { row, kinship };
   }
   return undefined;
+}
+
+/**
+ * Refuses a text that a running narration is about to have made, typed otherwise: it would be paid for twice.
+ *
+ * @throws AudioError `invalid_request`
+ */
+async function assertNoPartToCome(
+  tx: Tx,
+  ledger: Ledger,
+  nowSteadyMs: number,
+  fresh: RequestRow,
+): Promise<void> {
+  const part = await findPartToCome(tx, ledger, nowSteadyMs, fresh);
+  if (part === undefined) return;
+  const { narration: id, position } = part;
+  throw new AudioError(
+    "invalid_request",
+    `Part ${position + 1} of narration ${id}, which is being made, is this text; it differs only in quotation marks, blanks or case. Nothing was sent or charged.`,
+    {
+      remedy: {
+        assistant: `Call narrate with narration_id ${id} to wait for it. If the user wants this text as a file of its own, too, make the same call with take 2: that is a new task and costs credits.`,
+        terminal: `\`audio-generation-mcp narrate ${id}\` waits for it. With --take 2 it is made as a file of its own, too, which is paid for.`,
+      },
+    },
+  );
 }
 
 /** Finds or stores the request of a narration's part, and opens what was refused or failed, unless it is driven. */

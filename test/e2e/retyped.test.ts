@@ -50,3 +50,20 @@ it("a text is a new request with other words, other settings, or after the first
   const anew = taskOf(await ask({ prompt: RETYPED }));
   expect(anew.task_id).not.toBe(first.task_id);
 });
+
+it("a retyped text that a running narration has not begun yet is named as its part, and take 2 makes it", async () => {
+  const text = ["One", "Two", "Three", "Four"].map((heading) => `# ${heading}\n\n${TEXT}`).join("\n\n");
+  const plan = await client.call("narrate", { text });
+  const { narration_id } = Object(plan.structuredContent);
+  await client.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 0 });
+  const refused = await client.call("generate_audio", { prompt: `Four\n\n${RETYPED}`, wait_seconds: 1 });
+  expect(refused.isError).toBe(true);
+  expect(resultTextOf(refused)).toContain(`Part 4 of narration ${narration_id}`);
+  expect(resultTextOf(refused)).toContain("take 2");
+  for (const task of service.tasks.values()) task.status = "succeeded";
+  service.processingMs = 0;
+  const second = taskOf(await ask({ prompt: `Four\n\n${RETYPED}`, take: 2 }));
+  expect(second.take).toBe(2);
+  await client.call("narrate", { narration_id, wait_seconds: 30 });
+  expect(service.count("create")).toBe(5);
+});
