@@ -298,7 +298,9 @@ export class Accounts {
       if (payer == null || story === undefined || others.length > 0) return [];
       let credits = RESERVED_CREDITS;
       for (const [other, cost] of committed) if (payers.get(other)?.has(payer) === true) credits += cost;
-      const most = allowed.get(story) ?? allowed.get(story.askedAs ?? story) ?? 0;
+      const most = allowed.get(story) ?? allowed.get(story.askedAs ?? story);
+      // Sent for somebody else, before this payer was asked for; what this payer has sent has not arrived.
+      if (most === undefined) return [];
       return credits <= most
         ? []
         : [`${story.label}: a submission comes to ${credits} credits, allowed were ${most}`];
