@@ -77,12 +77,12 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
       failureCount += 1;
       if (error.code === "unexpected_response" && error.remedy !== undefined) throw error;
       if (error.code === "too_large") throw withFetchAdvice(error, row);
-      if (error.code === "not_ready") return await revoke(job, deps, row);
-      if (error.code === "not_found") {
+      if (error.code === "not_found" || error.code === "not_ready") {
         const status = await queryStatus(job, deps, row);
-        if (status === "unknown") throw goneError(row);
-        if (status !== "succeeded" && status !== null) return await revoke(job, deps, row);
-        error = audioNotThereError(row);
+        if (status === "unknown" && error.code === "not_found") throw goneError(row);
+        if (status === "queued" || status === "processing" || status === "failed")
+          return await revoke(job, deps, row);
+        error = audioNotThereError(row, error);
       }
       if (NOT_RETRIED.has(error.code) || recovery.isOver) throw error;
       const decision = decideAfterFailedRead(error, failureCount, random);
@@ -93,16 +93,24 @@ export async function saveAudioOf(job: Job, deps: StepDeps, saved: RequestRow): 
   }
 }
 
-/** The content endpoint may answer 404 for a while after `succeeded`, because its copies lag. */
-const audioNotThereError = (row: RequestRow): AudioError =>
+/** The content endpoint may answer 404 or 409 for a while after `succeeded`, because its copies lag. */
+const audioNotThereError = (row: RequestRow, { httpStatus }: AudioError): AudioError =>
   new AudioError(
     "network_error",
     `The service says that task ${row.task_id ?? "?"} has succeeded, but its audio is not there yet.`,
-    { httpStatus: 404, retryable: true },
+    {
+      httpStatus,
+      retryable: true,
+      remedy: {
+        assistant:
+          "Call download_audio with this task_id in a minute; downloading is free. The server goes on trying meanwhile.",
+        terminal: "Run the same command again in a minute: it fetches the audio free.",
+      },
+    },
   );
 
 /**
- * Asks how a task stands whose audio was answered with 404.
+ * Asks how a task stands whose audio was answered with 404 or 409.
  *
  * @returns `unknown` if the service does not know the task either; `null` if it cannot be asked
  */
@@ -134,7 +142,7 @@ const noteFailure = (
     untilMs: deps.clock.wallMs() + delayMs,
   });
 
-/** The service said `succeeded`, and then that the audio is not ready: the task runs again. */
+/** The service took `succeeded` back: the task runs again, or has failed. */
 async function revoke(job: Job, deps: StepDeps, row: RequestRow): Promise<RequestRow> {
   const patch: RequestPatch = {
     status: "processing",

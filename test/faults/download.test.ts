@@ -104,19 +104,25 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(setup.service.tasks.size).toBe(1);
   });
 
-  it("finds no audio for a while, although the task has succeeded", async () => {
+  it.each([
+    ["404 not_found", 404, "not_found"],
+    ["409 not_ready", 409, "not_ready"],
+    ["409 without a known code", 409, "conflict"],
+  ])("finds no audio for a while, although the task has succeeded: %s", async (title, status, code) => {
     const setup = shared();
-    const missing: Misbehaviour = (response, _exchange, service) =>
-      service.refuse(response, 404, "not_found");
+    const missing: Misbehaviour = (response, _exchange, service) => service.refuse(response, status, code);
     setup.misbehave(misbehaveNext("content", missing, 4));
-    const task = taskOf(await setup.server.call("generate_audio", { prompt: "It comes late" }));
+    const task = taskOf(await setup.server.call("generate_audio", { prompt: `It comes late: ${title}` }));
     expect([task.status, setup.service.tasks.size]).toEqual(["succeeded", 1]);
     expect(task.audio?.size_bytes).toBe(20_000);
     setup.misbehave(always("content", missing));
-    const late = await setup.server.call("generate_audio", { prompt: "It is not there", wait_seconds: 2 });
-    expect(resultTextOf(late)).toMatch(/has succeeded, but its audio is not there yet/);
+    const call = { prompt: `It is not there: ${title}` };
+    const late = await setup.server.call("generate_audio", { ...call, wait_seconds: 2 });
+    expect(resultTextOf(late)).toMatch(/has succeeded; .*Cost 10 credits.*its audio is not there yet/s);
+    const error = errorOf(await setup.server.call("download_audio", { task_id: taskOf(late).task_id }));
+    expect(error).toMatchObject({ retryable: true, task_id: taskOf(late).task_id });
     setup.misbehave(undefined);
-    const { audio } = taskOf(await setup.server.call("generate_audio", { prompt: "It is not there" }));
+    const { audio } = taskOf(await setup.server.call("generate_audio", call));
     expect([audio?.size_bytes, setup.service.tasks.size]).toEqual([20_000, 2]);
   });
 
