@@ -16,6 +16,7 @@ export const KEEP_ALIVE_MAX_MS = 10_000;
 
 interface PoolOptions {
   readonly connect?: buildConnector.connector | buildConnector.BuildOptions;
+  readonly headersTimeout?: number;
 }
 
 /**
@@ -44,7 +45,10 @@ export async function openAgent(proxyUrl: string | null, connectMs: number): Pro
   };
   const factory = (origin: URL | string, given: object): Dispatcher => createPool(origin, given);
   if (proxyUrl === null) return new Agent({ ...options, factory });
-  const proxy = { uri: proxyUrl, requestTls: tls, proxyTls: tls, clientFactory: factory };
+  // The limit for connecting includes the proxy's answer.
+  const clientFactory = (origin: URL | string, given: object): Dispatcher =>
+    createPool(origin, { ...given, headersTimeout: connectMs });
+  const proxy = { uri: proxyUrl, requestTls: tls, proxyTls: tls, clientFactory };
   return new ProxyAgent({ ...options, ...proxy, factory });
 }
 

@@ -3,6 +3,7 @@
  * requests, and keep to the service's limits.
  */
 import { type Clock, systemClock } from "../clock.ts";
+import type { ProxySetting } from "../config/proxy.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import {
@@ -51,7 +52,7 @@ export interface ServiceClient {
 
 export interface ServiceOptions {
   /** The proxy for all requests; absent or `null` for none. */
-  readonly proxyUrl?: string | null;
+  readonly proxy?: ProxySetting | null;
   /** The clock with which dates in `Retry-After` are compared. */
   readonly clock?: Pick<Clock, "wallMs">;
   readonly timeouts?: Partial<RequestTimeouts>;
@@ -70,7 +71,7 @@ export function createServiceClient(serviceAccess: ServiceAccess, options: Servi
   const timeouts = { ...REQUEST_TIMEOUTS, ...options.timeouts };
   return new HttpService(
     serviceAccess,
-    createTransport(serviceAccess, options.proxyUrl ?? null, timeouts, options.log),
+    createTransport(serviceAccess, options.proxy ?? null, timeouts, options.log),
     options.clock ?? systemClock,
     timeouts,
   );

@@ -1,6 +1,7 @@
 /** Sends requests to the service. Limits their time, aborts them, and marks requests that were never written. */
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
+import type { ProxySetting } from "../config/proxy.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
@@ -85,7 +86,7 @@ const stoppingError = (): AudioError =>
 /** Creates a transport to one service. Each call sends one request, without redirects or retries. */
 export function createTransport(
   serviceAccess: ServiceAccess,
-  proxyUrl: string | null,
+  proxy: ProxySetting | null,
   timeouts: RequestTimeouts,
   log?: Pick<Log, "debug">,
 ): Transport {
@@ -103,7 +104,7 @@ export function createTransport(
     usedAtWallMs = nowWallMs;
     if (agent !== undefined && !hasSlept) return agent;
     if (agent !== undefined) retire(agent);
-    return openAgent(proxyUrl, timeouts.connectMs);
+    return openAgent(proxy?.url ?? null, timeouts.connectMs);
   }
 
   /** Closes an agent as soon as the requests that are under way have ended. */
@@ -118,7 +119,7 @@ export function createTransport(
   async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
     const timeoutError = (): unknown =>
-      networkError(systemTimeoutError("deadline passed"), base.host, isSent);
+      networkError(systemTimeoutError("deadline passed"), base.host, isSent, proxy);
     const timeoutOptions = {
       clock: systemClock,
       timeoutMs: request.timeoutMs,
@@ -127,7 +128,7 @@ export function createTransport(
     };
     return await runWithTimeout(timeoutOptions, async (signal) => {
       const toRequestError = (error: unknown): unknown =>
-        signal.aborted ? signal.reason : networkError(error, base.host, isSent);
+        signal.aborted ? signal.reason : networkError(error, base.host, isSent, proxy);
       if (isClosed) throw stoppingError();
       agent = useAgent();
       const client = (await agent).compose(

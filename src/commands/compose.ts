@@ -46,7 +46,7 @@ export async function composeWorkflow(
   void folder.sweepStaleTemporaryFiles().then(() => partsFolder.sweepStaleTemporaryFiles());
   const ledger = await openLedger({ config, serviceAccess, processId: createProcessId(), log, clock });
   const requestDeps: RequestDeps = {
-    service: createServiceClient(serviceAccess, { proxyUrl: config.proxyUrl, timeouts, log }),
+    service: createServiceClient(serviceAccess, { proxy: config.proxy, timeouts, log }),
     ledger,
     folder,
     partsFolder,

@@ -1,5 +1,4 @@
-/** Building blocks for the checks of `doctor`: results, time limits and the proxy check. */
-import { connect } from "node:net";
+/** Building blocks for the checks of `doctor`: results and time limits. */
 import { AudioError } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { findRemedy } from "../server/remedies.ts";
@@ -16,7 +15,8 @@ export interface Check {
 
 /** Time limit of every check. */
 export const TIMEOUT_MS = 8_000;
-const PROXY_TIMEOUT_MS = 3_000;
+/** Time limit of connecting, the proxy included. It ends before the check, so that the check names what did not answer. */
+export const CONNECT_MS = 5_000;
 
 export const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
 /**
@@ -67,27 +67,5 @@ export async function checkWithTimeout(
     return await Promise.race([run, hanging.promise]);
   } finally {
     clearTimeout(timer);
-  }
-}
-
-/** Explains why the proxy cannot be reached; `null` if it can be reached, or if no proxy is used. */
-export async function findProxyIssue(proxyUrl: string | null): Promise<string | null> {
-  if (proxyUrl === null) return null;
-  const { hostname, port, protocol, host } = new URL(proxyUrl);
-  const answer = Promise.withResolvers<string | null>();
-  const socket = connect({
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port) || (protocol === "https:" ? 443 : 80),
-  });
-  socket.setTimeout(PROXY_TIMEOUT_MS, () => answer.resolve(`the proxy ${host} does not answer`));
-  socket.once("connect", () => answer.resolve(null));
-  socket.once("error", (error) => {
-    const code = "code" in error ? ` (${String(error.code)})` : "";
-    answer.resolve(`the proxy ${host} cannot be reached${code}`);
-  });
-  try {
-    return await answer.promise;
-  } finally {
-    socket.destroy();
   }
 }

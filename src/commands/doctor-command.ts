@@ -23,10 +23,10 @@ import { VERSION } from "../version.ts";
 import { requireOutputDir } from "./configuration-error.ts";
 import {
   type Check,
+  CONNECT_MS,
   checkWithTimeout,
   failedCheck,
   failedCheckFromError,
-  findProxyIssue,
   passedCheck,
   TIMEOUT_MS,
   warnedCheck,
@@ -148,7 +148,7 @@ const checkStore = (config: Config): Promise<Check> => {
  * not work.
  */
 async function checkService(config: Config, address: ServiceAccess): Promise<Check[]> {
-  const service = createServiceClient(address, { proxyUrl: config.proxyUrl });
+  const service = createServiceClient(address, { proxy: config.proxy, timeouts: { connectMs: CONNECT_MS } });
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const host = passedCheck("host", `${address.baseUrl} answers`);
   const accepted = passedCheck("key", "the key was accepted");
@@ -167,7 +167,7 @@ async function checkService(config: Config, address: ServiceAccess): Promise<Che
       "not tested: the host did not answer as it should",
       "Fix the host first.",
     );
-    return [await checkHost(config, address, signal.aborted ? timedOutError(address) : error), untested];
+    return [failedCheckFromError("host", signal.aborted ? timedOutError(address) : error), untested];
   } finally {
     await service.close();
   }
@@ -175,20 +175,6 @@ async function checkService(config: Config, address: ServiceAccess): Promise<Che
 
 const timedOutError = ({ baseUrl }: ServiceAccess): AudioError =>
   new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${TIMEOUT_MS / 1000} seconds.`);
-
-/**
- * Returns the failed check of the host. Tests the proxy first, because a host behind a dead proxy looks like a dead
- * host.
- */
-async function checkHost(config: Config, { baseUrl }: ServiceAccess, error: unknown): Promise<Check> {
-  const issue = await findProxyIssue(config.proxyUrl);
-  if (issue === null) return failedCheckFromError("host", error);
-  return failedCheck(
-    "host",
-    `${new URL(baseUrl).host} cannot be reached, because ${issue}.`,
-    "Start the proxy, correct HTTPS_PROXY, unset it, or name the host in NO_PROXY.",
-  );
-}
 
 /** Warns about misspelt settings, because otherwise the default applies silently. */
 function checkNames({ unknownVariables }: Config): Check[] {

@@ -60,14 +60,22 @@ function isExcluded(address: URL, noProxy: string): boolean {
   });
 }
 
+/** The proxy that requests to the service use. */
+export interface ProxySetting {
+  /** The variable that names it. */
+  readonly variable: string;
+  /** Its address, with user and password. */
+  readonly url: string;
+}
+
 /**
- * Returns the address of the proxy for the service; null if requests go to it directly. Plain http, which is allowed on
+ * Returns the proxy for the service; null if requests go to it directly. Plain http, which is allowed on
  * this machine only, uses no proxy, because the proxy would see the key. A variable of the shell that no request uses
  * is no issue.
  *
  * @param service the service's address; undefined if it is unknown
  */
-export function readProxy(reader: SettingsReader, service: URL | undefined): string | null {
+export function readProxy(reader: SettingsReader, service: URL | undefined): ProxySetting | null {
   const readEitherCase = (upper: string): string | undefined =>
     reader.readText(upper) ?? reader.readText(upper.toLowerCase());
   const noProxy = readEitherCase("NO_PROXY") ?? "";
@@ -76,7 +84,7 @@ export function readProxy(reader: SettingsReader, service: URL | undefined): str
   if (name === undefined || text === undefined || service?.protocol !== "https:") return null;
   if (isExcluded(service, noProxy)) return null;
   const address = parseProxyAddress(text);
-  if (typeof address !== "string") return address.url;
+  if (typeof address !== "string") return { variable: name, url: address.url };
   reader.addIssue(
     name,
     `${name} ${address}.`,

@@ -70,8 +70,8 @@ export function readSettings(reader: SettingsReader, { storeUrl, isLoopback, url
     logLevel: reader.readChoice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
     /** The file that the log is appended to; null for standard error. */
     logFile: reader.readPath("AUDIO_LOG_FILE", null, false),
-    /** The address of the proxy that requests to the service use; null for none. */
-    proxyUrl: readProxy(reader, url),
+    /** The proxy that requests to the service use; null for none. */
+    proxy: readProxy(reader, url),
   } as const;
 }
 

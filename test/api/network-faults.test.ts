@@ -232,6 +232,19 @@ describe("a request that may have reached the service", () => {
     }
   });
 
+  it.each([
+    ["twice the same length", `content-length: ${TASK_TEXT.length}\r\n`],
+    ["two lengths", "content-length: 7\r\n"],
+    ["a length and chunks", "transfer-encoding: chunked\r\n"],
+  ])("says what is wrong with an answer that has %s", async (_what, line) => {
+    const { url } = await rawServer((socket) =>
+      socket.write(ACCEPTED.replace("content-", `${line}content-`)),
+    );
+    const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
+    expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining("Content-Length") });
+    expect(wasNeverSent(failure)).toBe(false);
+  });
+
   it("times out without headers", async () => {
     const { url } = await rawServer(() => {});
     const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));

@@ -249,7 +249,7 @@ describe.concurrent("doctor", () => {
     );
     const found = await diagnose(env);
     expect(failedChecks(found)["host"]).toMatch(
-      /the proxy 127\.0\.0\.1:1 cannot be reached.*FIX .*HTTPS_PROXY.*NO_PROXY/,
+      /The proxy 127\.0\.0\.1:1 \(HTTPS_PROXY\) .*cannot be reached.*FIX .*HTTPS_PROXY.*NO_PROXY/,
     );
     expect(JSON.stringify(found)).not.toContain("secret-word");
   });

@@ -187,7 +187,10 @@ describe("a proxy of the environment", () => {
     ["http://user:p@ss:w/o?r#d@proxy:8080", "http://user:p%40ss%3Aw%2Fo%3Fr%23d@proxy:8080"],
     ["http://us er:pä ss@proxy", "http://us%20er:p%C3%A4%20ss@proxy"],
   ])("is used as it is meant: %s", (text, proxyUrl) => {
-    expect(readConfig({ ...GOOD, HTTPS_PROXY: text })).toMatchObject({ proxyUrl, issues: [] });
+    expect(readConfig({ ...GOOD, HTTPS_PROXY: text })).toMatchObject({
+      proxy: { variable: "HTTPS_PROXY", url: proxyUrl },
+      issues: [],
+    });
   });
 
   it.each([
@@ -199,14 +202,14 @@ describe("a proxy of the environment", () => {
     "*",
   ])("is not used for a host in NO_PROXY: %s", (noProxy) => {
     const env = { ...GOOD, HTTPS_PROXY: "http://proxy", no_proxy: noProxy };
-    expect(readConfig(env)).toMatchObject({ proxyUrl: null, issues: [] });
+    expect(readConfig(env)).toMatchObject({ proxy: null, issues: [] });
   });
 
   it.each(["example.org", "audio.example.com:8443", "ample.com", "::1"])(
     "is used for a host that NO_PROXY does not name: %s",
     (noProxy) => {
       const env = { ...GOOD, HTTPS_PROXY: "http://proxy", NO_PROXY: noProxy };
-      expect(readConfig(env).proxyUrl).toBe("http://proxy");
+      expect(readConfig(env).proxy?.url).toBe("http://proxy");
     },
   );
 
@@ -215,7 +218,7 @@ describe("a proxy of the environment", () => {
     ["a host in NO_PROXY", { ...GOOD, NO_PROXY: "audio.example.com" }],
   ])("is no issue for %s, whatever it is", (_what, env) => {
     for (const text of ["proxy.corp:8080", "socks5://proxy", "http://", "$PROXY", "http://u:%@proxy"]) {
-      expect(readConfig({ ...env, http_proxy: text })).toMatchObject({ proxyUrl: null, issues: [] });
+      expect(readConfig({ ...env, http_proxy: text })).toMatchObject({ proxy: null, issues: [] });
     }
   });
 });
