@@ -69,9 +69,6 @@ function createOnceFlag(): () => boolean {
   };
 }
 
-/** Whether a protocol error closed the connection. Only an oversized message causes such an error. */
-const isConnectionClosing = (message: string): boolean => message.includes("exceeded");
-
 /** How long to wait for pending file operations. After this time, the disk is assumed to hang. */
 const FILE_GRACE_MS = 200;
 
@@ -170,8 +167,6 @@ export interface ServerHost {
   readonly output: Writable;
   /** Writes a line of the log. */
   readonly writeLog: (line: string) => void;
-  /** Called if the client's message was too large, so that nothing further can be read. */
-  readonly onUnreadable: () => void;
 }
 
 export interface StartedServer {
@@ -213,13 +208,7 @@ export function startServer(host: ServerHost, isSandbox: boolean): StartedServer
   const transport = new LenientStdioTransport(host.input, host.output, onInvalidMessage);
   const handle = serveStdio(({ era }) => createMcpServer(serverDeps, era), {
     transport,
-    onerror: (error) => {
-      const message = error.message.slice(0, MAX_ERROR_CHARACTERS);
-      if (!isConnectionClosing(message)) return log.debug(`protocol: ${message}`);
-      // Log this protocol error at the level error, because it is the reason why the server stops.
-      log.error(`the client's message was too large, stopping: ${message}`);
-      host.onUnreadable();
-    },
+    onerror: (error) => log.debug(`protocol: ${error.message.slice(0, MAX_ERROR_CHARACTERS)}`),
   });
   return {
     log,
@@ -246,7 +235,6 @@ export function runServer(isSandbox: boolean): void {
       input: process.stdin,
       output: process.stdout,
       writeLog: (line) => void process.stderr.write(line),
-      onUnreadable: () => stop(0),
     },
     isSandbox,
   );

@@ -107,6 +107,28 @@ export const buildTooDeepReply = (value: unknown): InvalidMessageReply => ({
   message: `This message nests lists and objects at more than ${MAX_LEVELS} levels.`,
 });
 
+const SHORT_MEMBER = String.raw`"(?:jsonrpc|method|id)"\s*:\s*(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)\s*`;
+const FIRST_MEMBERS = new RegExp(String.raw`^\uFEFF?\s*\{\s*((?:${SHORT_MEMBER},\s*)*)`);
+const LAST_MEMBERS = new RegExp(String.raw`,\s*(${SHORT_MEMBER}(?:,\s*${SHORT_MEMBER})*)\}\s*$`);
+
+/**
+ * Builds the refusal of a message that is too long to be read. Clients write its id before or behind the long member.
+ *
+ * @param ends the beginning and the end of the line
+ */
+export function buildTooLongReply(ends: string, parse: (json: string) => unknown): InvalidMessageReply {
+  const members = `${FIRST_MEMBERS.exec(ends)?.[1] ?? ""}${LAST_MEMBERS.exec(ends)?.[1] ?? ""}`;
+  const value = parse(`{${members.replace(/,\s*$/, "")}}`);
+  const isNamed = isObject(value) && "id" in value;
+  return {
+    ...buildInvalidMessageReply(value),
+    message:
+      "This message is longer than 10 MiB, so it was not read. A long text can be given as a file: narrate with `file`.",
+    // A response has an id and no method, a notification a method and no id.
+    isAwaited: isNamed === (isObject(value) && "method" in value),
+  };
+}
+
 const REQUEST_MEMBERS = ["jsonrpc", "id", "method", "params"];
 
 function describeInvalidRequest(message: Members): string {

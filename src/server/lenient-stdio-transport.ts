@@ -15,6 +15,7 @@ import { parseWithExactIds, restoreIds } from "./exact-ids.ts";
 import {
   buildInvalidMessageReply,
   buildTooDeepReply,
+  buildTooLongReply,
   type InvalidMessageReply,
   isNestedTooDeeply,
   NOT_JSON,
@@ -23,6 +24,9 @@ import {
 } from "./invalid-messages.ts";
 
 const LINE_FEED = 0x0a;
+
+/** What is kept of each end of a line that is too long to be read. */
+const KEPT_BYTES = 4096;
 
 const cancelledRequestSchema = z.object({ requestId: z.union([z.string(), z.number()]) });
 
@@ -40,7 +44,7 @@ const LONE_SURROGATE = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
 
 /**
  * Sends and receives JSON-RPC messages, one on each line. Unlike the SDK's transport, treats members that are `null` as
- * absent, and answers an invalid request with an error response. A message that is too large closes the transport.
+ * absent, and answers an invalid or too long request with an error response.
  */
 export class LenientStdioTransport implements Transport {
   onclose?: () => void;
@@ -99,23 +103,32 @@ export class LenientStdioTransport implements Transport {
   }
 
   readonly #receiveChunk = (chunk: Buffer): void => {
-    if (this.#isClosed) return;
     let from = 0;
     for (let to = chunk.indexOf(LINE_FEED); to !== -1; to = chunk.indexOf(LINE_FEED, from)) {
-      this.#lineChunks.push(chunk.subarray(from, to));
-      const line = Buffer.concat(this.#lineChunks).toString("utf8");
-      this.#lineChunks = [];
-      this.#lineBytes = 0;
-      from = to + 1;
-      this.#read(line);
       if (this.#isClosed) return;
+      this.#append(chunk.subarray(from, to));
+      this.#endLine();
+      from = to + 1;
     }
-    this.#lineChunks.push(chunk.subarray(from));
-    this.#lineBytes += chunk.length - from;
-    if (this.#lineBytes <= STDIO_DEFAULT_MAX_BUFFER_SIZE) return;
-    this.onerror?.(new Error(`a message exceeded ${STDIO_DEFAULT_MAX_BUFFER_SIZE} bytes`));
-    void this.close();
+    if (!this.#isClosed) this.#append(chunk.subarray(from));
   };
+
+  #append(bytes: Buffer): void {
+    this.#lineBytes += bytes.length;
+    this.#lineChunks.push(bytes);
+    if (this.#lineBytes <= STDIO_DEFAULT_MAX_BUFFER_SIZE) return;
+    const line = Buffer.concat(this.#lineChunks);
+    this.#lineChunks = [Buffer.from(line.subarray(0, KEPT_BYTES)), Buffer.from(line.subarray(-KEPT_BYTES))];
+  }
+
+  #endLine(): void {
+    const line = Buffer.concat(this.#lineChunks).toString("utf8");
+    const isTooLong = this.#lineBytes > STDIO_DEFAULT_MAX_BUFFER_SIZE;
+    this.#lineChunks = [];
+    this.#lineBytes = 0;
+    if (isTooLong) this.#refuse(buildTooLongReply(line, parseWithExactIds));
+    else this.#read(line);
+  }
 
   #read(rawLine: string): void {
     // Some systems write a byte order mark before the first line.

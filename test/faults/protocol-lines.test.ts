@@ -263,11 +263,38 @@ describe("a message of many megabytes", () => {
     expect(resultTextOf(outcome).length).toBeLessThan(500);
   });
 
-  it("over 10 MiB ends the connection and the process, with a message in the log", async () => {
-    const setup = await openFaultSetup();
-    const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" });
-    server.send({ jsonrpc: "2.0", id: 77, method: "tools/call", params: { name: "x".repeat(12_000_000) } });
-    expect(await server.exitWithin(60_000)).toMatchObject({ code: 0, signal: null });
-    expect(server.stderr).toMatch(/exceeded/);
+  const TEXT = JSON.stringify('word "id":8} '.repeat(900_000));
+  const LONG = `"params":{"name":"narrate","id":7,"arguments":{"text":${TEXT}}}`;
+  it.each([
+    ["its id is first", `{"jsonrpc":"2.0","id":77,"method":"tools/call",${LONG}}`, 77],
+    ["its id is last", `{"method":"tools/call",${LONG},"jsonrpc":"2.0","id":77}`, 77],
+    [
+      "its id is a text",
+      `{"jsonrpc": "2.0", "method": "tools/call", ${LONG}, "id": "seventy 7" }\r`,
+      "seventy 7",
+    ],
+    ["it is no JSON", "x".repeat(30_000_000), null],
+    ["it is a batch", `[{"jsonrpc":"2.0","id":77,"method":"tools/call",${LONG}}]`, null],
+  ])("over 10 MiB is refused alone, and a call in flight is answered: %s", async (_what, line, id) => {
+    const { server } = await openFaultSetup({ service: { processingMs: 1500 } });
+    const inFlight = server.call("generate_audio", { prompt: "In flight" });
+    await server.call("list_tasks", {});
+    server.send(line);
+    const findRefusal = (): string => server.lines.find((each) => each.includes("10 MiB")) ?? "{}";
+    await expect.poll(findRefusal, { timeout: 60_000 }).not.toBe("{}");
+    const message = expect.stringMatching(/longer than 10 MiB.*`file`/);
+    expect(JSON.parse(findRefusal())).toMatchObject({ id, error: { code: -32600, message } });
+    expect(taskOf(await inFlight).audio?.size_bytes).toBe(20_000);
+  });
+
+  it.each([
+    ["a notification", `{"jsonrpc":"2.0","method":"notifications/x",${LONG}}`],
+    ["a response", `{"result":{${LONG}},"jsonrpc":"2.0","id":1}`],
+  ])("over 10 MiB gets no answer if it is %s", async (_what, line) => {
+    const { server } = await openFaultSetup();
+    const before = server.lines.length;
+    server.send(line);
+    await server.call("list_voices", {});
+    expect(server.lines.length).toBe(before + 1);
   });
 });

@@ -67,7 +67,6 @@ export function launchServer(env: Env, options: Pick<LaunchOptions, "args"> = {}
     writeLog: (line: string): void => {
       stderr += line;
     },
-    onUnreadable: (): void => void input.end(),
   };
   const server = startServer(host, options.args?.includes("--sandbox") ?? false);
   const exited = new Promise<Exit>((resolve) => {
