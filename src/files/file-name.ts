@@ -85,14 +85,15 @@ export function assertFileName(name: string, format?: OutputFormat): void {
 }
 
 /**
- * Adds the extension of the format to a chosen name that lacks it.
+ * Adds the extension of the format to a chosen name that lacks it. Composes its characters (NFC), because a name in
+ * another Unicode form looks the same and must not become a second file.
  *
  * @throws AudioError `invalid_file_name`
  */
 export function buildRequestedName(fileName: string, format: OutputFormat): string {
   assertFileName(fileName, format);
   const extension = FILE_EXTENSIONS[format];
-  return `${stripExtensions(fileName, [extension])}${extension}`;
+  return `${stripExtensions(fileName.normalize("NFC"), [extension])}${extension}`;
 }
 
 /** Inserts words after the stem of a name. Shortens the stem if the new name would be too long for the file system. */

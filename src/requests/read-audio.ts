@@ -1,11 +1,12 @@
 /** The use case of `resources/read`: reads saved files that the ledger knows, whole or in pieces. Downloads nothing. */
+import { parse, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mimeTypeForPath } from "../contract/audio-format.ts";
 import { isTaskId } from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
 import { matchesDigest } from "../files/file-content.ts";
 import type { Piece, PieceReader } from "../files/read-piece.ts";
-import { findOtherSpellings } from "../files/real-path.ts";
+import { findOtherSpellings, findUnicodeSpelling } from "../files/real-path.ts";
 import { isIntact, readSaved } from "../files/saved-copies.ts";
 import { findAttemptsOfTask, findFilesAt, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
@@ -79,8 +80,10 @@ async function locatePath({ ledger, folder }: ReadDeps, path: string): Promise<F
 }
 
 /** Tries other spellings of a path, because clients and file systems change them (VS Code lowers drive letters). */
-async function locateSpelling(deps: ReadDeps, path: string): Promise<FileRow | null> {
-  for (const spelling of await findOtherSpellings(path, deps.folder.root)) {
+async function locateSpelling(deps: ReadDeps, given: string): Promise<FileRow | null> {
+  const { root } = parse(given);
+  const path = await findUnicodeSpelling(root, given.slice(root.length).split(sep));
+  for (const spelling of [path, ...(await findOtherSpellings(path, deps.folder.root))]) {
     const file = await locatePath(deps, spelling);
     // A similar path may be another file, so the bytes at the given one must be the saved ones.
     if (file !== null && (await matchesDigest(path, toSavedFile(file)))) return file;

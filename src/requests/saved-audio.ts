@@ -13,7 +13,7 @@ import {
 import { probeNameAvailability } from "../files/name-availability.ts";
 import { buildPartsPath } from "../files/output-folder.ts";
 import { planReplacement } from "../files/plan-replacement.ts";
-import { findOtherSpellings } from "../files/real-path.ts";
+import { findOtherSpellings, findUnicodeSpelling } from "../files/real-path.ts";
 import { copyToName, isIntact } from "../files/saved-copies.ts";
 import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
 import { LAST_NUMBER } from "../files/try-numbered-names.ts";
@@ -161,7 +161,10 @@ export async function isNameFreeOfOthers(
 ): Promise<boolean> {
   if (fileToReplace?.name === name) return true;
   const owner = await findNameOwner(deps, name);
-  if (owner === null || owner.owner === row.id) return true;
+  // A name in another Unicode form looks the same.
+  if (owner === null)
+    return (await findUnicodeSpelling(deps.folder.root, [name])) === join(deps.folder.root, name);
+  if (owner.owner === row.id) return true;
   return (await findRequest(deps.ledger, owner.owner))?.fingerprint === row.fingerprint;
 }
 

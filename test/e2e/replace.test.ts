@@ -43,6 +43,31 @@ it("the new audio gets the name, and the old one is removed and restored free of
   expect(service.count("create")).toBe(2);
 });
 
+it.each([
+  ["NFC", "NFD"],
+  ["NFD", "NFC"],
+] as const)("a name in %s is that of a file in %s", async (form, other) => {
+  const [name, again] = [
+    "Pont de l’Évêché 한국어".normalize(form),
+    "Pont de l’Évêché 한국어".normalize(other),
+  ];
+  const first = await generate({ ...FIRST, file_name: name });
+  const second = await generate({ ...SECOND, file_name: again });
+  expect(nameOf(second)).toBe(nameOf(first).replace(".mp3", "-2.mp3"));
+  const third = await generate({ prompt: "The third bridge", file_name: again, replace: true });
+  expect(await inFolder(nameOf(first))).toEqual(audioOf(third));
+  expect(nameOf(await generate({ prompt: "The third bridge", file_name: name }))).toBe(nameOf(first));
+  // A file of a person, whatever its form, keeps its name to itself.
+  await writeFile(join(testFolders.outputDir, "Brücke.mp3".normalize(form)), "mine");
+  const fourth = await generate({
+    prompt: "The fourth bridge",
+    file_name: "Brücke".normalize(other),
+    replace: true,
+  });
+  expect(nameOf(fourth)).toBe("Brücke-2.mp3".normalize("NFC"));
+  expect(await testFolders.outputNames()).toHaveLength(4);
+});
+
 it("a repeat replaces nothing: the same task, the same file", async () => {
   await generate(FIRST);
   const once = taskOf(await generate(AGAIN));

@@ -94,6 +94,19 @@ describe("resources/read", () => {
     }
   });
 
+  it.each(["NFC", "NFD"] as const)("finds a file by the other Unicode form of its %s name", async (form) => {
+    const setup = await openFaultSetup();
+    const other = form === "NFC" ? "NFD" : "NFC";
+    const folder = join(await realpath(setup.testFolders.root), "out", "Töne é".normalize(form));
+    const server = await setup.another({ AUDIO_OUTPUT_DIR: folder });
+    const call = { prompt: "Read", file_name: "Grüße 한국어".normalize(form) };
+    const { path = "" } = taskOf(await server.call("generate_audio", call)).audio ?? {};
+    for (const spelling of [path, path.normalize(form), path.normalize(other)])
+      expect(await bytesAt(server, pathToFileURL(spelling).href)).toBe(20_000);
+    // A third file that is spelled like neither is no audio of the ledger.
+    await expect(bytesAt(server, pathToFileURL(path.replace("Gr", "Ge")).href)).rejects.toThrow("not_found");
+  });
+
   it("does not find another file on a case-sensitive disk", async () => {
     const setup = await openFaultSetup();
     const createdTask = await setup.server.call("generate_audio", {
