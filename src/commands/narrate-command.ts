@@ -130,7 +130,8 @@ async function runNarration(
   const quiet = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
   const planned = await narrations.narrate(source, { ...changes, maxCredits: null }, quiet);
   if (changes.maxCredits === null) return planned;
-  const plannedSource = { kind: "narration", narrationId: planned.narrationId } as const;
+  const { narrationId } = planned;
+  const plannedSource = { kind: "narration", narrationId, takesAnyLimit: true } as const;
   try {
     // Wait without a limit, because the command ends only when the narration ends.
     const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };

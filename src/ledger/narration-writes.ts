@@ -160,15 +160,9 @@ export const renameNarration = (ledger: Ledger, id: string, fileName: string): P
       .execute(),
   );
 
-/** Notes which sentences that need consent an answer has told. */
-export const noteTold = (ledger: Ledger, id: string, sentences: readonly string[]): Promise<unknown> =>
-  ledger.database.run((db) =>
-    db
-      .updateTable("agm_narration")
-      .set({ told: JSON.stringify(sentences) })
-      .where("id", "=", id)
-      .execute(),
-  );
+/** Notes what an answer has told of what needs consent. */
+export const noteTold = (ledger: Ledger, id: string, told: string): Promise<unknown> =>
+  ledger.database.run((db) => db.updateTable("agm_narration").set({ told }).where("id", "=", id).execute());
 
 /**
  * Withdraws the wish of a call, whichever process has made it. Stops the narration if no other wish stands.

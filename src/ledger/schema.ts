@@ -148,7 +148,7 @@ const narrationShape = {
   skip_failed: int,
   /** The narration of which this one is an edit, a choice of chapters or a newer text. */
   predecessor: textOrNull,
-  /** The sentences that need consent and that an answer has told: a JSON list. */
+  /** What answers have told of what needs consent: sentences, and the lowest limit that was named, as JSON. */
   told: text,
   started_at_ms: double,
   owner: textOrNull,

@@ -78,10 +78,29 @@ export async function findConsents(
   return { extraRemarks, sentences: [...language.map(({ sentence }) => sentence), ...extraRemarks] };
 }
 
-const toldSchema = z.array(z.string());
+/** What answers have told: sentences, and the lowest limit that a plan has named. */
+const toldSchema = z.object({ sentences: z.array(z.string()), limit: z.number().nullable() });
 
-/** Whether an answer has told all sentences. A column that cannot be read has told none. */
-export function areTold({ told }: Pick<NarrationRow, "told">, { sentences }: Consents): boolean {
-  const known = new Set(parseJson(toldSchema, told));
+/** Parses what answers have told. A column that cannot be read has told nothing. */
+const parseTold = ({ told }: Pick<NarrationRow, "told">): z.infer<typeof toldSchema> =>
+  parseJson(toldSchema, told) ?? { sentences: [], limit: null };
+
+/** Whether an answer has told all sentences. */
+export function areTold(narration: Pick<NarrationRow, "told">, { sentences }: Consents): boolean {
+  const known = new Set(parseTold(narration).sentences);
   return sentences.every((sentence) => known.has(sentence));
 }
+
+/** Whether an answer has named this limit or a lower one, so that a call may start with it. */
+export const isLimitTold = (narration: Pick<NarrationRow, "told">, maxCredits: number): boolean =>
+  (parseTold(narration).limit ?? Number.POSITIVE_INFINITY) <= maxCredits;
+
+/** Returns what answers have told once the next one tells the sentences and names a limit, as it is stored. */
+export const toTold = (
+  narration: Pick<NarrationRow, "told">,
+  { sentences }: Consents,
+  limit: number,
+): string => {
+  const named = Math.min(limit, parseTold(narration).limit ?? Number.POSITIVE_INFINITY);
+  return JSON.stringify({ sentences, limit: named });
+};

@@ -36,9 +36,15 @@ export type NarrateSource =
     }
   /**
    * A stored narration. If `mayResume` is set and the process that drove the narration has ended, the call continues
-   * the narration within the `max_credits` of an earlier call.
+   * the narration within the `max_credits` of an earlier call. With `takesAnyLimit`, it starts with a limit that no
+   * answer has named, because a person typed it.
    */
-  | { readonly kind: "narration"; readonly narrationId: string; readonly mayResume?: boolean };
+  | {
+      readonly kind: "narration";
+      readonly narrationId: string;
+      readonly mayResume?: boolean;
+      readonly takesAnyLimit?: boolean;
+    };
 
 export interface LoadedNarration {
   readonly narration: NarrationRow;
@@ -150,7 +156,7 @@ export async function loadNarration(deps: NarrationDeps, source: NarrateSource):
       file_name: planned.fileName,
       skip_failed: 0,
       predecessor,
-      told: "[]",
+      told: "",
       started_at_ms: 0,
       owner: null,
       lease_until_steady_ms: 0,

@@ -265,22 +265,30 @@ const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it e
  */
 function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
-  if (coversLikelyCost(limit, view)) {
-    return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${RESERVATION_RULE}; ${suggestedMax} does neither.`;
-  }
-  const reason = limit < estimate ? `about ${estimate} credits are needed` : RESERVATION_RULE;
-  return `max_credits ${limit} is likely to end it early, because ${reason}; ${suggestedMax} is not.`;
+  const needed = `about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}`;
+  return coversLikelyCost(limit, view)
+    ? `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${needed}; ${suggestedMax} leaves room for both.`
+    : `max_credits ${limit} is likely to end it early, because ${needed}: ${describeEnough(view)}.`;
+}
+
+function describeEnough(view: NarrationView): string {
+  const { suggestedMax } = view.credits;
+  const need = computeLikelyNeed(view);
+  const enough = `${need} is likely to suffice`;
+  return need === suggestedMax ? enough : `${enough}, and ${suggestedMax} leaves room`;
 }
 
 /**
- * Whether a limit covers the likely charge of the narration, if the last part counts with its reservation instead of
- * its charge. The suggested limit always does.
+ * Returns the lowest limit that is likely to reach the end: the likely charge, if the last part counts with its
+ * reservation instead of its charge. The suggested limit is never lower.
  */
-function coversLikelyCost(limit: number, { credits, parts }: NarrationView): boolean {
+function computeLikelyNeed({ credits, parts }: NarrationView): number {
   const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
   const max = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
-  return limit >= Math.min(likely, max, credits.suggestedMax);
+  return Math.min(likely, max, credits.suggestedMax);
 }
+
+const coversLikelyCost = (limit: number, view: NarrationView): boolean => limit >= computeLikelyNeed(view);
 
 function describeSoFar({ parts, credits }: NarrationView): string {
   return `${parts.saved} of ${formatCount(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
@@ -377,7 +385,7 @@ function describeNextStep(view: NarrationView, call: string): string {
         return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
       }
       if (view.refusedLimit !== undefined) {
-        return `Ask the user which limit to take. ${capitalize(call)} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
+        return describeLowLimitStep(view.refusedLimit, view, call);
       }
       return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
@@ -391,6 +399,14 @@ function describeNextStep(view: NarrationView, call: string): string {
       if (view.isSheet) return "Tell the user the folder and how many files there are.";
       return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${describeLateStep(view, call)}`;
   }
+}
+
+/** Returns the next step after a limit that is below the suggested one. The user may have named the limit, or not. */
+function describeLowLimitStep(limit: number, view: NarrationView, call: string): string {
+  const repeats = describeRepeats(view);
+  return coversLikelyCost(limit, view)
+    ? `If the user has named ${limit} as the limit: ${call} and max_credits ${limit}${repeats}. If they have named none: tell them the price, and take max_credits ${view.credits.suggestedMax}.`
+    : `Tell the user. For the whole text: ${call} and max_credits ${view.credits.suggestedMax}${repeats}. If they keep to ${limit}: the same call with max_credits ${limit} makes what that pays, and joins it. If they have named no limit, ask for one.`;
 }
 
 /**

@@ -25,7 +25,7 @@ import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
 import { explainStandstill, type Standstill } from "../requests/activity.ts";
 import type { Call } from "../requests/call.ts";
-import { areTold, type Consents, findConsents, NO_CONSENTS } from "./consents.ts";
+import { areTold, type Consents, findConsents, isLimitTold, NO_CONSENTS, toTold } from "./consents.ts";
 import { estimateLateRemarks } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
@@ -218,8 +218,8 @@ export class NarrationOperations {
 
   /**
    * Returns the plan if a person must decide before the narration starts; `null` if no decision is needed. A decision
-   * is needed if the first limit for a text is below the suggested one, or if no answer has told a sentence that needs
-   * consent.
+   * is needed if the first limit is below the suggested one and no answer has named it, or if no answer has told a
+   * sentence that needs consent.
    */
   async #findPlanToApprove(
     source: NarrateSource,
@@ -230,10 +230,11 @@ export class NarrationOperations {
     const { narration } = called.before;
     if (shouldStop || narration.status !== "planned" || maxCredits === null) return null;
     const mustTell = !areTold(narration, called.consents);
-    if (source.kind === "narration" && !mustTell) return null;
-    const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null });
-    if (source.kind !== "narration" && maxCredits < plan.credits.suggestedMax)
-      return { ...plan, refusedLimit: maxCredits };
+    const isAgreed =
+      source.kind === "narration" && (source.takesAnyLimit === true || isLimitTold(narration, maxCredits));
+    if (isAgreed && !mustTell) return null;
+    const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null }, maxCredits);
+    if (!isAgreed && maxCredits < plan.credits.suggestedMax) return { ...plan, refusedLimit: maxCredits };
     return mustTell ? plan : null;
   }
 
@@ -405,11 +406,16 @@ export class NarrationOperations {
     return { ...view, seconds, standstill: standstill.sentence };
   }
 
-  /** Builds the answer of a call. Retakes of a call without a limit are shown as a plan, and not stored. */
+  /**
+   * Builds the answer of a call. Retakes of a call without a limit are shown as a plan, and not stored.
+   *
+   * @param refusedLimit a limit of the call that the plan is returned for
+   */
   async #buildAnswer(
     { plan, choices, consents, note }: CalledNarration,
     snapshot: NarrationSnapshot,
     changes: NarrateChanges,
+    refusedLimit = Number.POSITIVE_INFINITY,
   ): Promise<NarrationView> {
     const { ledger } = this.#deps;
     const isPreview = changes.maxCredits === null && choices.length > 0;
@@ -418,8 +424,9 @@ export class NarrationOperations {
     const view = { ...built, mayReplace: changes.mayReplace, ...(note === undefined ? {} : { note }) };
     if (view.status !== "planned") return view;
     const isPlan = snapshot.narration.status === "planned";
-    if (isPlan && !areTold(snapshot.narration, consents))
-      await noteTold(ledger, snapshot.narration.id, consents.sentences);
+    const limit = Math.min(view.credits.suggestedMax, refusedLimit);
+    if (isPlan && !(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))
+      await noteTold(ledger, snapshot.narration.id, toTold(snapshot.narration, consents, limit));
     const extra = isPlan ? consents.extraRemarks : NO_CONSENTS.extraRemarks;
     return {
       ...view,

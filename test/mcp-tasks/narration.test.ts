@@ -73,6 +73,8 @@ describe.each(stores)("on %s", (store) => {
     const { client: killTarget } = await start();
     const { max_credits: _, ...plan } = CALL;
     const { narration_id } = plannedIn.parse(await killTarget.call("narrate", plan, {})).structuredContent;
+    // The first call with a limit below the suggested one is answered with the plan.
+    await killTarget.call("narrate", { narration_id, max_credits: 155 }, {});
     const mcpTaskId = await killTarget.begin({ narration_id, max_credits: 155 }, "narrate");
     while (service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();

@@ -112,8 +112,43 @@ it("a limit below the price is refused with the price", async () => {
   const refused = await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 20 });
   const { estimate } = refused.credits;
   expect(refused.message).toContain(
-    `max_credits 20 is likely to end it early, because about ${estimate} credits are needed`,
+    `max_credits 20 is likely to end it early, because about ${estimate} credits are likely to be charged, and each part holds 150 credits until it ends`,
   );
+});
+
+it.each([
+  ["that is likely to end it early", 200, /likely to end it early.* is likely to suffice/],
+  ["that makes it slow", 570, /makes it slow/],
+])(
+  "a first limit %s is answered with the plan by id, too; the same limit starts it",
+  async (_, max_credits, why) => {
+    const { narration_id, credits } = await narrator.narrate({
+      text: buildText("One", "Two", "Three", "Four"),
+    });
+    expect(max_credits).toBeLessThan(credits.suggested_max);
+    const refused = await narrator.narrate({ narration_id, max_credits });
+    expect(refused).toMatchObject({ status: "planned", credits: { charged: 0 } });
+    expect(refused.message).toMatch(why);
+    expect(refused.message).toMatch(/about \d+ credits are likely to be charged, and each part holds 150/);
+    expect(refused.next_step).toContain(`max_credits ${max_credits}`);
+    expect(narrator.service.exchanges).toEqual([]);
+    const lower = await narrator.narrate({ narration_id, max_credits: max_credits - 10 });
+    expect(lower).toMatchObject({ status: "planned" });
+    const begun = await narrator.narrate({ narration_id, max_credits });
+    expect(begun.status).not.toBe("planned");
+  },
+);
+
+it("a limit that a plan has named starts the narration, although later audio has made estimates longer", async () => {
+  const plan = await narrator.narrate({ text: buildText("One", "Two", "Three", "Four") });
+  const { narration_id, credits } = plan;
+  narrator.service.audioSeconds = 120;
+  await narrator.narrate({ text: buildText("Five"), max_credits: 1000 });
+  expect((await narrator.narrate({ narration_id })).credits.suggested_max).toBeGreaterThanOrEqual(
+    credits.suggested_max,
+  );
+  const begun = await narrator.narrate({ narration_id, max_credits: credits.suggested_max, wait_seconds: 0 });
+  expect(begun.status).not.toBe("planned");
 });
 
 it("the list finds a narration by the name of its input file", async () => {

@@ -18,7 +18,7 @@ async function stoppedHalfway(text = FOUR, max_credits = 600): Promise<string> {
   const isSlow = (prompt: string): boolean => /^(?:Three|Four)/.test(prompt);
   const processingMsOf = (prompt: string): number => (isSlow(prompt) ? 60_000 : 50);
   narrator = await Narrator.start({}, { apiKeys: KEYS, processingMsOf });
-  const { narration_id } = await narrator.narrate({ text });
+  const { narration_id } = await narrator.planWithin(max_credits, { text });
   await narrator.narrate({ narration_id, max_credits, wait_seconds: 0 });
   await expect
     .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).parts, LONG)

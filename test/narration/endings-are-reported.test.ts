@@ -38,9 +38,10 @@ const damageTwo = (): void => {
   };
 };
 
-const plan = async (text = TEXT): Promise<string> => narrationOf(await narrate({ text })).narration_id;
+const plan = async (text = TEXT, limit = 1000): Promise<string> =>
+  (await narrator.planWithin(limit, { text })).narration_id;
 const made = async (limit = 1000, more: Record<string, unknown> = {}): Promise<ToolOutcome> =>
-  await narrate({ narration_id: await plan(), max_credits: limit, ...more });
+  await narrate({ narration_id: await plan(TEXT, limit), max_credits: limit, ...more });
 
 async function after(arrange: () => void, more: Record<string, unknown> = {}): Promise<ToolOutcome> {
   arrange();

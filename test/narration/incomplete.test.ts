@@ -23,7 +23,9 @@ describe("a first call whose limit is too low", () => {
     const first = await narrator.narrate({ text: FOUR, max_credits: 165, file_name: "tale" });
     expect(first).toMatchObject({ status: "planned", parts: { saved: 0 } });
     expect(first.message).toContain("max_credits 165 is likely to end it early");
-    expect(first.next_step).toContain("with max_credits 165 it starts all the same");
+    expect(first.next_step).toContain(
+      "the same call with max_credits 165 makes what that pays, and joins it",
+    );
     expect(narrator.service.exchanges).toEqual([]);
     const { narration_id } = first;
     const ended = await narrator.narrate({ narration_id, max_credits: 165 });
@@ -57,7 +59,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
     "if %s ended it, and is removed with its captions when the whole is complete",
     async (_what, limit, arrange, lacks) => {
       arrange();
-      const { narration_id } = await narrator.narrate({ text: FOUR, file_name: "tale" });
+      const { narration_id } = await narrator.planWithin(limit, { text: FOUR, file_name: "tale" });
       const ended = await narrator.narrate({ narration_id, max_credits: limit });
       expect(ended.status).toBe("stopped");
       expect(ended.message).toMatch(/file 1 \(incomplete\) without/);
@@ -108,13 +110,13 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
 });
 
 it("an incomplete file keeps its name when it gets more parts, and chapters without a file are named", async () => {
-  const { narration_id } = await narrator.narrate({ text: FOUR, file_name: "tale" });
+  const { narration_id } = await narrator.planWithin(155, { text: FOUR, file_name: "tale" });
   for (const limit of [155, 170]) {
     expect((await narrator.narrate({ narration_id, max_credits: limit })).status).toBe("stopped");
     expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
   }
   const text = `# Down\n\n${paragraph("Five")}\n\n# Up\n\n${paragraph("Six")}`;
-  const book = await narrator.narrate({ text, files: "chapters" });
+  const book = await narrator.planWithin(155, { text, files: "chapters" });
   const ended = await narrator.narrate({ narration_id: book.narration_id, max_credits: 155 });
   expect(ended).toMatchObject({ status: "stopped", files: [{ chapter: "Down" }] });
   expect(ended.message).toContain("Not in any file: part 2 of 2.");

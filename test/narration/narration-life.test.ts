@@ -74,7 +74,7 @@ describe("a narration", () => {
 
   it("spends no more than its limit, says so, and continues with a higher one", async () => {
     const text = buildText("One", "Two", "Three", "Four");
-    const { narration_id } = await narrator.narrate({ text });
+    const { narration_id } = await narrator.planWithin(165, { text });
     const stopped = await narrator.narrate({ narration_id, max_credits: 165 });
     expect(stopped).toMatchObject({
       status: "stopped",

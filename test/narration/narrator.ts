@@ -121,6 +121,13 @@ export class Narrator {
     return narrationOf(await this.client.call("narrate", { ...pcm, ...args }));
   }
 
+  /** Plans a text. A limit below the suggested one is given once, because only its next call starts the narration. */
+  async planWithin(max_credits: number, args: Record<string, unknown>): Promise<NarrationOutput> {
+    const plan = await this.narrate(args);
+    if (max_credits >= plan.credits.suggested_max) return plan;
+    return await this.narrate({ narration_id: plan.narration_id, max_credits });
+  }
+
   /** Makes the service refuse every submission from the given one on; the first has the number 1. */
   refuseSubmissionsFrom(ordinal: number, status: number, code: string): void {
     this.service.intercept = (exchange, response, self) => {

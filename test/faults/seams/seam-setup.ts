@@ -69,7 +69,10 @@ export async function start(
   more: Record<string, unknown> = {},
 ): Promise<string> {
   const { narration_id } = await narrate(server, { text, ...more });
-  await narrate(server, { narration_id, max_credits, wait_seconds: 0, ...more });
+  const limit = { narration_id, max_credits, wait_seconds: 0, ...more };
+  // The first call with a limit below the suggested one is answered with the plan.
+  const first = await narrate(server, limit);
+  if (first.status === "planned") await narrate(server, limit);
   return narration_id;
 }
 

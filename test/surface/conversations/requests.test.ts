@@ -38,6 +38,25 @@ describeConversations("A longer wish", [
     },
   },
   {
+    when: "for 200 credits at most, which do not suffice: what is needed is said before anything is sent, also by the id",
+    fewestCalls: 3,
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      const { nextCall } = await assistant.call("narrate", ARTICLE);
+      const limit = { narration_id: nextCall.args["narration_id"], max_credits: 200 };
+      const told = await assistant.call("narrate", limit);
+      told.says(
+        /likely to end it early/,
+        /about \d+ credits are likely to be charged, and each part holds 150/,
+        /If they keep to 200/,
+      );
+      told.hides(/Ask the user which limit/);
+      expect(setup.service.exchanges).toEqual([]);
+      (await assistant.call("narrate", { ...limit, ...PATIENT })).says(/Cost 30 credits|30 credits charged/);
+    },
+  },
+  {
     when: "a text of 2,048 characters fits, and is one call",
     fewestCalls: 1,
     setup: sounding(),
