@@ -8,7 +8,7 @@ import { PlanDocuments } from "../narration/plan-documents.ts";
 import { type ListedRequest, listRecordedRequests } from "../requests/list-requests.ts";
 import { parseStoredInput } from "../requests/stored-input.ts";
 import { buildTaskRow } from "../tools/list-tasks.ts";
-import { buildNarrationRow } from "../tools/narration-row.ts";
+import { buildNarrationRow, listCredits } from "../tools/narration-row.ts";
 import { requireOutputDir } from "./configuration-error.ts";
 import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { type CommandContext, runWithWorkflow } from "./run-with-workflow.ts";
@@ -62,9 +62,9 @@ const NARRATION_STEPS: Readonly<Record<ListedNarration["status"], string>> = {
 };
 
 function describe(row: Row, next: string): string {
-  const credits = row.credits === undefined ? "" : `, ${row.credits} credits`;
+  const facts = [row.status, ...listCredits(row)].join(", ");
   const lines = [
-    `${row.created_at.slice(0, 19).replace("T", " ")}  ${row.status}${credits}  ${row.task_id}`,
+    `${row.created_at.slice(0, 19).replace("T", " ")}  ${facts}  ${row.task_id}`,
     `    ${JSON.stringify(row.prompt_excerpt)}`,
     row.audio_path === undefined ? `    next: ${next}` : `    ${row.audio_path}`,
   ];
@@ -73,9 +73,13 @@ function describe(row: Row, next: string): string {
 
 function describeNarration({ files, ...listed }: ListedNarration): string {
   const row = buildNarrationRow({ files, ...listed });
-  const credits = row.credits ?? 0;
+  const facts = [
+    `narration ${row.status}`,
+    `${row.parts} parts`,
+    ...listCredits({ credits: 0, ...row }),
+  ].join(", ");
   const lines = [
-    `${row.created_at.slice(0, 19).replace("T", " ")}  narration ${row.status}, ${row.parts} parts, ${credits} credits  ${row.narration_id}`,
+    `${row.created_at.slice(0, 19).replace("T", " ")}  ${facts}  ${row.narration_id}`,
     `    ${JSON.stringify(row.title)}`,
     ...(files.length === 0
       ? [`    next: ${NARRATION_STEPS[listed.status]}`]

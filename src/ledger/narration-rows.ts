@@ -264,7 +264,7 @@ export interface NarrationProgress {
   readonly savedPartCount: number;
   readonly totalPartCount: number;
   readonly pace: RunPace;
-  readonly chargedCredits: number;
+  readonly bill: Bill;
 }
 
 /** Counts the saved parts of narrations, which this process may see. */
@@ -300,7 +300,7 @@ export const readProgress = (ledger: Ledger, id: string): Promise<NarrationProgr
       savedPartCount: Number(saved ?? 0),
       totalPartCount: Number(total),
       pace: await readPace(tx, narration),
-      chargedCredits: (await readBill(tx, id)).charged,
+      bill: await readBill(tx, id),
     };
   });
 

@@ -27,6 +27,7 @@ export const UNSENT_ATTEMPT = {
   task_id: null,
   charged_credits: null,
   refunded_credits: null,
+  is_charge_told: 0,
   audio_seconds: null,
   output_format: null,
   output_rate_hz: null,
@@ -289,6 +290,19 @@ async function insertAttempt(tx: Tx, request: string, n: number, row: RequestPat
     .onConflict((conflict) => conflict.columns(["request", "n"]).doNothing())
     .execute();
 }
+
+/** Notes that an answer names the charge of a request. Returns whether it is the first one. */
+export const markChargeTold = (ledger: Ledger, request: string): Promise<boolean> =>
+  ledger.database.run(async (db) => {
+    const { numUpdatedRows } = await db
+      .updateTable("agm_attempt")
+      .set({ is_charge_told: 1 })
+      .where("request", "=", request)
+      .where("is_charge_told", "=", 0)
+      .where("charged_credits", "is not", null)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  });
 
 /**
  * Changes a request and its current attempt.

@@ -11,7 +11,7 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 
 /** Grows with every change of the tables or of stored values. A ledger with another version is refused in words. */
-export const SCHEMA_VERSION = 11;
+export const SCHEMA_VERSION = 12;
 
 /**
  * How an attempt stands. `waiting`: nothing was sent. `unresolved`: sent or about to be sent, answer unseen. `saved`:
@@ -88,6 +88,8 @@ const attemptShape = {
   /** `null` while the charge is unknown. */
   charged_credits: doubleOrNull,
   refunded_credits: doubleOrNull,
+  /** 1: an answer has named the charge. */
+  is_charge_told: int,
   audio_seconds: doubleOrNull,
   output_format: z.enum(OUTPUT_FORMATS).nullable(),
   output_rate_hz: z.literal(SAMPLE_RATES).nullable(),

@@ -30,7 +30,7 @@ export const sumSeconds = (files: NarrationView["files"]): number =>
 
 /** Describes the progress of a running narration in one line. */
 export function describeProgress(
-  { narration, pace, savedPartCount, totalPartCount, chargedCredits }: NarrationProgress,
+  { narration, pace, savedPartCount, totalPartCount, bill }: NarrationProgress,
   nowMs: number,
   standstill: Standstill | null,
 ): string {
@@ -38,7 +38,7 @@ export function describeProgress(
   const secondsLeft = estimateSecondsLeft(narration.started_at_ms, pace, missingCount, nowMs);
   const isForeseeable = missingCount > 0 && standstill?.isLimit !== false;
   const time = isForeseeable ? `; about ${formatDuration(secondsLeft)} left` : "";
-  const soFar = `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(chargedCredits)} credits`;
+  const soFar = `Part ${savedPartCount} of ${totalPartCount} saved; ${Math.round(bill.charged)} credits`;
   return standstill === null ? `${soFar}${time}` : `${soFar}${time}. ${standstill.sentence}`;
 }
 
@@ -389,7 +389,7 @@ function describeNextStep(view: NarrationView, call: string): string {
       }
       return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${describeRepeats(view)}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
-      return `${call}: it waits, and says how it stands.`;
+      return `${call}${view.nextWaitSeconds === undefined ? "" : ` and wait_seconds ${view.nextWaitSeconds}`}: it waits, and says how it stands.`;
     case "stopped":
       return describeStoppedStep(view, call);
     case "finished":

@@ -44,6 +44,8 @@ export interface NarrationView extends NarrationTotals {
   // What the call adds to what the rows say:
   /** Whether the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat?: boolean;
+  /** A wait that this client has borne, if it is shorter than the default. */
+  readonly nextWaitSeconds?: number;
   /** Arguments that the next call must repeat. This call did not store them, because it only showed the plan. */
   readonly argumentsToRepeat?: readonly string[];
   /** Whether the call requests a retake that states neither a take nor a speed. */

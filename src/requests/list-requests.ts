@@ -1,13 +1,13 @@
 /** Lists the requests of the ledger for `list_tasks`, for resources and for completions. Asks the service nothing. */
 import { basename } from "node:path";
 import { MIME_TYPES } from "../contract/audio-format.ts";
-import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import type { AudioError } from "../errors.ts";
 import { findNewestExisting } from "../files/newest-existing.ts";
+import { BUDGET_WINDOW_MS } from "../ledger/bills.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { listFiles, listRequests as listRequestRows } from "../ledger/request-rows.ts";
-import type { AttemptStatus, FileRow, RequestRow } from "../ledger/schema.ts";
+import { type AttemptStatus, type FileRow, OPEN_STATUSES, type RequestRow } from "../ledger/schema.ts";
 import { containsWords } from "../search-words.ts";
 import { restoreError } from "./attend.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -38,8 +38,10 @@ export interface ListedRequest {
   readonly inputHash: string | null;
   readonly audioSeconds: number | null;
   readonly createdAtMs: number;
-  /** Charged credits, or reserved credits while the task runs; `null` if the service stated no charge. */
+  /** Charged credits; `null` while the charge is unknown. */
   readonly credits: number | null;
+  /** Credits that the service holds, or may hold, until the task ends; 0 after a day, because no task runs longer. */
+  readonly heldCredits: number;
   /** A saved file of the right format that exists. Its content is verified only when it is read. */
   readonly audioPath: string | null;
   /** A saved file that no longer exists. */
@@ -61,11 +63,6 @@ const MAX_SEARCHED_REQUESTS = 2000;
 
 type ListDeps = Pick<RequestDeps, "ledger" | "folder">;
 
-const deriveShownCredits = ({ task_id, status, charged_credits }: RequestRow): number | null => {
-  if (task_id === null) return null;
-  return charged_credits ?? (status === "queued" || status === "processing" ? RESERVED_CREDITS : null);
-};
-
 async function toListedRequest(
   { ledger, folder }: ListDeps,
   row: RequestRow,
@@ -74,6 +71,8 @@ async function toListedRequest(
 ): Promise<ListedRequest> {
   const input = parseStoredInput(row);
   const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
+  const isRecent = row.spent_at_ms > ledger.clock.wallMs() - BUDGET_WINDOW_MS;
+  const isHeld = isRecent && OPEN_STATUSES.some((status) => status === row.status);
   const ofFormat = files.filter(({ kind }) => kind === "audio");
   const wrong = files.filter(({ kind }) => kind === "unusable");
   const oldestFirst = (some: readonly FileRow[]) => some.map(toSavedFile).reverse();
@@ -92,7 +91,8 @@ async function toListedRequest(
         : deriveRequestFingerprint(row.base_url, row.body, 1).slice(0, INPUT_HASH_DIGITS),
     audioSeconds: row.audio_seconds,
     createdAtMs: row.created_at_ms,
-    credits: deriveShownCredits(row),
+    credits: row.charged_credits,
+    heldCredits: isHeld ? row.spent : 0,
     audioPath,
     missingPath: audioPath === null ? (ofFormat[0]?.path ?? lostPath) : null,
     wrongFormatPath: await findNewestExisting(oldestFirst(wrong), folder.root),

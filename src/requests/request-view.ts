@@ -3,9 +3,11 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { Wording } from "../errors.ts";
+import { markChargeTold } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
+import type { RequestDeps } from "./deps.ts";
 import { describeIdenticalTake } from "./identical-takes.ts";
-import { toRequestHandle } from "./request-handle.ts";
+import { parseRequestHandle, toRequestHandle } from "./request-handle.ts";
 import { explainAddedNumber, type FileDeps, type SaveOptions } from "./saved-audio.ts";
 import { getIdempotencyKey, parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
@@ -34,6 +36,8 @@ export interface RequestView {
   /** Whether this call found an existing task and reserved nothing new. */
   readonly replayed: boolean;
   readonly billing: Billing | null;
+  /** Whether no earlier answer has named the charge, and the callers of this request pay it. */
+  readonly isChargeNews: boolean;
   readonly audioSeconds: number | null;
   readonly audio: SavedAudio | null;
   readonly error: { readonly code: string; readonly message: string } | null;
@@ -84,12 +88,29 @@ export function buildRequestView(row: RequestRow, facts: ViewFacts): RequestView
     idempotencyKey: getIdempotencyKey(row),
     replayed: facts.replayed,
     billing: buildBilling(row),
+    isChargeNews: row.is_charge_told === 0 && row.is_paid === 1 && row.payer === null,
     audioSeconds: row.audio_seconds,
     audio: facts.file == null ? null : buildSavedAudio(row, facts.file),
     error: row.failure_code === null ? null : { code: row.failure_code, message: row.failure_message ?? "" },
     activity: facts.activity ?? null,
     notes: facts.notes ?? [],
   };
+}
+
+/** Lets the first answer that names a charge be the only one that tells it as news. */
+export async function tellCharge(
+  { ledger, log }: Pick<RequestDeps, "ledger" | "log">,
+  view: RequestView,
+): Promise<RequestView> {
+  const isNamed = (view.billing?.charged_credits ?? null) !== null;
+  const id = parseRequestHandle(view.requestHandle ?? "");
+  if (!view.isChargeNews || !isNamed || id === undefined) return view;
+  try {
+    return { ...view, isChargeNews: await markChargeTold(ledger, id) };
+  } catch (error) {
+    log.debug(`that a charge was told could not be noted: ${String(error)}`);
+    return view;
+  }
 }
 
 /** Says that the service delivered less audio than it stated, again and again; `null` if it did not. */

@@ -24,7 +24,7 @@ import {
 } from "./list-requests.ts";
 import { getTask } from "./look-up-task.ts";
 import { readAudio, readPieceOfNarration, readTaskPiece, readWhole } from "./read-audio.ts";
-import type { SavedAudio } from "./request-view.ts";
+import { type SavedAudio, tellCharge } from "./request-view.ts";
 import { findSavedAudio } from "./saved-audio.ts";
 
 /** How long the program's end waits for its wishes to be deleted; they do not stand after it anyway. */
@@ -49,9 +49,9 @@ export function createRequests(deps: RequestDeps) {
     );
   };
   const requests = {
-    generate: (request: GenerateRequest, call: Call) => {
+    generate: async (request: GenerateRequest, call: Call) => {
       resume();
-      return generate(context, request, call);
+      return await tellCharge(deps, await generate(context, request, call));
     },
     /**
      * Takes back what a call that was answered as an MCP task has asked for.
@@ -63,13 +63,13 @@ export function createRequests(deps: RequestDeps) {
       driver.wake();
       return isWithdrawn;
     },
-    getTask: (taskIdOrHandle: string, call: Call) => {
+    getTask: async (taskIdOrHandle: string, call: Call) => {
       resume();
-      return getTask(context, taskIdOrHandle, call);
+      return await tellCharge(deps, await getTask(context, taskIdOrHandle, call));
     },
-    download: (request: DownloadRequest, call: Call) => {
+    download: async (request: DownloadRequest, call: Call) => {
       resume();
-      return downloadTask(context, request, call);
+      return await tellCharge(deps, await downloadTask(context, request, call));
     },
     listRequests: (query: RequestListQuery) => {
       resume();

@@ -37,8 +37,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, Readonly<Record<Reader, string
     terminal: "Another take makes a new task, which is paid for.",
   },
   not_ready: {
-    assistant:
-      "Call get_task with this task_id and wait_seconds 45: it waits, and the file is saved by itself.",
+    assistant: "Call get_task with this task_id and wait_seconds: it waits, and the file is saved by itself.",
     terminal: REPEAT_COMMAND,
   },
   request_too_large: {

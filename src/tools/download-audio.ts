@@ -3,7 +3,7 @@ import { z } from "zod";
 import { PLAYER_META } from "./player-uri.ts";
 import { fileNameSchema, optional, taskIdSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
-import { defineTool } from "./tool.ts";
+import { chooseNextWait, defineTool } from "./tool.ts";
 
 const DELIVERIES = ["path", "inline", "both"] as const;
 
@@ -29,7 +29,7 @@ export const downloadAudioTool = defineTool({
       { taskIdOrHandle: args.task_id, fileName: args.file_name ?? null },
       { ...call, waitMs: deps.defaultWaitSeconds * 1000 },
     );
-    const result = renderTask(view, deps);
+    const result = renderTask(view, { ...deps, waitSeconds: chooseNextWait(undefined, deps) });
     const { audio } = view;
     if ((args.deliver ?? "path") === "path" || audio === null || result.link === undefined) return result;
     const read = (maxBytes: number): Promise<Uint8Array> => requests.readVerifiedBytes(audio, maxBytes);

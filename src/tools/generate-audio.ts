@@ -19,7 +19,14 @@ import {
   waitSecondsSchema,
 } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
-import { BadArgumentsError, type CallWork, computeWaitMs, defineTool, type ToolDeps } from "./tool.ts";
+import {
+  BadArgumentsError,
+  type CallWork,
+  chooseNextWait,
+  computeWaitMs,
+  defineTool,
+  type ToolDeps,
+} from "./tool.ts";
 
 const input = z.strictObject({
   ...audioInputFields,
@@ -111,7 +118,8 @@ export const generateAudioTool = defineTool({
     const requests = await deps.requests();
     const waitMs = computeWaitMs(args.wait_seconds, deps, call);
     const view = await requests.generate(buildRequest(args, deps), { ...call, waitMs });
-    return { ...renderTask(view, deps), work: deriveWork(view) };
+    const waitSeconds = chooseNextWait(args.wait_seconds, deps);
+    return { ...renderTask(view, { ...deps, waitSeconds }), work: deriveWork(view) };
   },
   pinArguments: ({ wait_seconds: _, ...args }, deps) => withDefaultVoice(args, deps),
   async cancel({ id }, deps) {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { optional, taskIdSchema, waitSecondsSchema } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
-import { defineTool } from "./tool.ts";
+import { chooseNextWait, defineTool } from "./tool.ts";
 
 export const getTaskTool = defineTool({
   name: "get_task",
@@ -21,6 +21,7 @@ export const getTaskTool = defineTool({
     return renderTask(await requests.getTask(args.task_id, { ...call, waitMs }), {
       isFull: true,
       takeFirstSuccess: deps.takeFirstSuccess,
+      waitSeconds: chooseNextWait(args.wait_seconds, deps),
     });
   },
 });

@@ -10,10 +10,10 @@ import type { ListedNarration } from "../narration/listed-narrations.ts";
 import type { ListedRequest, RequestListQuery } from "../requests/list-requests.ts";
 import type { ListedStatus } from "../requests/listed-status.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
-import { buildNarrationRow, renderNarrationLine } from "./narration-row.ts";
+import { buildNarrationRow, listCredits, renderNarrationLine } from "./narration-row.ts";
 import { optional, stringSchema } from "./shared-fields.ts";
 import { omitNullish } from "./task-output.ts";
-import { defineTool, type ToolDeps } from "./tool.ts";
+import { chooseNextWait, defineTool, type ToolDeps, USUAL_WAIT_SECONDS } from "./tool.ts";
 
 const DEFAULT_LIMIT = 20;
 
@@ -37,7 +37,7 @@ const output = z.strictObject({
 
 const NOTHING_TO_DO = "None; it is saved.";
 
-function describeRequestNextStep(task: ListedRequest): string {
+function describeRequestNextStep(task: ListedRequest, waitSeconds: number): string {
   const { taskId, handle } = task;
   if (task.isGone) {
     return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
@@ -49,7 +49,7 @@ function describeRequestNextStep(task: ListedRequest): string {
     return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;
   }
   if (task.isOtherKey && task.audioPath === null && task.status !== "failed") {
-    return describeNextStepOfOtherKey(task);
+    return describeNextStepOfOtherKey(task, waitSeconds);
   }
   switch (task.status) {
     case "waiting":
@@ -61,7 +61,7 @@ function describeRequestNextStep(task: ListedRequest): string {
       return `Sent, not known to be accepted. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;
     case "queued":
     case "processing":
-      return `get_task with task_id ${taskId} and wait_seconds 45.`;
+      return `get_task with task_id ${taskId} and wait_seconds ${waitSeconds}.`;
     case "succeeded":
       return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : NOTHING_TO_DO;
     case "failed":
@@ -75,7 +75,7 @@ function describeRequestNextStep(task: ListedRequest): string {
  * Returns the next step for a request of another API key. If the task id is known, suggests a call with the task id.
  * Such a call is free, whichever account owns the task.
  */
-function describeNextStepOfOtherKey({ status, taskId }: ListedRequest): string {
+function describeNextStepOfOtherKey({ status, taskId }: ListedRequest, waitSeconds: number): string {
   switch (status) {
     case "waiting":
       return "Asked for under an earlier API key, not sent yet. The same generate_audio call makes it with this one.";
@@ -84,12 +84,16 @@ function describeNextStepOfOtherKey({ status, taskId }: ListedRequest): string {
     case "succeeded":
       return `Sent under an earlier API key. download_audio with task_id ${taskId} fetches it with this one (free).`;
     default:
-      return `Sent under an earlier API key. get_task with task_id ${taskId} and wait_seconds 45 fetches it with this one (free).`;
+      return `Sent under an earlier API key. get_task with task_id ${taskId} and wait_seconds ${waitSeconds} fetches it with this one (free).`;
   }
 }
 
-/** Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields. */
-export const buildTaskRow = (task: ListedRequest) => ({
+/**
+ * Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields.
+ *
+ * @param waitSeconds the wait that the next step names
+ */
+export const buildTaskRow = (task: ListedRequest, waitSeconds = USUAL_WAIT_SECONDS) => ({
   task_id: task.taskId ?? task.handle,
   status: task.status,
   prompt_excerpt: task.promptExcerpt ?? "",
@@ -97,20 +101,21 @@ export const buildTaskRow = (task: ListedRequest) => ({
   created_at: formatIsoWithOffset(task.createdAtMs),
   ...omitNullish({
     credits: task.credits,
+    held_credits: task.heldCredits === 0 ? null : task.heldCredits,
     audio_seconds: task.audioSeconds,
     audio_path: task.audioPath,
     missing_path: task.missingPath,
   }),
-  next_step: describeRequestNextStep(task),
+  next_step: describeRequestNextStep(task, waitSeconds),
 });
 
 /** Renders the whole row as text, for clients that show only the text. */
-function renderLine(task: ListedRequest): string {
-  const row = buildTaskRow(task);
+function renderLine(task: ListedRequest, waitSeconds: number): string {
+  const row = buildTaskRow(task, waitSeconds);
   const facts = [
     row.status,
     formatLocalDateTime(task.createdAtMs),
-    ...(row.credits === undefined ? [] : [`${row.credits} credits`]),
+    ...listCredits(row),
     ...(row.audio_seconds === undefined ? [] : [`${row.audio_seconds} s`]),
     ...(row.voice === undefined ? [] : [`voice: ${row.voice}`]),
     ...(row.take === undefined || row.take === 1 ? [] : [`take ${row.take}`]),
@@ -177,9 +182,10 @@ const FILTERED_STATUSES = Object.keys(STATUS_FILTERS) as (keyof typeof STATUS_FI
 
 /** Lists requests and narrations together, newest first. */
 async function listEntries(
-  deps: Pick<ToolDeps, "requests" | "narrations">,
+  deps: Pick<ToolDeps, "requests" | "narrations" | "defaultWaitSeconds">,
   { filter, query, limit }: Pick<RequestListQuery, "query" | "limit"> & { readonly filter: Filter | null },
 ) {
+  const waitSeconds = chooseNextWait(undefined, deps);
   const requests = await deps.requests();
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => requests.listRequests({ status, query, limit }));
@@ -192,8 +198,8 @@ async function listEntries(
   return [
     ...tasks.map((task) => ({
       atMs: task.createdAtMs,
-      row: buildTaskRow(task),
-      line: renderLine(task),
+      row: buildTaskRow(task, waitSeconds),
+      line: renderLine(task, waitSeconds),
       // All takes of one input have the same hash.
       inputHash: [task.taskId, task.inputHash] as const,
     })),

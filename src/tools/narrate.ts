@@ -26,7 +26,14 @@ import {
 import { PLAYER_META } from "./player-uri.ts";
 import { parsePronunciations } from "./shared-fields.ts";
 import { omitNullish } from "./task-output.ts";
-import { type CallWork, computeWaitMs, defineTool, type ToolDeps, type ToolResult } from "./tool.ts";
+import {
+  type CallWork,
+  chooseNextWait,
+  computeWaitMs,
+  defineTool,
+  type ToolDeps,
+  type ToolResult,
+} from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
 
@@ -163,7 +170,9 @@ export const narrateTool = defineTool({
     const narrations = await deps.narrations();
     const waitMs = computeWaitMs(args.wait_seconds, deps, call);
     const view = await narrations.narrate(source, toNarrateChanges(args), { ...call, waitMs });
-    return buildResult(args, view);
+    const nextWaitSeconds = chooseNextWait(args.wait_seconds, deps);
+    const isShort = nextWaitSeconds < deps.defaultWaitSeconds;
+    return buildResult(args, isShort ? { ...view, nextWaitSeconds } : view);
   },
   pinArguments: ({ wait_seconds: _, ...args }) =>
     toNarrateChanges(args).maxCredits === null || args.stop === true ? null : args,

@@ -10,12 +10,7 @@ import { omitNullish } from "./task-output.ts";
 const MAX_PATHS = 10;
 
 /** Names the next call to make, with its arguments. */
-function describeListedNextStep({
-  narration,
-  status,
-  missingPaths,
-  chargedCredits,
-}: ListedNarration): string {
+function describeListedNextStep({ narration, status, missingPaths, bill }: ListedNarration): string {
   const call = `narrate with narration_id ${narration.id}`;
   switch (status) {
     case "planned":
@@ -29,9 +24,18 @@ function describeListedNextStep({
     case "finished":
       return missingPaths.length === 0
         ? "None; it is saved."
-        : `${call} and max_credits ${Math.max(1, Math.round(chargedCredits))} joins it again, free.`;
+        : `${call} and max_credits ${Math.max(1, Math.round(bill.charged))} joins it again, free.`;
   }
 }
+
+/** Words what a row has cost, and what is held for it. */
+export const listCredits = (row: {
+  readonly credits?: number | undefined;
+  readonly held_credits?: number | undefined;
+}): string[] => [
+  ...(row.credits === undefined ? [] : [`${row.credits} credits`]),
+  ...(row.held_credits === undefined ? [] : [`${row.held_credits} credits held`]),
+];
 
 const countFurther = (paths: readonly string[]): number | null =>
   paths.length > MAX_PATHS ? paths.length - MAX_PATHS : null;
@@ -41,7 +45,7 @@ const firstPaths = (paths: readonly string[]): string[] | null =>
 
 /** Builds the row of a narration; omits empty fields. */
 export function buildNarrationRow(listed: ListedNarration) {
-  const { narration, status, savedPartCount, totalPartCount, missingPaths } = listed;
+  const { narration, status, savedPartCount, totalPartCount, missingPaths, bill } = listed;
   const paths = listed.files.map(({ path }) => path);
   return {
     narration_id: narration.id,
@@ -50,7 +54,8 @@ export function buildNarrationRow(listed: ListedNarration) {
     created_at: formatIsoWithOffset(narration.created_at_ms),
     parts: `${savedPartCount} of ${totalPartCount}`,
     ...omitNullish({
-      credits: status === "planned" ? null : Math.round(listed.chargedCredits),
+      credits: status === "planned" ? null : Math.round(bill.charged),
+      held_credits: bill.spent > bill.charged ? bill.spent - bill.charged : null,
       audio_seconds: listed.audioSeconds,
       audio_paths: firstPaths(paths),
       more_files: countFurther(paths),
@@ -72,7 +77,7 @@ export function renderNarrationLine(listed: ListedNarration): string {
     `narration, ${row.status}`,
     formatLocalDateTime(listed.narration.created_at_ms),
     `${row.parts} parts`,
-    ...(row.credits === undefined ? [] : [`${row.credits} credits`]),
+    ...listCredits(row),
     ...(row.audio_seconds === undefined ? [] : [`${row.audio_seconds} s`]),
   ];
   const there = paths === undefined ? "" : ` ${describePaths(paths, row.more_files)}`;

@@ -24,22 +24,23 @@ export function getAudioSeconds(view: RequestView): number | null {
   return seconds === null ? null : roundToMilliseconds(seconds);
 }
 
-const describeWaitingCall = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
-
 /**
  * Describes the next call. The text is complete on its own, because a model may see only the field that contains it.
+ *
+ * @param waitSeconds a wait that the client has borne
  */
-export function describeTaskNextStep(view: RequestView): string {
+export function describeTaskNextStep(view: RequestView, waitSeconds: number): string {
   const id = getTaskIdOrRequestHandle(view);
+  const waitingCall = `Call get_task with task_id ${id} and wait_seconds ${waitSeconds}`;
   switch (view.status) {
     case "waiting":
-      if (view.activity !== null) return `${describeWaitingCall(id)}: it waits for the file.`;
+      if (view.activity !== null) return `${waitingCall}: it waits for the file.`;
       return view.isUnresolved
         ? `Call download_audio with task_id ${id}: it sends the very same request again under its key, and never pays twice.`
         : "Repeat the generate_audio call that made it.";
     case "queued":
     case "processing":
-      return `${describeWaitingCall(id)}.`;
+      return `${waitingCall}.`;
     case "succeeded":
       return view.audio === null
         ? `Call download_audio with task_id ${id}; downloading is free.`
@@ -57,7 +58,7 @@ export function describeCost(view: RequestView): string {
   }
   const { charged_credits: charged, refunded_credits: refunded } = view.billing;
   if (charged === null) return `${RESERVED_CREDITS} credits are reserved until it ends.`;
-  if (view.replayed) return `Nothing new was charged; it had cost ${charged} credits.`;
+  if (!view.isChargeNews) return `Nothing new was charged; it had cost ${charged} credits.`;
   return `Cost ${charged} credits (${refunded ?? 0} of ${RESERVED_CREDITS} returned).`;
 }
 

@@ -15,7 +15,7 @@ import {
   renderText,
   TELL_THE_PATH,
 } from "./task-messages.ts";
-import type { ToolResult } from "./tool.ts";
+import { type ToolResult, USUAL_WAIT_SECONDS } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
 
@@ -74,14 +74,16 @@ export interface RenderOptions {
    * assistant to tell the user the path.
    */
   readonly takeFirstSuccess: () => boolean;
+  /** The wait that the next step names. */
+  readonly waitSeconds?: number;
 }
 
 /** Renders a task as a tool result: fields, a short text, and a link if the audio is saved. */
 export function renderTask(
   view: RequestView,
-  { isFull = false, takeFirstSuccess }: RenderOptions,
+  { isFull = false, takeFirstSuccess, waitSeconds = USUAL_WAIT_SECONDS }: RenderOptions,
 ): ToolResult {
-  const next = describeTaskNextStep(view);
+  const next = describeTaskNextStep(view, waitSeconds);
   const saysNext = next !== TELL_THE_PATH || takeFirstSuccess();
   const { audio } = view;
   return {

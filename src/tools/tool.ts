@@ -66,6 +66,20 @@ export const computeWaitMs = (
   { handle }: Pick<ToolCall, "handle">,
 ): number => (handle === undefined ? (waitSeconds ?? defaultWaitSeconds) * 1000 : MAX_TIMER_MS);
 
+/** The wait that a next step names if neither the call nor the settings have one. */
+export const USUAL_WAIT_SECONDS = 45;
+
+/**
+ * Returns the wait that a next step names: one that this client has borne. A client that has given up a call has a
+ * shorter default.
+ *
+ * @param waitSeconds the argument of the call
+ */
+export const chooseNextWait = (
+  waitSeconds: number | undefined,
+  { defaultWaitSeconds }: Pick<ToolDeps, "defaultWaitSeconds">,
+): number => Math.min(waitSeconds || Number.POSITIVE_INFINITY, defaultWaitSeconds || USUAL_WAIT_SECONDS);
+
 /** A saved file that a result links to. */
 export interface LinkedFile {
   readonly path: string;

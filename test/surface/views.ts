@@ -14,6 +14,7 @@ const base: RequestView = {
   voice: "sophie_en_zh",
   idempotencyKey: `agm1-${"a".repeat(64)}`,
   replayed: false,
+  isChargeNews: true,
   billing: { reserved_credits: 150, charged_credits: 53, refunded_credits: 97 },
   audioSeconds: 41.317,
   audio: {
@@ -50,7 +51,7 @@ const failure = { code: "generation_failed", message: "the text holds nothing th
 
 export const VIEWS: Readonly<Record<string, RequestView>> = {
   "saved, new": view({}),
-  "saved, found again": view({ replayed: true }),
+  "saved, found again": view({ replayed: true, isChargeNews: false }),
   "saved, another take without a voice": view({ take: 2, voice: "the service's default" }),
   "saved, with a note": view({
     notes: ["Another file has the name bridge.mp3 by now; it was left alone."],

@@ -44,6 +44,32 @@ describeConversations("Asking again", [
 
 describeConversations("Asking again, where it counts", [
   {
+    when: "how far is it? The first answer that names the price tells it as new, whichever call it is; the next one does not",
+    fewestCalls: 3,
+    returnsEarly: true,
+    setup: (era) => setupWithFaults(era, { processingMs: 600_000 }),
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      const begun = await assistant.generate({ ...TEXT, wait_seconds: 0 });
+      setup.service.processingMs = 0;
+      const saved = await assistant.follow(begun);
+      saved.says(/Cost 10 credits \(140 of 150 returned\)/).hides(/Nothing new/);
+      (await assistant.repeat()).says(/Nothing new was charged; it had cost 10 credits/).hides(/Cost 10/);
+    },
+  },
+  {
+    when: "the client gave up, and the file was saved meanwhile: its price is told as new by the repeat",
+    fewestCalls: 2,
+    returnsEarly: true,
+    setup: (era) => setupWithFaults(era, { processingMs: 200 }),
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      await assistant.generate({ ...TEXT, wait_seconds: 0 });
+      await expect.poll(() => setup.testFolders.outputNames(), { timeout: 20_000 }).toHaveLength(1);
+      (await assistant.repeat()).says(/Cost 10 credits \(140 of 150 returned\)/).hides(/Nothing new/);
+    },
+  },
+  {
     when: "an edit: another text is another task, and paid for",
     fewestCalls: 2,
     setup: setupWithFaults,

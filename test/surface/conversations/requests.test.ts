@@ -265,4 +265,21 @@ describeConversations("A longer wish", [
       (await assistant.call("list_tasks")).says(/10 credits today/);
     },
   },
+  {
+    when: "what did it cost so far? What is held is told apart from what was charged",
+    fewestCalls: 1,
+    returnsEarly: true,
+    setup: sounding({ processingMs: 600_000 }),
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      await assistant.call("narrate", { ...ARTICLE, max_credits: 900, wait_seconds: 0 });
+      await expect.poll(() => setup.service.runningTaskCount, { timeout: 20_000 }).toBe(2);
+      setup.forget();
+      const listed = await assistant.call("list_tasks");
+      listed.says(
+        /Spent: 0 credits today.*; 300 more are held by tasks that have not ended/,
+        /0 credits, 300 credits held|held_credits: 300/,
+      );
+    },
+  },
 ]);

@@ -23,7 +23,8 @@ function linesOf(value: unknown, name = ""): string[] {
 
 const SAVED_IN_TEXT = /^Saved (.+) \((?:mp3|wav|pcm|ogg_opus), \d+ Hz/m;
 const NAMED_CALL = /\b(get_task|download_audio) with task_id ([\w.:-]*\w)(?: and wait_seconds (\d+))?/;
-const NARRATION = /\bnarrate with narration_id ([\w-]*\w)(?: and max_credits (\d+))?/;
+const NARRATION =
+  /\bnarrate with narration_id ([\w-]*\w)(?: and max_credits (\d+))?(?: and wait_seconds (\d+))?/;
 const REPEATED_CALL = /\b(?:Repeat the (?:same )?generate_audio call|repeat the same call)\b/i;
 
 function callNamedIn(form: string): NextCall {
@@ -31,11 +32,12 @@ function callNamedIn(form: string): NextCall {
   if (name === "get_task" || name === "download_audio") {
     return { name, args: { task_id: id, ...(wait === undefined ? {} : { wait_seconds: Number(wait) }) } };
   }
-  const [, narrationId, maxCredits] = NARRATION.exec(form) ?? [];
+  const [, narrationId, maxCredits, narrateWait] = NARRATION.exec(form) ?? [];
   if (narrationId !== undefined) {
     const args = {
       narration_id: narrationId,
       ...(maxCredits === undefined ? {} : { max_credits: Number(maxCredits) }),
+      ...(narrateWait === undefined ? {} : { wait_seconds: Number(narrateWait) }),
     };
     return { name: "narrate", args };
   }
