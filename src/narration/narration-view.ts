@@ -3,11 +3,12 @@ import { chargeForSeconds, RESERVED_CREDITS } from "../contract/billing.ts";
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
-import type { FileRow, NarrationRow } from "../ledger/schema.ts";
+import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { readCalibration } from "../requests/estimate-calibration.ts";
 import { areThere, buildNarrationFiles, isFileIntact, type NarrationFile } from "./narration-files.ts";
 import { isWithService, listPartProblems, type NarrationProblem, type PartState } from "./part-status.ts";
+import { getPartSpeed } from "./parts.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
 import type { Remark } from "./planning/remark.ts";
 import type { StoredPlan } from "./planning/stored-plan.ts";
@@ -120,6 +121,11 @@ export function toShownStatus(state: PartState): ShownPartStatus {
   return isWithService(state) ? "running" : "not_started";
 }
 
+/** Estimates the length of a part at the speed that was chosen for it. */
+const estimateSeconds = (plan: StoredPlan, { position, speed }: PartRow): number =>
+  ((plan.parts[position]?.estimatedSeconds ?? 0) * getPartSpeed(plan, position, null)) /
+  getPartSpeed(plan, position, speed);
+
 /**
  * Returns the ratio of actual to estimated length of the parts with audio, limited to the range from 1/3 to 3; `null`
  * if no part has audio yet. Estimates and the suggested `max_credits` use this ratio.
@@ -129,7 +135,7 @@ function computeOwnCalibration({ plan, states }: ViewedNarration): number | null
   for (const { part, task } of states) {
     const seconds = task?.audio_seconds ?? null;
     if (seconds === null) continue;
-    estimated += plan.parts[part.position]?.estimatedSeconds ?? 0;
+    estimated += estimateSeconds(plan, part);
     actual += seconds;
   }
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
@@ -144,7 +150,8 @@ function estimateParts({ plan, states }: ViewedNarration, calibration: number): 
   const seen = new Set<string>();
   return states.map((state) => {
     const { part, task, status } = state;
-    const { estimatedSeconds = 0, pauseAfterSeconds = 0 } = plan.parts[part.position] ?? {};
+    const { pauseAfterSeconds = 0 } = plan.parts[part.position] ?? {};
+    const estimatedSeconds = estimateSeconds(plan, part);
     const isPaid = status === "saved" || task?.status === "succeeded" || task?.status === "saved";
     const isToPay = !isPaid && !seen.has(part.fingerprint);
     seen.add(part.fingerprint);

@@ -5,6 +5,7 @@ import type { PartRow } from "../ledger/schema.ts";
 import type { PartRequest } from "../requests/begin.ts";
 import { canonicalizeInput } from "../requests/canonical-input.ts";
 import { deriveLooseFingerprint } from "../requests/loose-text.ts";
+import { findPlannedChapters } from "./planning/planned-chapters.ts";
 import type { StoredPart, StoredPlan } from "./planning/stored-plan.ts";
 import { findPartsByQuote } from "./text/quotes.ts";
 
@@ -13,8 +14,10 @@ export type Choice = Pick<PartRow, "take" | "speed">;
 export const FIRST_CHOICE: Choice = { take: 1, speed: null };
 
 export interface Retake {
-  /** Identifies the part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */
-  readonly quote: string;
+  /** Identifies a part: words that occur in no other part, `cue 12` for subtitles, or `row 5` for a sheet. */
+  readonly quote?: string | undefined;
+  /** Identifies all parts of chapters, by number or title; in place of a quote. */
+  readonly chapter?: string | undefined;
   /**
    * Number of the take. A take that was already made costs nothing. Take 1 is the first take. If the number is absent
    * and `speed` is given, the part keeps its present take. If both are absent, the take is {@link DEFAULT_RETAKE_TAKE}.
@@ -24,10 +27,10 @@ export interface Retake {
   readonly speed?: number | undefined;
 }
 
-/** The take that is chosen if a retake has only a quote, without a number or a speed. */
+/** The take that is chosen if a retake has neither a take nor a speed. */
 export const DEFAULT_RETAKE_TAKE = 2;
 
-/** Whether a retake has only a quote. Such a retake chooses the take {@link DEFAULT_RETAKE_TAKE}. */
+/** Whether a retake has neither a take nor a speed. Such a retake chooses the take {@link DEFAULT_RETAKE_TAKE}. */
 export const isQuoteOnlyRetake = ({ take, speed }: Retake): boolean =>
   take === undefined && speed === undefined;
 
@@ -172,10 +175,24 @@ function findPartsByNumber({ parts, chapters }: StoredPlan, quote: string): numb
   });
 }
 
+/** A quote that names a chapter by its number. Its heading is in one of its parts only. */
+const CHAPTER_QUOTE = /^\s*chapter\s+\d+\s*$/i;
+
+/** Returns the positions of the parts that a retake names. */
+function findRetakenParts(plan: StoredPlan, { quote = "", chapter }: Retake): readonly number[] {
+  const numbered = chapter === undefined ? findPartsByNumber(plan, quote) : [];
+  if (numbered.length > 0) return numbered;
+  const isChapter = CHAPTER_QUOTE.test(quote) && plan.chapters.length > 1 && plan.fileLayout !== "rows";
+  const choice = chapter ?? (isChapter ? quote : null);
+  if (choice === null) return findPartsByQuote(plan.parts, quote);
+  const chosen = new Set(findPlannedChapters(plan, choice).chosenIndexes);
+  return plan.parts.flatMap(({ chapterIndex }, index) => (chosen.has(chapterIndex) ? [index] : []));
+}
+
 /**
  * Returns the rows that retakes change, with their new choices.
  *
- * @throws AudioError `invalid_request` if a quote matches no part, or several
+ * @throws AudioError `invalid_request` if a quote matches no part, or several, or if there is no such chapter
  */
 export function applyRetakes(
   baseUrl: string,
@@ -185,8 +202,7 @@ export function applyRetakes(
 ): PartRow[] {
   const changed = new Map<number, PartRow>();
   for (const retake of retakes) {
-    const numbered = findPartsByNumber(plan, retake.quote);
-    for (const position of numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered) {
+    for (const position of findRetakenParts(plan, retake)) {
       const row = changed.get(position) ?? parts[position];
       if (row === undefined) continue;
       const take = isQuoteOnlyRetake(retake) ? DEFAULT_RETAKE_TAKE : (retake.take ?? row.take);

@@ -135,14 +135,15 @@ export const narrateInput = z.strictObject({
   retakes: optional(
     z.array(
       z.strictObject({
-        quote: stringSchema,
+        quote: stringSchema.optional(),
+        chapter: z.preprocess(toChapterList, stringSchema).optional(),
         take: optional(takeSchema, "1 to 999, default 2"),
         // Omit the description, because the tool's argument `speed` has one.
         speed: boundedNumberSchema(0.5, 2).optional(),
       }),
-      "must be a list of { quote, take, speed }",
+      "must be a list of { quote or chapter, take, speed }",
     ),
-    "Other takes or speeds of the one part that holds the quote",
+    "Other takes or speeds of the one part that holds a quote, or of a chapter",
   ),
   skip_failed: optional(booleanSchema, "Join without parts that failed"),
   file_name: optional(fileNameSchema, "If it is taken, a number is added"),
@@ -200,6 +201,9 @@ const isSameName = (one: string, other: string): boolean => one.toLowerCase() ==
 function reportTextIssues({ text, retakes = [], edits = [] }: NarrateArgs, reportIssue: ReportIssue): void {
   if (edits.length > MAX_EDITS) reportIssue(["edits"], `must be at most ${MAX_EDITS}`);
   if (retakes.length > MAX_RETAKES) reportIssue(["retakes"], `must be at most ${MAX_RETAKES}`);
+  for (const [index, { quote, chapter }] of retakes.entries())
+    if ((quote === undefined) === (chapter === undefined))
+      reportIssue(["retakes", index], "must have either a quote or a chapter");
   if (text === undefined) return;
   const length = countCodePoints(text);
   if (length <= MAX_TEXT_CODE_POINTS) return;

@@ -40,6 +40,47 @@ it("a speed alone keeps the chosen take", async () => {
   expect(back.message).toContain("nothing for this call");
 });
 
+const LONG_CHAPTERS = ["One", "Two", "Three"]
+  .map((name) => `# Chapter ${name}\n\n${buildText(`${name} a`, `${name} b`)}`)
+  .join("\n\n");
+
+it.each([{ chapter: 2 }, { chapter: "2" }, { chapter: "Chapter Two" }, { quote: "chapter 2" }])(
+  "%j retakes all parts of the chapter, and its price knows the speed",
+  async (which) => {
+    const { narration_id } = await narrator.narrate({ text: LONG_CHAPTERS, max_credits: 5000 });
+    const before = narrator.service.count("create");
+    const priceAt = async (speed: number): Promise<number> => {
+      const { credits } = await narrator.narrate({ narration_id, retakes: [{ ...which, speed }] });
+      return credits.estimate - credits.charged;
+    };
+    narrator.service.audioSeconds = 60;
+    const [slow, fast] = [await priceAt(0.5), await priceAt(2)];
+    expect(slow).toBeGreaterThan(fast);
+    const plan = await narrator.narrate({ narration_id, retakes: [{ ...which, speed: 0.8 }] });
+    expect(plan.message).toContain("2 parts to be made");
+    const retaken = await narrator.narrate({
+      narration_id,
+      retakes: [{ ...which, speed: 0.8 }],
+      max_credits: 5000,
+    });
+    expect(retaken.status).toBe("finished");
+    expect(narrator.service.count("create")).toBe(before + 2);
+  },
+);
+
+it.each([
+  [{ chapter: "9" }, /has no chapter "9"; it has 3/],
+  [{ chapter: "2", quote: "Two a" }, /retakes\[0\] must have either a quote or a chapter/],
+  [{ take: 2 }, /retakes\[0\] must have either a quote or a chapter/],
+])("the retake %j is refused before anything is sent", async (retake, why) => {
+  const { narration_id } = await narrator.narrate({ text: LONG_CHAPTERS });
+  const refused = await narrator.client.call("narrate", { narration_id, retakes: [retake] });
+  expect(resultTextOf(refused)).toMatch(why);
+  const only = await narrator.narrate({ narration_id, chapters: "1" });
+  const other = { narration_id: only.narration_id, retakes: [{ chapter: "2" }] };
+  expect(resultTextOf(await narrator.client.call("narrate", other))).toMatch(/holds only some chapters/);
+});
+
 it("chapters of a plan are those of the same text, without the text", async () => {
   const plan = await narrator.narrate({ text: BOOK });
   const chosen = await narrator.narrate({ narration_id: plan.narration_id, chapters: "2-3" });

@@ -46,8 +46,12 @@ function buildQuotePattern(quote: string): RegExp {
 const QUOTE_REMEDY =
   "Quote some consecutive words that occur once in the text, as they are spoken, without Markdown; more words make a quote unique.";
 
-function refuse(quote: string, rule: string): never {
-  throw quoteError("edits", quote, rule, QUOTE_REMEDY);
+/** Rows of a sheet are changed in the file, because the narration of the changed file shares the other rows. */
+const SHEET_REMEDY =
+  "Change the row in the file, and call narrate with the file again: only rows that are new are paid for. Or quote consecutive words that occur once in the sheet.";
+
+function refuse(quote: string, rule: string, remedy = QUOTE_REMEDY): never {
+  throw quoteError("edits", quote, rule, remedy);
 }
 
 /**
@@ -57,7 +61,7 @@ function refuse(quote: string, rule: string): never {
 const MAX_QUOTE_CODE_UNITS = 2000;
 const MAX_REPLACEMENT_CODE_UNITS = 50_000;
 
-function applyEdit(texts: readonly string[], { quote, replacement }: Edit): string[] {
+function applyEdit(texts: readonly string[], { quote, replacement }: Edit, remedy: string): string[] {
   if (quote.length > MAX_QUOTE_CODE_UNITS) refuse(quote, `is longer than ${MAX_QUOTE_CODE_UNITS} characters`);
   if (replacement.length > MAX_REPLACEMENT_CODE_UNITS) {
     refuse(quote, `has a replacement of more than ${MAX_REPLACEMENT_CODE_UNITS} characters`);
@@ -70,9 +74,10 @@ function applyEdit(texts: readonly string[], { quote, replacement }: Edit): stri
     refuse(
       quote,
       crossesPartBoundary ? "extends beyond the end of a part" : "does not occur in this narration",
+      remedy,
     );
   }
-  if (count > 1) refuse(quote, `occurs ${count} times in this narration, and must occur once`);
+  if (count > 1) refuse(quote, `occurs ${count} times in this narration, and must occur once`, remedy);
   return texts.map((text) => text.replace(pattern, () => replacement));
 }
 
@@ -175,10 +180,11 @@ export function applyEdits(
   speeds: ReadonlyArray<number | null> = [],
 ): StoredPlan {
   const rules = mergeNarrationRules(pronunciations, plan.pronunciations ?? []);
+  const remedy = plan.fileLayout === "rows" ? SHEET_REMEDY : QUOTE_REMEDY;
   const texts = edits
     .map((edit) => ({ quote: edit.quote, replacement: toSpokenReplacement(edit, plan) }))
     .reduce<readonly string[]>(
-      applyEdit,
+      (before, edit) => applyEdit(before, edit, remedy),
       plan.parts.map(({ text }) => text),
     );
   /** The start time of a dropped part. The next part of the same cue begins at this time. */

@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { resultTextOf } from "../../support/tool-result.ts";
 import { type NarrationOutput, Narrator, PART_BYTES } from "../narrator.ts";
 
 const LONG = { timeout: 20_000 };
@@ -193,6 +194,10 @@ describe("after a failure", () => {
     const retaken = await narrator.narrate({ narration_id, retakes, max_credits: 600 });
     expect(names(retaken)).toEqual(NAMES.with(1, "cook_01-2.pcm"));
     expect(narrator.service.tasks.size).toBe(5);
+    const row = [{ quote: "row 3", replacement: "Then pass." }];
+    expect(resultTextOf(await narrator.client.call("narrate", { narration_id, edits: row }))).toMatch(
+      /Change the row in the file, and call narrate with the file again: only rows that are new are paid for/,
+    );
     const edits = [{ quote: "be quick", replacement: "be silent" }];
     const edited = await narrator.narrate({ narration_id, edits, max_credits: 600 });
     expect(names(edited)[2]).toBe("03-Then-pass-and-be-silent.pcm");

@@ -61,6 +61,23 @@ describeConversations("A text that is too long for one request", [
     },
   },
   {
+    when: "make chapter 2 slower: one argument names the chapter, its price knows the speed, and the other chapters stay",
+    fewestCalls: 2,
+    setup: (era) => setupWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      const made = await assistant.call("narrate", { text: BOOK, max_credits: 600, wait_seconds: 50 });
+      made.says(/Cost 40 credits/);
+      setup.forget();
+      const narration_id = /nar_[0-9a-f]{32}/.exec(made.text)?.[0];
+      const retakes = [{ chapter: 2, speed: 0.8 }];
+      const plan = await assistant.call("narrate", { narration_id, retakes });
+      plan.says(/1 part to be made for about 10 credits/, /with the same retakes/);
+      const done = await assistant.call("narrate", { ...plan.nextCall.args, retakes, wait_seconds: 50 });
+      done.says(/Cost 50 credits in all, 10 of them for this call/);
+    },
+  },
+  {
     when: "chapters 2 to 3 of a book, please: the plan names the chapters, and the choice is priced before it is paid",
     fewestCalls: 3,
     setup: (era) => setupWithSandbox(era, { speech: noiseSpeech, env: LONG_TIMEOUT_MS }),

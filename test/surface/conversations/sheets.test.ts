@@ -49,6 +49,27 @@ describeConversations("The lines of a game", [
     },
   },
   {
+    when: "row 5 shall say something else: the remedy is the file, and only the new row is paid",
+    fewestCalls: 2,
+    setup: (era) => setupWithSheet(era, FORTY.slice(0, 5)),
+    play: async (setup) => {
+      const assistant = await startAssistant(setup);
+      const call = { file: "lines.csv", max_credits: 750, wait_seconds: 50 };
+      const { text } = await assistant.call("narrate", call);
+      const narration_id = /nar_[0-9a-f]{32}/.exec(text)?.[0];
+      setup.forget();
+      const edits = [{ quote: "row 5", replacement: "Halt!" }];
+      const refused = await assistant.call("narrate", { narration_id, edits });
+      refused.says(/Change the row in the file, and call narrate with the file again/);
+      const rows = FORTY.slice(0, 5).with(3, "line_4,Halt!,opal_en_zh");
+      await writeFile(
+        join(setup.testFolders.root, "texts", "lines.csv"),
+        ["file,text,voice", ...rows].join("\n"),
+      );
+      (await assistant.call("narrate", call)).says(/Cost 10 credits in all; 4 parts had been paid for before/);
+    },
+  },
+  {
     when: "one row names an unknown voice: the row is refused by its number, and the corrected sheet is planned",
     fewestCalls: 2,
     setup: (era) => setupWithSheet(era, FORTY.with(16, "line_17,Halt!,opel")),
