@@ -28,7 +28,7 @@ import {
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { addWish, listPayers, listStandingWishes, type NewWish } from "../ledger/wishes.ts";
-import { describeRespelledWords, type Pronunciation } from "../pronunciation.ts";
+import { describeRespelledWords, describeUnusedWords, type Pronunciation } from "../pronunciation.ts";
 import { describeLanguageMismatch } from "../text-language.ts";
 import { describeReadHold } from "./activity.ts";
 import { canonicalizeInput } from "./canonical-input.ts";
@@ -66,6 +66,8 @@ export interface GenerateRequest {
   readonly take: number;
   readonly fileName: string | null;
   readonly mayReplace: boolean;
+  /** Sentences about the text for the result. */
+  readonly notes?: readonly Wording[];
 }
 
 /**
@@ -75,7 +77,7 @@ export interface GenerateRequest {
  */
 export function prepareRequest(
   baseUrl: string,
-  { input, callPronunciations, pronunciations, take, fileName }: GenerateRequest,
+  { input, callPronunciations, pronunciations, take, fileName, notes = [] }: GenerateRequest,
 ): PreparedRequest {
   if (fileName !== null) assertFileName(fileName);
   const spoken = respellInput(input, pronunciations);
@@ -92,7 +94,9 @@ export function prepareRequest(
     fingerprint: deriveRequestFingerprint(baseUrl, body, take),
     take,
     notes: [
+      ...notes,
       ...describeRespelledWords(spoken.words),
+      ...describeUnusedWords(callPronunciations, asked.words),
       ...describeLanguageMismatch(input.prompt, input.voice ?? ""),
     ],
   };

@@ -3,7 +3,9 @@ import { z } from "zod";
 import { audioInputFields, reportFieldIssues } from "../contract/audio-input.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
+import type { Wording } from "../errors.ts";
 import { containsCues } from "../narration/text/plain/time-codes.ts";
+import { listUnreadMarks } from "../narration/text/unread-marks.ts";
 import type { GenerateRequest } from "../requests/begin.ts";
 import type { RequestView } from "../requests/request-view.ts";
 import { PLAYER_META } from "./player-uri.ts";
@@ -62,6 +64,18 @@ function withDefaultVoice(args: Args, { defaultVoice }: Pick<ToolDeps, "defaultV
   return hasOwnVoice || defaultVoice === null ? args : { ...args, voice: defaultVoice };
 }
 
+function describeUnreadMarks(prompt: string): Wording[] {
+  const marks = listUnreadMarks(prompt);
+  if (marks.length === 0) return [];
+  const sentence = `The voice gets the text as it stands, so it may speak ${marks.join(", ")};`;
+  return [
+    {
+      assistant: `${sentence} narrate is for texts with tags, directions, speakers' names or Markdown.`,
+      terminal: `${sentence} the command narrate is for texts with tags, directions, speakers' names or Markdown.`,
+    },
+  ];
+}
+
 function buildRequest(args: Args, deps: Pick<ToolDeps, "defaultVoice" | "pronunciations">): GenerateRequest {
   const {
     take = 1,
@@ -78,6 +92,7 @@ function buildRequest(args: Args, deps: Pick<ToolDeps, "defaultVoice" | "pronunc
     take,
     fileName,
     mayReplace,
+    notes: describeUnreadMarks(audioInput.prompt),
   };
 }
 

@@ -255,6 +255,20 @@ describeConversations("A longer wish", [
     },
   },
   {
+    when: "with a pause, a whisper and a rule for a word that is not there: the result says what may be spoken, and the tool for it",
+    fewestCalls: 1,
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      const prompt = 'ANNA: Wait. <break time="3s"/> [whispering] **Now**.';
+      const said = await assistant.generate({ ...RAW, prompt, pronounce: ["Nguyen=Win"] });
+      said.says(
+        /may speak "<break time=\\"3s\\"\/>", "\[whispering\]", "ANNA:", Markdown; narrate is for texts with/,
+        /Not in the text as a word of its own, so not respelled: "Nguyen"/,
+      );
+    },
+  },
+  {
     when: "what did all that cost? one look at the list",
     fewestCalls: 1,
     setup: sounding(),
