@@ -16,7 +16,7 @@ export interface FaultSetup {
   readonly service: FakeService;
   readonly testFolders: TestFolders;
   readonly server: RawServer;
-  /** Starts another process with the same folders. */
+  /** Starts another server with the same folders. */
   another(env?: Record<string, string>, options?: StartOptions): Promise<RawServer>;
   /** Lets an interceptor answer in place of the service. `undefined`: the service answers again. */
   misbehave(interceptor: Interceptor | undefined): void;
@@ -25,6 +25,7 @@ export interface FaultSetup {
 export interface FaultSetupOptions {
   readonly service?: FakeServiceOptions;
   readonly env?: Record<string, string>;
+  /** How the first server starts. Without `isInProcess: false`, servers run in the process of the test, if they can. */
   readonly start?: StartOptions;
   /** The address in the server's settings, if it is not the real address of the service but, for example, a proxy's. */
   readonly baseUrl?: string;
@@ -75,7 +76,12 @@ async function open(options: FaultSetupOptions): Promise<Opened> {
   const servers: RawServer[] = [];
   const another = async (env: Record<string, string> = {}, start?: StartOptions): Promise<RawServer> => {
     const all = testFolders.env(address, { ...FASTEST, ...options.env, ...env });
-    const server = await RawServer.start(all, { cwd: testFolders.root, ...start });
+    const needsProcess = start?.nodeArgs !== undefined || start?.isRead === false;
+    const server = await RawServer.start(all, {
+      cwd: testFolders.root,
+      isInProcess: !needsProcess,
+      ...start,
+    });
     servers.push(server);
     return server;
   };
@@ -115,22 +121,23 @@ export async function expectKeyNowhere(setup: FaultSetup, servers: readonly RawS
  */
 async function closeSetup({ setup, servers }: Opened): Promise<void> {
   try {
+    let wasKilled = false;
     for (const server of servers) {
-      const wasRunning = server.child.exitCode === null && server.child.signalCode === null;
+      const wasRunning = server.isRunning;
       const exit = await server.end();
       expect(server.strays).toEqual([]);
       if (wasRunning) expect(exit).toMatchObject({ code: 0, signal: null });
+      wasKilled ||= exit.signal !== null;
     }
     const names = await readdir(setup.testFolders.root);
     expect(names.filter((name) => name !== "out" && name !== "state")).toEqual([]);
-    const wasKilled = servers.some((server) => server.child.signalCode !== null);
     if (!wasKilled) {
       const output = await setup.testFolders.outputNames();
       expect(output.filter((name) => name.startsWith("."))).toEqual([]);
     }
     await expectKeyNowhere(setup, servers);
   } finally {
-    for (const { child } of servers) child.kill("SIGKILL");
+    for (const server of servers) server.abort();
     await setup.service.stop();
     await setup.testFolders.remove();
   }

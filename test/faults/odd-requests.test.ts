@@ -162,7 +162,7 @@ describe("many lines that are not a request", () => {
   it("cause a few warnings, and the next request is answered", async () => {
     const setup = await openFaultSetup();
     const server = await setup.another({ AUDIO_LOG_LEVEL: "warn" });
-    server.child.stdin.write("no JSON\n".repeat(20_000));
+    server.write("no JSON\n".repeat(20_000));
     expect((await server.call("list_voices", { language: "pt" })).structuredContent).toMatchObject({
       count: countVoices("pt"),
     });

@@ -99,7 +99,7 @@ describe("a client that exits", () => {
   it.each(CASES)(
     "%s and %s ends the process soon, with 0; the next call gets the same task, paid once",
     async (phase, _way, reach, end) => {
-      const setup = await openFaultSetup();
+      const setup = await openFaultSetup({ start: { isInProcess: false } });
       await reach(setup);
       await expectEnd(setup.server, end);
       if (phase === "before anything was asked") return;
@@ -114,7 +114,7 @@ describe("a client that exits", () => {
   );
 
   it("without having read anything ends the process, too, however much is unread", async () => {
-    const setup = await openFaultSetup();
+    const setup = await openFaultSetup({ start: { isInProcess: false } });
     for (const way of ["stdin", "SIGTERM"] as const) {
       const unread = await setup.another({}, { isRead: false, isInitialized: false });
       unread.send({
@@ -133,7 +133,7 @@ describe("a client that exits", () => {
   });
 
   it("that closes only the log is still served", async () => {
-    const setup = await openFaultSetup();
+    const setup = await openFaultSetup({ start: { isInProcess: false } });
     setup.server.child.stderr.destroy();
     // Several log lines, because the first may still fit into the pipe.
     for (let line = 0; line < 5; line += 1) setup.server.send({ jsonrpc: "2.0", id: {}, method: "logged" });

@@ -46,7 +46,7 @@ describe("a line that is not a request", () => {
 
   it("made of bytes that are not UTF-8 is ignored too", async () => {
     const { server } = shared();
-    server.child.stdin.write(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x0a]));
+    server.write(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x0a]));
     expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
       count: VOICE_IDS.length,
     });
@@ -95,7 +95,7 @@ describe("text that is not UTF-8", () => {
     async (field) => {
       const { server, service } = shared();
       const id = server.nextId();
-      server.child.stdin.write(callWith(field, id));
+      server.write(callWith(field, id));
       const outcome = await server.outcomeOf(id);
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
       expect(resultTextOf(outcome)).toMatch(
@@ -145,9 +145,9 @@ describe("many requests", () => {
       });
     const bytes = Buffer.from(`${line(101)}\n${line(102)}\n${line(103)}\n`);
     const middle = bytes.indexOf(Buffer.from("🎧")) + 2;
-    server.child.stdin.write(bytes.subarray(0, middle));
+    server.write(bytes.subarray(0, middle));
     await new Promise(setImmediate);
-    server.child.stdin.write(bytes.subarray(middle));
+    server.write(bytes.subarray(middle));
     for (const id of [101, 102, 103]) {
       expect((await server.outcomeOf(id)).structuredContent).toMatchObject({ count: 0 });
     }
@@ -167,7 +167,7 @@ describe("many requests", () => {
 
   it("before the client closes its end are answered before the process exits", async () => {
     const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
-    const server = await setup.another();
+    const server = await setup.another({}, { isInProcess: false });
     const calls: Array<[string, Record<string, unknown>]> = [
       ["list_voices", {}],
       ["list_tasks", {}],
@@ -197,7 +197,7 @@ describe("an id that is a number", () => {
     const { server } = await openFaultSetup({ service: { processingMs: 500 } });
     const progressToken = `"_meta":{"progressToken":${id}}`;
     const [call, other] = ['"generate_audio","arguments":{"prompt":"x"}', '"nothing","arguments":{}'];
-    server.child.stdin.write(
+    server.write(
       `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":${call},${progressToken}}}\n`,
     );
     const hasProgress = () => server.lines.some((line) => line.includes('"notifications/progress"'));
@@ -205,25 +205,21 @@ describe("an id that is a number", () => {
     await expect.poll(ids).toBe(1);
     await expect.poll(hasProgress).toBe(true);
     expect(server.lines.join("\n")).toContain(`"progressToken":${id}`);
-    server.child.stdin.write(
-      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":${other}}}\n`,
-    );
+    server.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":${other}}}\n`);
     await expect.poll(ids).toBe(2);
-    server.child.stdin.write(`{"jsonrpc":"2.0","id":${id},"method":7}\n`);
+    server.write(`{"jsonrpc":"2.0","id":${id},"method":7}\n`);
     await expect.poll(ids).toBe(3);
   });
 
   it("cancels the call whose id it is", async () => {
-    const setup = await openFaultSetup({ service: { processingMs: 60_000 } });
+    const setup = await openFaultSetup({ service: { processingMs: 60_000 }, start: { isInProcess: false } });
     const { server } = setup;
     const id = "9007199254740993";
-    server.child.stdin.write(
+    server.write(
       `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"get_task","arguments":{"task_id":"x","wait_seconds":60}}}\n`,
     );
     setup.misbehave((exchange) => exchange.kind === "query");
-    server.child.stdin.write(
-      `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}\n`,
-    );
+    server.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}\n`);
     const beganAtMs = performance.now();
     server.child.stdin.end();
     await server.exited;

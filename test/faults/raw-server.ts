@@ -67,16 +67,24 @@ export class RawServer {
   readonly strays: string[] = [];
   readonly notifications: Message[] = [];
   readonly answers = new Map<number | string, Message>();
+  #exit: Exit | undefined;
   #lastId = 0;
   readonly #waiting = new Map<number | string, (answer: Message) => void>();
 
   private constructor(server: LaunchedServer, isRead: boolean) {
     this.#server = server;
+    void server.exited.then((exit) => {
+      this.#exit = exit;
+    });
     if (isRead) createInterface({ input: server.output }).on("line", (line) => this.#take(line));
   }
 
   get child(): ChildProcessWithoutNullStreams {
     return this.#server.child;
+  }
+
+  get isRunning(): boolean {
+    return this.#exit === undefined;
   }
 
   get exited(): Promise<Exit> {
@@ -120,6 +128,11 @@ export class RawServer {
   /** Sends a message, or a text as a line. */
   send(line: Record<string, unknown> | string): void {
     this.#server.input.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`);
+  }
+
+  /** Sends bytes as they are. */
+  write(bytes: Buffer | string): void {
+    this.#server.input.write(bytes);
   }
 
   nextId(): number {
@@ -185,9 +198,20 @@ export class RawServer {
     return await this.exitWithin(60_000);
   }
 
-  /** Resolves with the exit. Kills the process after `ms`, so that no test leaves a process behind. */
+  /** Kills the process, and waits until it is gone. */
+  async kill(): Promise<void> {
+    this.child.kill("SIGKILL");
+    await this.exited;
+  }
+
+  /** Ends the server at once, whatever it does. */
+  abort(): void {
+    this.#server.abort();
+  }
+
+  /** Resolves with the exit. Ends the server after `ms`, so that no test leaves a process behind. */
   async exitWithin(ms: number): Promise<Exit> {
-    const timer = setTimeout(() => this.child.kill("SIGKILL"), ms);
+    const timer = setTimeout(() => this.abort(), ms);
     try {
       return await this.exited;
     } finally {

@@ -118,7 +118,7 @@ describe("polling continues, and the audio is saved, when an answer to a query",
 describe("an answer of one MiB in chunks of one byte", skipBecause(NOT_LINUX), () => {
   it("needs no more memory than in one piece", async () => {
     // Use a slower time scale, because reading this body takes longer than the fastest one allows.
-    const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" } });
+    const setup = await openFaultSetup({ env: { AUDIO_TIME_SCALE: "0.01" }, start: { isInProcess: false } });
     const drip = Buffer.from("1\r\nx\r\n".repeat(1_050_000));
     setup.misbehave(
       misbehaveNext("query", ({ socket }) => {

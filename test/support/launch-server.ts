@@ -18,6 +18,8 @@ export interface LaunchedServer {
   /** The log so far. */
   readonly stderr: () => string;
   readonly exited: Promise<Exit>;
+  /** Ends it at once, whatever it does: kills its process, or breaks its input. */
+  readonly abort: () => void;
   /** The process of the built bin. Throws if the server runs in the process of the test. */
   readonly child: ChildProcessWithoutNullStreams;
 }
@@ -51,7 +53,8 @@ export function launchBin(env: Env, options: LaunchOptions = {}): LaunchedServer
     child.once("close", (code, signal) => resolve({ code, signal, atMs: performance.now() }));
     child.once("error", () => resolve({ code: null, signal: null, atMs: performance.now() }));
   });
-  return { input: child.stdin, output: child.stdout, stderr: () => stderr, exited, child };
+  const abort = (): void => void child.kill("SIGKILL");
+  return { input: child.stdin, output: child.stdout, stderr: () => stderr, exited, abort, child };
 }
 
 /** Starts a server in this process, which saves the start of a process. Its code is that of `src/`, not the bin's. */
@@ -82,6 +85,7 @@ export function launchServer(env: Env, options: Pick<LaunchOptions, "args"> = {}
     output,
     stderr: () => stderr,
     exited,
+    abort: () => void input.destroy(),
     get child(): never {
       throw new Error("this server has no process of its own: start the built bin");
     },

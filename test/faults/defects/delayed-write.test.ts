@@ -20,7 +20,7 @@ it.skipIf(whyNoPostgres() !== undefined)(
     const postgres = await PostgresServer.start();
     onTestFinished(() => postgres.remove());
     const wire = await wireTo(postgres);
-    const setup = await openFaultSetup({ env: { AUDIO_STORE_URL: wire.url } });
+    const setup = await openFaultSetup({ env: { AUDIO_STORE_URL: wire.url }, start: { isInProcess: false } });
     await setup.server.call("list_tasks", {});
     let letGo = (): void => undefined;
     const held = new Promise<void>((resolve) => {

@@ -44,7 +44,7 @@ async function sleepOver(
     answerOther?: (response: ServerResponse, exchange: Exchange, setup: FaultSetup) => boolean;
   } = {},
 ): Promise<Scene> {
-  const setup = await openFaultSetup();
+  const setup = await openFaultSetup({ start: { isInProcess: false } });
   const releases: Array<() => void> = [];
   setup.misbehave((exchange, response) => {
     if (exchange.kind !== "create") return false;

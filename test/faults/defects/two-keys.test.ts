@@ -96,7 +96,7 @@ it("a plan without any sent request is found by its narration_id", async () => {
 });
 
 it("a lost answer is recovered by the same call, free of charge", async () => {
-  const setup = await openFaultSetup({ service: { apiKeys: KEYS } });
+  const setup = await openFaultSetup({ service: { apiKeys: KEYS }, start: { isInProcess: false } });
   setup.misbehave((exchange, response, service) => {
     if (exchange.kind !== "create") return false;
     service.accept(exchange);
@@ -105,8 +105,7 @@ it("a lost answer is recovered by the same call, free of charge", async () => {
   });
   void setup.server.call("generate_audio", CALL).catch(() => undefined);
   await waitForExchanges(setup, "create");
-  setup.server.child.kill("SIGKILL");
-  await setup.server.exited;
+  await setup.server.kill();
   setup.misbehave(undefined);
   const later = await startLater(setup);
   const unseen = await readOnlyTaskRow(later);
@@ -117,7 +116,10 @@ it("a lost answer is recovered by the same call, free of charge", async () => {
 });
 
 it("a part whose answer was lost under one key and received under the other is shown as charged once", async () => {
-  const setup = await openFaultSetup({ service: { apiKeys: KEYS, audioBytes: PART_BYTES, audioSeconds: 4 } });
+  const setup = await openFaultSetup({
+    service: { apiKeys: KEYS, audioBytes: PART_BYTES, audioSeconds: 4 },
+    start: { isInProcess: false },
+  });
   setup.misbehave((exchange, response, service) => {
     if (exchange.kind !== "create") return false;
     service.accept(exchange);
@@ -127,7 +129,7 @@ it("a part whose answer was lost under one key and received under the other is s
   const call = { text: "One part of two keys.", output_format: "pcm", max_credits: 500, wait_seconds: 5 };
   void setup.server.call("narrate", call).catch(() => undefined);
   await waitForExchanges(setup, "create");
-  setup.server.child.kill("SIGKILL");
+  await setup.server.kill();
   setup.misbehave(() => false);
   const later = await startLater(setup);
   const narrateResult = await later.call("narrate", call);

@@ -55,7 +55,7 @@ function answerLate(setup: FaultSetup, afterMs: number): void {
 // task id.
 describe("a submission that is on its way when the program is asked to stop", () => {
   it.each(Object.keys(ENDINGS))("by %s is waited for, and its id is kept", async (ending) => {
-    const setup = await openFaultSetup();
+    const setup = await openFaultSetup({ start: { isInProcess: false } });
     answerLate(setup, 400);
     setup.server.begin("generate_audio", { prompt: "Just sent", wait_seconds: 20 });
     await waitForExchanges(setup, "create");
@@ -77,7 +77,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
   });
 
   it("several at once are all waited for", async () => {
-    const setup = await openFaultSetup();
+    const setup = await openFaultSetup({ start: { isInProcess: false } });
     setup.misbehave((exchange, response, service) => {
       if (exchange.kind !== "create") return false;
       acceptSubmission(service, exchange);
@@ -93,7 +93,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
   });
 
   it("whose answer comes too late does not delay the end, and its row in the list resolves it", async () => {
-    const setup = await openFaultSetup();
+    const setup = await openFaultSetup({ start: { isInProcess: false } });
     answerLate(setup, 90_000);
     setup.server.begin("generate_audio", {
       prompt: `Too late. ${"A long text that no list shows in full. ".repeat(4)}`,
@@ -135,7 +135,7 @@ describe("a submission that is on its way when the program is asked to stop", ()
   });
 
   it("the handle of a request that the service refuses says so, and leaves nothing", async () => {
-    const setup = await openFaultSetup({ env: ROOM_FOR_ONE });
+    const setup = await openFaultSetup({ env: ROOM_FOR_ONE, start: { isInProcess: false } });
     setup.misbehave(misbehaveNext("create", () => undefined));
     setup.server.begin("generate_audio", { prompt: "Never taken", wait_seconds: 20 });
     await waitForExchanges(setup, "create");
@@ -179,7 +179,10 @@ async function onPostgres(env: Record<string, string> = {}): Promise<{ setup: Fa
   const postgres = await PostgresServer.start();
   onTestFinished(() => postgres.remove());
   const wire = await wireTo(postgres);
-  const setup = await openFaultSetup({ env: { AUDIO_STORE_URL: wire.url, ...env } });
+  const setup = await openFaultSetup({
+    env: { AUDIO_STORE_URL: wire.url, ...env },
+    start: { isInProcess: false },
+  });
   await setup.server.call("list_tasks", {});
   return { setup, wire };
 }

@@ -42,10 +42,11 @@ describe("after a change of the key, what an earlier one has reserved", () => {
       const setup = await openSeams({
         service: { apiKeys: KEYS, processingMs: HELD_MS },
         env: { AUDIO_CREDIT_BUDGET: "165" },
+        start: { isInProcess: false },
       });
       const call = { prompt: "Runs under the old key.", wait_seconds: 0 };
       const { task_id } = shownTaskOf(await setup.server.call("generate_audio", call));
-      setup.server.child.kill("SIGKILL");
+      await setup.server.kill();
       const later = await setup.another(LATER);
       release(setup.service);
       const args = tool === "generate_audio" ? call : { task_id };
@@ -60,14 +61,16 @@ describe("after a change of the key, what an earlier one has reserved", () => {
   it.each(["a stop under the new key", "a stop under the old key", "a cancelled MCP task of the new key"])(
     "for parts ends after %s, and the parts are saved",
     async (how) => {
-      const setup = await openSeams({ service: { apiKeys: KEYS, processingMs: HELD_MS } });
+      const setup = await openSeams({
+        service: { apiKeys: KEYS, processingMs: HELD_MS },
+        start: { isInProcess: false },
+      });
       const { service } = setup;
       const narration_id = await start(setup.server, THREE);
       await waitForTasks(setup, 2);
       await pause(300);
       if (how.endsWith("old key")) await narrate(setup.server, { narration_id, stop: true, wait_seconds: 0 });
-      setup.server.child.kill("SIGKILL");
-      await setup.server.exited;
+      await setup.server.kill();
       const later = await setup.another(LATER);
       if (how.includes("stop under the new"))
         await narrate(later, { narration_id, stop: true, wait_seconds: 0 });

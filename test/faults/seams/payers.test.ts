@@ -33,7 +33,10 @@ describe("a second caller for a part that waits", () => {
       await takeSlots(setup, 1);
       const narration_id = await start(setup.server, THREE, 300);
       await waitForTasks(setup, 2);
-      const other = how === "cancels its MCP task" ? await anotherOfTasks(setup) : await setup.another();
+      const other =
+        how === "cancels its MCP task"
+          ? await anotherOfTasks(setup)
+          : await setup.another({}, { isInProcess: how !== "is killed" });
       if (how === "cancels its MCP task") {
         const taskId = await beginTask(other, "generate_audio", SECOND);
         await pause(300);
@@ -41,7 +44,7 @@ describe("a second caller for a part that waits", () => {
       } else {
         const id = other.begin("generate_audio", { ...SECOND, wait_seconds: 30 });
         await pause(500);
-        if (how === "is killed") other.child.kill("SIGKILL");
+        if (how === "is killed") await other.kill();
         else if (how === "ends") void other.outcomeOf(id).catch(() => undefined);
         else other.cancel(id);
         if (how === "ends") await other.end();

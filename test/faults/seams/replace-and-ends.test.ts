@@ -42,7 +42,7 @@ describe("replace of an earlier call replaces nothing in a later call without it
       setup.service.processingMs = HELD_MS;
       const text = chapters("Some words of mine.", "And some more.");
       const isTask = how === "it was an MCP task";
-      const first = isTask ? await anotherOfTasks(setup) : await setup.another();
+      const first = isTask ? await anotherOfTasks(setup) : await setup.another({}, { isInProcess: false });
       const { narration_id } = await narrate(setup.server, { text });
       const call = { text, output_format: "pcm", max_credits: 5000, file_name: "x", replace: true };
       if (isTask) await beginTask(first, "narrate", call);
@@ -51,8 +51,7 @@ describe("replace of an earlier call replaces nothing in a later call without it
       await pause(300);
       if (how === "it was stopped") await narrate(setup.server, { narration_id, stop: true });
       else if (how === "its process was killed") {
-        first.child.kill("SIGKILL");
-        await first.exited;
+        await first.kill();
       }
       const named = { narration_id, max_credits: 5000, file_name: "y", wait_seconds: 0 };
       await narrate(setup.server, named);
@@ -118,7 +117,8 @@ describe("a narration with three accepted parts", () => {
     const setup = await openSeams({ service: { processingMsOf } });
     const { narration_id } = await narrate(setup.server, { text: FOUR });
     const isTask = how.startsWith("tasks/cancel");
-    const driver = isTask ? await anotherOfTasks(setup) : await setup.another();
+    const start = { isInitialized: !isTask, isInProcess: false };
+    const driver = await setup.another({}, start);
     const args = { text: FOUR, output_format: "pcm", max_credits: 5000 };
     let id = 0;
     let taskId = "";
@@ -137,8 +137,7 @@ describe("a narration with three accepted parts", () => {
     else if (how.startsWith("a lower limit"))
       await narrate(driver, { narration_id, max_credits: 100, wait_seconds: 0 });
     else await cancelTask(await anotherOfTasks(setup), taskId);
-    driver.child.kill("SIGKILL");
-    await driver.exited;
+    await driver.kill();
     release(setup.service);
     const ended = await waitUntil(
       "three saved parts",

@@ -40,8 +40,8 @@ export function closeSeamsAfterEach(): void {
   // Of several hooks, the last one is called first.
   afterEach(async () => {
     for (const { setup, servers } of opened.splice(0)) {
-      const running = servers.filter(({ child }) => child.exitCode === null && child.signalCode === null);
-      for (const server of running) expect(await server.end()).toMatchObject({ code: 0, signal: null });
+      for (const server of servers.filter(({ isRunning }) => isRunning))
+        expect(await server.end()).toMatchObject({ code: 0, signal: null });
       await rm(join(setup.testFolders.outputDir, ".parts"), { recursive: true, force: true });
     }
   });
