@@ -26,7 +26,7 @@ const LONG = [
   "test/faults/{chaos,process-life}.test.ts",
   "test/faults/defects/{delayed-write,model-border,suspended-process}.test.ts",
   "test/ledger/{admission.model,keyv-suite,postgres-faults,processes}.test.ts",
-  "test/mcp-tasks/{processes,races,store-faults}.test.ts",
+  "test/mcp-tasks/{processes,store-faults}.test.ts",
   "test/narration/{huge-text,random-kills,takeover}.test.ts",
   // Its scenarios follow real time on a busy machine, so it runs where somebody looks at what it finds.
   ...("AUDIO_MODEL_RUNS" in process.env ? ["test/narration/round.model.test.ts"] : []),

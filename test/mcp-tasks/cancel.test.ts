@@ -5,13 +5,10 @@
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/server-processes.ts";
 import { holdSubmissions } from "../support/held-submissions.ts";
-import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, type TaskClient } from "../support/task-client.ts";
-import { machinesOn, pause, type Store } from "./task-processes.ts";
+import { pause, windowsOn } from "./task-processes.ts";
 
 const CALL = { prompt: "Taken back" };
-const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
-const newDatabase = databasesOfFile();
 
 async function startWork(client: TaskClient, args: Record<string, unknown> = CALL): Promise<string> {
   const mcpTaskId = await client.begin(args);
@@ -23,20 +20,20 @@ async function startWork(client: TaskClient, args: Record<string, unknown> = CAL
   throw new Error("the task was not put off");
 }
 
-describe.each(stores)("on %s", (store) => {
+describe("an MCP task that is cancelled", () => {
   it("a waiting task is never paid and stays cancelled in every process, and the next call gets a new one", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service, newDatabase);
+    const start = await windowsOn(service);
     const release = holdSubmissions(service);
-    const { client } = await start();
+    const client = start();
     const mcpTaskId = await startWork(client);
     expect((await client.cancel(mcpTaskId)).result).toMatchObject({ resultType: "complete" });
     expect(await client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     release();
     await pause(900);
     expect(service.tasks.size).toBe(0);
-    await client.kill();
-    const { client: successor } = await start();
+    await client.close();
+    const successor = start();
     expect(await successor.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect((await successor.cancel(mcpTaskId)).error).toBeUndefined();
     await pause(300);
@@ -50,9 +47,9 @@ describe.each(stores)("on %s", (store) => {
 
   it("any process with the MCP task can cancel a task that another process works for", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service, newDatabase);
+    const start = await windowsOn(service);
     const release = holdSubmissions(service);
-    const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
+    const [worker, other] = [start(), start()];
     const mcpTaskId = await startWork(worker);
     expect((await other.cancel(mcpTaskId)).error).toBeUndefined();
     release();
@@ -64,9 +61,9 @@ describe.each(stores)("on %s", (store) => {
 
   it("a process that reads the cancellation only from the ledger does not send the task", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service, newDatabase);
+    const start = await windowsOn(service);
     const release = holdSubmissions(service);
-    const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
+    const [worker, other] = [start(), start()];
     const mcpTaskId = await startWork(worker);
     await other.cancel(mcpTaskId);
     release();
@@ -77,8 +74,8 @@ describe.each(stores)("on %s", (store) => {
 
   it("an accepted task continues, and is paid and saved", async () => {
     const service = await startService({ processingMs: 400 });
-    const start = await machinesOn(store, service, newDatabase);
-    const { client } = await start();
+    const start = await windowsOn(service);
+    const client = start();
     const mcpTaskId = await client.begin(CALL);
     while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
     for (let times = 0; times < 2; times += 1) expect((await client.cancel(mcpTaskId)).error).toBeUndefined();
@@ -94,8 +91,8 @@ describe.each(stores)("on %s", (store) => {
   it("a task that fails after its cancellation is not repeated", async () => {
     // The task ends only when this test lets it fail, even on a slow machine.
     const service = await startService({ processingMs: 60_000 });
-    const start = await machinesOn(store, service, newDatabase);
-    const { client } = await start();
+    const start = await windowsOn(service);
+    const client = start();
     const mcpTaskId = await client.begin(CALL);
     while (service.count("query") === 0) await client.fetchTask(mcpTaskId);
     await client.cancel(mcpTaskId);
@@ -107,9 +104,9 @@ describe.each(stores)("on %s", (store) => {
 
   it("ends the task, but not the job that a plain call waits for", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service, newDatabase);
+    const start = await windowsOn(service);
     const release = holdSubmissions(service);
-    const { client } = await start();
+    const client = start();
     const mcpTaskId = await startWork(client);
     const plain = client.call("generate_audio", { ...CALL, wait_seconds: 20 }, {});
     await pause(100);
@@ -123,9 +120,9 @@ describe.each(stores)("on %s", (store) => {
 
   it("does not stop a job that a plain call returned as continuing", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service, newDatabase);
+    const start = await windowsOn(service);
     const release = holdSubmissions(service);
-    const { client } = await start();
+    const client = start();
     // The first request of a process is slow, because it loads code. Make one before the call that waits only briefly.
     await client.call("get_task", { task_id: "task-of-nobody" }, {});
     const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 2 }, {});
@@ -141,9 +138,9 @@ describe.each(stores)("on %s", (store) => {
 
   it("ends one of two tasks of a text; the other one is made", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service, newDatabase);
+    const start = await windowsOn(service);
     const release = holdSubmissions(service);
-    const { client } = await start();
+    const client = start();
     const [one, two] = [
       await startWork(client),
       await startWork(client, { ...CALL, file_name: "another-name" }),
@@ -156,5 +153,27 @@ describe.each(stores)("on %s", (store) => {
     });
     expect(await client.fetchTask(one)).toMatchObject({ status: "cancelled" });
     expect(service.tasks.size).toBe(1);
+  });
+
+  it("twice during other requests is cancelled or made, with the same result in every process", async () => {
+    const service = await startService({ processingMs: 50 });
+    const start = await windowsOn(service);
+    const [one, two] = [start(), start()];
+    await Promise.all([one, two].map((client) => client.call("list_tasks", {})));
+    for (let round = 0; round < 8; round += 1) {
+      const tasks = service.tasks.size;
+      const mcpTaskId = await one.begin({ prompt: `${CALL.prompt} ${round}` });
+      await pause(round * 3);
+      await Promise.all([
+        one.cancel(mcpTaskId),
+        two.cancel(mcpTaskId),
+        ...[one, two, one, two, one, two].map((client) => client.fetchTask(mcpTaskId)),
+      ]);
+      const ends = await Promise.all([one.waitForEnd(mcpTaskId), two.waitForEnd(mcpTaskId)]);
+      expect(ends[0].status).toBe(ends[1].status);
+      await pause(50);
+      expect(service.tasks.size - tasks).toBe(ends[0].status === "cancelled" ? 0 : 1);
+      expect((await two.fetchTask(mcpTaskId)).status).toBe(ends[0].status);
+    }
   });
 });

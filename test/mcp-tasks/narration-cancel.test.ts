@@ -6,9 +6,8 @@ import type { FakeService } from "../support/fake-service.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import type { TaskClient } from "../support/task-client.ts";
-import { ELSEWHERE, machinesOn, pause, type Store, startClient, whyNotElsewhere } from "./task-processes.ts";
+import { ELSEWHERE, KILLED, pause, startClient, whyNotElsewhere, windowsOn } from "./task-processes.ts";
 
-const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const newDatabase = databasesOfFile();
 const SPOKEN = { processingMs: 150, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = {
@@ -61,11 +60,11 @@ async function beginAndCancel(client: TaskClient, service: FakeService): Promise
   return mcpTaskId;
 }
 
-describe.each(stores)("on %s", (store) => {
+describe("a narration whose MCP task is cancelled", () => {
   it("always reports what was saved and charged, never that nothing was", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service, newDatabase);
-    const { client } = await start();
+    const start = await windowsOn(service);
+    const client = start();
     const mcpTaskId = await client.begin(CALL, "narrate");
     await waitUntil(async () => !/^Part 0/.test((await client.fetchTask(mcpTaskId)).statusMessage ?? ""));
     await client.cancel(mcpTaskId);
@@ -73,7 +72,7 @@ describe.each(stores)("on %s", (store) => {
     expect(reported).toMatch(/^Cancelled: nothing more is created for this task\. By then [1-7] of 8 parts/);
     expect(reported).toMatch(/ [1-7]0 credits charged; requests already sent are completed, charged/);
     await pause(OBSERVATION_MS);
-    const { client: other } = await start();
+    const other = start();
     for (const asked of [client, other]) expect(await cancelledMessageOf(asked, mcpTaskId)).toBe(reported);
     const next = await other.begin(CALL, "narrate");
     expect((await other.waitForEnd(next)).status).toBe("completed");
@@ -83,8 +82,8 @@ describe.each(stores)("on %s", (store) => {
 
   it("reports that another call keeps the narration going", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service, newDatabase);
-    const { client } = await start();
+    const start = await windowsOn(service);
+    const client = start();
     const mcpTaskId = await client.begin(CALL, "narrate");
     const plain = client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
     await waitUntil(() => service.tasks.size > 2);
@@ -97,12 +96,12 @@ describe.each(stores)("on %s", (store) => {
 
   it("stops, even if a killed process had requested it", async () => {
     const service = await startService({ ...SPOKEN, processingMs: 300 });
-    const start = await machinesOn(store, service, newDatabase);
-    const { client: killTarget } = await start();
+    const start = await windowsOn(service);
+    const killTarget = start(KILLED);
     void killTarget.call("narrate", CALL, {});
     await waitUntil(() => service.tasks.size > 0);
     await killTarget.kill();
-    const { client: successor } = await start();
+    const successor = start();
     await beginAndCancel(successor, service);
     const reported = service.tasks.size;
     await pause(OBSERVATION_MS);
@@ -118,8 +117,8 @@ describe.each(stores)("on %s", (store) => {
     ],
   ])("creates nothing after it was %s in another process", async (_how, end) => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service, newDatabase);
-    const [{ client: toolClient }, { client: other }] = await Promise.all([start(), start()]);
+    const start = await windowsOn(service);
+    const [toolClient, other] = [start(), start()];
     await other.call("list_tasks", {}, {});
     const release = holdEnds(service);
     const mcpTaskId = await toolClient.begin(CALL, "narrate");
@@ -135,7 +134,7 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
   it("stops, even if a process there with an expired lease had requested it", async () => {
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ ...SPOKEN, processingMs: 300 });
-    const killTarget = startClient(await useTestFolders(), service, settings, ELSEWHERE);
+    const killTarget = startClient(await useTestFolders(), service, settings, { under: ELSEWHERE });
     void killTarget.call("narrate", CALL, {});
     await waitUntil(() => service.tasks.size > 0);
     await killTarget.kill();

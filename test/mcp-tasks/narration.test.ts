@@ -9,23 +9,20 @@ import { z } from "zod";
 import { buildText, narrationOutput, PART_BYTES } from "../narration/narrator.ts";
 import { startService, useTestFolders } from "../processes/server-processes.ts";
 import { holdSubmissions } from "../support/held-submissions.ts";
-import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
-import { machinesOn, pause, type Store, startClient } from "./task-processes.ts";
+import { KILLED, pause, startClient, windowsOn } from "./task-processes.ts";
 
-const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
-const newDatabase = databasesOfFile();
 const SPOKEN = { processingMs: 100, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = { text: buildText("One", "Two", "Three"), output_format: "pcm", max_credits: 1000 };
 
 const plannedIn = z.object({ structuredContent: narrationOutput });
 const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).structuredContent);
 
-describe.each(stores)("on %s", (store) => {
+describe("a narration as an MCP task", () => {
   it("is polled until its file is saved, and another process reports the same", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service, newDatabase);
-    const { client } = await start();
+    const start = await windowsOn(service);
+    const client = start();
     const mcpTaskId = await client.begin(CALL, "narrate");
     expect(await client.begin(CALL, "narrate")).toBe(mcpTaskId);
     expect(await client.fetchTask(mcpTaskId)).toMatchObject({
@@ -40,7 +37,7 @@ describe.each(stores)("on %s", (store) => {
       credits: { charged: 30, max: 1000 },
     });
     expect(existsSync(reported.files[0]?.path ?? "")).toBe(true);
-    const { client: other } = await start();
+    const other = start();
     expect(narrationOf(await other.fetchTask(mcpTaskId)).files).toEqual(reported.files);
     expect(service.count("create")).toBe(3);
     // The narration has ended, so a call that finds its file is not answered as an MCP task.
@@ -54,12 +51,12 @@ describe.each(stores)("on %s", (store) => {
 
   it("continues within its limit in a new process after its own was killed", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service, newDatabase);
-    const { client: killTarget } = await start();
+    const start = await windowsOn(service);
+    const killTarget = start(KILLED);
     const mcpTaskId = await killTarget.begin(CALL, "narrate");
     while (service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();
-    const { client: successor } = await start();
+    const successor = start();
     expect(narrationOf(await successor.waitForEnd(mcpTaskId))).toMatchObject({
       status: "finished",
       credits: { max: 1000 },
@@ -69,8 +66,8 @@ describe.each(stores)("on %s", (store) => {
 
   it("stops at its limit, also in a new process", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service, newDatabase);
-    const { client: killTarget } = await start();
+    const start = await windowsOn(service);
+    const killTarget = start(KILLED);
     const { max_credits: _, ...plan } = CALL;
     const { narration_id } = plannedIn.parse(await killTarget.call("narrate", plan, {})).structuredContent;
     // The first call with a limit below the suggested one is answered with the plan.
@@ -78,7 +75,7 @@ describe.each(stores)("on %s", (store) => {
     const mcpTaskId = await killTarget.begin({ narration_id, max_credits: 155 }, "narrate");
     while (service.tasks.size === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();
-    const { client: successor } = await start();
+    const successor = start();
     const ended = await successor.waitForEnd(mcpTaskId);
     const stopped = narrationOf(ended);
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
@@ -94,17 +91,17 @@ describe.each(stores)("on %s", (store) => {
 
   it("never continues after its cancellation", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service, newDatabase);
+    const start = await windowsOn(service);
     const release = holdSubmissions(service);
-    const { client } = await start();
+    const client = start();
     const mcpTaskId = await client.begin(CALL, "narrate");
     while (service.count("create") === 0) await client.fetchTask(mcpTaskId);
     await client.cancel(mcpTaskId);
     expect((await client.fetchTask(mcpTaskId)).status).toBe("cancelled");
     release();
     await pause(900);
-    await client.kill();
-    const { client: successor } = await start();
+    await client.close();
+    const successor = start();
     expect((await successor.fetchTask(mcpTaskId)).status).toBe("cancelled");
     await pause(300);
     expect(service.tasks.size).toBe(0);
@@ -116,8 +113,8 @@ describe.each(stores)("on %s", (store) => {
 
   it("continues for a plain call if its task is cancelled", async () => {
     const service = await startService({ ...SPOKEN, processingMs: 300 });
-    const start = await machinesOn(store, service, newDatabase);
-    const { client } = await start();
+    const start = await windowsOn(service);
+    const client = start();
     const mcpTaskId = await client.begin(CALL, "narrate");
     await client.call("narrate", { ...CALL, wait_seconds: 0 }, {});
     await client.cancel(mcpTaskId);

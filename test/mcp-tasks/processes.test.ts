@@ -8,7 +8,7 @@ import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipBecause } from "../support/skip-because.ts";
 import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/tool-result.ts";
-import { ELSEWHERE, machinesOn, type Store, startClient, whyNotElsewhere } from "./task-processes.ts";
+import { ELSEWHERE, KILLED, machinesOn, type Store, startClient, whyNotElsewhere } from "./task-processes.ts";
 
 const CALL = { prompt: "A task that outlives its process", file_name: "outlives" };
 
@@ -150,13 +150,13 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ processingMs: 300 });
     const release = kind === null ? holdSubmissions(service) : () => undefined;
-    const killTarget = startClient(await useTestFolders(), service, settings);
+    const killTarget = startClient(await useTestFolders(), service, settings, KILLED);
     const mcpTaskId = await killTarget.begin(CALL);
     while (kind !== null && service.count(kind) === 0) await killTarget.fetchTask(mcpTaskId);
     await killTarget.kill();
     release();
     const testFolders = await useTestFolders();
-    const successor = startClient(testFolders, service, settings, ELSEWHERE);
+    const successor = startClient(testFolders, service, settings, { under: ELSEWHERE });
     const message = async (): Promise<string> => {
       const { status, statusMessage } = await successor.fetchTask(mcpTaskId);
       return statusMessage ?? status;
@@ -176,7 +176,7 @@ describe("on another machine", skipBecause(whyNoPostgres() ?? whyNotElsewhere() 
 it("a new process replaces the file that the call of a killed process may replace", async () => {
   const service = await startService({ processingMs: 800 });
   const testFolders = await useTestFolders();
-  const killTarget = startClient(testFolders, service);
+  const killTarget = startClient(testFolders, service, {}, KILLED);
   const replaced = audioOf((await killTarget.result(await killTarget.begin(CALL))).structuredContent);
   const other = { prompt: "The text that replaces it" };
   const accepted = await killTarget.begin({ ...other, file_name: "elsewhere" });

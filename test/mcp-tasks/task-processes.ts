@@ -6,17 +6,32 @@ import { FAST } from "../support/bin-under-test.ts";
 import { TaskClient } from "../support/task-client.ts";
 import type { TestFolders } from "../support/test-folders.ts";
 
-/** Starts one more process on the test folders. */
+/** How a server starts: in the process of the test, unless the test says otherwise. */
+export type Start = ConstructorParameters<typeof TaskClient>[1];
+
+/** Starts one more server on the test folders. */
 export function startClient(
   testFolders: TestFolders,
   service: { baseUrl: string; apiKey: string },
   settings: Record<string, string> = {},
-  under: readonly string[] = [],
+  start: Start = { isInProcess: true },
 ): TaskClient {
-  const client = new TaskClient(testFolders.env(service, { ...FAST, ...settings }), { under });
+  const client = new TaskClient(testFolders.env(service, { ...FAST, ...settings }), start);
   onTestFinished(() => client.close());
   return client;
 }
+
+/** Starts servers with one ledger and one output folder. */
+export async function windowsOn(service: {
+  baseUrl: string;
+  apiKey: string;
+}): Promise<(start?: Start) => TaskClient> {
+  const testFolders = await useTestFolders();
+  return (start) => startClient(testFolders, service, {}, start);
+}
+
+/** A server that the test kills. */
+export const KILLED: Start = { isInProcess: false };
 
 export type Store = "sqlite" | "postgres";
 
@@ -28,12 +43,12 @@ export async function machinesOn(
 ): Promise<(settings?: Record<string, string>) => Promise<{ client: TaskClient; testFolders: TestFolders }>> {
   if (store === "sqlite") {
     const testFolders = await useTestFolders();
-    return async (settings) => ({ client: startClient(testFolders, service, settings), testFolders });
+    return async (settings) => ({ client: startClient(testFolders, service, settings, KILLED), testFolders });
   }
   const url = await newDatabase();
   return async (settings) => {
     const testFolders = await useTestFolders();
-    const client = startClient(testFolders, service, { AUDIO_STORE_URL: url, ...settings });
+    const client = startClient(testFolders, service, { AUDIO_STORE_URL: url, ...settings }, KILLED);
     return { client, testFolders };
   };
 }
