@@ -21,7 +21,7 @@ const APART = [
  */
 const LONG = [
   "test/audio/damage.test.ts",
-  "test/crash/{endings,kill-points,replace}.test.ts",
+  "test/crash/{kill-points,replace}.test.ts",
   "test/e2e/{added-field,packaging,private-sandbox,readme-clients,real-limits,release-check,sandbox-package}.test.ts",
   "test/faults/{chaos,process-life}.test.ts",
   "test/faults/defects/{delayed-write,model-border,suspended-process}.test.ts",

@@ -81,17 +81,6 @@ describe("list_tasks", () => {
 });
 
 describe("a 404", () => {
-  it("to a query of our own task returns at once and says that repeating will not pay again", async () => {
-    service.processingMs = 60_000;
-    service.intercept = ({ kind }, response) => {
-      if (kind === "query") service.refuse(response, 404, "not_found");
-      return kind === "query";
-    };
-    const outcome = await client.call("generate_audio", { prompt: "Forgotten at once" });
-    expect(errorOf(outcome)).toMatchObject({ code: "not_found", http_status: 404 });
-    expect(resultTextOf(outcome)).toMatch(/will not pay again.*next take/);
-  });
-
   it("to a submission blames the address", async () => {
     service.intercept = (_exchange, response) => {
       service.refuse(response, 404, "not_found");

@@ -183,16 +183,6 @@ describe("a query or download that the service refuses", () => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("409 not_ready at the content leads back to polling", async () => {
-    service.intercept = ({ kind, ordinal }, response) => {
-      if (kind !== "content" || ordinal > 1) return false;
-      service.refuse(response, 409, "not_ready");
-      return true;
-    };
-    expect(taskOf(await client.call("generate_audio", { prompt: "Not ready" })).status).toBe("succeeded");
-    expect(service.count("content")).toBe(2);
-  });
-
   it("an unknown task id is not_found from get_task and download_audio", async () => {
     for (const name of ["get_task", "download_audio"]) {
       const facts = errorOf(await client.call(name, { task_id: "no-such-task" }));
@@ -202,19 +192,6 @@ describe("a query or download that the service refuses", () => {
 });
 
 describe("a task that fails", () => {
-  it("once is repeated free of charge before any call returns", async () => {
-    // Let the task run until the first query, even if its submission has to be sent twice.
-    service.processingMs = 60_000;
-    service.intercept = ({ kind, ordinal }, _response, self) => {
-      if (kind !== "query") return false;
-      for (const task of self.tasks.values()) task.status = ordinal === 1 ? "failed" : "succeeded";
-      return false;
-    };
-    const task = taskOf(await client.call("generate_audio", { prompt: "Fails once" }));
-    expect(task).toMatchObject({ status: "succeeded", replayed: false });
-    expect(service.count("create")).toBe(2);
-  });
-
   it("is still found by the task id that the call returned before it failed", async () => {
     service.processingMs = 400;
     let failures = 0;
@@ -280,23 +257,6 @@ describe("a task that fails", () => {
 });
 
 describe("402", () => {
-  it("waits while a task of this account runs, because the task returns credits when it ends", async () => {
-    service.processingMs = 300;
-    let refusals = 0;
-    service.intercept = ({ kind }, response, self) => {
-      // The account has credits for only one reservation at a time.
-      if (kind !== "create" || self.runningTaskCount === 0) return false;
-      refusals += 1;
-      self.refuse(response, 402, "insufficient_credits");
-      return true;
-    };
-    const [first, second] = ["One", "Two"].map((prompt) => client.call("generate_audio", { prompt }));
-    for (const outcome of [first, second])
-      expect(taskOf(await (outcome ?? client.call("", {}))).status).toBe("succeeded");
-    expect(refusals).toBeGreaterThan(0);
-    expect(service.tasks.size).toBe(2);
-  });
-
   it("waits while another submission has no response yet", async () => {
     service.processingMs = 300;
     let accepted = 0;
@@ -332,16 +292,5 @@ describe("402", () => {
     const calls = ["One", "Two"].map((prompt) => client.call("generate_audio", { prompt }));
     for (const outcome of await Promise.all(calls)) expect(taskOf(outcome).status).toBe("succeeded");
     expect(submissions).toBe(3);
-  });
-
-  it("without running tasks is reported at once", async () => {
-    service.intercept = ({ kind }, response) => {
-      if (kind !== "create") return false;
-      service.refuse(response, 402, "insufficient_credits");
-      return true;
-    };
-    const facts = errorOf(await client.call("generate_audio", { prompt: "Nothing left" }));
-    expect(facts).toMatchObject({ code: "insufficient_credits", http_status: 402 });
-    expect(service.count("create")).toBe(1);
   });
 });

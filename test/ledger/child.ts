@@ -12,9 +12,6 @@ const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
 const factSchema = z.object({
   written: z.string().optional(),
-  created: z.string().optional(),
-  arrivedAtMs: z.number().optional(),
-  endedAtMs: z.number().optional(),
   refused: z.string().optional(),
   admitted: z.string().optional(),
   steps: z.number().optional(),

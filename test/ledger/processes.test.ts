@@ -18,11 +18,6 @@ const log = createLog("silent", (text) => text);
 /** At this time scale, a lease is long enough that a slow process on a busy machine does not count as dead. */
 const TIME_SCALE = 0.03;
 
-/**
- * A slower time scale, with longer leases, for tests with more processes than cores. A process that waits for a core
- * must not count as dead.
- */
-const SLOWER = { timeScale: 0.1, limitWindowMs: 6000 };
 /** Number of processes that are started and killed at the same time. */
 const AT_ONCE = 4;
 const DAY_MS = 24 * 60 * 60_000;
@@ -84,43 +79,6 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
 
     const spentCredits = (ledger: Ledger): Promise<number> =>
       ledger.database.run((db) => sumSpentCredits(db, ledger, systemClock.wallMs() - DAY_MS));
-
-    it("(twenty) keep each of five API keys within the service's limits, and use these limits", async () => {
-      const storage = await factory.newStorage();
-      const keys = ["sk-1", "sk-2", "sk-3", "sk-4", "sk-5"];
-      const childrenByKey = keys.map((apiKey) =>
-        four(storage, { job: "create", count: 2, apiKey, timeScale: SLOWER.timeScale }),
-      );
-      await Promise.all(childrenByKey.flat().map((child) => child.ended()));
-      expect(
-        childrenByKey
-          .flat()
-          .map(({ noise }) => noise)
-          .join(""),
-      ).toBe("");
-      for (const children of childrenByKey) {
-        const tasks = children.flatMap(({ facts }) => facts);
-        expect(tasks.flatMap(({ refused }) => refused ?? [])).toEqual([]);
-        expect(tasks.filter(({ created }) => created !== undefined)).toHaveLength(8);
-        const arrivals = tasks.map(({ arrivedAtMs = 0 }) => arrivedAtMs).sort((a, b) => a - b);
-        const spans = arrivals.slice(6).map((atMs, at) => atMs - (arrivals[at] ?? 0));
-        expect(Math.min(...spans)).toBeGreaterThanOrEqual(SLOWER.limitWindowMs);
-        for (const { arrivedAtMs = 0 } of tasks) {
-          const meanwhile = tasks.filter(
-            (other) => (other.arrivedAtMs ?? 0) <= arrivedAtMs && (other.endedAtMs ?? 0) > arrivedAtMs,
-          );
-          expect(meanwhile.length).toBeLessThanOrEqual(2);
-        }
-      }
-    }, 120_000);
-
-    it("create exactly what a budget allows", async () => {
-      const children = four(await factory.newStorage(), { job: "create", creditBudget: 450 });
-      await Promise.all(children.map((child) => child.ended()));
-      const facts = children.flatMap((child) => child.facts);
-      expect(facts.filter(({ created }) => created !== undefined)).toHaveLength(3);
-      expect(facts.filter(({ refused }) => refused === "over_budget")).toHaveLength(1);
-    });
 
     it("lose no acknowledged write or admission, even when they are killed", async () => {
       const storage = await factory.newStorage();
@@ -225,28 +183,6 @@ function processesSuite(name: string, openFactory: () => Promise<StorageFactory>
           .where("base_url", "=", ledger.identity.baseUrl)
           .executeTakeFirstOrThrow(),
       );
-
-    it("are not blocked by one that was killed before its answer arrived", async () => {
-      const storage = await factory.newStorage();
-      const children = [
-        new Child({ ...storage, job: "hang" }),
-        new Child({ ...storage, job: "hang", name: "b" }),
-      ];
-      await Promise.all(children.map((child) => child.reported(1)));
-      const ledger = await openHere(storage);
-      const mine = await place(ledger, "mine");
-      // Two living processes hold both concurrency slots.
-      expect(await ask(ledger, mine)).toMatchObject({ kind: "hold", reason: "concurrency" });
-      await children[0]?.kill();
-      await expect.poll(async () => (await ask(ledger, mine)).kind, { timeout: 10_000 }).toBe("admitted");
-    });
-
-    it("exit although operations are pending", async () => {
-      const child = new Child({ ...(await factory.newStorage()), job: "idle" });
-      await child.reported(1);
-      await child.ended();
-      expect(child.facts).toHaveLength(1);
-    });
   });
 }
 

@@ -1,26 +1,22 @@
 /**
  * The program of a child process, for tests of several processes on one ledger. Its argument says, as JSON, what to do.
  */
-import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
 import { StatementSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
 import Client from "pg/lib/client.js";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
-import { recordSendResult, requestAdmission } from "../../src/ledger/admission.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { renewLeases, saveAsDriver } from "../../src/ledger/request-rows.ts";
+import { renewLeases } from "../../src/ledger/request-rows.ts";
 import type { RequestRow } from "../../src/ledger/schema.ts";
 import { createLog } from "../../src/log.ts";
 import { createProcessId } from "../../src/process-id.ts";
-import { SubmissionLine } from "../../src/requests/submission-line.ts";
 import { ask, place } from "./place-request.ts";
 
 const jobSchema = z.object({
-  job: z.enum(["load", "create", "hang", "idle", "step"]),
+  job: z.enum(["load", "step"]),
   baseUrl: z.string(),
   apiKey: z.string(),
   stateDir: z.string(),
@@ -47,23 +43,12 @@ const ledger = await openLedger({
   log: createLog("warn", (text) => text),
   clock: systemClock,
 });
-const line = new SubmissionLine(systemClock, () => undefined);
 
 const requests: string[] = [];
 async function placeNumber(at: number, of = ledger): Promise<RequestRow> {
   const row = await place(of, `${job.name}-${at}`);
   requests.push(row.id);
   return row;
-}
-
-async function admit(at: number): Promise<RequestRow> {
-  const row = await placeNumber(at);
-  const sendId = randomUUID();
-  const leave = await line.enter(1, new AbortController().signal, () =>
-    requestAdmission(ledger, row, sendId, false),
-  );
-  if (leave.kind !== "admitted") throw new Error(leave.kind);
-  return leave.row;
 }
 
 /** Each request has an account of its own, so that no limit delays it and only the ledger causes waits. */
@@ -129,41 +114,13 @@ async function dieInAdmission(): Promise<void> {
   await ledger.database.close();
 }
 
-/** Simulates a submission that arrives at the service some time after its admission, and whose task takes a while. */
-async function create(at: number): Promise<void> {
-  try {
-    const row = await admit(at);
-    await sleep(Math.random() * 15);
-    const arrivedAtMs = systemClock.steadyMs();
-    await sleep(Math.random() * 15);
-    const result = { sendId: row.send_id ?? "", wasSent: true, mayHaveArrived: true };
-    const patch = { status: "queued", maybe: 0, task_id: `task of ${row.id}` } as const;
-    const accepted = await recordSendResult(ledger, row, result, patch);
-    await sleep(30 + Math.random() * 40);
-    const endedAtMs = systemClock.steadyMs();
-    await saveAsDriver(ledger, accepted, { status: "succeeded" });
-    line.wake();
-    tell({ created: row.id, arrivedAtMs, endedAtMs });
-  } catch (error) {
-    tell({ refused: error instanceof Error ? error.message : String(error) });
-  }
-}
-
 /** Renews the leases, as the driver of requests does. */
 const renewal = setInterval(() => {
   renewLeases(ledger, { requests, narrations: [] }).catch(() => undefined);
 }, 1000);
 
 if (job.job === "load") await load();
-else if (job.job === "step") {
+else {
   clearInterval(renewal);
   await dieInAdmission();
-} else if (job.job === "create") {
-  await Promise.all(Array.from({ length: job.count }, (_, at) => create(at)));
-  clearInterval(renewal);
-  await ledger.database.close();
-} else {
-  const row = await admit(0);
-  tell({ admitted: row.id });
-  if (job.job === "idle") clearInterval(renewal);
 }

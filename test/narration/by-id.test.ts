@@ -149,14 +149,6 @@ it("a limit that covers the likely price and the last reservation begins at once
   expect(await narrator.narrate({ text, max_credits: suggested_max })).toMatchObject({ status: "finished" });
 });
 
-it("a limit below the price is refused with the price", async () => {
-  const refused = await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 20 });
-  const { estimate } = refused.credits;
-  expect(refused.message).toContain(
-    `max_credits 20 is likely to end it early, because about ${estimate} credits are likely to be charged, and each part holds 150 credits until it ends`,
-  );
-});
-
 it.each([
   ["that is likely to end it early", 200, /likely to end it early.* is likely to suffice/],
   ["that makes it slow", 570, /makes it slow/],

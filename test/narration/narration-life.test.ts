@@ -57,21 +57,6 @@ describe("a narration", () => {
     expect(narrator.service.exchanges.length).toBe(exchangeCountBefore);
   });
 
-  it("after an edit pays only for the changed part", async () => {
-    await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 1000 });
-    const edited = [paragraph("One"), paragraph("Two").replace("mill", "windmill"), paragraph("Three")].join(
-      "\n\n",
-    );
-    const plan = await narrator.narrate({ text: edited });
-    expect(plan).toMatchObject({ status: "planned", parts: { already_paid: 2 } });
-    const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 500 });
-    expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
-    expect(narrator.service.count("create")).toBe(4);
-    const names = await narrator.testFolders.outputNames();
-    expect(names.filter((name) => name.endsWith(".pcm"))).toHaveLength(2);
-    expect(names.filter((name) => name.endsWith(".vtt"))).toHaveLength(2);
-  });
-
   it("spends no more than its limit, says so, and continues with a higher one", async () => {
     const text = buildText("One", "Two", "Three", "Four");
     const { narration_id } = await narrator.planWithin(165, { text });
@@ -85,23 +70,6 @@ describe("a narration", () => {
     expect(narrator.service.count("create")).toBe(2);
     const done = await narrator.narrate({ narration_id: stopped.narration_id, max_credits: 1000 });
     expect(done).toMatchObject({ status: "finished", credits: { charged: 40 } });
-    expect(narrator.service.count("create")).toBe(4);
-  });
-
-  it("uses another take of the part that a quote names, and returns to the first free of charge", async () => {
-    const text = buildText("One", "Two", "Three");
-    const done = await narrator.narrate({ text, max_credits: 1000 });
-    const retakes = [{ quote: "So ends Two", take: 2 }];
-    const retaken = await narrator.narrate({ text, max_credits: 1000, retakes });
-    expect(retaken).toMatchObject({ status: "finished", credits: { charged: 40 } });
-    expect(narrator.service.count("create")).toBe(4);
-    expect(retaken.files[0]?.sha256).not.toBe(done.files[0]?.sha256);
-    const back = await narrator.narrate({
-      text,
-      max_credits: 1000,
-      retakes: [{ quote: "So ends Two", take: 1 }],
-    });
-    expect(back.files[0]?.sha256).toBe(done.files[0]?.sha256);
     expect(narrator.service.count("create")).toBe(4);
   });
 
@@ -122,17 +90,6 @@ describe("a narration", () => {
     expect(again).toMatchObject({ status: "finished", credits: { charged: 30 }, files: done.files });
     expect(again.message).toContain("Cost 30 credits in all (nothing for this call).");
     expect(narrator.service.count("create")).toBe(3);
-  });
-
-  it("keeps a chosen take when another part is edited", async () => {
-    const retakes = [{ quote: "So ends Two", take: 2 }];
-    await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 1000, retakes });
-    const plan = await narrator.narrate({ text: buildText("One", "Two", "Four") });
-    expect(plan).toMatchObject({ status: "planned", parts: { already_paid: 2 } });
-    expect(plan.message).toContain("1 part in another take than the first");
-    const before = narrator.service.count("create");
-    await narrator.narrate({ narration_id: plan.narration_id, max_credits: 1000 });
-    expect(narrator.service.count("create")).toBe(before + 1);
   });
 
   it("gives captions a name that differs from audio of another format", async () => {
@@ -172,38 +129,6 @@ describe("a narration", () => {
     expect((await readFile(joined.files[0]?.path ?? "")).length).toBe(2 * PART_BYTES + PAUSE_BYTES);
   });
 
-  it("stops at a 402, and continues from there", async () => {
-    narrator.service.intercept = ({ kind, ordinal }, response, self) => {
-      if (kind !== "create" || ordinal < 3 || self.tasks.size > 2) return false;
-      self.refuse(response, 402, "insufficient_credits");
-      return true;
-    };
-    const text = buildText("One", "Two", "Three", "Four", "Five");
-    const stopped = await narrator.narrate({ text, max_credits: 1000 });
-    expect(stopped).toMatchObject({ status: "stopped", parts: { saved: 2 } });
-    expect(stopped.problems).toMatchObject([{ code: "insufficient_credits" }]);
-    narrator.service.intercept = undefined;
-    const done = await narrator.narrate({ text, max_credits: 1000 });
-    expect(done).toMatchObject({ status: "finished", credits: { charged: 50 } });
-    expect(narrator.service.tasks.size).toBe(5);
-  });
-
-  it("continues after its call has returned, and is stopped by stop", async () => {
-    narrator.service.processingMs = 300;
-    const text = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
-    const running = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 0 });
-    expect(running.status).toBe("running");
-    await expect.poll(() => narrator.service.count("create")).toBeGreaterThan(2);
-    const stopped = await narrator.narrate({ narration_id: running.narration_id, stop: true });
-    expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "stopped" }] });
-    const sent = narrator.service.count("create");
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    expect(narrator.service.count("create")).toBe(sent);
-    const done = await narrator.narrate({ narration_id: running.narration_id, max_credits: 5000 });
-    expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
-    expect(narrator.service.tasks.size).toBe(8);
-  });
-
   it("is one file per chapter if that is requested", async () => {
     const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
     const done = await narrator.narrate({ text, files: "chapters", file_name: "book", max_credits: 1000 });
@@ -216,13 +141,6 @@ describe("a narration", () => {
       "book-02-Up.pcm",
       "book-02-Up.vtt",
     ]);
-  });
-
-  it("gets the next free name if its own is taken", async () => {
-    const first = await narrator.narrate({ text: buildText("One"), file_name: "same", max_credits: 1000 });
-    const second = await narrator.narrate({ text: buildText("Two"), file_name: "same", max_credits: 1000 });
-    expect(first.files[0]?.path.endsWith("same.pcm")).toBe(true);
-    expect(second.files[0]?.path.endsWith("same-2.pcm")).toBe(true);
   });
 
   it("shares its parts with generate_audio, which copies the requested ones", async () => {

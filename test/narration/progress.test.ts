@@ -12,7 +12,7 @@ const news = z.object({ progress: z.number(), total: z.number() });
 it("progress counts the saved parts of all parts, and grows each time", async () => {
   const service = await FakeService.start({ audioBytes: PART_BYTES, audioSeconds: 4, processingMs: 400 });
   const testFolders = await createTestFolders();
-  const server = await RawServer.start(testFolders.env(service, FAST));
+  const server = await RawServer.start(testFolders.env(service, FAST), { isInProcess: true });
   const args = { text: buildText("One", "Two", "Three"), output_format: "pcm", max_credits: 900 };
   const params = { name: "narrate", arguments: args, _meta: { progressToken: "p" } };
   await server.request("tools/call", params);

@@ -59,24 +59,6 @@ describe("a driver that sleeps past its lease", () => {
   });
 });
 
-describe("a run that is ending after a refusal", () => {
-  it("continues for a second window that calls while one part still runs", async () => {
-    narrator.service.processingMs = 1500;
-    narrator.service.intercept = ({ kind, ordinal }, response, self) => {
-      if (kind !== "create" || ordinal !== 3) return false;
-      self.refuse(response, 403, "purchase_required");
-      return true;
-    };
-    const narration_id = await startedNarration(FOUR);
-    await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(2);
-    const other = await another();
-    const reported = narrationOf(await other.call("narrate", { narration_id, max_credits: 6000 }));
-    await other.close();
-    expect(reported).toMatchObject({ status: "finished", credits: { charged: 40 } });
-    expect(narrator.service.tasks.size).toBe(4);
-  });
-});
-
 describe("a limit that is lowered from another window", () => {
   it("ends the run, and is stated as the reason", async () => {
     narrator.service.processingMs = 4000;

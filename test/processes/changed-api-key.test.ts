@@ -6,7 +6,7 @@ import { killHard } from "../support/processes.ts";
 import type { TestFolders } from "../support/test-folders.ts";
 import type { ToolClient } from "../support/tool-client.ts";
 import { resultTextOf, taskOf } from "../support/tool-result.ts";
-import { openLedgerController, startProcess, startService, useTestFolders } from "./server-processes.ts";
+import { startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
 const CALL = { prompt: "Under one key, then another" };
@@ -78,39 +78,5 @@ describe("a retry under the key of another account", () => {
     const outcome = await successor.call("generate_audio", CALL);
     expect(taskOf(outcome).replayed).toBe(false);
     expect(resultTextOf(outcome)).toMatch(/another API key.*task of its own/);
-  });
-
-  it("leaves the first account's task to the first account", async () => {
-    const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
-    const testFolders = await useTestFolders();
-    await killedWithFirstKey(service, testFolders, false);
-    const successor = await startWithKey(testFolders, service, KEYS[1]);
-    const second = taskOf(await successor.call("generate_audio", { ...CALL, take: 2 }));
-    const owner = await startWithKey(testFolders, service, KEYS[0]);
-    const first = taskOf(await owner.call("generate_audio", CALL));
-    expect(service.tasks.get(first.task_id ?? "")?.account).toContain(KEYS[0]);
-    expect(second.task_id).not.toBe(first.task_id);
-    expect(service.tasks.size).toBe(2);
-  });
-});
-
-describe("a retry under another key of the same account", () => {
-  it("fetches the recorded task and submits nothing", async () => {
-    const service = await startService({ processingMs: 50, apiKeys: KEYS });
-    const testFolders = await useTestFolders();
-    await killedWithFirstKey(service, testFolders, true);
-    const successor = await startWithKey(testFolders, service, KEYS[1]);
-    const outcome = await successor.call("generate_audio", CALL);
-    expect(taskOf(outcome)).toMatchObject({ status: "succeeded", replayed: true });
-    expect(resultTextOf(outcome)).not.toMatch(/another API key/);
-    expect(service.count("create")).toBe(1);
-    expect(service.tasks.size).toBe(1);
-    // Two records name the task. It is listed once, and its charge counts once for the budget.
-    const ledgerController = await openLedgerController(testFolders, service);
-    const taskIds = ledgerController.records().map(({ task_id }) => task_id);
-    expect(new Set(taskIds)).toEqual(new Set([taskOf(outcome).task_id]));
-    const listed = await successor.call("list_tasks", {});
-    expect(listed.structuredContent).toMatchObject({ count: 1 });
-    expect(ledgerController.spentInWindowCredits()).toBe(10);
   });
 });

@@ -36,25 +36,4 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
     expect(taskOf(await trusting.call("generate_audio", CALL)).replayed).toBe(true);
     expect(service.count("create")).toBe(1);
   });
-
-  it("gives two machines one task, and each machine its own file", async () => {
-    const postgres = await PostgresServer.start();
-    onTestFinished(() => postgres.remove());
-    const service = await startService({ processingMs: 100 });
-    const settings = { ...FAST, AUDIO_STORE_URL: postgres.url, AUDIO_CREDIT_BUDGET: "300" };
-    const allTestFolders = await Promise.all([useTestFolders(), useTestFolders()]);
-    const machines = await Promise.all(allTestFolders.map((place) => startProcess(place, service, settings)));
-    const [first, second] = await Promise.all(
-      machines.map(async (machine) => taskOf(await machine.call("generate_audio", CALL))),
-    );
-    expect(first?.task_id).toBe(second?.task_id);
-    expect(first?.audio?.size_bytes).toBe(second?.audio?.size_bytes);
-    expect(first?.audio?.path).not.toBe(second?.audio?.path);
-    expect(service.count("create")).toBe(1);
-    const [machine] = machines;
-    const listed = await machine?.call("list_tasks", {});
-    expect(listed?.structuredContent).toMatchObject({ count: 1, tasks: [{ status: "succeeded" }] });
-    const other = taskOf((await machine?.call("generate_audio", { prompt: "Another" })) ?? { content: [] });
-    expect(other.status).toBe("succeeded");
-  });
 });

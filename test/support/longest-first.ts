@@ -34,7 +34,6 @@ const LONGEST = [
   "test/mcp-tasks/narration.test.ts",
   "test/player/looks.test.ts",
   "test/narration/random-kills.test.ts",
-  "test/crash/endings.test.ts",
   "test/narration/sheet/sheet-life.test.ts",
 ];
 

@@ -160,32 +160,6 @@ describe("a call whose tasks fail as soon as they are made", () => {
     expect(codeOf(outcome)).toBe("task_failed");
     expect(setup.service.tasks.size).toBeLessThanOrEqual(8);
   });
-
-  it("makes one new task if an earlier call's task has already failed", async () => {
-    const setup = await openFaultSetup();
-    setup.misbehave((exchange, _, service) => {
-      if (exchange.kind === "query") for (const task of service.tasks.values()) task.status = "failed";
-      return false;
-    });
-    const call = { prompt: "Never to be", wait_seconds: 20 };
-    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("task_failed");
-    expect(setup.service.tasks.size).toBe(2);
-    expect(codeOf(await setup.server.call("generate_audio", call))).toBe("task_failed");
-    expect(setup.service.tasks.size).toBe(3);
-  });
-
-  it("succeeds if the second task succeeds", async () => {
-    const setup = await openFaultSetup();
-    setup.misbehave(
-      misbehaveNext("create", (response, exchange, service) => {
-        const task = acceptSubmission(service, exchange);
-        task.status = "failed";
-        service.json(response, 202, service.view(task));
-      }),
-    );
-    await expectWithinBudget(setup.server, "The second is the one");
-    expect(setup.service.tasks.size).toBe(2);
-  });
 });
 
 // Credits that other requests have reserved come back. Only then does a 402 wait.
