@@ -109,7 +109,6 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
     /voice must be the id or the name of a voice; nearest: sophie_en_zh \(got "sofia"\)/,
   ],
   ["null for what is required", { prompt: null }, /prompt must be a string \(got null\)/],
-  ["another model", { prompt: "x", model: "audio-2.0" }, /model must be one of audio-1\.0/],
   ["a long wait", { prompt: "x", wait_seconds: 3601 }, /wait_seconds must be a number from 0 to 3600/],
   ["a negative wait", { prompt: "x", wait_seconds: -1 }, /wait_seconds must be/],
   [

@@ -61,13 +61,8 @@ describe("generate_audio", () => {
   });
 
   it.each([
-    [{ speed: "fast" }, /speed must be a number from 0.5 to 2 \(got "fast"\)/],
     [{ speed: "0x1" }, /speed must be a number .*got "0x1"/],
     [{ take: "1e1" }, /take must be a whole number .*got "1e1"/],
-    [{ speed: "2.5" }, /speed must be a number from 0.5 to 2 \(got "2.5"\)/],
-    [{ multilingual: "yes" }, /multilingual must be true or false \(got "yes"\)/],
-    [{ voice: "Sofia" }, /nearest: sophie_en_zh \(got "Sofia"\)/],
-    [{ prompt: "" }, /prompt must contain more than white space/],
   ])("refuses %j, which contains no accepted value", async (args, words) => {
     const before = service.exchanges.length;
     const outcome = await client.call("generate_audio", { prompt: "Refused", ...args });
