@@ -15,6 +15,7 @@ import {
   type Attributes,
   assertDepth,
   endsSilence,
+  findInitial,
   findUnspokenReason,
   INLINE_ELEMENTS,
   isMain,
@@ -55,22 +56,6 @@ interface List {
 }
 
 const getHeadingLevel = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
-
-const INITIAL_WORD =
-  "drop(?:ped)?[- ]?cap(?:ital)?|initial|capital|letter|lettrine|inicial|capitular|letra|huruf";
-/** The alternative text of a picture that shows the first letter of a word: `W`, `Illustrated capital T`, `T (drop cap)`. */
-const INITIAL_FORMS = [
-  /^["“‘'«]?(\p{L})["”’'»]?$/u,
-  new RegExp(`\\b(?:${INITIAL_WORD})[\\s:-]{1,3}["“‘'(]?(\\p{L})["”’').]?$`, "iu"),
-  new RegExp(`^["“‘'(]?(\\p{L})["”’')]?\\s?[,:(–-].{0,40}\\b(?:${INITIAL_WORD})\\b`, "iu"),
-];
-const MAX_INITIAL_CODE_UNITS = 80;
-
-const findInitial = (alternative: string): string | null =>
-  alternative.length > MAX_INITIAL_CODE_UNITS
-    ? null
-    : (INITIAL_FORMS.map((form) => form.exec(alternative)?.[1]).find((letter) => letter !== undefined) ??
-      null);
 
 interface PageOptions {
   /**

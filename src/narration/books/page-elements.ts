@@ -102,3 +102,20 @@ export const endsSilence = (
 ): boolean =>
   (isMain(inner, attributes) && (kind === "navigation" || kind === "aside")) ||
   (name === "form" && (inner === "article" || inner === "h1"));
+
+const INITIAL_WORD =
+  "drop(?:ped)?[- ]?cap(?:ital)?|initial|capital|letter|lettrine|inicial|capitular|letra|huruf";
+/** The alternative text of a picture that shows the first letter of a word: `W`, `Illustrated capital T`, `T (drop cap)`. */
+const INITIAL_FORMS = [
+  /^["“‘'«]?(\p{L})["”’'»]?$/u,
+  new RegExp(`\\b(?:${INITIAL_WORD})[\\s:-]{1,3}["“‘'(]?(\\p{L})["”’').]?$`, "iu"),
+  new RegExp(`^["“‘'(]?(\\p{L})["”’')]?\\s?[,:(–-].{0,40}\\b(?:${INITIAL_WORD})\\b`, "iu"),
+];
+const MAX_INITIAL_CODE_UNITS = 80;
+
+/** Returns the first letter of a word that a picture shows instead of it; `null` for any other picture. */
+export const findInitial = (alternative: string): string | null =>
+  alternative.length > MAX_INITIAL_CODE_UNITS
+    ? null
+    : (INITIAL_FORMS.map((form) => form.exec(alternative)?.[1]).find((letter) => letter !== undefined) ??
+      null);
