@@ -2,6 +2,7 @@
 import { AudioError, internalError } from "../errors.ts";
 import { readStanding } from "../ledger/narration-rows.ts";
 import { endNarration, releaseNarration, takeNarration } from "../ledger/narration-writes.ts";
+import { Changes } from "../requests/changes.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import { buildProblem } from "./part-status.ts";
 import { isLedgerAway, NarrationRound } from "./round.ts";
@@ -24,11 +25,12 @@ interface Loop {
 export class NarrationRounds {
   readonly #deps: NarrationDeps;
   readonly #loops = new Map<string, Loop>();
-  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #changes: Changes;
   readonly #closing = new AbortController();
 
   constructor(deps: NarrationDeps) {
     this.#deps = deps;
+    this.#changes = new Changes(deps.clock);
   }
 
   isRunning(narrationId: string): boolean {
@@ -51,31 +53,21 @@ export class NarrationRounds {
       .catch((error: unknown) => this.#deps.log.error("a narration failed unexpectedly", error))
       .finally(() => {
         this.#loops.delete(narrationId);
-        this.#announce(narrationId);
+        this.#changes.announce(narrationId);
         resolve();
         if (loop.isAskedAgain) this.ensure(narrationId);
       });
   }
 
   /** Resolves after the next round of this process, after `maxMs`, or when the signal aborts. */
-  async waitForRound(narrationId: string, maxMs: number, signal: AbortSignal): Promise<void> {
-    const done = new AbortController();
-    const listener = (): void => done.abort("changed");
-    const listeners = this.#listeners.get(narrationId) ?? new Set();
-    this.#listeners.set(narrationId, listeners.add(listener));
-    await this.#sleep(maxMs, AbortSignal.any([signal, done.signal]));
-    listeners.delete(listener);
-    if (listeners.size === 0) this.#listeners.delete(narrationId);
+  waitForRound(narrationId: string, maxMs: number, signal: AbortSignal): Promise<void> {
+    return this.#changes.wait(narrationId, maxMs, signal);
   }
 
   /** Ends all loops. What is with the service is fetched by a later process. */
   async close(): Promise<void> {
     this.#closing.abort("closing");
     await Promise.all([...this.#loops.values()].map(({ done }) => done));
-  }
-
-  #announce(narrationId: string): void {
-    for (const listener of [...(this.#listeners.get(narrationId) ?? [])]) listener();
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -107,7 +99,7 @@ export class NarrationRounds {
         if (outcome === "lost") isMine = false;
         if (outcome === "renewed") round = null;
         if (outcome === "over" && !loop.isAskedAgain) return;
-        this.#announce(narrationId);
+        this.#changes.announce(narrationId);
         if (outcome === "later") await this.#waitForChange(loop);
       } catch (error) {
         if (signal.aborted) return;

@@ -17,6 +17,7 @@ import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
 import { endWish } from "../ledger/wishes.ts";
 import type { Activity } from "./activity.ts";
+import { Changes } from "./changes.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { Job, StepDeps } from "./job.ts";
 import { saveAudioOf } from "./save-step.ts";
@@ -39,6 +40,7 @@ const PERSIST_RETRY_MS = 500;
 const MAX_REPLAYS = 2;
 const MAX_RESUMED = 50;
 const MIN_RESUME_INTERVAL_MS = 2000;
+const ANY_REQUEST = "any";
 
 interface RunningJob {
   readonly job: Job;
@@ -51,8 +53,7 @@ export class RequestDriver {
   readonly #deps: StepDeps;
   readonly #jobs = new Map<string, RunningJob>();
   readonly #line: SubmissionLine;
-  /** Calls and rounds that wait for a change of a request; under `null` those that wait for any. */
-  readonly #listeners = new Map<string | null, Set<() => void>>();
+  readonly #changes: Changes;
   /** Wishes of calls that ended while the ledger was away. */
   readonly #unendedWishes = new Map<string, "self" | "withdrawn">();
   #holders = 0;
@@ -64,6 +65,7 @@ export class RequestDriver {
   #lastResumeMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: RequestDeps) {
+    this.#changes = new Changes(deps.clock);
     this.#line = new SubmissionLine(deps.clock, () => this.scheduleResume(), deps.log);
     this.#deps = {
       ...deps,
@@ -153,19 +155,8 @@ export class RequestDriver {
   }
 
   /** Resolves at the next change that this process makes of a request (`null`: of any), or after a time. */
-  async waitForChange(requestId: string | null, maxMs: number, signal: AbortSignal): Promise<void> {
-    const changed = new AbortController();
-    const listener = (): void => changed.abort("changed");
-    const listeners = this.#listeners.get(requestId) ?? new Set();
-    this.#listeners.set(requestId, listeners.add(listener));
-    try {
-      await this.#deps.clock.sleep(Math.max(0, maxMs), AbortSignal.any([signal, changed.signal]));
-    } catch {
-      // Changed or aborted: the caller looks.
-    } finally {
-      listeners.delete(listener);
-      if (listeners.size === 0) this.#listeners.delete(requestId);
-    }
+  waitForChange(requestId: string | null, maxMs: number, signal: AbortSignal): Promise<void> {
+    return this.#changes.wait(requestId ?? ANY_REQUEST, maxMs, signal);
   }
 
   /**
@@ -222,7 +213,7 @@ export class RequestDriver {
   }
 
   #announce(requestId: string): void {
-    for (const key of [requestId, null]) for (const listener of this.#listeners.get(key) ?? []) listener();
+    for (const id of [requestId, ANY_REQUEST]) this.#changes.announce(id);
   }
 
   async #renewWhileNeeded(): Promise<void> {
