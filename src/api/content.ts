@@ -74,10 +74,11 @@ const refusedContentError = (response: HttpResponse, message: string, cause?: Er
 };
 
 /**
- * Matches a Content-Type that names one audio type or `application/octet-stream`, with or without parameters. A header
- * that names several types is refused, because they contradict each other.
+ * Matches a Content-Type that names one audio type or a type of any bytes, with or without parameters. Object stores
+ * write `binary/octet-stream`. A header that names several types is refused, because they contradict each other.
  */
-const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
+const AUDIO_TYPE =
+  /^\s*(?:(?:application|binary)\/octet-stream|application\/ogg|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
 /** Matches transfer codings that do not change the bytes. */
 const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
@@ -86,7 +87,7 @@ const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
 
 /**
  * Refuses an answer that is compressed or not of an audio type. Otherwise an error page that a gateway sends with
- * status 200 could be saved as paid audio. In raw pcm, which has no signature, nothing would reveal the mistake later.
+ * status 200 could be saved as paid audio. Without a type, the bytes decide (files/save-audio.ts).
  */
 function assertIsAudio(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
@@ -94,7 +95,8 @@ function assertIsAudio(response: HttpResponse): void {
   if (isEncoded || !PLAIN_CODINGS.test(response.header("transfer-encoding") ?? "")) {
     throw refusedContentError(response, "The audio came compressed, which was not asked for.");
   }
-  if (!AUDIO_TYPE.test(response.header("content-type") ?? "")) {
+  const type = response.header("content-type");
+  if (type !== undefined && !AUDIO_TYPE.test(type)) {
     throw refusedContentError(
       response,
       "The service answered the download with something that is not said to be audio.",

@@ -26,14 +26,26 @@ export function mimeTypeForPath(path: string): string {
   return format === undefined ? "application/octet-stream" : MIME_TYPES[format];
 }
 
-/** Number of leading bytes that {@link looksLikeFormat} needs. */
-export const MAGIC_BYTES = 12;
+/** Number of leading bytes that {@link looksLikeFormat} and {@link looksLikePage} need. */
+export const MAGIC_BYTES = 64;
 
 const readAscii = (bytes: Uint8Array, start: number, end: number): string =>
   String.fromCharCode(...bytes.subarray(start, end));
 
+/** Matches the beginning of HTML, XML or JSON, without control characters. Bytes are read as Latin-1. */
+const PAGE = /^(?:\xef\xbb\xbf)?[\t\n\r ]*(?:<[!?a-z]|\{\s*["}]|\[\s*["{[\]])[\t\n\r\x20-\xff]*$/i;
+/** Matches plain text that is long enough not to be samples. */
+const PLAIN_TEXT = /^[\t\n\r\x20-\x7e]{16,}$/;
+
 /**
- * Returns whether audio begins like its stated format. Returns true for any pcm, because raw pcm has no signature.
+ * Whether bytes are a page or a message, which a proxy sends in place of audio.
+ *
+ * @param head the first {@link MAGIC_BYTES} bytes, or all bytes of a shorter body
+ */
+export const looksLikePage = (head: Uint8Array): boolean => PAGE.test(readAscii(head, 0, head.length));
+
+/**
+ * Returns whether audio begins like its stated format. Raw pcm has no signature: it is whatever is no text.
  *
  * @param head the first {@link MAGIC_BYTES} bytes of the audio, or all bytes of shorter audio
  */
@@ -49,6 +61,6 @@ export function looksLikeFormat(format: OutputFormat, head: Uint8Array): boolean
     case "ogg_opus":
       return readAscii(head, 0, 4) === "OggS";
     case "pcm":
-      return true;
+      return !PLAIN_TEXT.test(readAscii(head, 0, head.length));
   }
 }

@@ -3,7 +3,12 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ByteSink } from "../api/download.ts";
 import type { Clock } from "../clock.ts";
-import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts";
+import {
+  FILE_EXTENSIONS,
+  looksLikeFormat,
+  looksLikePage,
+  type OutputFormat,
+} from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import type { FileDigest } from "./file-content.ts";
 import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
@@ -28,20 +33,22 @@ export interface SaveRequest {
   /** An earlier file. The new file replaces it if both have the same name. */
   readonly fileToReplace?: FileToReplace | null;
   readonly format: OutputFormat;
+  /** The format that the service states, if it may be another one. The bytes decide. */
+  readonly statedFormat?: OutputFormat;
   /** Writes the whole audio to the sink, or throws. */
   readonly writeAudio: (sink: ByteSink) => Promise<unknown>;
   readonly clock: Pick<Clock, "wallMs">;
   /**
    * Whether to keep bytes that do not match their format. If false, such bytes are discarded and an error is thrown, so
-   * that the caller downloads the audio once more.
+   * that the caller downloads the audio once more. A page is never kept.
    */
   readonly mayKeepWrongFormat: boolean;
   /** Returns the length in seconds of audio that is too short; `null` for audio that is whole. */
-  readonly measureIfShort?: (path: string) => Promise<number | null>;
+  readonly measureIfShort?: (path: string, format: OutputFormat) => Promise<number | null>;
   /** Whether to keep audio that is too short. If false, it is discarded and an error is thrown. */
   readonly mayKeepShort?: boolean;
   /** Called after the file has got its final name, and after its content and name were flushed to the disk. */
-  readonly onPublished?: (file: SavedFile) => Promise<unknown>;
+  readonly onPublished?: (file: SavedFile, format: OutputFormat) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
   readonly makeLink?: LinkMaker;
 }
@@ -73,15 +80,19 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       const digest = await sink.finish();
       await assertNotReplaced(temporary, root);
       await close();
-      const matchesFormat = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
-      if (!matchesFormat && !request.mayKeepWrongFormat) throw unexpectedFormatError(request.format);
-      const shortSeconds = matchesFormat ? ((await request.measureIfShort?.(temporary.path)) ?? null) : null;
+      if (looksLikePage(sink.head)) throw pageError();
+      const found = digest.sizeBytes > 0 ? findFormat(request, sink.head) : null;
+      const [matchesFormat, format] = [found !== null, found ?? request.format];
+      if (!matchesFormat && !request.mayKeepWrongFormat) throw unexpectedFormatError(format);
+      const shortSeconds = matchesFormat
+        ? ((await request.measureIfShort?.(temporary.path, format)) ?? null)
+        : null;
       if (shortSeconds !== null && request.mayKeepShort !== true) throw tooShortError(shortSeconds);
-      const name = await publishUnderFreeName(request, temporary.path, digest, matchesFormat);
+      const name = await publishUnderFreeName(request, temporary.path, digest, found);
       const savedAtMs = request.clock.wallMs();
       const file = { path: join(root, name), ...digest, savedAtMs, matchesFormat, shortSeconds };
       await syncFolder(root);
-      await request.onPublished?.(file);
+      await request.onPublished?.(file, format);
       return file;
     } finally {
       await close().catch(() => {});
@@ -91,6 +102,17 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
     throw fileError(error, request.folder.root);
   }
 }
+
+/** Returns the format that the bytes have; `null` for neither. Raw pcm comes last, because it has no signature. */
+function findFormat({ format, statedFormat = format }: SaveRequest, head: Uint8Array): OutputFormat | null {
+  const formats = [format, statedFormat].sort((a, b) => Number(a === "pcm") - Number(b === "pcm"));
+  return formats.find((each) => looksLikeFormat(each, head)) ?? null;
+}
+
+const pageError = (): AudioError =>
+  new AudioError("unexpected_response", "The download brought a page or a message, and no audio.", {
+    retryable: true,
+  });
 
 const tooShortError = (seconds: number): AudioError =>
   new AudioError(
@@ -125,9 +147,13 @@ async function publishUnderFreeName(
   request: SaveRequest,
   temporaryPath: string,
   digest: FileDigest,
-  matchesFormat: boolean,
+  format: OutputFormat | null,
 ): Promise<string> {
-  const base = matchesFormat ? request.fileName : buildWrongFormatName(request.fileName);
+  const { fileName } = request;
+  const base =
+    format === null
+      ? buildWrongFormatName(fileName)
+      : `${fileName.slice(0, fileName.lastIndexOf("."))}${FILE_EXTENSIONS[format]}`;
   const { folder, fileToReplace = null, makeLink, mayBeNamed } = request;
   return await tryNumberedNames(base, async (name) => {
     if (mayBeNamed !== undefined && !(await mayBeNamed(name))) return false;

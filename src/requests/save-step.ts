@@ -29,7 +29,7 @@ import {
   toFileRow,
   wrongFormatError,
 } from "./saved-audio.ts";
-import { parseStoredFormat } from "./stored-input.ts";
+import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 import { goneError, pauseReadsAfter, queryTask, waitForRead } from "./watch-step.ts";
 
 /** Two minutes of 48 kHz wav are 11 MiB. */
@@ -180,17 +180,22 @@ async function download(
   // Load this module on first use, because it needs the audio formats.
   const { measureIfShort } = await import("../audio/audio-length.ts");
   const statedSeconds = row.output_seconds ?? row.audio_seconds;
+  const stated = parseStoredFormat(row);
+  const asked = parseStoredInput(row) ?? stated;
+  // Of two rates, the lower one gives the longer audio, which is not taken for short by mistake.
+  const sampleRateHz = Math.min(stated.sampleRateHz, asked.sampleRateHz);
   const file = await saveAudio({
     folder,
     fileName: isInPlace ? basename(shortFile.path) : chooseFileName(row, row.file_name),
     mayKeepShort,
-    measureIfShort: (path) => measureIfShort(path, { ...parseStoredFormat(row), statedSeconds }),
+    measureIfShort: (path, format) => measureIfShort(path, { format, sampleRateHz, statedSeconds }),
     mayBeNamed: (name) => isNameFreeOfOthers(deps, row, fileToReplace, name),
     fileToReplace,
     mayKeepWrongFormat,
-    format: parseStoredFormat(row).format,
+    format: asked.format,
+    statedFormat: stated.format,
     clock,
-    onPublished: async (published) => {
+    onPublished: async (published, format) => {
       await deps.persist(job, () =>
         ledger.database.tx(async (tx, nowSteadyMs) => {
           // The audio takes the place of what was too short.
@@ -206,6 +211,7 @@ async function download(
             status: "saved",
             note: null,
             replaces: null,
+            output_format: format,
             ...(published.matchesFormat ? { owner: null, lease_until_steady_ms: 0 } : {}),
           });
           await tx.deleteFrom("agm_wish").where("target", "=", row.id).execute();

@@ -392,7 +392,6 @@ describe("content", () => {
     ["a message", { "content-type": "application/json" }],
     ["XML", { "content-type": "application/xml" }],
     ["an empty type", { "content-type": "" }],
-    ["no type", {}],
     ["two types", { "content-type": ["audio/mpeg", "text/html"] }],
     ["two types in one line", { "content-type": "audio/mpeg;q=1, text/html" }],
     ["a type that only ends in audio", { "content-type": "text/audio/mpeg" }],
@@ -417,9 +416,13 @@ describe("content", () => {
     "Audio/X-Wav; codecs=1",
     "audio/vnd.wave",
     "audio/L16;rate=8000",
+    "binary/octet-stream",
+    "application/ogg",
+    null,
   ])("accepts %s as audio", async (type) => {
     const service = await createService((_request, response) => {
-      response.writeHead(200, { "content-type": type, "content-encoding": "identity" }).end("abc");
+      const typed = type === null ? {} : { "content-type": type };
+      response.writeHead(200, { ...typed, "content-encoding": "identity" }).end("abc");
     });
     expect(await bytesOf((await service.openContent("task-1", 0, never())).body)).toBe("abc");
   });

@@ -104,6 +104,60 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(setup.service.tasks.size).toBe(1);
   });
 
+  it.each<[string, string, string | undefined, string]>([
+    ["pcm", "an HTML page", "application/octet-stream", "<!DOCTYPE html><title>Sign in</title>"],
+    ["pcm", "a message called audio", "audio/L16", '{"error":{"code":"busy","message":"Later"}}'],
+    ["pcm", "a message without a type", undefined, '{"error":"later"}'],
+    ["mp3", "an XML page of an object store", "binary/octet-stream", "<?xml version='1.0'?><Error/>"],
+    ["ogg_opus", "a page without a type", undefined, "\n<html>Sign in</html>"],
+  ])("is for %s three times %s", async (format, what, type, page) => {
+    const setup = shared();
+    const answer: Misbehaviour = (response, exchange, service) => {
+      // As long as the audio, so that its length reveals nothing.
+      const body = page.padEnd(taskIn(service, exchange).audio.length);
+      response.writeHead(200, type === undefined ? {} : { "content-type": type }).end(body);
+    };
+    setup.misbehave(misbehaveNext("content", answer, 3));
+    const call = {
+      prompt: `For ${format} ${what}`,
+      output_format: format,
+      file_name: `page ${format} ${what}`,
+    };
+    const task = taskOf(await setup.server.call("generate_audio", call));
+    const [createdTask] = setup.service.tasks.values();
+    expect((await readFile(task.audio?.path ?? "")).equals(createdTask?.audio ?? Buffer.alloc(0))).toBe(true);
+    const names = await setup.testFolders.outputNames();
+    expect(names.filter((name) => name.startsWith(call.file_name))).toHaveLength(1);
+  });
+
+  it.each([
+    ["mp3", "wav", "mp3"],
+    ["wav", "mp3", "wav"],
+    ["ogg_opus", "pcm", "ogg_opus"],
+    ["pcm", "wav", "pcm"],
+    ["mp3", "wav", "wav"],
+    ["pcm", "ogg_opus", "ogg_opus"],
+  ] as const)("was asked for as %s, is stated as %s and is %s", async (asked, stated, actual) => {
+    const setup = shared();
+    setup.misbehave(async (exchange, response, service) => {
+      if (exchange.kind === "query") {
+        const view = service.view(taskIn(service, exchange));
+        const output = view["output"] === null ? null : { ...Object(view["output"]), format: stated };
+        service.json(response, 200, { ...view, output });
+      } else if (exchange.kind === "content" && actual !== asked) {
+        response.writeHead(200, AUDIO).end(Buffer.from(actual === "wav" ? "RIFF....WAVEfmt" : "OggS......."));
+      } else return false;
+      return true;
+    });
+    const call = { prompt: `Asked ${asked}, stated ${stated}, got ${actual}`, output_format: asked };
+    const outcome = await setup.server.call("generate_audio", call);
+    const { audio } = taskOf(outcome);
+    expect(audio?.path).toMatch(actual === "ogg_opus" ? /\.ogg$/ : new RegExp(`\\.${actual}$`));
+    expect(resultTextOf(outcome)).toContain(`(${actual}, 24000 Hz`);
+    expect(setup.service.count("content")).toBe(1);
+    expect(taskOf(await setup.server.call("generate_audio", call)).audio?.path).toBe(audio?.path);
+  });
+
   it.each([
     ["404 not_found", 404, "not_found"],
     ["409 not_ready", 409, "not_ready"],

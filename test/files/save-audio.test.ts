@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -17,6 +18,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ByteSink } from "../../src/api/download.ts";
+import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { AudioError } from "../../src/errors.ts";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
 import { openOutputFolder } from "../../src/files/output-folder.ts";
@@ -287,7 +289,7 @@ describe("audio that does not look like its format", () => {
     "is kept as .bin, because it was paid for (%s)",
     async (format) => {
       const folder = await newOutputFolder();
-      const bytes = Buffer.from("<html>not audio</html>");
+      const bytes = Buffer.from("#!/bin/sh is not audio");
       const changes = { format, fileName: "story.ext", writeAudio: bringing(bytes) };
       const file = await saveAudio(request(folder, changes));
       expect(file).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
@@ -299,7 +301,7 @@ describe("audio that does not look like its format", () => {
     const folder = await newOutputFolder();
     const changes = {
       mayKeepWrongFormat: false,
-      writeAudio: bringing(Buffer.from("<html>not audio</html>")),
+      writeAudio: bringing(Buffer.from("#!/bin/sh is not audio")),
     };
     const failure = await failureOf(saveAudio(request(folder, changes)));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
@@ -313,11 +315,31 @@ describe("audio that does not look like its format", () => {
     expect(file).toMatchObject({ path: join(folder.root, "story-2.bin"), matchesFormat: false });
   });
 
-  it("cannot be detected for pcm, except when it is empty", async () => {
+  it.each([
+    "<!DOCTYPE html><title>Anmeldung für Gäste</title>",
+    '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
+    '\ufeff\r\n <HTML lang="de">',
+    '{"error":{"code":"not_ready"}}',
+    '[ {"message": "later"} ]',
+    "{}",
+  ])("is never kept if it is a page or a message: %s", async (text) => {
+    const folder = await newOutputFolder();
+    for (const format of OUTPUT_FORMATS) {
+      const changes = { format, fileName: "story.ext", writeAudio: bringing(Buffer.from(text.padEnd(9000))) };
+      expect(await failureOf(saveAudio(request(folder, changes)))).toMatchObject({ retryable: true });
+    }
+    expect(await listing(folder.root)).toEqual([]);
+  });
+
+  it("is detected for pcm if it is plain text or empty", async () => {
     const folder = await newOutputFolder();
     const pcm = { format: "pcm", fileName: "story.pcm" } as const;
     const file = await saveAudio(request(folder, { ...pcm, writeAudio: bringing(Buffer.from([1, 2])) }));
     expect(file).toMatchObject({ path: join(folder.root, "story.pcm"), matchesFormat: true });
+    const text = Buffer.from("Please log in to the network.");
+    const plain = await saveAudio(request(folder, { ...pcm, writeAudio: bringing(text) }));
+    expect(plain).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
+    rmSync(plain.path);
     const empty = await saveAudio(request(folder, { ...pcm, writeAudio: async () => {} }));
     expect(empty).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
   });
