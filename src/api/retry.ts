@@ -136,19 +136,30 @@ export function computeDelayAfterBreakMs(
   return "delayMs" in decision ? decision.delayMs : computeBackoffMs(failureCount, random);
 }
 
+/** Parses an HTTP date to wall-clock milliseconds; NaN for anything else. */
+function parseHttpDateMs(text: string): number {
+  // Accept only what looks like a date, because Date.parse would read "-5" or "1 x" as a year.
+  if (!/^[A-Za-z]{3,9},? /.test(text)) return Number.NaN;
+  // Add GMT to a date without a zone, such as "Sun Nov 6 08:49:37 1994". Date.parse would read it as local time.
+  return Date.parse(/GMT$/.test(text) ? text : `${text} GMT`);
+}
+
 /**
  * Parses `Retry-After`, in seconds or as an HTTP date. Returns seconds, at most 600. Unreadable, negative and absent
  * values count as 60 s.
  *
- * @param nowWallMs wall-clock milliseconds, to subtract from a date
+ * @param nowWallMs wall-clock milliseconds, for an answer without a readable `Date`
+ * @param sentAt the answer's `Date`, to subtract from a date: the clocks of service and machine may differ
  */
-export function parseRetryAfterSeconds(header: string | undefined, nowWallMs: number): number {
+export function parseRetryAfterSeconds(
+  header: string | undefined,
+  nowWallMs: number,
+  sentAt?: string,
+): number {
   const text = header?.trim() ?? "";
   if (/^\d+$/.test(text)) return Math.min(MAX_RETRY_AFTER_SECONDS, Number(text));
-  // Accept only what looks like a date, because Date.parse would read "-5" or "1 x" as a year.
-  const isDate = /^[A-Za-z]{3,9},? /.test(text);
-  // Add GMT to a date without a zone, such as "Sun Nov 6 08:49:37 1994". Date.parse would read it as local time.
-  const dateMs = isDate ? Date.parse(/GMT$/.test(text) ? text : `${text} GMT`) : Number.NaN;
-  const seconds = Math.ceil((dateMs - nowWallMs) / 1000);
+  const sentAtMs = parseHttpDateMs(sentAt?.trim() ?? "");
+  const fromMs = Number.isNaN(sentAtMs) ? nowWallMs : sentAtMs;
+  const seconds = Math.ceil((parseHttpDateMs(text) - fromMs) / 1000);
   return seconds >= 0 ? Math.min(MAX_RETRY_AFTER_SECONDS, seconds) : RETRY_AFTER_SECONDS;
 }

@@ -55,6 +55,8 @@ export interface FailedResponse {
   /** The parsed body; `undefined` if missing or unreadable. */
   readonly body: unknown;
   readonly retryAfter: string | undefined;
+  /** The answer's `Date`. */
+  readonly sentAt?: string | undefined;
   readonly nowWallMs: number;
   readonly taskId: string | undefined;
   /** Returns the service's message in a form that is safe to show; `""` if it is withheld. */
@@ -93,7 +95,7 @@ function formatReason(reason: string): string {
 
 /** Converts an unsuccessful answer, such as a 404 or an unexpected 204, to the error that the caller gets. */
 export function toServiceError(response: FailedResponse): AudioError {
-  const { status, operation, nowWallMs, retryAfter, taskId } = response;
+  const { status, operation, nowWallMs, retryAfter, sentAt, taskId } = response;
   const serviceError = serviceErrorBody.safeParse(response.body).data?.error;
   const code =
     parseStatedCode(serviceError?.code, status) ??
@@ -102,7 +104,7 @@ export function toServiceError(response: FailedResponse): AudioError {
   const quoted =
     serviceError === undefined ? "" : ` ${formatReason(response.sanitizeReason(serviceError.message))}`;
   const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
-  const seconds = parseRetryAfterSeconds(retryAfter, nowWallMs);
+  const seconds = parseRetryAfterSeconds(retryAfter, nowWallMs, sentAt);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {
     httpStatus: status,
     retryable: code === null ? isTemporary : RETRYABLE_CODES.has(code),

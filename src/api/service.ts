@@ -53,7 +53,7 @@ export interface ServiceClient {
 export interface ServiceOptions {
   /** The proxy for all requests; absent or `null` for none. */
   readonly proxy?: ProxySetting | null;
-  /** The clock with which dates in `Retry-After` are compared. */
+  /** The clock for dates in `Retry-After` of an answer without a `Date`. */
   readonly clock?: Pick<Clock, "wallMs">;
   readonly timeouts?: Partial<RequestTimeouts>;
   /** Gets a line for each request, at the level debug. */
@@ -220,6 +220,7 @@ class HttpService implements ServiceClient {
       operation,
       body,
       retryAfter: response.header("retry-after"),
+      sentAt: response.header("date"),
       nowWallMs: this.#clock.wallMs(),
       taskId: taskId ?? this.#findUnexpectedTaskId(response, body),
       sanitizeReason: this.#guard.sanitizeAndRedactReason,

@@ -204,6 +204,22 @@ describe("Retry-After", () => {
     );
   });
 
+  it.each([
+    ["a service an hour ahead", NOW + 3_600_000, 3],
+    ["a service ten minutes behind", NOW - 600_000, 20],
+    ["a service in another year", Date.UTC(2019, 5, 1), 0],
+  ])("measures a date by the answer's own Date: %s", (_what, sentAtMs, seconds) => {
+    const [sentAt, until] = [sentAtMs, sentAtMs + seconds * 1000].map((ms) => new Date(ms).toUTCString());
+    expect(parseRetryAfterSeconds(until, NOW, sentAt)).toBe(seconds);
+    const rfc850 = sentAt?.replace(/^(\w+), (\d\d) (\w+) \d\d(\d\d)/, "Friday, $2-$3-$4");
+    expect(parseRetryAfterSeconds(until, NOW, rfc850)).toBe(seconds);
+    expect(parseRetryAfterSeconds("7", NOW, sentAt)).toBe(7);
+  });
+
+  it.each(["", "now", "0"])("measures a date by this machine's clock if Date is %j", (sentAt) => {
+    expect(parseRetryAfterSeconds(new Date(NOW + 5000).toUTCString(), NOW, sentAt)).toBe(5);
+  });
+
   it("round-trips every date within the cap", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 600 }), (seconds) => {

@@ -132,6 +132,7 @@ describe("create", () => {
     [{ "retry-after": "7" }, 7],
     [{ "retry-after": "100000" }, 600],
     [{ "retry-after": "soon" }, 60],
+    [{ date: "Wed, 01 Jan 2020 00:00:00 GMT", "retry-after": "Wed, 01 Jan 2020 00:00:09 GMT" }, 9],
     [{}, 60],
   ])("reads how long a 429 requests to wait: %o", async (headers, seconds) => {
     const service = await answering(429, { error: { code: "rate_limit", message: "" } }, headers);
