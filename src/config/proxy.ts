@@ -1,4 +1,5 @@
 /** Finds the proxy of the environment that requests to the service use (docs/reference.md, Configuration). */
+import { BlockList, isIP } from "node:net";
 import { decodePercent } from "../percent-decoding.ts";
 import { findPastingFault } from "./pasting-fault.ts";
 import type { SettingsReader } from "./settings-reader.ts";
@@ -47,16 +48,26 @@ export function parseProxyAddress(text: string): ProxyAddress | string {
   return { user, password, url: `${url.protocol}//${prefix}${url.host}` };
 }
 
-/** Whether NO_PROXY, a list of hosts, domains and ports, excludes an address from the proxy. */
+/** Whether an entry such as `10.0.0.0/8` or `fd00::/8` is an address or a network that contains an address. */
+function isInNetwork(address: string, entry: string): boolean {
+  const [, network = "", bits] = /^([\da-f:.]+)(?:\/(\d+))?$/.exec(entry) ?? [];
+  const [family, length] = isIP(network) === 6 ? (["ipv6", 128] as const) : (["ipv4", 32] as const);
+  if (isIP(network) === 0 || isIP(address) === 0 || Number(bits ?? length) > length) return false;
+  const networks = new BlockList();
+  networks.addSubnet(network, Number(bits ?? length), family);
+  return networks.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+/** Whether NO_PROXY, a list of hosts, domains, networks and ports, excludes an address from the proxy. */
 function isExcluded(address: URL, noProxy: string): boolean {
-  const toName = (host: string): string => host.toLowerCase().replace(/^\[|\]$|\.$/g, "");
+  const toName = (host: string): string => host.toLowerCase().replace(/[[\]]|\.$/g, "");
   const name = toName(address.hostname);
-  return noProxy.split(/[\s,]+/).some((entry) => {
+  return noProxy.split(/[\s,;]+/).some((entry) => {
     // A bare IPv6 address has colons and no port.
     const [, host = "", port = null] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? ["", entry];
-    const domain = toName(host.replace(/^\*?\./, ""));
+    const domain = toName(host.replace(/^(?:\*\.?|\.)(?=.)/, ""));
     if (domain === "" || (port !== null && port !== (address.port || "443"))) return false;
-    return domain === "*" || name === domain || name.endsWith(`.${domain}`);
+    return domain === "*" || name === domain || name.endsWith(`.${domain}`) || isInNetwork(name, domain);
   });
 }
 

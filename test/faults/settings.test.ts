@@ -205,6 +205,49 @@ describe("a proxy of the environment", () => {
     expect(readConfig(env)).toMatchObject({ proxy: null, issues: [] });
   });
 
+  it.each([
+    ["10.20.30.40", "10.0.0.0/8"],
+    ["10.20.30.40", "192.168.0.0/16,10.20.30.40/32"],
+    ["10.20.30.40", "::ffff:10.20.30.40"],
+    ["10.20.30.40:8443", "10.16.0.0/12:8443"],
+    ["172.31.255.255", "172.16.0.0/12"],
+    ["169.254.1.1", "0.0.0.0/0"],
+    ["[fd12::1]", "fd00::/8"],
+    ["[fd12::1]", "[fd12::]/16"],
+    ["[fd12::1]:8443", "[fd12::1]:8443"],
+    ["[::1]", "0:0:0:0:0:0:0:1"],
+    ["[::1]", "::1/128"],
+    ["localhost.", "localhost"],
+    ["audio.corp", "*corp;other"],
+  ])("is not used for %s, which NO_PROXY excludes by %s", (host, noProxy) => {
+    const env = {
+      ...GOOD,
+      AUDIO_BASE_URL: `https://${host}`,
+      HTTPS_PROXY: "http://proxy",
+      NO_PROXY: noProxy,
+    };
+    expect(readConfig(env)).toMatchObject({ proxy: null, issues: [] });
+  });
+
+  it.each([
+    ["10.20.30.40", "10.0.0.0/16"],
+    ["10.20.30.40", "10.0.0.0/33"],
+    ["10.20.30.40", "fd00::/8"],
+    ["10.20.30.40:8443", "10.0.0.0/8:443"],
+    ["[fd12::1]", "fe80::/10"],
+    ["[fd12::1]", "fd12::1/"],
+    ["ten.example.org", "10.0.0.0/8"],
+    ["audio.corp", "."],
+  ])("is used for %s, which NO_PROXY does not exclude by %s", (host, noProxy) => {
+    const env = {
+      ...GOOD,
+      AUDIO_BASE_URL: `https://${host}`,
+      HTTPS_PROXY: "http://proxy",
+      NO_PROXY: noProxy,
+    };
+    expect(readConfig(env).proxy?.url).toBe("http://proxy");
+  });
+
   it.each(["example.org", "audio.example.com:8443", "ample.com", "::1"])(
     "is used for a host that NO_PROXY does not name: %s",
     (noProxy) => {
