@@ -87,7 +87,12 @@ export async function openLedgerStores(kind: StoreKind): Promise<LedgerStores> {
       const directUrl = await server.newDatabase();
       const url = new URL(directUrl);
       url.port = String(proxy.port);
-      const disturb = (random: Random) => disturbServer(server, proxy, random);
+      // One fault after the other: a server that is being started cannot be killed.
+      let last = Promise.resolve();
+      const disturb = (random: Random): Promise<void> => {
+        last = last.then(() => disturbServer(server, proxy, random));
+        return last;
+      };
       return { env: { AUDIO_STORE_URL: url.href }, directUrl, disturb };
     },
     close: async () => {
