@@ -139,11 +139,11 @@ function describeNoRequests(baseUrl: string, otherBaseUrls: readonly string[]): 
 async function readListing({ config, provider }: CommandContext, limit: number): Promise<Listing> {
   const ledger = await provider.ledger();
   const folder = await openOutputFolder(requireOutputDir(config), systemClock);
-  const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, query: null, limit });
+  const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, search: null, limit });
   const narrations = await listNarrations(
     { ledger, folder, plans: new PlanDocuments(ledger.database) },
     () => false,
-    { query: null, limit },
+    { search: null, limit },
   );
   const charges = await ledger.database.run(async (db) => {
     const byNarration = new Map<string, Charge[]>();

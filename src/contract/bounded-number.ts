@@ -1,5 +1,6 @@
 /** Builds schemas of numbers between two bounds. Their error messages name both bounds. */
 import { z } from "zod";
+import { formatThousands } from "./thousands.ts";
 
 /**
  * Builds the schema of a number from `minimum` to `maximum`, both included. Its error message always names both bounds.
@@ -14,6 +15,7 @@ export function boundedNumberSchema(minimum: number, maximum: number) {
  * bounds.
  */
 export function boundedIntegerSchema(minimum: number, maximum: number) {
-  const rule = `must be a whole number from ${minimum} to ${maximum}`;
+  const shownMaximum = maximum < 10_000 ? maximum : formatThousands(maximum);
+  const rule = `must be a whole number from ${minimum} to ${shownMaximum}`;
   return z.int(rule).min(minimum, rule).max(maximum, rule);
 }

@@ -4,19 +4,20 @@
  */
 import { z } from "zod";
 import { parseDecimal } from "./decimal.ts";
-import { LANGUAGE_NAMES, VOICES } from "./voices.ts";
+import { findNamedValue, toId } from "./value-names.ts";
 
-const toId = (text: string): string =>
-  text
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[\s-]+/g, "_");
-
-/** Maps the names of voices and languages to their ids. */
-const VALUES_BY_NAME: ReadonlyMap<string, string> = new Map([
-  ...VOICES.map(({ id, name }) => [toId(name), id] as const),
-  ...Object.entries(LANGUAGE_NAMES).map(([code, name]) => [toId(name), code] as const),
+const MEASURE = /^([+-]?[\d.,]+) ?(x|×|%|k?hz|s|secs?|seconds?|credits?|semitones?)?$/i;
+const FACTORS: ReadonlyMap<string, number> = new Map([
+  ["%", 0.01],
+  ["khz", 1000],
 ]);
+
+/** Parses a number with separators of thousands or a unit: `1,500 credits`, `1.2x`, `90%`, `44.1 kHz`. */
+function parseMeasure(text: string): number | null {
+  const [, digits = "", unit = ""] = MEASURE.exec(text.trim()) ?? [];
+  const number = parseDecimal(/^\d{1,3}(?:,\d{3})+$/.test(digits) ? digits.replaceAll(",", "") : digits);
+  return number === null ? null : number * (FACTORS.get(unit.toLowerCase()) ?? 1);
+}
 
 /** Parses a list or an object that was sent as JSON text. Returns any other text unchanged. */
 function parseJsonText(text: string): unknown {
@@ -29,46 +30,59 @@ function parseJsonText(text: string): unknown {
 }
 
 function parseArgumentText(text: string, schema: z.core.$ZodType): unknown {
-  if (schema instanceof z.ZodNumber) return parseDecimal(text) ?? text;
+  if (schema instanceof z.ZodNumber) return parseMeasure(text) ?? text;
   if (schema instanceof z.ZodBoolean) {
     const word = toId(text);
     return word === "true" || (word === "false" ? false : text);
   }
-  if (schema instanceof z.ZodLiteral) {
-    const number = parseDecimal(text);
-    return number !== null && schema.values.has(number) ? number : text;
-  }
+  if (schema instanceof z.ZodLiteral) return findLiteral(parseMeasure(text), schema) ?? text;
   if (schema instanceof z.ZodEnum) {
-    const word = toId(text);
-    const namedId = VALUES_BY_NAME.get(word);
-    return schema.options.find((option) => option === word || option === namedId) ?? text;
+    const strings = schema.options.filter((option) => typeof option === "string");
+    return findNamedValue(text, strings) ?? text;
   }
   return text;
 }
+
+/** Finds a number among the values of a literal, also one in thousands (44.1 for 44100). */
+const findLiteral = (number: number | null, { values }: z.ZodLiteral): number | undefined =>
+  number === null ? undefined : [number, 1000 * number].find((each) => values.has(each));
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 /** Converts one value to the type of its schema. */
 export function convertValue(value: unknown, schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodOptional) return convertValue(value, schema.unwrap());
   if (schema instanceof z.ZodPipe) return convertValue(value, schema.out);
   if (schema instanceof z.ZodArray) {
-    const list = typeof value === "string" ? parseJsonText(value) : value;
+    const given = typeof value === "string" ? parseJsonText(value) : value;
+    const isElement =
+      typeof given === "string" ||
+      (isObject(given) && !isEmpty(given) && schema.element instanceof z.ZodObject);
+    const list: unknown = isElement ? [given] : given;
     return Array.isArray(list) ? list.map((each) => convertValue(each, schema.element)) : list;
   }
   if (schema instanceof z.ZodObject) return coerceArguments(value, schema);
+  if (schema instanceof z.ZodLiteral && typeof value === "number") return findLiteral(value, schema) ?? value;
   return typeof value === "string" ? parseArgumentText(value, schema) : value;
 }
 
 /**
  * Converts arguments to the types of their schema. Omits known arguments that are null, because OpenAI's strict mode
- * sends null for absent arguments. Also omits optional arguments that are an empty string.
+ * sends null for absent arguments. Also omits optional arguments that are an empty string, list or object.
  */
 export function coerceArguments(args: unknown, known: z.ZodObject): unknown {
-  if (typeof args !== "object" || args === null || Array.isArray(args)) return args;
+  if (!isObject(args)) return args;
   const entries = Object.entries(args).flatMap(([name, value]): Array<[string, unknown]> => {
     if (!Object.hasOwn(known.shape, name)) return [[name, value]];
     const schema: z.core.$ZodType = known.shape[name];
-    const isOmitted = value === null || (value === "" && schema instanceof z.ZodOptional);
-    return isOmitted ? [] : [[name, convertValue(value, schema)]];
+    if (value === null) return [];
+    const converted = value === "" ? "" : convertValue(value, schema);
+    const isOmitted = schema instanceof z.ZodOptional && (converted === "" || isEmpty(converted));
+    return isOmitted ? [] : [[name, converted]];
   });
   return Object.fromEntries(entries);
 }

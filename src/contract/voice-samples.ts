@@ -14,12 +14,14 @@ export const SAMPLE_SENTENCES: Readonly<Record<Language, string>> = {
   pt: "O velho relógio da parede tinha parado, mas ninguém na casa parecia se importar.",
 };
 
-/** Returns the language of a voice's sample: the first language in the voice's id. */
-export const chooseSampleLanguage = ({ languages: [first = "en"] }: Pick<Voice, "languages">): Language =>
-  first;
+/** Returns the language of a voice's sample: the wanted one if the voice speaks it, else the first one in its id. */
+export const chooseSampleLanguage = (
+  { languages }: Pick<Voice, "languages">,
+  wanted: Language | null = null,
+): Language => (wanted !== null && languages.includes(wanted) ? wanted : (languages[0] ?? "en"));
 
 /** Returns the request for a voice's sample. All other fields keep their defaults. */
-export const buildSampleInput = (voice: Voice): AudioInput => ({
-  prompt: SAMPLE_SENTENCES[chooseSampleLanguage(voice)],
+export const buildSampleInput = (voice: Voice, wanted: Language | null = null): AudioInput => ({
+  prompt: SAMPLE_SENTENCES[chooseSampleLanguage(voice, wanted)],
   voice: voice.id,
 });

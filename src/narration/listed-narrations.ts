@@ -4,7 +4,7 @@ import { listNewestNarrations, type NarrationProgress, readProgress } from "../l
 import { listFiles } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
 import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
-import { containsWords } from "../search-words.ts";
+import type { Search } from "../search-words.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import { chooseChapterTitle } from "./narration-file-names.ts";
 import { areThere, listCurrentFiles } from "./narration-files.ts";
@@ -47,31 +47,29 @@ async function buildListedNarration(
 }
 
 /**
- * Lists narrations that contain every word of the query, newest first; all narrations if the query is `null`.
+ * Lists narrations that a search finds, newest first; all narrations if it is `null`.
  *
  * @param isRunning whether this process drives a narration
  */
 export async function listNarrations(
   deps: ListDeps,
   isRunning: (narrationId: string) => boolean,
-  { query, limit }: { readonly query: string | null; readonly limit: number },
+  { search, limit }: { readonly search: Search | null; readonly limit: number },
 ): Promise<ListedNarration[]> {
   const listed: ListedNarration[] = [];
-  const newest = await listNewestNarrations(deps.ledger, query === null ? limit : MAX_NARRATIONS_SEARCHED);
+  const newest = await listNewestNarrations(deps.ledger, search === null ? limit : MAX_NARRATIONS_SEARCHED);
   for (const { id, title, file_name } of newest) {
     if (listed.length === limit) break;
-    if (
-      query !== null &&
-      !containsWords([title, file_name ?? "", ...(await listSearchedTexts(deps, id))], query)
-    )
-      continue;
+    const isFound =
+      search === null || search([title, file_name ?? "", ...(await listSearchedTexts(deps, id))]);
+    if (!isFound) continue;
     const progress = await readProgress(deps.ledger, id);
     if (progress !== undefined) listed.push(await buildListedNarration(deps, progress, isRunning));
   }
   return listed;
 }
 
-/** Returns further texts that a query searches: source name, names of files, and text. */
+/** Returns further texts that are searched: source name, names of files, and text. */
 async function listSearchedTexts({ ledger, plans }: ListDeps, id: string): Promise<string[]> {
   // A plan that cannot be read must not hide the other narrations.
   const plan = await plans.get(id).catch(() => null);

@@ -172,9 +172,9 @@ function announceJoinedFile(
   reader: Reader,
 ): string {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
-  const name = reader === "terminal" ? "the same command" : "the narration_id alone";
+  const again = reader === "terminal" ? "The same command" : "A call with the narration_id alone";
   return isToJoin && (parts.saved > 0 || credits.reserved > 0)
-    ? `What is saved is joined to one file, with (incomplete) in its name; ${name} names it.`
+    ? `What is saved is being joined to one file, with (incomplete) in its name. ${again} says where it is.`
     : "";
 }
 
@@ -397,7 +397,7 @@ function describeNextStep(view: NarrationView, call: string): string {
         return `Tell the user. If it is wanted here: ${call} and max_credits ${Math.max(1, view.credits.charged)}: it costs nothing.`;
       }
       if (view.isSheet) return "Tell the user the folder and how many files there are.";
-      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${describeLateStep(view, call)}`;
+      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${describeLateStep(view, call)}${describeSkippedStep(view)}`;
   }
 }
 
@@ -419,6 +419,12 @@ function describeLateStep({ problems, credits }: NarrationView, call: string): s
   const max = credits.charged + RESERVED_CREDITS * lateProblems.length;
   return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
 }
+
+/** Returns how parts that were left out are tried again; an empty text if there are none. */
+const describeSkippedStep = ({ parts, credits }: NarrationView): string =>
+  parts.failed === 0
+    ? ""
+    : ` With skip_failed false, max_credits ${credits.suggestedMax} tries ${parts.failed === 1 ? "it" : "them"} again.`;
 
 const UNUSABLE_AUDIO_CODES: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
 

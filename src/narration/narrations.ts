@@ -25,6 +25,7 @@ import { endWish } from "../ledger/wishes.ts";
 import { secretRefusedError } from "../redaction.ts";
 import { explainStandstill, type Standstill } from "../requests/activity.ts";
 import type { Call } from "../requests/call.ts";
+import type { Search } from "../search-words.ts";
 import { areTold, type Consents, findConsents, isLimitTold, NO_CONSENTS, toTold } from "./consents.ts";
 import { estimateLateRemarks } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
@@ -148,11 +149,10 @@ export class NarrationOperations {
   }
 
   /**
-   * Lists the narrations that contain every word of the query, newest first. Lists all narrations if the query is
-   * `null`.
+   * Lists the narrations that a search finds, newest first; all narrations if it is `null`.
    */
-  async list(query: string | null, limit: number): Promise<ListedNarration[]> {
-    return await listNarrations(this.#deps, (id) => this.#rounds.isRunning(id), { query, limit });
+  async list(search: Search | null, limit: number): Promise<ListedNarration[]> {
+    return await listNarrations(this.#deps, (id) => this.#rounds.isRunning(id), { search, limit });
   }
 
   /**

@@ -227,7 +227,7 @@ function findPartProblem({ part, task, status }: PartState): StoredProblem | nul
   }
   // A part that an earlier run has given up is left out without a new try.
   if (status === "skipped" && task.failures.count === 0)
-    return { code: "skipped", message: "It is skipped." };
+    return { code: "skipped", message: "It is left out." };
   return buildProblem(taskFailedError({ ...task, body: null, take: null }));
 }
 

@@ -8,7 +8,7 @@ import { BUDGET_WINDOW_MS } from "../ledger/bills.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { listFiles, listRequests as listRequestRows } from "../ledger/request-rows.ts";
 import { type AttemptStatus, type FileRow, OPEN_STATUSES, type RequestRow } from "../ledger/schema.ts";
-import { containsWords } from "../search-words.ts";
+import type { Search } from "../search-words.ts";
 import { restoreError } from "./attend.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { ListedStatus } from "./listed-status.ts";
@@ -18,8 +18,8 @@ import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
 
 export interface RequestListQuery {
   readonly status: ListedStatus | null;
-  /** Words that the text or a file name must contain; `null` for all requests. */
-  readonly query: string | null;
+  /** Judges the text and the file names; `null` for all requests. */
+  readonly search: Search | null;
   readonly limit: number;
 }
 
@@ -129,14 +129,14 @@ const toRowStatuses = (status: ListedStatus): AttemptStatus[] =>
 /** Lists requests at this service, the newest first. */
 export async function listRecordedRequests(
   deps: ListDeps,
-  { status, query, limit }: RequestListQuery,
+  { status, search, limit }: RequestListQuery,
 ): Promise<ListedRequest[]> {
   const { ledger } = deps;
   const listed = await listRequestRows(ledger, {
     apiKeys: "visible",
     statuses: status === null ? null : toRowStatuses(status),
     // Two API keys may each have a row of a task.
-    limit: query === null ? 2 * limit : MAX_SEARCHED_REQUESTS,
+    limit: search === null ? 2 * limit : MAX_SEARCHED_REQUESTS,
   });
   const rows = withoutDoubles(ledger, listed);
   const files = await listFilesOf(deps, rows);
@@ -144,9 +144,7 @@ export async function listRecordedRequests(
   const findLostPath = ({ id }: RequestRow): string | null =>
     files.find(({ owner, kind }) => owner === id && kind === "audio")?.path ?? null;
   const found =
-    query === null
-      ? rows
-      : rows.filter((row) => containsWords(listSearchedTexts(row, owned.get(row.id) ?? []), query));
+    search === null ? rows : rows.filter((row) => search(listSearchedTexts(row, owned.get(row.id) ?? [])));
   return await Promise.all(
     found
       .slice(0, limit)

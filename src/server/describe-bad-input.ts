@@ -22,25 +22,29 @@ function formatFieldName(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** Quotes a value. Cuts long text. Describes lists and objects only by their kind. */
+/** Quotes a value. Cuts long text, and texts for lists and objects. */
 function quoteValue(value: unknown): string {
   if (typeof value === "string") {
     const start = takeFirstCodePoints(value, MAX_VALUE_CODE_POINTS);
     return JSON.stringify(start === value ? value : `${start}…`);
   }
-  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
-  return String(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  const json = JSON.stringify(value);
+  const start = takeFirstCodePoints(json, MAX_VALUE_CODE_POINTS);
+  return start === json ? json : `${start}…`;
 }
 
 function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {
+  const field = formatFieldName(issue.path);
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys
       .slice(0, MAX_ISSUES)
       .map((key) => quoteValue(key))
       .join(", ");
-    return `unknown argument ${names}; the known ones are ${knownFields.join(", ")}`;
+    return field === ""
+      ? `unknown argument ${names}; the known ones are ${knownFields.join(", ")}`
+      : `${field} has an unknown field ${names}`;
   }
-  const field = formatFieldName(issue.path);
   if (field === "") return "the arguments must be an object";
   const value = getValueAt(args, issue.path);
   // A rule about several fields has the code `custom`. Return its message unchanged, because the message already names

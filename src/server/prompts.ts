@@ -51,8 +51,11 @@ const PROMPTS: readonly Definition[] = [
     arguments: [{ name: "language", description: `One of ${LANGUAGES.join(", ")}` }],
     text: (argument) => {
       const language = argument("language");
-      const speaking = language === undefined ? "" : ` that speak ${language}`;
-      return `Help me choose a voice. Call list_voices and pick three voices${speaking}. For those that it names no sample of, tell me that a sample costs about 10 credits, once, and ask whether to go on. Then call generate_audio once for each of them, with the voice and the sentence that list_voices gives for its first language, and nothing else. List the paths of all three.`;
+      const isOpen = language === undefined;
+      const [inLanguage, speaking] = isOpen
+        ? ["", ""]
+        : [` with language ${language}`, ` that speak ${language}`];
+      return `Help me choose a voice. Call list_voices${inLanguage} and pick three voices${speaking}. For those that it names no sample of, tell me that a sample costs about 10 credits, once, and ask whether to go on. Then call generate_audio once for each of them, with the voice and its sentence in list_voices, and nothing else. List the paths of all three.`;
     },
   },
 ];

@@ -9,6 +9,7 @@ import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
 import type { ListedNarration } from "../narration/listed-narrations.ts";
 import type { ListedRequest, RequestListQuery } from "../requests/list-requests.ts";
 import type { ListedStatus } from "../requests/listed-status.ts";
+import { createSearches } from "../search-words.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { buildNarrationRow, listCredits, renderNarrationLine } from "./narration-row.ts";
 import { optional, stringSchema } from "./shared-fields.ts";
@@ -183,17 +184,17 @@ const FILTERED_STATUSES = Object.keys(STATUS_FILTERS) as (keyof typeof STATUS_FI
 /** Lists requests and narrations together, newest first. */
 async function listEntries(
   deps: Pick<ToolDeps, "requests" | "narrations" | "defaultWaitSeconds">,
-  { filter, query, limit }: Pick<RequestListQuery, "query" | "limit"> & { readonly filter: Filter | null },
+  { filter, search, limit }: Pick<RequestListQuery, "search" | "limit"> & { readonly filter: Filter | null },
 ) {
   const waitSeconds = chooseNextWait(undefined, deps);
   const requests = await deps.requests();
   const statuses = filter === null ? [null] : filter[0];
-  const lists = statuses.map((status) => requests.listRequests({ status, query, limit }));
+  const lists = statuses.map((status) => requests.listRequests({ status, search, limit }));
   const tasks = (await Promise.all(lists)).flat();
   // A narration's status is known only after the narration was read. With a filter, read more narrations than are
   // shown, because the filter drops the narrations with other statuses.
   const maxNarrations = filter === null ? limit : MAX_NARRATIONS_SEARCHED;
-  const listed = await (await deps.narrations()).list(query, maxNarrations);
+  const listed = await (await deps.narrations()).list(search, maxNarrations);
   const narrations = listed.filter(({ status }) => filter === null || filter[1].includes(status));
   return [
     ...tasks.map((task) => ({
@@ -234,16 +235,22 @@ export const listTasksTool = defineTool({
   output,
   async run({ status, query, limit }, deps) {
     const queryText = query?.trim() ?? "";
-    const entries = await listEntries(deps, {
-      filter: status === undefined ? null : STATUS_FILTERS[status],
-      query: queryText === "" ? null : queryText,
-      limit: limit ?? DEFAULT_LIMIT,
-    });
+    const searches = queryText === "" ? [null] : createSearches(queryText);
+    const filter = status === undefined ? null : STATUS_FILTERS[status];
+    let entries: Awaited<ReturnType<typeof listEntries>> = [];
+    let strictness = 0;
+    for (const [index, search] of searches.entries()) {
+      entries = await listEntries(deps, { filter, search, limit: limit ?? DEFAULT_LIMIT });
+      strictness = index;
+      if (entries.length > 0) break;
+    }
     const hashes = entries.flatMap(({ inputHash: [id, hash] }) =>
       id === null || hash === null ? [] : [[id, hash] as const],
     );
     const spending = buildSpendingReport(await (await deps.requests()).sumSpending());
-    const countSentence = describeCount(entries.length, status !== undefined || queryText !== "");
+    const isPartial = entries.length > 0 && strictness === searches.length - 1 && searches.length > 1;
+    const partly = isPartial ? "None has all of these words; these have some. " : "";
+    const countSentence = partly + describeCount(entries.length, status !== undefined || queryText !== "");
     const message = spending.words === "" ? countSentence : `${countSentence} ${spending.words}`;
     return {
       structured: {

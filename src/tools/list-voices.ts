@@ -1,10 +1,11 @@
 /** The tool `list_voices`: voices and their samples. Needs no service and no configuration. */
 import { z } from "zod";
 import { findNearestVoices } from "../contract/nearest-voices.ts";
+import { findLanguage } from "../contract/value-names.ts";
 import { buildSampleInput, chooseSampleLanguage, SAMPLE_SENTENCES } from "../contract/voice-samples.ts";
-import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
+import { LANGUAGE_NAMES, LANGUAGES, type Language, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
-import { containsWords } from "../search-words.ts";
+import { createSearches } from "../search-words.ts";
 import { optional, stringSchema } from "./shared-fields.ts";
 import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
@@ -34,6 +35,32 @@ const listSearchedTexts = (
   note ?? "",
 ];
 
+const LANGUAGE_CODE = /^[a-z]{2,3}(?:[-_].*)?$/i;
+
+/**
+ * Finds the voices that a query means: that have its words, with languages under any of their names (`español`,
+ * `es-MX`), or else that speak the language that it names.
+ */
+function findVoices(query: string, deps: Pick<ToolDeps, "voiceNotes">): readonly Voice[] {
+  const text = query.trim();
+  const named = text.split(/\s+/).map((word) => {
+    const language = findLanguage(word);
+    return language === null ? word : LANGUAGE_NAMES[language];
+  });
+  const [written] = createSearches(text);
+  const [all, telling] = createSearches(named.join(" "));
+  for (const search of [
+    ...(LANGUAGE_CODE.test(text) && findLanguage(text) !== null ? [] : [written]),
+    all,
+    telling,
+  ]) {
+    const found = VOICES.filter((voice) => search(listSearchedTexts(voice, deps.voiceNotes.get(voice.id))));
+    if (found.length > 0) return found;
+  }
+  const language = findLanguage(text);
+  return language === null ? [] : VOICES.filter(({ languages }) => languages.includes(language));
+}
+
 function describeNothingFound(query: string | undefined): string {
   const nearest = query === undefined ? [] : findNearestVoices(query);
   const start = query === undefined ? "No voice matches." : `No voice '${query.trim()}'.`;
@@ -53,13 +80,17 @@ function describeDefaultVoice({ defaultVoice }: ToolDeps): string {
 /** Finds the saved samples. Returns an empty map if nothing is set up yet or the ledger cannot be read. */
 async function findSavedSamples(
   voices: readonly Voice[],
+  wanted: Language | null,
   deps: ToolDeps,
 ): Promise<ReadonlyMap<string, string>> {
   try {
     const requests = await deps.openExistingRequests();
     if (requests === null) return new Map();
     const samples = await Promise.all(
-      voices.map(async (voice) => [voice.id, await requests.findSavedPath(buildSampleInput(voice))] as const),
+      voices.map(async (voice) => {
+        const path = await requests.findSavedPath(buildSampleInput(voice, wanted));
+        return [voice.id, path ?? (await requests.findSavedPath(buildSampleInput(voice)))] as const;
+      }),
     );
     return new Map(samples.flatMap(([id, path]) => (path === null ? [] : [[id, path] as const])));
   } catch (error) {
@@ -68,8 +99,8 @@ async function findSavedSamples(
   }
 }
 
-const SAMPLES_HINT =
-  "A sample: generate_audio with nothing but the voice and the sentence of its first language in sample_sentences; each is paid once.";
+const describeSamples = (sentenceCount: number): string =>
+  `A sample: generate_audio with nothing but the voice and the sentence${sentenceCount === 1 ? "" : " of its first language"} in sample_sentences; each is paid once.`;
 
 export const listVoicesTool = defineTool({
   name: "list_voices",
@@ -89,23 +120,22 @@ export const listVoicesTool = defineTool({
   }),
   output,
   async run({ language, query }, deps) {
-    const { voiceNotes } = deps;
-    const matchingVoices = VOICES.filter(
-      (voice) =>
-        (language === undefined || voice.languages.includes(language)) &&
-        (query === undefined || containsWords(listSearchedTexts(voice, voiceNotes.get(voice.id)), query)),
+    const found = query === undefined ? VOICES : findVoices(query, deps);
+    const matchingVoices = found.filter(
+      ({ languages }) => language === undefined || languages.includes(language),
     );
-    const samples = await findSavedSamples(matchingVoices, deps);
+    const wanted = language ?? (query === undefined ? null : findLanguage(query));
+    const samples = await findSavedSamples(matchingVoices, wanted, deps);
     const voices = matchingVoices.map(({ id, name, languages, canMixLanguages }) => ({
       ...{ id, name, languages, mixed: canMixLanguages },
-      ...omitNullish({ note: voiceNotes.get(id), sample_path: samples.get(id) }),
+      ...omitNullish({ note: deps.voiceNotes.get(id), sample_path: samples.get(id) }),
     }));
-    const languages = [...new Set(matchingVoices.map(chooseSampleLanguage))];
+    const languages = [...new Set(matchingVoices.map((voice) => chooseSampleLanguage(voice, wanted)))];
     const sentences = Object.fromEntries(languages.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =
       voices.length === 0
         ? describeNothingFound(query)
-        : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${SAMPLES_HINT}`;
+        : `${KNOWN_FACTS} ${describeDefaultVoice(deps)} ${describeSamples(languages.length)}`;
     const lines = voices.map(({ id, note, sample_path: sample }) =>
       [id, ...(note === undefined ? [] : [note]), ...(sample === undefined ? [] : [`sample ${sample}`])].join(
         ": ",

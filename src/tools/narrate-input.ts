@@ -11,6 +11,7 @@ import type { NarrateSource } from "../narration/load-narration.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
 import { narrationSettingsSchema } from "../narration/planning/stored-plan.ts";
 import { DEFAULT_PAUSE_SECONDS } from "../narration/text/plan-types.ts";
+import { toEdits, toRetakes, toSpeakerLines } from "./argument-shapes.ts";
 import {
   booleanSchema,
   createReportIssue,
@@ -38,16 +39,6 @@ const MAX_RETAKES = 100;
 const MAX_EDITS = 100;
 const MAX_SHOWN_CODE_POINTS = 80;
 
-/**
- * Converts an object of speakers (`{ NAME: voice }`), which an assistant may write, to the lines that the schema
- * publishes. The schema publishes no such object, because Gemini refuses a request if one of its tools has an object
- * with unnamed fields (MarkusPfundstein/mcp-obsidian#21).
- */
-function toSpeakerLines(voices: unknown): unknown {
-  if (typeof voices !== "object" || voices === null || Array.isArray(voices)) return voices;
-  return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
-}
-
 /** Converts the argument `chapters` to text such as `"3, 5"`, because an assistant may write a number or a list. */
 function toChapterList(chapters: unknown): unknown {
   if (typeof chapters === "number") return `${chapters}`;
@@ -67,13 +58,13 @@ const OWN_SETTING = /\s(speed|pitch|volume)[\s=]+([-+]?[\d.]+),?$/i;
 
 /**
  * Parses a speaker's line: name, voice and perhaps settings, as in `SLOW: tracy_es_zh speed 0.7`. Splits at the last
- * colon, because voice ids contain no colon.
+ * colon or equals sign, because voice ids contain neither.
  */
 function parseSpeakerLine(line: string): {
   readonly name: string;
   readonly speaker: Readonly<Record<string, unknown>>;
 } {
-  const colon = line.lastIndexOf(":");
+  const colon = Math.max(line.lastIndexOf(":"), line.lastIndexOf("="));
   const settings: Record<string, unknown> = {};
   // One blank for each run, because the pattern would try every blank of a long run.
   let unparsedText = line
@@ -100,13 +91,20 @@ export const narrateInput = z.strictObject({
   ),
   narration_id: optional(stringSchema, "Instead of both; it goes on with max_credits"),
   max_credits: optional(
-    boundedIntegerSchema(0, MAX_CREDITS),
+    // 0 counts as an omitted limit, because some clients turn null into 0.
+    z.preprocess(
+      (limit) => (limit === 0 ? undefined : limit),
+      boundedIntegerSchema(1, MAX_CREDITS).optional(),
+    ),
     `The most that it may cost in all, 1 to ${formatThousands(MAX_CREDITS)}`,
   ),
   edits: optional(
-    z.array(
-      z.strictObject({ quote: stringSchema, replacement: stringSchema }),
-      "must be a list of { quote, replacement }",
+    z.preprocess(
+      toEdits,
+      z.array(
+        z.strictObject({ quote: stringSchema, replacement: stringSchema }),
+        "must be a list of { quote, replacement }",
+      ),
     ),
     "With narration_id: other words for a quote that stands once in its text",
   ),
@@ -133,15 +131,18 @@ export const narrateInput = z.strictObject({
     'Only these: "3-5", or a title',
   ),
   retakes: optional(
-    z.array(
-      z.strictObject({
-        quote: stringSchema.optional(),
-        chapter: z.preprocess(toChapterList, stringSchema).optional(),
-        take: optional(takeSchema, "1 to 999, default 2"),
-        // Omit the description, because the tool's argument `speed` has one.
-        speed: boundedNumberSchema(0.5, 2).optional(),
-      }),
-      "must be a list of { quote or chapter, take, speed }",
+    z.preprocess(
+      toRetakes,
+      z.array(
+        z.strictObject({
+          quote: stringSchema.optional(),
+          chapter: z.preprocess(toChapterList, stringSchema).optional(),
+          take: optional(takeSchema, "1 to 999, default 2"),
+          // Omit the description, because the tool's argument `speed` has one.
+          speed: boundedNumberSchema(0.5, 2).optional(),
+        }),
+        "must be a list of { quote or chapter, take, speed }",
+      ),
     ),
     "Other takes or speeds of the one part that holds a quote, or of a chapter",
   ),
@@ -258,8 +259,7 @@ export async function readPlanArguments(
  * `false` or an empty list.
  */
 export const toNarrateChanges = (args: NarrateArgs): NarrateChanges => ({
-  // 0 counts as an omitted limit, because some clients turn null into 0.
-  maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
+  maxCredits: args.max_credits ?? null,
   shouldStop: args.stop ?? false,
   retakes: args.retakes ?? [],
   shouldSkipFailed: args.skip_failed ?? null,

@@ -70,12 +70,14 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
   const { chapters, problems, seconds } = view;
   const { alreadyPaid, ...parts } = view.parts;
   const { suggestedMax, pendingCharge: _, ...credits } = view.credits;
+  const isUnderWay = view.status === "running" || view.status === "finished";
   return {
     narration_id: view.narrationId,
     status: view.status,
     message: describeNarration(view, describeFilesBriefly(view)),
     parts: { ...parts, already_paid: alreadyPaid },
-    credits: omitNullish({ ...credits, suggested_max: suggestedMax }),
+    // Beside a limit that is in force, another one would only confuse.
+    credits: omitNullish({ ...credits, suggested_max: isUnderWay ? null : suggestedMax }),
     seconds: omitNullish(seconds),
     ...(chapters.length > 0 && {
       chapters: chapters.map(({ number, title, seconds: length, credits: price }) =>

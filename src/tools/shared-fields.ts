@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
 import { mergeRules, type Pronunciation } from "../pronunciation.ts";
+import { toRuleLines } from "./argument-shapes.ts";
 import type { ToolDeps } from "./tool.ts";
 
 /** Describes an argument that may be omitted. */
@@ -39,12 +40,6 @@ export const fileNameSchema = stringSchema.meta({
 
 const MAX_PRONUNCIATIONS = 100;
 const MAX_PRONOUNCED_CODE_UNITS = 200;
-
-/** Converts an object `{ word: spelling }` to lines, because some assistants send such an object. */
-function toRuleLines(rules: unknown): unknown {
-  if (typeof rules !== "object" || rules === null || Array.isArray(rules)) return rules;
-  return Object.entries(rules).map(([word, say]) => `${word}=${say}`);
-}
 
 const PRONUNCIATION_RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
 

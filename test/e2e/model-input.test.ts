@@ -137,8 +137,50 @@ describe("lists", () => {
     [{ language: "spanish" }, "tracy_es_zh"],
     [{ query: "Spanish mixed" }, "sandy_es_mixed_en_zh"],
     [{ query: "zh sophie" }, "sophie_en_zh"],
+    [{ language: "es-MX" }, "tracy_es_zh"],
+    [{ query: "es-MX" }, "tracy_es_zh"],
+    [{ language: "pt-BR" }, "mindy_en_es_id_pt_zh"],
+    [{ query: "Brazilian Portuguese" }, "mindy_en_es_id_pt_zh"],
+    [{ language: "Mandarin" }, "felix_zh"],
+    [{ query: "mandarin voice" }, "felix_zh"],
+    [{ query: "español" }, "tracy_es_zh"],
+    [{ query: "voices in Spanish" }, "tracy_es_zh"],
+    [{ language: "zh-Hans" }, "celeste_zh"],
+    [{ language: "en_GB" }, "stokie_en"],
   ])("list_voices finds %j", async (args, id) => {
     expect(resultTextOf(await client.call("list_voices", args))).toContain(id);
+  });
+
+  it.each([{ query: "es" }, { language: "español" }])(
+    "list_voices %j names voices of that language alone, with one sentence in it",
+    async (args) => {
+      const said = resultTextOf(await client.call("list_voices", args));
+      expect(said).toMatch(
+        /the sentence in sample_sentences; each is paid once\.\nSample in es: [^\n]+\n(?!Sample)/,
+      );
+      expect(said).not.toMatch(/esther|sophie/);
+    },
+  );
+
+  it.each([{ language: "Deutsch" }, { query: "français" }])("list_voices %j has no voice", async (args) => {
+    expect(resultTextOf(await client.call("list_voices", args))).toMatch(/no voice/i);
+  });
+
+  it.each([
+    ["poem about the sea", /None has all of these words; these have some\..*\n.*Over the sea/],
+    ["the file about the over grey sea", /^1 request, newest first/],
+    ["CAFÉ’S grey sea", /^1 request, newest first/],
+    ["elephants on Mars", /^No such requests/],
+  ])("list_tasks finds %j", async (query, words) => {
+    await client.call("generate_audio", { prompt: "Over the sea, at the café's grey end." });
+    expect(resultTextOf(await client.call("list_tasks", { query }))).toMatch(words);
+  });
+
+  it.each([
+    ["done", /A finished task/],
+    ["Completed", /A finished task/],
+  ])("list_tasks reads the status %j", async (status, words) => {
+    expect(resultTextOf(await client.call("list_tasks", { status, limit: 100 }))).toMatch(words);
   });
 });
 
@@ -152,7 +194,9 @@ describe("on the command line", () => {
 
   it.each(["0x10", "1e3", "Infinity", "ten"])("--max-credits %s is refused", (credits) => {
     const { status, stderr } = run("--max-credits", credits);
-    expect(stderr).toMatch(/^audio-generation-mcp: --max-credits must be a whole number from 0 to \d+/m);
+    expect(stderr).toMatch(
+      /^audio-generation-mcp: --max-credits must be a whole number from 1 to 10,000,000/m,
+    );
     expect(status).toBe(2);
   });
 

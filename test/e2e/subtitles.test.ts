@@ -135,7 +135,7 @@ describeWithFfprobe("subtitles", () => {
     expect(narrationOf(outcome).parts.total).toBe(6);
     expect(words).toContain("8 cues in 6 parts, each at the time of its first cue, on a timeline of 0:00:15");
     expect(words).toMatch(
-      /2 parts are estimated to run into the next cue.*: cue 1 \(speed 1\.2\), cue 6 \(at no speed\)/,
+      /2 parts are estimated to run into the next cue.*: cue 1 \(speed 1\.2\), cue 6 \(no speed is fast enough\)/,
     );
     expect(words).toContain('Not spoken: a sound in brackets ("[Thunder]").');
   });

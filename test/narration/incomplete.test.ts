@@ -163,6 +163,11 @@ describe("a finished narration without a part that failed", () => {
       expect(reported.message).toContain("without part 2 of 4");
       expect(reported.problems[0]?.excerpt).toContain("Two begins");
     }
+    const [, limit = ""] =
+      /With skip_failed false, max_credits (\d+) tries it again/.exec(again.next_step) ?? [];
+    narrator.service.intercept = undefined;
+    const whole = await narrator.narrate({ narration_id, max_credits: Number(limit), skip_failed: false });
+    expect(whole).toMatchObject({ status: "finished", parts: { saved: 4, failed: 0 }, problems: [] });
   });
 
   it("names it even if it was a separate chapter", async () => {

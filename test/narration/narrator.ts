@@ -23,7 +23,8 @@ export const narrationOutput = z.strictObject({
     charged: z.int(),
     reserved: z.int(),
     max: z.int().optional(),
-    suggested_max: z.int(),
+    /** Absent while it runs, and once it is finished. */
+    suggested_max: z.int().default(0),
   }),
   seconds: z.strictObject({ estimate: z.number(), saved: z.number(), left: z.number().optional() }),
   chapters: z

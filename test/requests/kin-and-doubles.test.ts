@@ -63,7 +63,7 @@ it("a list shows as many tasks as were asked for, although two API keys know eac
       older.clock.skip(1000);
     }
   }
-  const listed = await processes[1]?.listRequests({ status: null, query: null, limit: 2 });
+  const listed = await processes[1]?.listRequests({ status: null, search: null, limit: 2 });
   expect(listed?.map(({ promptExcerpt }) => promptExcerpt)).toEqual(["Second", "First"]);
   for (const process of processes) await process.close();
 });

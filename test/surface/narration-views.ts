@@ -146,7 +146,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
       {
         partIndex: 6,
         code: "skipped",
-        message: "It is skipped.",
+        message: "It is left out.",
         excerpt: "The gulls were gone by morning, and nobody had seen them",
       },
     ],

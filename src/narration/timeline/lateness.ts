@@ -137,7 +137,7 @@ export function buildLateRemarks(parts: readonly TimedPart[]): string[] {
     .slice(0, MAX_SHOWN_OVERRUNS)
     .map(
       ({ partIndex, fittingSpeed }) =>
-        `cue ${cueOf(partIndex)} (${fittingSpeed === null ? "at no speed" : `speed ${fittingSpeed}`})`,
+        `cue ${cueOf(partIndex)} (${fittingSpeed === null ? "no speed is fast enough" : `speed ${fittingSpeed}`})`,
     );
   const neededSpeeds = overruns.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
   const speedForAll = Math.max(...neededSpeeds);

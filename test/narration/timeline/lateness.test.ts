@@ -58,6 +58,6 @@ it("the report says in the plan which do not fit, and the speed for the whole on
   );
   const [both] = buildLateRemarks([timed(0, 3, "1"), timed(0, 1, "2"), timed(9, 1, "3")]);
   expect(both).toBe(
-    "1 part is estimated to run into the next cue, which then begins late: cue 1 (at no speed).",
+    "1 part is estimated to run into the next cue, which then begins late: cue 1 (no speed is fast enough).",
   );
 });

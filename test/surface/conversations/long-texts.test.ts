@@ -51,7 +51,10 @@ describeConversations("A text that is too long for one request", [
       expect(wrong.isError).toBe(true);
       wrong.says(/prompt holds subtitles.*narrate.*give it the same as text/, /Nothing was sent or charged/);
       const plan = await assistant.call("narrate", { text: FILM });
-      plan.says(/3 cues in 3 parts/, /1 part is estimated to run into the next cue.*cue 2 \(at no speed\)/);
+      plan.says(
+        /3 cues in 3 parts/,
+        /1 part is estimated to run into the next cue.*cue 2 \(no speed is fast enough\)/,
+      );
       const madeNarration = await assistant.follow(plan);
       madeNarration.says(/Cue 3 begins 0\.\d s late: .*speed 1\.\d+ would fit \(retakes, quote "cue 2"\)/);
       const speed = Number(/speed (1\.\d+) would fit/.exec(madeNarration.text)?.[1]);
