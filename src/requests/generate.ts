@@ -49,7 +49,7 @@ const REPEAT_WAIT_MS = 1500;
 
 const KINSHIP_SENTENCES: Readonly<Record<Kinship, readonly [what: string, condition: string]>> = {
   retyped_open: [
-    "This task was made a few minutes ago for a text that differs only in quotation marks, blanks or case; nothing new was sent.",
+    "This is the task of an earlier text that differs only in quotation marks, blanks, case or Unicode form; nothing new was sent.",
     "If another is wanted",
   ],
   retyped_saved: [
