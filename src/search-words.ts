@@ -40,7 +40,12 @@ export function createSearches(query: string): readonly [Search, Search, Search]
     (judge: (contains: (word: string) => boolean) => boolean): Search =>
     (texts) => {
       const searchedText = foldForm(texts.join("\n"));
-      return judge((word) => searchedText.includes(word));
+      // A short word, such as the code of a language, is not found inside others.
+      return judge((word) =>
+        isDistinctive(word)
+          ? searchedText.includes(word)
+          : searchedText.split(/[^\p{L}\p{N}]+/u).includes(word),
+      );
     };
   return [
     search((contains) => words.every(contains)),

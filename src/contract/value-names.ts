@@ -8,7 +8,7 @@ export const toId = (text: string): string =>
     .toLowerCase()
     .replaceAll(/[\s-]+/g, "_");
 
-const OTHER_NAMES: Readonly<Record<string, string>> = {
+const OTHER_NAMES = {
   mp3: "mpeg mpeg3 mpga",
   wav: "wave x_wav vnd.wave",
   pcm: "raw l16 s16le pcm16 pcm_s16le",
@@ -31,31 +31,25 @@ const VALUES_BY_NAME: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** Finds the value that a text names, such as `.WAV`, `audio/mpeg` or `Monkey King`. */
+/** Finds the value that a text names, such as `.WAV`, `audio/mpeg`, `Monkey King` or `español`. */
 export function findNamedValue<Value extends string>(
   text: string,
   values: readonly Value[],
 ): Value | undefined {
   const word = toId(text).replace(/^(?:audio\/|\.)/, "");
   const named = VALUES_BY_NAME.get(word);
-  const exact = values.find((value) => value === word || value === named);
-  return exact ?? values.find((value) => value === findLanguage(text));
+  const found = values.find((value) => value === word || value === named);
+  return found ?? values.find((value) => value === findLanguage(text));
 }
 
-/** Names that are no translation of an English name: codes of three letters, and other names. */
+/** Names that are no translation of an English name: codes of three letters, peoples, and other names. */
 const MORE_LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
-  en: "eng eigo",
-  zh: "zho chi cmn mandarin mandarim putonghua zhongwen hanyu 普通话 普通話 汉语 漢語 国语 國語 华语",
+  en: "eng british american australian",
+  zh: "zho chi cmn mandarin mandarim putonghua 普通话 普通話 汉语 漢語 国语 國語 华语",
   ja: "jpn nihongo",
-  es: "spa castilian castellano",
+  es: "spa castilian castellano mexican mexicano argentinian argentino colombian",
   id: "ind bahasa",
-  pt: "por",
-};
-/** Peoples. Beside the name of a language, as in "Latin American Spanish", they name none. */
-const PEOPLES: Readonly<Partial<Record<Language, string>>> = {
-  en: "british american australian",
-  es: "mexican mexicano argentinian argentino colombian",
-  pt: "brazilian brasileiro",
+  pt: "por brazilian brasileiro",
 };
 /** The languages in which names of languages are known. */
 const NAMING_LOCALES = ["en", ...LANGUAGES, "zh-Hant", "de", "fr", "it", "nl", "ko", "ru"];
@@ -66,35 +60,25 @@ const foldName = (name: string): string =>
     .replaceAll(/[\u0300-\u036f]/g, "")
     .toLowerCase();
 
-type LanguagesByName = ReadonlyMap<string, Language>;
+let languagesByName: ReadonlyMap<string, Language> | undefined;
 
-const mapNames = (namesOf: (code: Language) => readonly string[]): LanguagesByName =>
-  new Map(LANGUAGES.flatMap((code) => namesOf(code).map((name) => [foldName(name), code] as const)));
-
-let languagesByName: LanguagesByName | undefined;
-
-function loadLanguageNames(): LanguagesByName {
+function loadLanguageNames(): ReadonlyMap<string, Language> {
   const translations = NAMING_LOCALES.map((locale) => new Intl.DisplayNames([locale], { type: "language" }));
-  return mapNames((code) => [
+  const listNames = (code: Language): string[] => [
     ...translations.map((names) => names.of(code) ?? code),
     ...MORE_LANGUAGE_NAMES[code].split(" "),
-  ]);
+  ];
+  return new Map(LANGUAGES.flatMap((code) => listNames(code).map((name) => [foldName(name), code] as const)));
 }
-const LANGUAGES_OF_PEOPLES = mapNames((code) => PEOPLES[code]?.split(" ") ?? []);
 
 /**
- * Finds the one language that a text names, by its name in some languages (`español`, `Brazilian Portuguese`), or by
- * a code (`es-MX`, `zh-Hans`, `en_GB`).
+ * Finds the language that a text names, by its name in some languages (`español`, `Brazilian Portuguese`), or by a code
+ * (`es-MX`, `zh-Hans`, `en_GB`). The last name counts: "Latin American Spanish" is Spanish.
  */
 export function findLanguage(text: string): Language | null {
   languagesByName ??= loadLanguageNames();
-  const words = foldName(text)
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "");
-  for (const names of [languagesByName, LANGUAGES_OF_PEOPLES]) {
-    const named = new Set(words.flatMap((word) => names.get(word) ?? []));
-    const [only = null] = named;
-    if (named.size > 0) return named.size === 1 ? only : null;
-  }
-  return LANGUAGES.find((code) => code === words[0]) ?? null;
+  const names = languagesByName;
+  const words = foldName(text).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const named = words.findLast((word) => names.has(word));
+  return names.get(named ?? "") ?? LANGUAGES.find((code) => code === words[0]) ?? null;
 }

@@ -9,50 +9,55 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Renames fields by a table of names; other fields stay. */
-function renameFields(fields: Fields, names: Readonly<Record<string, string>>): Fields {
-  const nameOf = (key: string): string =>
-    Object.keys(names).find((name) => names[name]?.split(" ").includes(key.toLowerCase())) ?? key;
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [nameOf(key), value]));
-}
+const renameFields = (fields: Fields, names: Readonly<Record<string, string>>): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      Object.keys(names).find((name) => names[name]?.split(" ").includes(key.toLowerCase())) ?? key,
+      value,
+    ]),
+  );
 
 /** Splits several pairs in one text, such as `A=B, C=D`. Keeps the text if a piece is no pair. */
-function splitPairs(text: string, isPair: (piece: string) => boolean): string[] {
+function splitPairs(text: string, pair: RegExp): string[] {
   const pieces = text.split(/[\n;,]+/).filter((piece) => piece.trim() !== "");
-  return pieces.length > 1 && pieces.every(isPair) ? pieces.map((piece) => piece.trim()) : [text];
+  return pieces.every((piece) => pair.test(piece)) ? pieces.map((piece) => piece.trim()) : [text];
 }
 
-/** Converts each element of a list; a single element counts as a list. */
-function convertEach(value: unknown, convert: (element: unknown) => readonly unknown[]): unknown {
-  if (Array.isArray(value)) return value.flatMap(convert);
-  return isFields(value) ? convert(value) : value;
-}
+/** Creates the conversion of a list, of which a single object is an element. */
+const createConversion =
+  (ofText: (text: string) => readonly unknown[], ofFields: (fields: Fields) => readonly unknown[]) =>
+  (value: unknown): unknown => {
+    if (!Array.isArray(value)) return isFields(value) ? ofFields(value) : value;
+    return value.flatMap((element) => {
+      if (typeof element === "string") return ofText(element);
+      return isFields(element) ? ofFields(element) : [element];
+    });
+  };
 
-const RULE_FIELDS = {
-  word: "word text from name term original written",
-  say: "say as to spelling pronunciation pronounced pronounce respelling spoken sounds_like replacement",
-};
+const keep = (text: string): readonly unknown[] => [text];
 
 /** Converts rules of pronunciation to lines `word=spelling`. */
-export const toRuleLines = (rules: unknown): unknown =>
-  convertEach(rules, (rule) => {
-    if (typeof rule === "string") {
-      const lines = splitPairs(rule, (piece) => /[^=]=[^=]/.test(piece));
-      return lines.map((line) => (line.includes("=") ? line : line.replace(/\s*(?:->|=>|→|:)\s*/, "=")));
-    }
-    if (!isFields(rule)) return [rule];
-    const { word, say, ...rest } = renameFields(rule, RULE_FIELDS);
-    const isRule = word !== undefined && say !== undefined && Object.keys(rest).length === 0;
-    return isRule
-      ? [`${word}=${say}`]
-      : Object.entries(rule).map(([each, spelling]) => `${each}=${spelling}`);
-  });
+export const toRuleLines = createConversion(
+  (text) =>
+    splitPairs(text, /[^=]=[^=]/).map((line) =>
+      line.includes("=") ? line : line.replace(/\s*(?:->|=>|→|:)\s*/, "="),
+    ),
+  (fields) => {
+    const { word, say } = renameFields(fields, {
+      word: "word text from name term original written",
+      say: "say as to spelling pronunciation pronounced respelling spoken sounds_like replacement",
+    });
+    const entries = word === undefined || say === undefined ? Object.entries(fields) : [[word, say]];
+    return entries.map(([each, spelling]) => `${each}=${spelling}`);
+  },
+);
 
-const SPEAKER_FIELDS = { name: "name speaker character role label", voice: "voice voice_id id" };
+const VOICE_NAMES = "voice voice_id id";
 
 /** Words a speaker's voice with its settings, as `sophie_en_zh speed 0.9`. */
 function toVoiceWords(value: unknown): string {
   if (!isFields(value)) return String(value);
-  const { voice, ...settings } = renameFields(value, { voice: SPEAKER_FIELDS.voice });
+  const { voice, ...settings } = renameFields(value, { voice: VOICE_NAMES });
   return [voice, ...Object.entries(settings).flat()].join(" ");
 }
 
@@ -61,39 +66,36 @@ function toVoiceWords(value: unknown): string {
  * because Gemini refuses a request if one of its tools has an object with unnamed fields
  * (MarkusPfundstein/mcp-obsidian#21).
  */
-export const toSpeakerLines = (voices: unknown): unknown =>
-  convertEach(voices, (speaker) => {
-    if (typeof speaker === "string")
-      return splitPairs(speaker, (piece) => /^(?!\s*(?:speed|pitch|volume)\b)[^:=]+[:=]/i.test(piece));
-    if (!isFields(speaker)) return [speaker];
-    const { name, ...voice } = renameFields(speaker, SPEAKER_FIELDS);
-    if (typeof name === "string" && "voice" in voice) return [`${name}: ${toVoiceWords(voice)}`];
-    return Object.entries(speaker).map(([each, value]) => `${each}: ${toVoiceWords(value)}`);
-  });
-
-const EDIT_FIELDS = {
-  quote: "quote old find from search original before old_text",
-  replacement: "replacement new replace to with replace_with after new_text",
-};
+export const toSpeakerLines = createConversion(
+  (text) => splitPairs(text, /^(?!\s*(?:speed|pitch|volume)\b)[^:=]+[:=]/i),
+  (fields) => {
+    const { name, ...voice } = renameFields(fields, {
+      name: "name speaker character role label",
+      voice: VOICE_NAMES,
+    });
+    const entries = typeof name === "string" && "voice" in voice ? [[name, voice]] : Object.entries(fields);
+    return entries.map(([each, value]) => `${each}: ${toVoiceWords(value)}`);
+  },
+);
 
 /** Converts edits: other names of the fields, and an object of old words and new ones. */
-export const toEdits = (edits: unknown): unknown =>
-  convertEach(edits, (edit) => {
-    if (!isFields(edit)) return [edit];
-    const fields = renameFields(edit, EDIT_FIELDS);
-    if ("quote" in fields || "replacement" in fields) return [fields];
-    return Object.entries(edit).map(([quote, replacement]) => ({ quote, replacement }));
+export const toEdits = createConversion(keep, (edit) => {
+  const fields = renameFields(edit, {
+    quote: "quote old find from search original before old_text",
+    replacement: "replacement new replace to with replace_with after new_text",
   });
-
-const RETAKE_FIELDS = {
-  quote: "quote text words passage",
-  chapter: "chapter chapters",
-  take: "take version",
-};
+  if ("quote" in fields || "replacement" in fields) return [fields];
+  return Object.entries(edit).map(([quote, replacement]) => ({ quote, replacement }));
+});
 
 /** Converts retakes: a text is a quote. */
-export const toRetakes = (retakes: unknown): unknown =>
-  convertEach(retakes, (retake) => {
-    if (typeof retake === "string") return [{ quote: retake }];
-    return [isFields(retake) ? renameFields(retake, RETAKE_FIELDS) : retake];
-  });
+export const toRetakes = createConversion(
+  (quote) => [{ quote }],
+  (retake) => [
+    renameFields(retake, {
+      quote: "quote text words passage",
+      chapter: "chapter chapters",
+      take: "take version",
+    }),
+  ],
+);

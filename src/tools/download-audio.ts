@@ -18,7 +18,7 @@ export const downloadAudioTool = defineTool({
     file_name: fileNameSchema.optional(),
     deliver: optional(
       z.enum(DELIVERIES, `must be one of ${DELIVERIES.join(", ")}`),
-      "path (default), inline or both. inline and both add the audio as base64, which most clients drop or put into the context",
+      "path (default), inline or both: with base64, which most clients drop or put into the context",
     ),
   }),
   meta: PLAYER_META,

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { audioInputFields, reportFieldIssues } from "../contract/audio-input.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
-import type { Wording } from "../errors.ts";
 import { containsCues } from "../narration/text/plain/time-codes.ts";
 import { listUnreadMarks } from "../narration/text/unread-marks.ts";
 import type { GenerateRequest } from "../requests/begin.ts";
@@ -38,7 +37,7 @@ const input = z.strictObject({
   replace: optional(booleanSchema, "Replaces this server's own file of that file_name; default false"),
   wait_seconds: optional(
     waitSecondsSchema,
-    "0 to 3600, default 45; many clients give up at 60 s, so 50 or less. The work goes on after it",
+    "0 to 3600, default 45; many clients give up at 60. The work goes on after it",
   ),
 });
 
@@ -64,15 +63,11 @@ function withDefaultVoice(args: Args, { defaultVoice }: Pick<ToolDeps, "defaultV
   return hasOwnVoice || defaultVoice === null ? args : { ...args, voice: defaultVoice };
 }
 
-function describeUnreadMarks(prompt: string): Wording[] {
+function describeUnreadMarks(prompt: string): string[] {
   const marks = listUnreadMarks(prompt);
   if (marks.length === 0) return [];
-  const sentence = `The voice gets the text as it stands, so it may speak ${marks.join(", ")};`;
   return [
-    {
-      assistant: `${sentence} narrate is for texts with tags, directions, speakers' names or Markdown.`,
-      terminal: `${sentence} the command narrate is for texts with tags, directions, speakers' names or Markdown.`,
-    },
+    `The voice gets the text as it stands, so it may speak ${marks.join(", ")}; narrate is for texts with tags, directions, speakers' names or Markdown.`,
   ];
 }
 

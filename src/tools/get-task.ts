@@ -12,7 +12,7 @@ export const getTaskTool = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     task_id: taskIdSchema,
-    wait_seconds: optional(waitSecondsSchema, "0 to 3600, default 0; many clients give up at 60 s"),
+    wait_seconds: optional(waitSecondsSchema, "As in generate_audio, default 0"),
   }),
   output: taskOutput,
   async run(args, deps, call) {

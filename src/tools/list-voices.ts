@@ -5,7 +5,7 @@ import { findLanguage } from "../contract/value-names.ts";
 import { buildSampleInput, chooseSampleLanguage, SAMPLE_SENTENCES } from "../contract/voice-samples.ts";
 import { LANGUAGE_NAMES, LANGUAGES, type Language, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
-import { createSearches } from "../search-words.ts";
+import { createSearches, type Search } from "../search-words.ts";
 import { optional, stringSchema } from "./shared-fields.ts";
 import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
@@ -35,30 +35,18 @@ const listSearchedTexts = (
   note ?? "",
 ];
 
-const LANGUAGE_CODE = /^[a-z]{2,3}(?:[-_].*)?$/i;
-
 /**
  * Finds the voices that a query means: that have its words, with languages under any of their names (`español`,
  * `es-MX`), or else that speak the language that it names.
  */
 function findVoices(query: string, deps: Pick<ToolDeps, "voiceNotes">): readonly Voice[] {
-  const text = query.trim();
-  const named = text.split(/\s+/).map((word) => {
-    const language = findLanguage(word);
-    return language === null ? word : LANGUAGE_NAMES[language];
-  });
-  const [written] = createSearches(text);
-  const [all, telling] = createSearches(named.join(" "));
-  for (const search of [
-    ...(LANGUAGE_CODE.test(text) && findLanguage(text) !== null ? [] : [written]),
-    all,
-    telling,
-  ]) {
-    const found = VOICES.filter((voice) => search(listSearchedTexts(voice, deps.voiceNotes.get(voice.id))));
-    if (found.length > 0) return found;
-  }
-  const language = findLanguage(text);
-  return language === null ? [] : VOICES.filter(({ languages }) => languages.includes(language));
+  const toName = (language: Language | null): string | null => language && LANGUAGE_NAMES[language];
+  const named = query.split(/\s+/).map((word) => toName(findLanguage(word)) ?? word);
+  const meanings = [query, named.join(" "), toName(findLanguage(query)) ?? query];
+  const find = (search: Search): Voice[] =>
+    VOICES.filter((voice) => search(listSearchedTexts(voice, deps.voiceNotes.get(voice.id))));
+  const searches = meanings.flatMap((meaning) => createSearches(meaning).slice(0, 2));
+  return searches.map(find).find((voices) => voices.length > 0) ?? [];
 }
 
 function describeNothingFound(query: string | undefined): string {
@@ -111,7 +99,7 @@ export const listVoicesTool = defineTool({
   input: z.strictObject({
     language: optional(
       z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}; no voice speaks another language`),
-      `${LANGUAGES.join(", ")}, or its English name`,
+      `${LANGUAGES.join(", ")}, or a name`,
     ),
     query: optional(
       stringSchema.max(100, "must be at most 100 characters"),

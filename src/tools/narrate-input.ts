@@ -146,7 +146,7 @@ export const narrateInput = z.strictObject({
     ),
     "Other takes or speeds of the one part that holds a quote, or of a chapter",
   ),
-  skip_failed: optional(booleanSchema, "Join without parts that failed"),
+  skip_failed: optional(booleanSchema, "Join without failed parts; false tries them again"),
   file_name: optional(fileNameSchema, "If it is taken, a number is added"),
   replace: optional(booleanSchema, "Replaces a file saved by this server"),
   wait_seconds: optional(waitSecondsSchema, "As in generate_audio"),

@@ -53,12 +53,9 @@ describe("a language", () => {
     expect(names.map((name) => [name, findLanguage(name)])).toEqual(names.map((name) => [name, code]));
   });
 
-  it.each(["Deutsch", "français", "fr-CA", "Korean", "xx", "", "Sophie", "English and Spanish", "warm"])(
-    "%j is none",
-    (name) => {
-      expect(findLanguage(name)).toBeNull();
-    },
-  );
+  it.each(["Deutsch", "français", "fr-CA", "Korean", "xx", "", "Sophie", "warm"])("%j is none", (name) => {
+    expect(findLanguage(name)).toBeNull();
+  });
 });
 
 it.each([

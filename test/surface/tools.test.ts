@@ -13,7 +13,11 @@ import { buildPromptList } from "../../src/server/prompts.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
 import { buildToolList } from "../../src/server/tool-list.ts";
 import { PLAYER_URI } from "../../src/tools/player-uri.ts";
-import { MAX_SINGLE_TASK_TOOLS_BYTES, MAX_TOOL_LIST_BYTES } from "../support/tool-list-ceilings.ts";
+import {
+  MAX_SEEN_CHARACTERS,
+  MAX_SINGLE_TASK_TOOLS_BYTES,
+  MAX_TOOL_LIST_BYTES,
+} from "../support/tool-list-ceilings.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 
 const NAMES = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks", "narrate"];
@@ -75,6 +79,18 @@ describe("the tool list", () => {
       MAX_SINGLE_TASK_TOOLS_BYTES,
     );
     expect(sizeOf(shown)).toBeLessThanOrEqual(MAX_TOOL_LIST_BYTES);
+  });
+
+  it("costs a model at most 8,000 characters with the instructions", () => {
+    const seen = buildToolList().map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema,
+    }));
+    const outputDir = "/home/someone/audio-generation";
+    const serviceAccess = { baseUrl: "https://a.example", apiKey: "k", isLoopback: false };
+    const instructions = renderInstructions({ issues: [], serviceAccess, outputDir });
+    expect(JSON.stringify(seen).length + instructions.length).toBeLessThanOrEqual(MAX_SEEN_CHARACTERS);
   });
 
   it("points to the player in both spellings, with at most 300 bytes for the two tools of single tasks", () => {
