@@ -3,7 +3,7 @@
  * Chinese. In a text in Latin letters, the common words of each language are counted. The language with the highest
  * count is chosen if the count is high enough, and at least twice the count of every other language.
  */
-import { isLanguage, LANGUAGE_NAMES, type Language, VOICES } from "./contract/voices.ts";
+import { isLanguage, type Language, nameLanguage, VOICES } from "./contract/voices.ts";
 
 const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
@@ -60,14 +60,6 @@ export interface TextLanguage {
   readonly name: string;
 }
 
-/** Names of languages that are recognised, but that no voice of the service speaks. */
-const OTHER_LANGUAGE_NAMES: Readonly<Record<string, string>> = {
-  fr: "French",
-  de: "German",
-  it: "Italian",
-  nl: "Dutch",
-};
-
 /** Scripts of languages that no voice of the service speaks. */
 const OTHER_SCRIPTS: ReadonlyArray<readonly [letters: RegExp, name: string]> = [
   [/\p{Script=Hangul}/gu, "Korean"],
@@ -88,9 +80,9 @@ export function guessTextLanguage(text: string): TextLanguage | null {
     if ((sample.match(script)?.length ?? 0) > SCRIPT_SHARE * letters) return { code: null, name };
   }
   const served = guessServiceLanguage(sample);
-  if (served !== null) return { code: served, name: LANGUAGE_NAMES[served] };
+  if (served !== null) return { code: served, name: nameLanguage(served) };
   const code = guessLatinScriptLanguage(sample);
-  return code === null ? null : { code: null, name: OTHER_LANGUAGE_NAMES[code] ?? code };
+  return code === null ? null : { code: null, name: nameLanguage(code) };
 }
 
 /**

@@ -6,18 +6,13 @@ import { z } from "zod";
 import { parseDecimal } from "./decimal.ts";
 import { findNamedValue, toId } from "./value-names.ts";
 
-const MEASURE = /^([+-]?[\d.,]+) ?(x|×|%|k?hz|s|secs?|seconds?|credits?|semitones?)?$/i;
-const FACTORS: ReadonlyMap<string, number> = new Map([
-  ["%", 0.01],
-  ["khz", 1000],
-]);
-
-/** Parses a number with separators of thousands or a unit: `1,500 credits`, `1.2x`, `90%`, `44.1 kHz`. */
-function parseMeasure(text: string): number | null {
-  const [, digits = "", unit = ""] = MEASURE.exec(text.trim()) ?? [];
-  const number = parseDecimal(/^\d{1,3}(?:,\d{3})+$/.test(digits) ? digits.replaceAll(",", "") : digits);
-  return number === null ? null : number * (FACTORS.get(unit.toLowerCase()) ?? 1);
-}
+/** Parses a number that may have a unit or separators of thousands: `1.2x`, `44.1 kHz`, `1,500 credits`. */
+const parseMeasure = (text: string): number | null =>
+  parseDecimal(
+    text
+      .replaceAll(/(?<=\d),(?=\d{3}(?!\d))/g, "")
+      .replace(/(?<=\d) ?(?:x|k?hz|s|sec|seconds?|credits?)\s*$/i, ""),
+  );
 
 /** Parses a list or an object that was sent as JSON text. Returns any other text unchanged. */
 function parseJsonText(text: string): unknown {

@@ -3,15 +3,13 @@
 export const LANGUAGES = ["en", "zh", "ja", "es", "id", "pt"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** English names of the languages, as models write them. */
-export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
-  en: "English",
-  zh: "Chinese",
-  ja: "Japanese",
-  es: "Spanish",
-  id: "Indonesian",
-  pt: "Portuguese",
-};
+let englishNames: Intl.DisplayNames | undefined;
+
+/** Returns the English name of a language, also of one that no voice speaks. */
+export function nameLanguage(code: string): string {
+  englishNames ??= new Intl.DisplayNames(["en"], { type: "language" });
+  return englishNames.of(code) ?? code;
+}
 
 export const VOICE_IDS = [
   "stokie_en",

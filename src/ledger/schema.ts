@@ -150,7 +150,7 @@ const narrationShape = {
   skip_failed: int,
   /** The narration of which this one is an edit, a choice of chapters or a newer text. */
   predecessor: textOrNull,
-  /** What answers have told of what needs consent: sentences, and the lowest limit that was named, as JSON. */
+  /** What answers have told of what needs consent: a JSON list of sentences and limits. */
   told: text,
   started_at_ms: double,
   owner: textOrNull,

@@ -78,29 +78,24 @@ export async function findConsents(
   return { extraRemarks, sentences: [...language.map(({ sentence }) => sentence), ...extraRemarks] };
 }
 
-/** What answers have told: sentences, and the lowest limit that a plan has named. */
-const toldSchema = z.object({ sentences: z.array(z.string()), limit: z.number().nullable() });
+/** What answers have told: sentences, and limits that plans have named. */
+const toldSchema = z.array(z.union([z.string(), z.number()]));
+
+type Told = Pick<NarrationRow, "told">;
 
 /** Parses what answers have told. A column that cannot be read has told nothing. */
-const parseTold = ({ told }: Pick<NarrationRow, "told">): z.infer<typeof toldSchema> =>
-  parseJson(toldSchema, told) ?? { sentences: [], limit: null };
+const parseTold = ({ told }: Told): ReadonlyArray<string | number> => parseJson(toldSchema, told) ?? [];
 
 /** Whether an answer has told all sentences. */
-export function areTold(narration: Pick<NarrationRow, "told">, { sentences }: Consents): boolean {
-  const known = new Set(parseTold(narration).sentences);
+export function areTold(narration: Told, { sentences }: Consents): boolean {
+  const known = new Set(parseTold(narration));
   return sentences.every((sentence) => known.has(sentence));
 }
 
 /** Whether an answer has named this limit or a lower one, so that a call may start with it. */
-export const isLimitTold = (narration: Pick<NarrationRow, "told">, maxCredits: number): boolean =>
-  (parseTold(narration).limit ?? Number.POSITIVE_INFINITY) <= maxCredits;
+export const isLimitTold = (narration: Told, maxCredits: number): boolean =>
+  parseTold(narration).some((told) => typeof told === "number" && told <= maxCredits);
 
-/** Returns what answers have told once the next one tells the sentences and names a limit, as it is stored. */
-export const toTold = (
-  narration: Pick<NarrationRow, "told">,
-  { sentences }: Consents,
-  limit: number,
-): string => {
-  const named = Math.min(limit, parseTold(narration).limit ?? Number.POSITIVE_INFINITY);
-  return JSON.stringify({ sentences, limit: named });
-};
+/** Returns what is told, as it is stored, once an answer tells the sentences and names a limit. */
+export const addToTold = (narration: Told, { sentences }: Consents, limit: number): string =>
+  JSON.stringify([...new Set([...parseTold(narration), ...sentences, limit])]);

@@ -156,7 +156,7 @@ export async function loadNarration(deps: NarrationDeps, source: NarrateSource):
       file_name: planned.fileName,
       skip_failed: 0,
       predecessor,
-      told: "",
+      told: "[]",
       started_at_ms: 0,
       owner: null,
       lease_until_steady_ms: 0,

@@ -265,17 +265,10 @@ const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it e
  */
 function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
-  const needed = `about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}`;
-  return coversLikelyCost(limit, view)
-    ? `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${needed}; ${suggestedMax} leaves room for both.`
-    : `max_credits ${limit} is likely to end it early, because ${needed}: ${describeEnough(view)}.`;
-}
-
-function describeEnough(view: NarrationView): string {
-  const { suggestedMax } = view.credits;
-  const need = computeLikelyNeed(view);
-  const enough = `${need} is likely to suffice`;
-  return need === suggestedMax ? enough : `${enough}, and ${suggestedMax} leaves room`;
+  const effect = coversLikelyCost(limit, view)
+    ? "makes it slow, or ends it early if it comes out longer"
+    : "is likely to end it early";
+  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${computeLikelyNeed(view)}. ${suggestedMax} leaves room.`;
 }
 
 /**

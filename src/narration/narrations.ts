@@ -26,7 +26,7 @@ import { secretRefusedError } from "../redaction.ts";
 import { explainStandstill, type Standstill } from "../requests/activity.ts";
 import type { Call } from "../requests/call.ts";
 import type { Search } from "../search-words.ts";
-import { areTold, type Consents, findConsents, isLimitTold, NO_CONSENTS, toTold } from "./consents.ts";
+import { addToTold, areTold, type Consents, findConsents, isLimitTold, NO_CONSENTS } from "./consents.ts";
 import { estimateLateRemarks } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
@@ -426,7 +426,7 @@ export class NarrationOperations {
     const isPlan = snapshot.narration.status === "planned";
     const limit = Math.min(view.credits.suggestedMax, refusedLimit);
     if (isPlan && !(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))
-      await noteTold(ledger, snapshot.narration.id, toTold(snapshot.narration, consents, limit));
+      await noteTold(ledger, snapshot.narration.id, addToTold(snapshot.narration, consents, limit));
     const extra = isPlan ? consents.extraRemarks : NO_CONSENTS.extraRemarks;
     return {
       ...view,

@@ -15,7 +15,7 @@ export const downloadAudioTool = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     task_id: taskIdSchema,
-    file_name: fileNameSchema.optional(),
+    file_name: optional(fileNameSchema, "As in generate_audio"),
     deliver: optional(
       z.enum(DELIVERIES, `must be one of ${DELIVERIES.join(", ")}`),
       "path (default), inline or both: with base64, which most clients drop or put into the context",

@@ -114,7 +114,7 @@ export const generateAudioTool = defineTool({
   name: "generate_audio",
   title: "Generate audio",
   description:
-    "Text to speech (TTS): turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Charges 10 to 150 credits by length (75 a minute), and reserves 150 until then. The same arguments are the same task, which is never paid twice; wait_seconds, file_name and replace do not count.",
+    "Text to speech (TTS): turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Charges 10 to 150 credits by length (75 a minute). The same arguments are the same task, which is never paid twice; wait_seconds, file_name and replace do not count.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input,
   rules,

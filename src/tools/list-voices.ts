@@ -3,7 +3,7 @@ import { z } from "zod";
 import { findNearestVoices } from "../contract/nearest-voices.ts";
 import { findLanguage } from "../contract/value-names.ts";
 import { buildSampleInput, chooseSampleLanguage, SAMPLE_SENTENCES } from "../contract/voice-samples.ts";
-import { LANGUAGE_NAMES, LANGUAGES, type Language, VOICES, type Voice } from "../contract/voices.ts";
+import { LANGUAGES, type Language, nameLanguage, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { createSearches, type Search } from "../search-words.ts";
 import { optional, stringSchema } from "./shared-fields.ts";
@@ -27,20 +27,14 @@ const KNOWN_FACTS =
 const listSearchedTexts = (
   { id, name, languages, canMixLanguages }: Voice,
   note: string | undefined,
-): string[] => [
-  id,
-  name,
-  ...languages.map((code) => LANGUAGE_NAMES[code]),
-  canMixLanguages ? "mixed" : "",
-  note ?? "",
-];
+): string[] => [id, name, ...languages.map(nameLanguage), canMixLanguages ? "mixed" : "", note ?? ""];
 
 /**
  * Finds the voices that a query means: that have its words, with languages under any of their names (`español`,
  * `es-MX`), or else that speak the language that it names.
  */
 function findVoices(query: string, deps: Pick<ToolDeps, "voiceNotes">): readonly Voice[] {
-  const toName = (language: Language | null): string | null => language && LANGUAGE_NAMES[language];
+  const toName = (language: Language | null): string | null => language && nameLanguage(language);
   const named = query.split(/\s+/).map((word) => toName(findLanguage(word)) ?? word);
   const meanings = [query, named.join(" "), toName(findLanguage(query)) ?? query];
   const find = (search: Search): Voice[] =>
