@@ -1,20 +1,16 @@
 /** A download that has to wait for the limit of reads says so, and says it no more once it has begun. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { startReadCooldown } from "../../src/ledger/read-limits.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
+import { CALL, createFailingService, makeDeps, observedTask, requestOf } from "./request-setup.ts";
 
-const succeeded: ObservedTask = {
+const succeeded = observedTask({
   taskId: "task-1",
   status: "succeeded",
   billing: { reserved_credits: 150, charged_credits: 10, refunded_credits: 140 },
   audioSeconds: 1,
-  output: null,
-  error: null,
-  deviations: [],
-};
+});
 
 it("a download that waits for a pause of reads to end names the pause", async () => {
   let hasBegun = false;
@@ -36,13 +32,12 @@ it("a download that waits for a pause of reads to end names the pause", async ()
     }
   };
   const look = async () => {
-    const view = requests.getTask("task-1", call);
+    const view = requests.getTask("task-1", CALL);
     await passSeconds(12);
     return (await view).activity;
   };
-  const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
   await startReadCooldown(deps.ledger, 60_000);
-  const begun = requests.generate(requestOf("Downloaded later"), call);
+  const begun = requests.generate(requestOf("Downloaded later"), CALL);
   await passSeconds(12);
   expect(await begun).toMatchObject({ status: "succeeded" });
   expect(await look()).toMatch(/cannot be asked for about \d+ s: it asked for a pause/);

@@ -6,20 +6,11 @@ import type { ServiceClient } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
 import { findAttemptsOfTask } from "../../src/ledger/request-rows.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
+import { CALL, createFailingService, makeDeps, observedTask, requestOf } from "./request-setup.ts";
 
-const CALL = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
 const HOUR_MS = 3_600_000;
 
-const RUNNING: ObservedTask = {
-  taskId: "task",
-  status: "processing",
-  billing: { reserved_credits: 150, charged_credits: null, refunded_credits: null },
-  audioSeconds: null,
-  output: null,
-  error: null,
-  deviations: [],
-};
+const RUNNING = observedTask();
 
 it.each([
   [23, 'He said "no".'],
@@ -69,10 +60,11 @@ it("a list shows as many tasks as were asked for, although two API keys know eac
 });
 
 it("a refusal of a second send does not end the task that the first one turns out to have made", async () => {
-  const accept = Promise.withResolvers<void>();
+  const [sent, accept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const sleeper = await makeDeps(() => ({
     ...createFailingService(),
     submit: async () => {
+      sent.resolve();
       await accept.promise;
       return RUNNING;
     },
@@ -92,9 +84,10 @@ it("a refusal of a second send does not end the task that the first one turns ou
   );
   const processes = [sleeper, other].map(({ deps }) => createRequests(deps).requests);
   const calls = [processes[0]?.generate(requestOf("Twice"), CALL)];
-  await sleeper.clock.advance(100);
+  await sleeper.clock.until(sent.promise);
   sleeper.clock.skip(HOUR_MS);
-  calls.push(processes[1]?.generate(requestOf("Twice"), { ...CALL, waitMs: 10_000 }));
+  // The manual clock passes while the other process writes down its task, so the call waits for long.
+  calls.push(processes[1]?.generate(requestOf("Twice"), { ...CALL, waitMs: 600_000 }));
   const [, second] = await sleeper.clock.until(Promise.all(calls));
   expect(second).toMatchObject({ taskId: "task", status: "processing", error: null });
   for (const process of processes) await process?.close();

@@ -1,21 +1,12 @@
 /** A request that was promised to go on by itself is sent although the ledger was away when its turn came. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { AudioError } from "../../src/errors.ts";
 import type { Database } from "../../src/ledger/database.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
+import { createFailingService, makeDeps, observedTask, requestOf } from "./request-setup.ts";
 
-const queued: ObservedTask = {
-  taskId: "task-1",
-  status: "queued",
-  billing: null,
-  audioSeconds: null,
-  output: null,
-  error: null,
-  deviations: [],
-};
+const queued = observedTask({ taskId: "task-1", status: "queued" });
 
 /** A database that refuses every use while `isAway` says so. */
 function withOutages(database: Database, isAway: () => boolean): Database {

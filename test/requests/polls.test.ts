@@ -1,56 +1,66 @@
 /**
  * An accepted task is polled once per interval from its acceptance until its end (docs/reference-requests.md,
- * Watching).
+ * Watching), whatever happens to the wall clock.
  */
 import { expect, it, onTestFinished } from "vitest";
-import type { ObservedTask } from "../../src/api/parse-task.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
+import { drainEventLoop } from "../support/manual-clock.ts";
+import { CALL, createFailingService, makeDeps, observedTask, requestOf } from "./request-setup.ts";
 
-const RUNNING: ObservedTask = {
-  taskId: "task",
-  status: "processing",
-  billing: { reserved_credits: 150, charged_credits: null, refunded_credits: null },
-  audioSeconds: null,
-  output: null,
-  error: null,
-  deviations: [],
-};
+const ENDS_AFTER_MS = 21_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 /** A task that failed and was charged. Such a task gets no further attempt. */
-const ENDED: ObservedTask = {
-  ...RUNNING,
+const ENDED = {
   status: "failed",
   billing: { reserved_credits: 150, charged_credits: 10, refunded_credits: 140 },
-};
-const ENDS_AFTER_MS = 21_000;
+} as const;
 
-it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its acceptance, regardless of earlier tasks", async () => {
+/** Watches tasks that end after a time, if at all, and notes when each is polled after its acceptance. */
+async function watch(endsAfterMs: number) {
   const pollsAfterMs: number[] = [];
   let acceptedAtMs = 0;
   let submissions = 0;
-  const taskId = () => `task-${submissions}`;
   const { clock, deps } = await makeDeps((time) => ({
     ...createFailingService(),
     submit: async () => {
       submissions += 1;
       acceptedAtMs = time.steadyMs();
-      return { ...RUNNING, taskId: taskId(), status: "queued" };
+      return observedTask({ taskId: `task-${submissions}`, status: "queued" });
     },
-    query: async () => {
-      const afterMs = time.steadyMs() - acceptedAtMs;
-      pollsAfterMs.push(afterMs);
-      return { ...(afterMs < ENDS_AFTER_MS ? RUNNING : ENDED), taskId: taskId() };
+    query: async (taskId) => {
+      pollsAfterMs.push(time.steadyMs() - acceptedAtMs);
+      const hasEnded = time.steadyMs() - acceptedAtMs >= endsAfterMs;
+      return observedTask({ taskId, ...(hasEnded ? ENDED : {}) });
     },
   }));
   const { requests } = createRequests(deps);
   onTestFinished(() => requests.close());
-  const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
+  const generate = (prompt: string) => requests.generate(requestOf(prompt), CALL);
+  return { clock, pollsAfterMs, generate, submissions: () => submissions };
+}
 
+it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its acceptance, regardless of earlier tasks", async () => {
+  const { clock, pollsAfterMs, generate, submissions } = await watch(ENDS_AFTER_MS);
   for (const prompt of ["First", "Second", "Third"]) {
-    const view = await requests.generate(requestOf(prompt), call);
-    expect(view.status).toBe("queued");
+    expect((await generate(prompt)).status).toBe("queued");
     await clock.advance(60_000);
     expect(pollsAfterMs.splice(0)).toEqual([5000, 10_000, 15_000, 20_000, 25_000]);
   }
-  expect(submissions).toBe(3);
+  expect(submissions()).toBe(3);
 });
+
+it.each([DAY_MS, -DAY_MS])(
+  "polls stay five seconds apart after the wall clock moved by %i ms",
+  async (moveMs) => {
+    const { clock, pollsAfterMs, generate, submissions } = await watch(Number.POSITIVE_INFINITY);
+    expect(await generate("Watched for long")).toMatchObject({ status: "queued", taskId: "task-1" });
+    for (let minute = 0; minute < 3; minute += 1) {
+      await clock.advance(61_000);
+      clock.moveWall(moveMs);
+      await drainEventLoop();
+      expect(await generate("Watched for long")).toMatchObject({ taskId: "task-1", replayed: true });
+    }
+    expect(pollsAfterMs).toEqual(Array.from({ length: 36 }, (_, poll) => 5000 * (poll + 1)));
+    expect(submissions()).toBe(1);
+  },
+);

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
 import type { ServiceClient } from "../../src/api/service.ts";
 import { buildPartsPath, openOutputFolder } from "../../src/files/output-folder.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -26,6 +27,21 @@ export function createFailingService(): ServiceClient {
     close: async () => {},
   };
 }
+
+/** A task that the service works on, unless the changes say otherwise. */
+export const observedTask = (changes: Partial<ObservedTask> = {}): ObservedTask => ({
+  taskId: "task",
+  status: "processing",
+  billing: { reserved_credits: 150, charged_credits: null, refunded_credits: null },
+  audioSeconds: null,
+  output: null,
+  error: null,
+  deviations: [],
+  ...changes,
+});
+
+/** A call that does not wait. */
+export const CALL = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
 
 /** A request for a text, in its first take. */
 export const requestOf = (prompt: string): GenerateRequest => ({

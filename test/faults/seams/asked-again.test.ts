@@ -20,6 +20,7 @@ import {
   closeSeamsAfterEach,
   endOfTask,
   HELD_MS,
+  KEYS,
   narrate,
   openSeams,
   release,
@@ -31,8 +32,7 @@ import {
 
 closeSeamsAfterEach();
 
-const KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"];
-const LATER = { AUDIO_API_KEY: KEYS[1] ?? "" };
+const LATER = { AUDIO_API_KEY: KEYS[1] };
 const THREE = chapters("Alpha one.", "Bravo two.", "Charlie three.");
 
 describe("after a change of the key, what an earlier one has reserved", () => {

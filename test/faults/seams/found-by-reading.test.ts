@@ -1,6 +1,6 @@
-/** Calls as tasks say what plain calls say, a request is not compared with itself, and a locked ledger loses no call. */
+/** Calls as tasks say what plain calls say, and a request is not compared with itself. */
 import { describe, expect, it } from "vitest";
-import { ledgerFile, pause, shownTaskOf, shownTextOf, waitUntil } from "../defects/read-from-outside.ts";
+import { shownTaskOf, shownTextOf } from "../defects/read-from-outside.ts";
 import type { FaultSetup } from "../fault-setup.ts";
 import {
   anotherOfTasks,
@@ -8,9 +8,7 @@ import {
   chapters,
   closeSeamsAfterEach,
   endOfTask,
-  narrate,
   openSeams,
-  waitForEnd,
 } from "./seam-setup.ts";
 
 closeSeamsAfterEach();
@@ -83,38 +81,6 @@ describe("the same call twice at once", () => {
     for (const said of [plain, task]) {
       expect(said).toContain("Saved");
       expect(said).not.toMatch(/quotation marks|differ/);
-    }
-    expect(setup.service.tasks.size).toBe(1);
-  });
-});
-
-describe("a ledger that is locked while a call begins", () => {
-  it.each([
-    ["generate_audio", 3000],
-    ["generate_audio", 12_000],
-    ["narrate", 3000],
-    ["narrate", 12_000],
-  ] as const)("loses no %s in %i ms, which a repeat pays once", async (tool, ms) => {
-    const setup = await openSeams();
-    await setup.server.call("list_tasks", {});
-    const text = "Asked in a bad moment.";
-    const args = tool === "narrate" ? { text, output_format: "pcm", max_credits: 5000 } : { prompt: text };
-    const db = ledgerFile(setup);
-    db.exec("BEGIN IMMEDIATE");
-    const id = setup.server.begin(tool, { ...args, wait_seconds: 1 });
-    await pause(ms);
-    db.exec("COMMIT");
-    const first = await setup.server.outcomeOf(id);
-    if (first.isError === true) expect(shownTextOf(first)).toMatch(/store_unavailable[\s\S]*What to do/);
-    if (tool === "narrate") {
-      const { narration_id } = await narrate(setup.server, { text, max_credits: 5000, wait_seconds: 0 });
-      expect((await waitForEnd(setup.server, narration_id)).status).toBe("finished");
-    } else {
-      const said = await waitUntil("the audio", async () => {
-        const again = shownTextOf(await setup.server.call(tool, { ...args, wait_seconds: 5 }));
-        return again.startsWith("Saved") && again;
-      });
-      expect(said).toContain(".mp3");
     }
     expect(setup.service.tasks.size).toBe(1);
   });

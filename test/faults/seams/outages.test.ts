@@ -1,4 +1,4 @@
-/** A short outage ends no loop of a living process, and a command that is interrupted tells only what it has done. */
+/** A short outage ends no loop of a living process and loses no call, and a command that is interrupted tells only what it has done. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,6 +11,7 @@ import {
   ledgerFile,
   listSavedNames,
   pause,
+  shownTextOf,
   waitForExchanges,
   waitUntil,
 } from "../defects/read-from-outside.ts";
@@ -21,8 +22,10 @@ import {
   chapters,
   closeSeamsAfterEach,
   endOfTask,
+  narrate,
   openSeams,
   start,
+  waitForEnd,
   waitForTasks,
 } from "./seam-setup.ts";
 
@@ -103,6 +106,38 @@ describe("a ledger", () => {
       expect(setup.service.tasks.size).toBe(6);
     },
   );
+});
+
+describe("a ledger that is locked while a call begins", () => {
+  it.each([
+    ["generate_audio", 3000],
+    ["generate_audio", 12_000],
+    ["narrate", 3000],
+    ["narrate", 12_000],
+  ] as const)("loses no %s in %i ms, which a repeat pays once", async (tool, ms) => {
+    const setup = await openSeams();
+    await setup.server.call("list_tasks", {});
+    const text = "Asked in a bad moment.";
+    const args = tool === "narrate" ? { text, output_format: "pcm", max_credits: 5000 } : { prompt: text };
+    const db = ledgerFile(setup);
+    db.exec("BEGIN IMMEDIATE");
+    const id = setup.server.begin(tool, { ...args, wait_seconds: 1 });
+    await pause(ms);
+    db.exec("COMMIT");
+    const first = await setup.server.outcomeOf(id);
+    if (first.isError === true) expect(shownTextOf(first)).toMatch(/store_unavailable[\s\S]*What to do/);
+    if (tool === "narrate") {
+      const { narration_id } = await narrate(setup.server, { text, max_credits: 5000, wait_seconds: 0 });
+      expect((await waitForEnd(setup.server, narration_id)).status).toBe("finished");
+    } else {
+      const said = await waitUntil("the audio", async () => {
+        const again = shownTextOf(await setup.server.call(tool, { ...args, wait_seconds: 5 }));
+        return again.startsWith("Saved") && again;
+      });
+      expect(said).toContain(".mp3");
+    }
+    expect(setup.service.tasks.size).toBe(1);
+  });
 });
 
 describe("the command narrate", () => {

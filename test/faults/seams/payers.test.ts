@@ -8,6 +8,7 @@ import {
   cancelTask,
   chapters,
   closeSeamsAfterEach,
+  KEYS,
   narrate,
   openSeams,
   release,
@@ -147,8 +148,7 @@ describe("a narration whose waiting part a direct call wants, too", () => {
 });
 
 it("a part that another API key of the account sends at the same moment is on one bill", async () => {
-  const apiKeys = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"];
-  const setup = await openSeams({ service: { apiKeys } });
+  const setup = await openSeams({ service: { apiKeys: KEYS } });
   const { promise: areBothSent, resolve } = Promise.withResolvers<void>();
   setup.service.intercept = async ({ kind, ordinal }) => {
     if (kind === "create" && ordinal === 2) resolve();
@@ -157,7 +157,7 @@ it("a part that another API key of the account sends at the same moment is on on
   };
   const narration_id = await start(setup.server, chapters("Alpha only part."));
   await waitUntil("the first submission", () => setup.service.count("create") === 1);
-  const other = await setup.another({ AUDIO_API_KEY: apiKeys[1] ?? "" });
+  const other = await setup.another({ AUDIO_API_KEY: KEYS[1] });
   const prompt = "H0\n\nAlpha only part.";
   const direct = shownTaskOf(await other.call("generate_audio", { prompt, output_format: "pcm" }));
   expect(setup.service.tasks.size).toBe(1);

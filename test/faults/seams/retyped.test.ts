@@ -9,6 +9,7 @@ import {
   closeSeamsAfterEach,
   endOfTask,
   HELD_MS,
+  KEYS,
   narrate,
   openSeams,
   release,
@@ -26,7 +27,6 @@ const RETYPED = [
   ["blanks", `It's  the "first"\u00a0café of the town. `],
   ["Unicode form", TEXT.normalize("NFD")],
 ] as const;
-const KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"];
 
 describe("a part of a narration that generate_audio asks for with other", () => {
   it.each(RETYPED)("%s is not paid again while it runs", async (_, prompt) => {
@@ -91,7 +91,7 @@ describe("a request that was typed again with other", () => {
     await setup.server.call("generate_audio", { prompt: TEXT, wait_seconds: 0 });
     await waitForTasks(setup, 1);
     await setup.server.end();
-    const later = await setup.another({ AUDIO_API_KEY: KEYS[1] ?? "" });
+    const later = await setup.another({ AUDIO_API_KEY: KEYS[1] });
     await later.call("generate_audio", { prompt, wait_seconds: 1 });
     expect(setup.service.tasks.size).toBe(1);
   });

@@ -13,6 +13,9 @@ import type { Message, Outcome, RawServer } from "../raw-server.ts";
 /** Longer than any task of these tests is held. */
 export const HELD_MS = 600_000;
 
+/** Two API keys of one account. */
+export const KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"] as const;
+
 const opened: { readonly setup: FaultSetup; readonly servers: RawServer[] }[] = [];
 
 /** Raw sound can be joined. With this time scale the recovery timeout is 39 s. */
