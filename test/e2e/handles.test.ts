@@ -6,15 +6,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startBinClient, type ToolClient } from "../support/tool-client.ts";
+import { startBinClient, startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
 let service: FakeService;
 let testFolders: TestFolders;
 const open: ToolClient[] = [];
 
-async function start(env: Record<string, string> = {}): Promise<ToolClient> {
-  const toolClient = await startBinClient(testFolders.env(service, { ...FAST, ...env }));
+async function start(env: Record<string, string> = {}, connect = startToolClient): Promise<ToolClient> {
+  const toolClient = await connect(testFolders.env(service, { ...FAST, ...env }));
   open.push(toolClient);
   // The first request of a process is slow, because it loads code. It is sent before the test measures any time.
   await toolClient.call("get_task", { task_id: "task-of-nobody" });
@@ -83,7 +83,7 @@ describe("the handle of a delayed request", () => {
   it("after a restart reports that nothing is working on it, and sends nothing", async () => {
     putOff(1000);
     // Makes the pauses long, so that the process is killed in a pause and not while a submission is being answered.
-    const first = await start({ AUDIO_TIME_SCALE: "0.1" });
+    const first = await start({ AUDIO_TIME_SCALE: "0.1" }, startBinClient);
     const unfinishedTask = taskOf(await first.call("generate_audio", CALL));
     await expect
       .poll(async () => taskOf(await first.call("get_task", { task_id: unfinishedTask.task_id })).message)

@@ -8,15 +8,15 @@ import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { BIN, FAST, NODE } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startBinClient, type ToolClient } from "../support/tool-client.ts";
+import { startBinClient, startToolClient, type ToolClient } from "../support/tool-client.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 
 let service: FakeService;
 let testFolders: TestFolders;
 const open: ToolClient[] = [];
 
-async function start(env: Record<string, string> = {}): Promise<ToolClient> {
-  const client = await startBinClient(testFolders.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
+async function start(env: Record<string, string> = {}, connect = startToolClient): Promise<ToolClient> {
+  const client = await connect(testFolders.env(service, { ...FAST, ...env }));
   open.push(client);
   return client;
 }
@@ -35,7 +35,8 @@ const listing = z.object({ tasks: z.array(z.record(z.string(), z.unknown())), me
 
 describe("a row of list_tasks", () => {
   it("has status, local time, credits, length, voice, text and path in the text form and in fields", async () => {
-    const client = await start();
+    // The time zone is that of a process.
+    const client = await start({ TZ: "Asia/Kolkata" }, startBinClient);
     const createdTask = taskOf(
       await client.call("generate_audio", { prompt: "A row of everything", voice: "felix_zh", take: 2 }),
     );

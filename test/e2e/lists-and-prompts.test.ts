@@ -33,7 +33,7 @@ async function start(
 ): Promise<RawServer> {
   const { isInitialized = true, isConfigured = true } = options;
   const all = testFolders.env(isConfigured ? service : null, { ...FAST, ...env });
-  const server = await RawServer.start(all, { isInitialized });
+  const server = await RawServer.start(all, { isInitialized, isInProcess: true });
   onTestFinished(async () => void (await server.end()));
   return server;
 }
@@ -61,7 +61,7 @@ async function complete(server: RawServer, name: string, value: string): Promise
 describe("resources/list", () => {
   it("lists and reads the files of narrations, but not those of parts", async () => {
     const speaking = await FakeService.start({ audioBytes: 4 * 24_000 * 2, audioSeconds: 4 });
-    const server = await RawServer.start(testFolders.env(speaking, FAST), { isInitialized: true });
+    const server = await RawServer.start(testFolders.env(speaking, FAST), { isInProcess: true });
     onTestFinished(async () => {
       await server.end();
       await speaking.stop();

@@ -27,8 +27,11 @@ afterEach(async () => {
   await testFolders.remove();
 });
 
+/** Starts a server. Only the bin, which an unconfigured one is, has the player's page: the build puts it there. */
 async function start(isConfigured = true): Promise<RawServer> {
-  const server = await RawServer.start(testFolders.env(isConfigured ? service : null, FAST));
+  const server = await RawServer.start(testFolders.env(isConfigured ? service : null, FAST), {
+    isInProcess: isConfigured,
+  });
   onTestFinished(async () => void (await server.end()));
   return server;
 }
@@ -134,7 +137,10 @@ describe("pieces of a narration", () => {
   });
 
   it("exist for its file, its captions and its chapters; other numbers are not found", async () => {
-    const server = await RawServer.start(testFolders.env(null, FAST), { args: ["--sandbox"] });
+    const server = await RawServer.start(testFolders.env(null, FAST), {
+      args: ["--sandbox"],
+      isInProcess: true,
+    });
     onTestFinished(async () => void (await server.end()));
     const text = "# One\n\nIt is late in the harbour.\n\n# Two\n\nGood night to all of you.\n";
     const { structuredContent } = await server.call("narrate", { text, max_credits: 1000, wait_seconds: 25 });

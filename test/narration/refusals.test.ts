@@ -2,7 +2,7 @@
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
-import { startBinClient } from "../support/tool-client.ts";
+import { startBinClient, startToolClient } from "../support/tool-client.ts";
 import { errorOf, taskOf } from "../support/tool-result.ts";
 import { buildText, Narrator, narrationOf } from "./narrator.ts";
 
@@ -94,7 +94,7 @@ describe("a ledger that was lost", () => {
     await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);
     await narrator.client.close();
     await rm(narrator.testFolders.stateDir, { recursive: true });
-    narrator.client = await startBinClient(narrator.testFolders.env(narrator.service, FAST));
+    narrator.client = await startToolClient(narrator.testFolders.env(narrator.service, FAST));
     const unknown = await narrator.client.call("narrate", { narration_id });
     expect(errorOf(unknown).code).toBe("not_found");
     expect(unknown.content[0]?.text).toContain(

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
-import { startProcesses, startService, useTestFolders } from "./server-processes.ts";
+import { startProcesses, startServer, startService, useTestFolders } from "./server-processes.ts";
 
 it("four processes racing for a budget of three make three tasks, and send nothing for the fourth", async () => {
   const service = await startService({ processingMs: 100, audioSeconds: 120, limitScale: 0.01 });
@@ -28,20 +28,17 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   expect(service.tasks.size).toBe(3);
 
   // A process that starts later also sends nothing, and lists the paid tasks.
-  const [later] = await startProcesses([testFolders], service, settings);
-  expect(errorOf((await later?.call("generate_audio", { prompt: "A fifth" })) ?? { content: [] }).code).toBe(
-    "budget_exceeded",
-  );
-  const listed = await later?.call("list_tasks", { status: "succeeded" });
-  expect(listed?.structuredContent).toMatchObject({ count: 3 });
+  const later = await startServer(testFolders, service, settings);
+  expect(errorOf(await later.call("generate_audio", { prompt: "A fifth" })).code).toBe("budget_exceeded");
+  const listed = await later.call("list_tasks", { status: "succeeded" });
+  expect(listed.structuredContent).toMatchObject({ count: 3 });
   expect(service.count("create")).toBe(3);
 });
 
 it("a budget counts a finished task by its charge, so that a budget of 160 allows two short ones in turn", async () => {
   const service = await startService({ audioSeconds: 4 });
   const testFolders = await useTestFolders();
-  const [client] = await startProcesses([testFolders], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
-  if (client === undefined) throw new Error("nobody to ask");
+  const client = await startServer(testFolders, service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
   for (const prompt of ["Short one", "Short two"]) {
     expect(taskOf(await client.call("generate_audio", { prompt })).billing?.charged_credits).toBe(10);
   }

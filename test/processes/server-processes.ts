@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { FakeService, type FakeServiceOptions } from "../support/fake-service.ts";
 import { LedgerController } from "../support/ledger-controller.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startBinClient, type ToolClient } from "../support/tool-client.ts";
+import { startBinClient, startToolClient, type ToolClient } from "../support/tool-client.ts";
 import type { TaskOutput } from "../support/tool-result.ts";
 
 type Settings = Record<string, string>;
@@ -22,16 +22,24 @@ export async function useTestFolders(): Promise<TestFolders> {
   return testFolders;
 }
 
-/** Starts another process on the test folders. The process is closed before its test folders are removed. */
-export async function startProcess(
+/** Starts a server in the process of the test. It is closed before its test folders are removed. */
+export async function startServer(
   testFolders: TestFolders,
   service: { baseUrl: string; apiKey: string },
   settings: Settings = {},
+  connect = startToolClient,
 ): Promise<ToolClient> {
-  const client = await startBinClient(testFolders.env(service, settings));
+  const client = await connect(testFolders.env(service, settings));
   onTestFinished(() => client.close());
   return client;
 }
+
+/** Starts another process on the test folders. */
+export const startProcess = (
+  testFolders: TestFolders,
+  service: { baseUrl: string; apiKey: string },
+  settings: Settings = {},
+): Promise<ToolClient> => startServer(testFolders, service, settings, startBinClient);
 
 /** Starts one process on each of the test folders, all at the same time. */
 export function startProcesses(

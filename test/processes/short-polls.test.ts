@@ -3,9 +3,8 @@
  * later.
  */
 import { expect, it } from "vitest";
-import { COMPILED } from "../support/bin-under-test.ts";
 import { taskOf } from "../support/tool-result.ts";
-import { startProcess, startService, useTestFolders } from "./server-processes.ts";
+import { startServer, startService, useTestFolders } from "./server-processes.ts";
 
 /** A minute takes 6 s, both in the server and in the service. */
 const SCALE = 0.1;
@@ -14,11 +13,11 @@ const SCALE = 0.1;
  * the minute is over.
  */
 const READS = 60;
-const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS: "0.1" };
+const SETTINGS = { AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS: "0.1" };
 
 it("one task polled every 0.1 s is saved soon after it is ready, without a 429", async () => {
   const service = await startService({ processingMs: 2000, limitScale: SCALE });
-  const client = await startProcess(await useTestFolders(), service, SETTINGS);
+  const client = await startServer(await useTestFolders(), service, SETTINGS);
   const task = taskOf(await client.call("generate_audio", { prompt: "Impatient" }));
   expect(task.status).toBe("succeeded");
   expect(service.count("query") + service.count("content")).toBeLessThan(READS);
@@ -27,7 +26,7 @@ it("one task polled every 0.1 s is saved soon after it is ready, without a 429",
 
 it("two tasks polled at once, and two more after them, cause no 429 either", async () => {
   const service = await startService({ processingMs: 1000, limitScale: SCALE });
-  const client = await startProcess(await useTestFolders(), service, SETTINGS);
+  const client = await startServer(await useTestFolders(), service, SETTINGS);
   const prompts = ["One", "Two", "Three", "Four"];
   const all = prompts.map((prompt) => client.call("generate_audio", { prompt }));
   for (const outcome of await Promise.all(all)) expect(taskOf(outcome).status).toBe("succeeded");
