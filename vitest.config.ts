@@ -24,7 +24,7 @@ const LONG = [
   "test/crash/{kill-points,replace}.test.ts",
   "test/e2e/{added-field,packaging,private-sandbox,readme-clients,real-limits,release-check,sandbox-package}.test.ts",
   "test/faults/{chaos,process-life}.test.ts",
-  "test/faults/defects/{delayed-write,model-border,suspended-process}.test.ts",
+  "test/faults/defects/{delayed-write,suspended-process}.test.ts",
   "test/faults/seams/outages.test.ts",
   "test/ledger/{admission.model,keyv-suite,postgres-faults,processes}.test.ts",
   "test/mcp-tasks/{processes,store-faults}.test.ts",
