@@ -76,7 +76,7 @@ function describeNarration({ files, ...listed }: ListedNarration): string {
   const facts = [
     `narration ${row.status}`,
     `${row.parts} parts`,
-    ...listCredits({ credits: 0, ...row }),
+    ...listCredits({ credits: row.credits ?? 0, held_credits: row.held_credits }),
   ].join(", ");
   const lines = [
     `${row.created_at.slice(0, 19).replace("T", " ")}  ${facts}  ${row.narration_id}`,
