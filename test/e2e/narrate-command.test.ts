@@ -155,6 +155,24 @@ it("Ctrl-C in narrate is told truly, and the same command fetches what was paid 
   expect(service.tasks.size).toBe(2);
 });
 
+it.each([
+  ["say", ["say", "Good night."]],
+  ["voices --sample", ["voices", "--sample", "--yes"]],
+])("Ctrl-C in %s says that what was sent is charged, and the same command fetches it", async (_, command) => {
+  service.processingMs = 60_000;
+  const { child, said, ended } = start(command);
+  await expect.poll(() => service.tasks.size, { timeout: 10_000 }).toBeGreaterThan(0);
+  child.kill("SIGINT");
+  expect(await ended).toBe(1);
+  expect(said.stderr).toMatch(
+    /interrupted.*The same command fetches it|interrupted.*the same command fetches it/s,
+  );
+  expect(`${said.stdout}${said.stderr}`).not.toMatch(ASSISTANT_WORDS);
+  service.processingMs = 0;
+  expect(await run(command)).toMatchObject({ code: 0 });
+  expect(new Set([...service.tasks.values()].map(({ body }) => body)).size).toBe(service.tasks.size);
+});
+
 it.each([0, 150, 600])(
   "Ctrl-C after %i ms leaves nothing half told, and nothing is paid twice",
   async (waitMs) => {
