@@ -30,7 +30,7 @@ async function measureWav(file: PartFile): Promise<number> {
   return sizeBytes / computeFrameBytes(format) / format.sampleRateHz;
 }
 
-/** Reads up to the last whole page, because a file that ends early ends in the middle of a page. */
+/** Reads up to the first damaged page. */
 async function measureOggOpus(file: PartFile): Promise<number> {
   let preSkip: number | null = null;
   let lastGranule = 0;

@@ -189,6 +189,7 @@ const fileShape = {
   saved_at_ms: double,
   /** What a joined file was made of, as a hash that begins with `whole:` or `incomplete:`. */
   inputs: textOrNull,
+  /** The length of a joined file, or of audio that is shorter than the service stated; `null` for other audio. */
   seconds: doubleOrNull,
   /** The positions of the parts that a joined file lacks: a JSON list. */
   lacks: textOrNull,

@@ -13,7 +13,7 @@ import { deliver, type RequestContext } from "./generate.ts";
 import { isOver } from "./job.ts";
 import { parseNote } from "./note.ts";
 import { buildRequestView, type RequestView } from "./request-view.ts";
-import { findSavedAudio } from "./saved-audio.ts";
+import { findSavedAudio, findWholeAudio } from "./saved-audio.ts";
 
 const NO_NAME = { fileName: null, mayReplace: false } as const;
 
@@ -39,19 +39,24 @@ export async function getTask(
 
 async function reportTask(
   context: RequestContext,
-  row: RequestRow,
+  named: RequestRow,
   call: CallWithDeadline,
 ): Promise<RequestView> {
   const { deps, driver } = context;
   const facts = { replayed: true };
-  const file = await findSavedAudio(deps, [row], row.file_name);
+  const {
+    file,
+    short,
+    rows: [row = named],
+  } = await findWholeAudio(deps, [named], named.file_name);
   if (file !== null) return await deliver(context, row, file, facts, NO_NAME);
   // A look must stay cheap: audio above the limit is not downloaded again.
   if (row.status === "failed" || row.error_code === "too_large") return buildRequestView(row, facts);
   const refusal = restoreError(row);
   if (refusal !== null && row.status === "waiting" && !driver.isDriving(row.id)) throw refusal;
   const current = await resumeAndWait(context, row, call);
-  const saved = await findSavedAudio(deps, [current], current.file_name);
+  // While the rest cannot be had, what is here is still the audio of the task.
+  const saved = (await findSavedAudio(deps, [current], current.file_name)) ?? short;
   if (saved !== null) return await deliver(context, current, saved, facts, NO_NAME);
   if (current.status === "failed") return buildRequestView(current, facts);
   const error = restoreError(current);

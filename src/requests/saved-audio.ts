@@ -82,20 +82,28 @@ export const isShort = ({ kind, seconds }: FileRow): boolean => kind === "audio"
  * Finds unchanged audio like {@link findSavedAudio}, for a call that begins. Audio of the own API key that is shorter
  * than the service stated is downloaded again: until then, its request does not count as saved.
  *
- * @returns the file, or `null`, and the requests as they are now
+ * @returns the file, or `null`; the file that is too short, or `null`; and the requests as they are now
  */
 export async function findWholeAudio(
   deps: Pick<RequestDeps, "ledger" | "folder">,
   owners: readonly RequestRow[],
   fileName: string | null,
-): Promise<{ readonly file: FileRow | null; readonly rows: readonly RequestRow[] }> {
+): Promise<{
+  readonly file: FileRow | null;
+  readonly short: FileRow | null;
+  readonly rows: readonly RequestRow[];
+}> {
   const file = await findSavedAudio(deps, owners, fileName);
   const owner = owners.find(({ id }) => id === file?.owner);
   const { ledger } = deps;
-  if (file === null || owner === undefined || !isShort(file)) return { file, rows: owners };
-  if (owner.api_key_id !== ledger.identity.apiKeyId) return { file, rows: owners };
+  if (file === null || owner === undefined || !isShort(file)) return { file, short: null, rows: owners };
+  if (owner.api_key_id !== ledger.identity.apiKeyId) return { file, short: null, rows: owners };
   await forgetAudio(ledger, owner, null);
-  return { file: null, rows: owners.map((row) => (row === owner ? { ...row, status: "succeeded" } : row)) };
+  return {
+    file: null,
+    short: file,
+    rows: owners.map((row) => (row === owner ? { ...row, status: "succeeded" } : row)),
+  };
 }
 
 /**

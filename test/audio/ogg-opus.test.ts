@@ -186,7 +186,6 @@ describeWithFfprobe("Opus parts in a joined file", () => {
       "no bytes": Buffer.alloc(0),
       "another format": Buffer.from("RIFF0000WAVE"),
       "headers alone": Buffer.concat(pages.slice(0, 2)),
-      "half of its last page": whole.subarray(0, -40),
       "a flipped bit": flipped,
       "a page that is missing": Buffer.concat([...pages.slice(0, 2), ...pages.slice(3)]),
       "another stream behind": Buffer.concat([whole, whole]),
@@ -224,6 +223,18 @@ describeWithFfprobe("Opus parts in a joined file", () => {
       expect(error, name).toBeInstanceOf(DamagedPartError);
       expect(error, name).toMatchObject({ partIndex: 1 });
     }
+  });
+
+  test("that end early play up to their last whole page", async () => {
+    const whole = await encodedNoise({ seconds: 1, rateHz: RATE, channels: 1 }, KINDS.celt.encoder);
+    const seconds = async (bytes: Buffer): Promise<number> =>
+      (await joined("ogg_opus", paused([bytes, bytes]))).durationSeconds;
+    const pages = oggPages(rewritten(whole, { segmentsPerPage: 10 }));
+    const lastAt = Buffer.concat(pages.slice(0, -1)).length;
+    const early = await seconds(Buffer.concat(pages.slice(0, -1)));
+    for (const bytes of [1, 3, 5, 27, 30, 100])
+      expect(await seconds(Buffer.concat(pages).subarray(0, lastAt + bytes)), `${bytes}`).toBe(early);
+    expect(early).toBeLessThan(await seconds(Buffer.concat(pages)));
   });
 
   test("may be followed by bytes that are not a page", async () => {

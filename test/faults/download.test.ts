@@ -2,6 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { describe, expect, it } from "vitest";
+import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
+import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import { type Exchange, FakeService, type FakeTask } from "../support/fake-service.ts";
 import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
 import { closeAfterEach, openFaultSetup, shareFaultSetup } from "./fault-setup.ts";
@@ -35,6 +37,35 @@ const length = (size: number): string[] => [`content-length: ${size}`];
 
 /** The headers of audio. */
 const AUDIO = { "content-type": "application/octet-stream" };
+
+/** Four seconds of a tone, as long as the service states. */
+const SOUND = Float32Array.from({ length: 4 * 24_000 }, (_, at) => Math.sin(at / 9) / 2);
+
+const asAudio = (status: string, headers: readonly string[], body: Buffer): string =>
+  `HTTP/1.1 ${[status, "content-type: audio/mpeg", ...headers].join("\r\n")}\r\n\r\n${body.toString("latin1")}`;
+
+/** Ways in which an answer ends cleanly although it is not the whole. */
+const CUTS: ReadonlyArray<readonly [string, (half: Buffer) => Misbehaviour]> = [
+  ["a length", (half) => (r) => sayAndHangUp(r, asAudio("200 OK", [`content-length: ${half.length}`], half))],
+  ["no length", (half) => (r) => sayAndHangUp(r, asAudio("200 OK", ["connection: close"], half))],
+  [
+    "chunks",
+    (half) => (r) => {
+      r.writeHead(200, AUDIO).write(half);
+      r.end();
+    },
+  ],
+  [
+    "a range",
+    (half) =>
+      (r, { headers }) => {
+        const from = Number(/\d+/.exec(headers.range ?? "")?.[0] ?? 0);
+        const [to, size] = [from === 0 ? 4000 : half.length, half.length];
+        const length = [`content-length: ${size - from}`, `content-range: bytes ${from}-${size - 1}/${size}`];
+        sayAndHangUp(r, asAudio(from === 0 ? "200 OK" : "206 P", length, half.subarray(from, to)));
+      },
+  ],
+];
 
 const BREAKAGES: Array<[string, Misbehaviour]> = [
   ["is reset before its headers", (response) => sayAndHangUp(response, "", true)],
@@ -180,39 +211,59 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect([audio?.size_bytes, setup.service.tasks.size]).toEqual([20_000, 2]);
   });
 
-  it.each<[string, (size: number) => readonly string[]]>([
-    ["a fitting length", (size) => [`content-length: ${size / 2}`]],
-    ["no length", () => []],
-    ["chunks", () => ["transfer-encoding: chunked"]],
-  ])("ends cleanly after half of what the task states, with %s", async (form, headers) => {
-    const setup = shared();
-    const half: Misbehaviour = (response, exchange, service) => {
-      const { audio } = taskIn(service, exchange);
-      const bytes = audio.subarray(0, audio.length / 2).toString("latin1");
-      const body = form === "chunks" ? `${(audio.length / 2).toString(16)}\r\n${bytes}\r\n0\r\n\r\n` : bytes;
-      const head = ["HTTP/1.1 200 OK", "content-type: application/octet-stream", ...headers(audio.length)];
-      sayAndHangUp(response, `${head.join("\r\n")}\r\nconnection: close\r\n\r\n${body}`);
-    };
-    // Without a length, a second request asks whether the end was the end.
-    setup.misbehave(misbehaveNext("content", half, form === "no length" ? 2 : 1));
-    const call = { prompt: `Half with ${form}`, output_format: "pcm" };
-    const { audio } = taskOf(await setup.server.call("generate_audio", call));
-    expect(audio?.size_bytes).toBe(192_000);
+  it.each(OUTPUT_FORMATS.flatMap((format) => CUTS.map(([form, cut]) => [form, format, cut] as const)))(
+    "ends cleanly after half of what the task states, with %s, as %s",
+    async (form, format, cut) => {
+      const setup = shared();
+      const { bytes } = await encode(SOUND, format, 24_000);
+      const whole = Buffer.from(bytes);
+      const deliver = (halves: number): void => {
+        let served = 0;
+        setup.misbehave((exchange, response, service) => {
+          if (exchange.kind !== "content") return false;
+          served += 1;
+          if (served > halves) response.writeHead(200, AUDIO).end(whole);
+          else cut(whole.subarray(0, whole.length / 2))(response, exchange, service);
+          return true;
+        });
+      };
+      // A resumed download has two answers; without a length, a second request asks whether the end was the end.
+      deliver(form === "a length" || form === "chunks" ? 1 : 2);
+      const call = { prompt: `Half of ${format} with ${form}`, output_format: format };
+      expect(taskOf(await setup.server.call("generate_audio", call)).audio?.size_bytes).toBe(whole.length);
 
-    setup.misbehave(always("content", half));
-    const cut = { prompt: `Always half with ${form}`, output_format: "pcm" };
-    const first = await setup.server.call("generate_audio", cut);
-    expect(resultTextOf(first)).toMatch(/cut: the file holds 2\.0 s of 4\.0 s.*downloads it again, free/);
-    const downloads = setup.service.count("content");
-    expect(taskOf(await setup.server.call("generate_audio", cut)).audio?.size_bytes).toBe(96_000);
-    expect(setup.service.count("content")).toBeGreaterThan(downloads);
-    setup.misbehave(undefined);
-    const whole = taskOf(await setup.server.call("generate_audio", cut));
-    expect(whole.audio).toMatchObject({ path: taskOf(first).audio?.path, size_bytes: 192_000 });
-    const calm = setup.service.count("content");
-    await setup.server.call("generate_audio", cut);
-    expect([setup.service.count("content"), setup.service.tasks.size]).toEqual([calm, 2]);
-  });
+      deliver(Number.POSITIVE_INFINITY);
+      const short = { prompt: `Always half of ${format} with ${form}`, output_format: format };
+      const first = await setup.server.call("generate_audio", short);
+      expect(resultTextOf(first)).toMatch(
+        /cut: the file holds [12]\.\d s of 4\.0 s.*downloads it again, free/,
+      );
+      const { task_id } = taskOf(first);
+      for (const [tool, args] of [
+        ["generate_audio", short],
+        ["get_task", { task_id, wait_seconds: 5 }],
+        ["get_task", { task_id, wait_seconds: 0 }],
+        ["download_audio", { task_id }],
+      ] as const) {
+        const downloads = setup.service.count("content");
+        const again = await setup.server.call(tool, args);
+        expect(resultTextOf(again), tool).toMatch(/cut: the file holds/);
+        expect(setup.service.count("content"), tool).toBeGreaterThan(downloads);
+      }
+      deliver(0);
+      const tool = format === "pcm" ? "generate_audio" : format === "wav" ? "download_audio" : "get_task";
+      const args = tool === "generate_audio" ? short : { task_id };
+      const mended = await setup.server.call(tool, args);
+      expect(taskOf(mended).audio).toMatchObject({
+        path: taskOf(first).audio?.path,
+        size_bytes: whole.length,
+      });
+      expect(resultTextOf(mended)).not.toContain("cut");
+      const calm = setup.service.count("content");
+      for (const name of ["get_task", "download_audio"]) await setup.server.call(name, { task_id });
+      expect([setup.service.count("content"), setup.service.tasks.size]).toEqual([calm, 2]);
+    },
+  );
 
   it("is cut again and again at different bytes: received bytes are not requested twice", async () => {
     const setup = shared();

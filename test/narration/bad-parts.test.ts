@@ -5,6 +5,8 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
+import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import { wav } from "../audio/make-wav.ts";
 import type { Interceptor } from "../support/fake-service.ts";
 import { buildText, type NarrationOutput, Narrator, PART_BYTES } from "./narrator.ts";
@@ -70,6 +72,28 @@ describe("a part that is missing here and at the service", () => {
       problems: [],
     });
   });
+});
+
+describe("a part that the service delivers only half", () => {
+  it.each(OUTPUT_FORMATS)(
+    "is told, and downloaded again free of charge by the next call: %s",
+    async (format) => {
+      const tone = Float32Array.from({ length: 4 * 24_000 }, (_, at) => Math.sin(at / 9) / 2);
+      const whole = Buffer.from((await encode(tone, format, 24_000)).bytes);
+      const half = whole.subarray(0, whole.length / 2);
+      narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? half : whole));
+      const call = { text: THREE, output_format: format, max_credits: 1000 };
+      const told = await narrator.narrate(call);
+      expect(told.message).toMatch(/Part 2 .* plays [12]\.\d s, where the service said 4\.0 s.* again, free/);
+      expect(told.files[0]?.duration_seconds).toBeLessThan(11.5);
+      narrator.service.intercept = deliver(() => whole);
+      const mended = await narrator.narrate({ narration_id: told.narration_id, max_credits: 1000 });
+      expect(mended).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [] });
+      expect(mended.message).not.toContain("where the service said");
+      expect(Math.round(mended.files[0]?.duration_seconds ?? 0)).toBe(13);
+      expect(narrator.service.count("create")).toBe(3);
+    },
+  );
 });
 
 describe("a part that the service delivers damaged", () => {

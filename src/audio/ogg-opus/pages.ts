@@ -35,17 +35,17 @@ interface RawPage {
   readonly sizeBytes: number;
 }
 
-/** Reads the page at an offset; returns undefined if no page begins there. */
-async function parsePageAt(file: PartFile, offset: number): Promise<RawPage | undefined> {
+/** Reads the page at an offset; returns undefined if no page begins there, and `cut` if the file ends within it. */
+async function parsePageAt(file: PartFile, offset: number): Promise<RawPage | "cut" | undefined> {
   const head = await file.readBytes(offset, PAGE_HEADER_BYTES + MAX_SEGMENTS);
-  if (String.fromCharCode(...head.subarray(0, 4)) !== "OggS") return undefined;
+  if (!"OggS".startsWith(String.fromCharCode(...head.subarray(0, 4)))) return undefined;
+  if (head.byteLength < PAGE_HEADER_BYTES) return "cut";
   const segments = head[PAGE_HEADER_BYTES - 1] ?? 0;
   const headerBytes = PAGE_HEADER_BYTES + segments;
-  if (head.byteLength < headerBytes) throw file.damagedPartError("it ends in the middle of a page");
+  if (head.byteLength < headerBytes) return "cut";
   const payloadBytes = head.subarray(PAGE_HEADER_BYTES, headerBytes).reduce((sum, value) => sum + value, 0);
   const page = await file.readBytes(offset, headerBytes + payloadBytes);
-  if (page.byteLength < headerBytes + payloadBytes)
-    throw file.damagedPartError("it ends in the middle of a page");
+  if (page.byteLength < headerBytes + payloadBytes) return "cut";
   const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
   if (page[4] !== 0) throw file.damagedPartError("it is of an unknown version of Ogg");
   if (computePageChecksum(page) !== view.getUint32(22, true))
@@ -115,7 +115,8 @@ function findPageDamage(page: RawPage, first: RawPage, index: number, isOpen: bo
 }
 
 /**
- * Yields the pages of a part in order, up to the page that ends its stream or to the end of the file.
+ * Yields the pages of a part in order, up to the page that ends its stream or to the last whole page. A file that ends
+ * early is not damaged: it is played up to there, and its length tells that it is short.
  *
  * @throws DamagedPartError if a page is damaged or missing, or if there is another stream
  */
@@ -128,6 +129,7 @@ export async function* readPages(file: PartFile): AsyncGenerator<Page> {
     const page = await parsePageAt(file, offset);
     // Ignore bytes after the stream that are not a page, because players ignore them too.
     if (page === undefined && hasEnded) return;
+    if (page === "cut") return;
     if (page === undefined) throw file.damagedPartError("something in it is not an Ogg page");
     if (hasEnded) throw file.damagedPartError("it holds more than one stream");
     first ??= page;
@@ -138,5 +140,4 @@ export async function* readPages(file: PartFile): AsyncGenerator<Page> {
     yield { serial: page.serial, granule, endsStream: hasEnded, packets: splitPackets(page, openPacket) };
     offset += page.sizeBytes;
   }
-  if (openPacket.isOpen) throw file.damagedPartError("its last packet is cut");
 }
