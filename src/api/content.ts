@@ -80,6 +80,8 @@ const refusedContentError = (response: HttpResponse, message: string, cause?: Er
 const AUDIO_TYPE =
   /^\s*(?:(?:application|binary)\/octet-stream|application\/ogg|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
+/** Matches content codings that do not change the bytes. Object stores keep `aws-chunked` from an upload. */
+const PLAIN_ENCODING = /^\s*(?:identity|aws-chunked)\s*$/i;
 /** Matches transfer codings that do not change the bytes. */
 const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
 /** Matches transfer codings whose last one is `chunked`. Chunked coding marks the end of the body. */
@@ -91,7 +93,7 @@ const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
  */
 function assertIsAudio(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
-  const isEncoded = encoding !== undefined && encoding.trim().toLowerCase() !== "identity";
+  const isEncoded = encoding !== undefined && !PLAIN_ENCODING.test(encoding);
   if (isEncoded || !PLAIN_CODINGS.test(response.header("transfer-encoding") ?? "")) {
     throw refusedContentError(response, "The audio came compressed, which was not asked for.");
   }

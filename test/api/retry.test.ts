@@ -68,6 +68,13 @@ describe("after a failed create", () => {
         kind: "rate_limited",
         pauseMs: 60_000,
       });
+      const atOnce = failure(code, { retryAfterSeconds: 0 });
+      for (const [count, pauseMs] of [
+        [1, 1500],
+        [2, 3000],
+        [3, 6000],
+      ] as const)
+        expect(decideAfterFailedRead(atOnce, count, half)).toEqual({ kind: "rate_limited", pauseMs });
     },
   );
 
@@ -84,6 +91,7 @@ describe("after a failed create", () => {
     expect(decideAfterFailure(reported, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
     const atOnce = failure(code, { retryAfterSeconds: 0 });
     expect(decideAfterFailure(atOnce, 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
+    expect(decideAfterFailure(atOnce, 3, half)).toEqual({ kind: "unavailable", delayMs: 6000 });
   });
 });
 
