@@ -1,5 +1,5 @@
 /** Converts failures of sockets, TLS and the HTTP parser to {@link AudioError}s. */
-import type { ProxySetting } from "../config/proxy.ts";
+import { nameProxy, type ProxySetting } from "../config/proxy.ts";
 import { AudioError, askUser } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import { UnsentRequestError } from "./error-causes.ts";
@@ -86,9 +86,6 @@ function isNetworkError(error: unknown, codes: readonly string[]): boolean {
   if (isProxyRefusal(error) || isParserError(error)) return true;
   return codes.length > 0 && !codes.some((code) => PROGRAM_ERROR_CODE.test(code));
 }
-
-/** Names a proxy without its user and password, and the variable that sets it. */
-const nameProxy = ({ url, variable }: ProxySetting): string => `proxy ${new URL(url).host} (${variable})`;
 
 /** The error for a request that was not sent, because its proxy opened no connection to the service. */
 function proxyError(

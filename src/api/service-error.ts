@@ -59,6 +59,8 @@ export interface FailedResponse {
   readonly sentAt?: string | undefined;
   readonly nowWallMs: number;
   readonly taskId: string | undefined;
+  /** What is added if the body is not the contract's: whose answer it may be. */
+  readonly doubt?: string;
   /** Returns the service's message in a form that is safe to show; `""` if it is withheld. */
   readonly sanitizeReason: (text: string) => string;
 }
@@ -102,7 +104,9 @@ export function toServiceError(response: FailedResponse): AudioError {
     deriveImpliedCode(status, operation, serviceError !== undefined);
   const sentence = describeStatus(status, operation);
   const quoted =
-    serviceError === undefined ? "" : ` ${formatReason(response.sanitizeReason(serviceError.message))}`;
+    serviceError === undefined
+      ? (response.doubt ?? "")
+      : ` ${formatReason(response.sanitizeReason(serviceError.message))}`;
   const isTemporary = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
   const seconds = parseRetryAfterSeconds(retryAfter, nowWallMs, sentAt);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {

@@ -3,7 +3,7 @@
  * requests, and keep to the service's limits.
  */
 import { type Clock, systemClock } from "../clock.ts";
-import type { ProxySetting } from "../config/proxy.ts";
+import { nameProxy, type ProxySetting } from "../config/proxy.ts";
 import type { ServiceAccess } from "../config/service-address.ts";
 import { MAX_REQUEST_BODY_BYTES } from "../contract/service-limits.ts";
 import {
@@ -74,6 +74,7 @@ export function createServiceClient(serviceAccess: ServiceAccess, options: Servi
     createTransport(serviceAccess, options.proxy ?? null, timeouts, options.log),
     options.clock ?? systemClock,
     timeouts,
+    options.proxy == null ? "" : ` It may come from the ${nameProxy(options.proxy)} on the way.`,
   );
 }
 
@@ -83,13 +84,17 @@ class HttpService implements ServiceClient {
   readonly #timeouts: RequestTimeouts;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #guard: KeyGuard;
+  /** Follows the description of an answer that is not the contract's. */
+  readonly #doubt: string;
 
   constructor(
     serviceAccess: ServiceAccess,
     transport: Transport,
     clock: Pick<Clock, "wallMs">,
     timeouts: RequestTimeouts,
+    doubt: string,
   ) {
+    this.#doubt = doubt;
     this.#transport = transport;
     this.#clock = clock;
     this.#timeouts = timeouts;
@@ -187,7 +192,12 @@ class HttpService implements ServiceClient {
       body = await readJson(response);
     } catch (error) {
       if (!(error instanceof UnreadableBodyError)) throw error;
-      throw unexpectedResponseError(response, `The service's answer ${error.message}.`, taskId, error);
+      throw unexpectedResponseError(
+        response,
+        `The service's answer ${error.message}.${this.#doubt}`,
+        taskId,
+        error,
+      );
     }
     const task = parseTask(body, this.#guard);
     if (task === null)
@@ -223,6 +233,7 @@ class HttpService implements ServiceClient {
       sentAt: response.header("date"),
       nowWallMs: this.#clock.wallMs(),
       taskId: taskId ?? this.#findUnexpectedTaskId(response, body),
+      doubt: this.#doubt,
       sanitizeReason: this.#guard.sanitizeAndRedactReason,
     });
     // If the connection broke and the status does not explain the failure, report the broken connection.

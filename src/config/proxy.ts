@@ -79,6 +79,10 @@ export interface ProxySetting {
   readonly url: string;
 }
 
+/** Names a proxy without its user and password, and with the variable that sets it. */
+export const nameProxy = ({ url, variable }: ProxySetting): string =>
+  `proxy ${new URL(url).host} (${variable})`;
+
 /**
  * Returns the proxy for the service; null if requests go to it directly. Plain http, which is allowed on
  * this machine only, uses no proxy, because the proxy would see the key. A variable of the shell that no request uses

@@ -112,6 +112,26 @@ describe("https", skipBecause(missing("openssl")), () => {
     expect(overheard).not.toContain(API_KEY);
   });
 
+  it("is named as what a page in place of the service's answer may come from", async () => {
+    const service = await httpsServer(must(trusted), (request, response) => {
+      const status = request.method === "POST" ? 403 : 200;
+      answer(response, status, "<html>Blocked</html>", { "content-type": "text/html" });
+    });
+    const proxy = await rawServer((socket) => {
+      const upstream = connect(service.port, "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        socket.pipe(upstream).pipe(socket);
+      });
+      upstream.on("error", () => {});
+    });
+    const client = clientOf(service.url, { proxy: through(proxy.url) });
+    const sentence = `It may come from the proxy 127.0.0.1:${proxy.port} (https_proxy) on the way.`;
+    expect((await failureOf(client.submit("{}", "k", never()))).message).toContain(sentence);
+    expect((await failureOf(client.query("task-1", never()))).message).toContain(sentence);
+    const direct = await failureOf(clientOf(service.url).query("task-1", never()));
+    expect(direct.message).toBe("The service's answer is not JSON.");
+  });
+
   it("verifies certificates behind a proxy too", async () => {
     const service = await httpsServer(must(untrusted), (_request, response) => answer(response, 202, task()));
     const proxy = await rawServer((socket) => {
