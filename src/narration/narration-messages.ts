@@ -172,9 +172,9 @@ function announceJoinedFile(
   reader: Reader,
 ): string {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
-  const again = reader === "terminal" ? "The same command" : "A call with the narration_id alone";
+  const again = reader === "terminal" ? "the same command" : "a call with the narration_id alone";
   return isToJoin && (parts.saved > 0 || credits.reserved > 0)
-    ? `What is saved is being joined to one file, with (incomplete) in its name. ${again} says where it is.`
+    ? `What is saved is then joined to one file, with (incomplete) in its name; ${again} says where it is.`
     : "";
 }
 
@@ -186,7 +186,9 @@ function listPartNumbers(indexes: readonly number[], total: number): string {
 
 function describePlan({ parts, credits, seconds, retakenPartCount }: NarrationView, reader: Reader): string {
   const takes =
-    retakenPartCount === 0 ? "" : ` ${formatCount(retakenPartCount, "part")} in another take than the first.`;
+    retakenPartCount === 0
+      ? ""
+      : ` ${formatCount(retakenPartCount, "part")} in another take or at another speed.`;
   const missing = parts.total - parts.saved;
   if (credits.charged > 0) {
     const toCome = credits.estimate - credits.charged;
@@ -251,7 +253,7 @@ export function formatChapterList({ chapters }: NarrationView, reader: Reader = 
   });
   const furtherCount = chapters.length - rows.length;
   const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
-  const example = second === first + 1 ? `${first}-${second}` : `${first}, ${second}`;
+  const example = chapters.length > 2 && second === first + 1 ? `${first}-${second}` : `${first}`;
   const argument = reader === "terminal" ? "option --chapters" : "argument chapters";
   const hint = second === undefined ? "" : ` The ${argument} narrates some of them: "${example}".`;
   return `Chapters with length and credits: ${rows.join("; ")}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}.${hint}`;

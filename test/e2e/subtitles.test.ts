@@ -219,7 +219,7 @@ describeWithFfprobe("subtitles", () => {
     const plan = planned.parse(JSON.parse(stdout));
     expect(plan.message).toContain("8 cues in 6 parts");
     expect(plan.message).not.toContain("cue 6 (");
-    expect(plan.message).toContain("1 part in another take than the first.");
+    expect(plan.message).toContain("1 part in another take or at another speed.");
   });
 
   it("are recognised when pasted, and refused in a prompt before anything is sent", async () => {

@@ -96,7 +96,7 @@ describe("edits", () => {
     await narrator.narrate({ narration_id, edits });
     await narrator.narrate({ narration_id, ...limit, retakes: [{ quote: "So ends Two", take: 2 }] });
     const plan = await narrator.narrate({ narration_id, edits });
-    expect(plan.message).toContain("1 part in another take than the first");
+    expect(plan.message).toContain("1 part in another take or at another speed");
     expect(plan.next_step).not.toContain("with the same retakes");
     await narrator.narrate({ narration_id: plan.narration_id, ...limit });
     expect(narrator.service.tasks.size).toBe(4);
