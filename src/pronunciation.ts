@@ -113,21 +113,25 @@ export function mergeRules(
 }
 
 const MAX_NAMED_WORDS = 10;
-const listWords = (words: readonly string[]): string =>
-  `${words.slice(0, MAX_NAMED_WORDS).join(", ")}${words.length > MAX_NAMED_WORDS ? ` and ${words.length - MAX_NAMED_WORDS} more` : ""}`;
+
+/** Returns a list with one note about words; an empty list if there are none. */
+const listNote = (start: string, words: readonly string[]): string[] =>
+  words.length === 0
+    ? []
+    : [
+        `${start}: ${words.slice(0, MAX_NAMED_WORDS).join(", ")}${words.length > MAX_NAMED_WORDS ? ` and ${words.length - MAX_NAMED_WORDS} more` : ""}.`,
+      ];
 
 /** Returns a list with one note that names the respelled words; an empty list if there are none. */
 export const describeRespelledWords = (replacedWords: readonly string[]): string[] =>
-  replacedWords.length === 0 ? [] : [`Respelled: ${listWords(replacedWords)}.`];
+  listNote("Respelled", replacedWords);
 
 /** Returns a list with one note that names words of a call's rules that the text does not have. */
-export function describeUnusedWords(
+export const describeUnusedWords = (
   rules: readonly Pronunciation[],
   replacedWords: readonly string[],
-): string[] {
-  const unused = rules.filter(({ word, say }) => word !== say && !replacedWords.includes(word));
-  const words = unused.map(({ word }) => JSON.stringify(word));
-  return words.length === 0
-    ? []
-    : [`Not in the text as a word of its own, so not respelled: ${listWords(words)}.`];
-}
+): string[] =>
+  listNote(
+    "Not in the text as a word of its own, so not respelled",
+    rules.filter(({ word, say }) => word !== say && !replacedWords.includes(word)).map(({ word }) => word),
+  );

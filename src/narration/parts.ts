@@ -161,32 +161,34 @@ function findCommonSubsequence(a: readonly string[], b: readonly string[]): Arra
   return pairs;
 }
 
+/** Returns the positions of the parts of chapters. */
+function findPartsByChapter(plan: StoredPlan, wanted: string): number[] {
+  const chosen = new Set(findPlannedChapters(plan, wanted).chosenIndexes);
+  return plan.parts.flatMap(({ chapterIndex }, index) => (chosen.has(chapterIndex) ? [index] : []));
+}
+
 /**
- * Finds the parts of a cue or a row if the quote is its number, such as "cue 12" or "row 5". Words would not identify a
- * cue or a row, because cues and rows are short and often have the same words.
+ * Finds the parts of a cue, a row or a chapter if the quote is its number, such as "cue 12" or "row 5". Words would not
+ * identify a cue or a row, because cues and rows are short and often have the same words; and the heading of a chapter
+ * is in one of its parts only.
  */
-function findPartsByNumber({ parts, chapters }: StoredPlan, quote: string): number[] {
-  const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];
+function findPartsByNumber(plan: StoredPlan, quote: string): number[] {
+  const { parts, chapters, fileLayout } = plan;
+  const [, kind, number] = /^\s*(cue|row|chapter)\s+(\d+)\s*$/i.exec(quote.toLowerCase()) ?? [];
   if (kind === undefined) return [];
-  const isCue = kind.toLowerCase() === "cue";
+  if (kind === "chapter")
+    return chapters.length > 1 && fileLayout !== "rows" ? findPartsByChapter(plan, quote) : [];
   return parts.flatMap(({ cue, chapterIndex }, index) => {
-    const position = isCue ? cue : chapters[chapterIndex]?.row?.toString();
+    const position = kind === "cue" ? cue : chapters[chapterIndex]?.row?.toString();
     return position === number ? [index] : [];
   });
 }
 
-/** A quote that names a chapter by its number. Its heading is in one of its parts only. */
-const CHAPTER_QUOTE = /^\s*chapter\s+\d+\s*$/i;
-
 /** Returns the positions of the parts that a retake names. */
 function findRetakenParts(plan: StoredPlan, { quote = "", chapter }: Retake): readonly number[] {
-  const numbered = chapter === undefined ? findPartsByNumber(plan, quote) : [];
-  if (numbered.length > 0) return numbered;
-  const isChapter = CHAPTER_QUOTE.test(quote) && plan.chapters.length > 1 && plan.fileLayout !== "rows";
-  const choice = chapter ?? (isChapter ? quote : null);
-  if (choice === null) return findPartsByQuote(plan.parts, quote);
-  const chosen = new Set(findPlannedChapters(plan, choice).chosenIndexes);
-  return plan.parts.flatMap(({ chapterIndex }, index) => (chosen.has(chapterIndex) ? [index] : []));
+  if (chapter !== undefined) return findPartsByChapter(plan, chapter);
+  const numbered = findPartsByNumber(plan, quote);
+  return numbered.length > 0 ? numbered : findPartsByQuote(plan.parts, quote);
 }
 
 /**

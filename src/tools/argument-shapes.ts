@@ -8,14 +8,15 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Renames fields by a table of names; other fields stay. */
-const renameFields = (fields: Fields, names: Readonly<Record<string, string>>): Fields =>
-  Object.fromEntries(
-    Object.entries(fields).map(([key, value]) => [
-      Object.keys(names).find((name) => names[name]?.split(" ").includes(key.toLowerCase())) ?? key,
-      value,
-    ]),
-  );
+/** Reads an object as one pair, if it has a field of both kinds of names; else each field is a pair. */
+function toPairs(fields: Fields, keys: string, values: string): Array<[unknown, unknown]> {
+  const find = (names: string): string | undefined =>
+    Object.keys(fields).find((name) => names.split(" ").includes(name.toLowerCase()));
+  const [key, value] = [find(keys), find(values)];
+  if (key === undefined || value === undefined) return Object.entries(fields);
+  const { [key]: first, ...rest } = fields;
+  return [[first, Object.keys(rest).length === 1 ? rest[value] : rest]];
+}
 
 /** Splits several pairs in one text, such as `A=B, C=D`. Keeps the text if a piece is no pair. */
 function splitPairs(text: string, pair: RegExp): string[] {
@@ -23,18 +24,19 @@ function splitPairs(text: string, pair: RegExp): string[] {
   return pieces.every((piece) => pair.test(piece)) ? pieces.map((piece) => piece.trim()) : [text];
 }
 
-/** Creates the conversion of a list, of which a single object is an element. */
+/** Creates the conversion of a list. An object in its place is one element. */
 const createConversion =
   (ofText: (text: string) => readonly unknown[], ofFields: (fields: Fields) => readonly unknown[]) =>
-  (value: unknown): unknown => {
-    if (!Array.isArray(value)) return isFields(value) ? ofFields(value) : value;
-    return value.flatMap((element) => {
+  (given: unknown): unknown => {
+    const list: unknown = isFields(given) ? [given] : given;
+    if (!Array.isArray(list)) return list;
+    return list.flatMap((element: unknown) => {
       if (typeof element === "string") return ofText(element);
       return isFields(element) ? ofFields(element) : [element];
     });
   };
 
-const keep = (text: string): readonly unknown[] => [text];
+const SAY_NAMES = "say as to spelling pronunciation pronounced respelling spoken sounds_like replacement";
 
 /** Converts rules of pronunciation to lines `word=spelling`. */
 export const toRuleLines = createConversion(
@@ -42,14 +44,10 @@ export const toRuleLines = createConversion(
     splitPairs(text, /[^=]=[^=]/).map((line) =>
       line.includes("=") ? line : line.replace(/\s*(?:->|=>|→|:)\s*/, "="),
     ),
-  (fields) => {
-    const { word, say } = renameFields(fields, {
-      word: "word text from name term original written",
-      say: "say as to spelling pronunciation pronounced respelling spoken sounds_like replacement",
-    });
-    const entries = word === undefined || say === undefined ? Object.entries(fields) : [[word, say]];
-    return entries.map(([each, spelling]) => `${each}=${spelling}`);
-  },
+  (rule) =>
+    toPairs(rule, "word text from name term original written", SAY_NAMES).map(
+      ([word, say]) => `${word}=${say}`,
+    ),
 );
 
 const VOICE_NAMES = "voice voice_id id";
@@ -57,8 +55,9 @@ const VOICE_NAMES = "voice voice_id id";
 /** Words a speaker's voice with its settings, as `sophie_en_zh speed 0.9`. */
 function toVoiceWords(value: unknown): string {
   if (!isFields(value)) return String(value);
-  const { voice, ...settings } = renameFields(value, { voice: VOICE_NAMES });
-  return [voice, ...Object.entries(settings).flat()].join(" ");
+  const isVoice = ([name]: [string, unknown]): boolean => VOICE_NAMES.split(" ").includes(name);
+  const [voice, ...settings] = Object.entries(value).sort((a, b) => Number(isVoice(b)) - Number(isVoice(a)));
+  return [voice?.[1], ...settings.flat()].join(" ");
 }
 
 /**
@@ -68,34 +67,25 @@ function toVoiceWords(value: unknown): string {
  */
 export const toSpeakerLines = createConversion(
   (text) => splitPairs(text, /^(?!\s*(?:speed|pitch|volume)\b)[^:=]+[:=]/i),
-  (fields) => {
-    const { name, ...voice } = renameFields(fields, {
-      name: "name speaker character role label",
-      voice: VOICE_NAMES,
-    });
-    const entries = typeof name === "string" && "voice" in voice ? [[name, voice]] : Object.entries(fields);
-    return entries.map(([each, value]) => `${each}: ${toVoiceWords(value)}`);
-  },
+  (speaker) =>
+    toPairs(speaker, "name speaker character role label", VOICE_NAMES).map(
+      ([name, voice]) => `${name}: ${toVoiceWords(voice)}`,
+    ),
 );
 
 /** Converts edits: other names of the fields, and an object of old words and new ones. */
-export const toEdits = createConversion(keep, (edit) => {
-  const fields = renameFields(edit, {
-    quote: "quote old find from search original before old_text",
-    replacement: "replacement new replace to with replace_with after new_text",
-  });
-  if ("quote" in fields || "replacement" in fields) return [fields];
-  return Object.entries(edit).map(([quote, replacement]) => ({ quote, replacement }));
-});
+export const toEdits = createConversion(
+  (text) => [text],
+  (edit) =>
+    "quote" in edit || "replacement" in edit
+      ? [edit]
+      : toPairs(edit, "old find from search original before", "new replace to with after").map(
+          ([quote, replacement]) => ({ quote, replacement }),
+        ),
+);
 
 /** Converts retakes: a text is a quote. */
 export const toRetakes = createConversion(
   (quote) => [{ quote }],
-  (retake) => [
-    renameFields(retake, {
-      quote: "quote text words passage",
-      chapter: "chapter chapters",
-      take: "take version",
-    }),
-  ],
+  (retake) => [retake],
 );

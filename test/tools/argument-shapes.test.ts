@@ -76,7 +76,6 @@ describe("edits and retakes", () => {
     [JSON.stringify([EDIT])],
     [{ old: "old words", new: "new words" }],
     [[{ find: "old words", replace: "new words" }]],
-    [{ quote: "old words", replace_with: "new words" }],
     [{ "old words": "new words" }],
   ])("%j is one edit", (edits) => {
     expect(byId({ edits })).toMatchObject({ edits: [EDIT] });

@@ -264,7 +264,7 @@ describeConversations("A longer wish", [
       const said = await assistant.generate({ ...RAW, prompt, pronounce: ["Nguyen=Win"] });
       said.says(
         /may speak "<break time=\\"3s\\"\/>", "\[whispering\]", "ANNA:", Markdown; narrate is for texts with/,
-        /Not in the text as a word of its own, so not respelled: "Nguyen"/,
+        /Not in the text as a word of its own, so not respelled: Nguyen/,
       );
     },
   },
