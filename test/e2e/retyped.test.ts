@@ -32,7 +32,7 @@ it("a retyped text returns the running task, and says how to make another", asyn
   const again = await ask({ prompt: RETYPED });
   expect(taskOf(again)).toMatchObject({ task_id: first.task_id, replayed: true });
   for (const form of [taskOf(again).message, resultTextOf(again)]) {
-    expect(form).toContain("differs only in quotation marks, blanks or case");
+    expect(form).toContain("differs only in quotation marks, blanks, case or Unicode form");
     expect(form).toContain("the same call with take 2");
   }
   expect(service.count("create")).toBe(1);
