@@ -3,10 +3,8 @@ import type { Socket } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { networkError } from "../../src/api/network-error.ts";
 import { wasNeverSent } from "../../src/api/retry.ts";
-import { createServiceClient } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
-import { freePort } from "../support/free-port.ts";
 import { failureOf } from "./failure.ts";
 import {
   answer,
@@ -36,15 +34,6 @@ const TASK_TEXT = JSON.stringify(task());
 const ACCEPTED = wire("202 Accepted", { "content-length": String(TASK_TEXT.length) }, TASK_TEXT);
 
 describe("a request that never reached the service", () => {
-  it("says so when the connection is refused", async () => {
-    const failure = await failureOf(
-      clientOf(`http://127.0.0.1:${await freePort()}`).submit("{}", "k", never()),
-    );
-    expect(failure).toMatchObject({ code: "network_error", retryable: true });
-    expect(failure.message).toContain("ECONNREFUSED");
-    expect(wasNeverSent(failure)).toBe(true);
-  });
-
   it.each(["audio.example.com", "example.org:8443"])(
     "names the example address that was left unchanged: %s",
     (host) => {
@@ -59,14 +48,6 @@ describe("a request that never reached the service", () => {
       expect(other).toMatchObject({ retryable: true, message: expect.stringContaining("cannot be reached") });
     },
   );
-
-  it("says so when the name cannot be resolved", async () => {
-    const service = clientOf("http://no-such-host.invalid");
-    const failure = await failureOf(service.submit("{}", "k", never()));
-    expect(["network_error", "timeout"]).toContain(failure.code);
-    expect(failure.retryable).toBe(true);
-    expect(wasNeverSent(failure)).toBe(true);
-  });
 
   it("says so when no TLS connection is made in time", async () => {
     const { url } = await silentServer("https");
@@ -157,33 +138,6 @@ it("leaves a connection on which the service would wait for an hour", async () =
 });
 
 describe("a bug in this program", () => {
-  it("keeps its own error, and is not a network_error that would be retried for an hour", async () => {
-    const { url } = await rawServer(() => {});
-    const address = { baseUrl: url, apiKey: "no\nheader", isLoopback: true };
-    const service = createServiceClient(address, {});
-    const failure = await service.submit("{}", "k", never()).catch((error: unknown) => error);
-    await service.close();
-    expect(failure).toBeInstanceOf(Error);
-    expect(failure).not.toBeInstanceOf(AudioError);
-  });
-
-  it("keeps its own error while a response is read, too", async () => {
-    const { url } = await httpServer((_request, response) => answer(response, 200, task()));
-    const mistake = new TypeError("undefined is not a function");
-    const clock = {
-      wallMs: (): number => {
-        throw mistake;
-      },
-    };
-    const service = clientOf(url, { clock });
-    // The clock of this test fails. The client reads it only for error responses, so a query that is answered with 200
-    // succeeds.
-    expect((await service.query("task-1", never())).taskId).toBe("task-1");
-    const refusing = await httpServer((_request, response) => answer(response, 503, {}));
-    const failing = clientOf(refusing.url, { clock }).query("task-1", never());
-    await expect(failing).rejects.toBe(mistake);
-  });
-
   it.each([
     new TypeError("x is not a function"),
     new RangeError("Invalid array length"),
@@ -198,26 +152,6 @@ describe("a bug in this program", () => {
 });
 
 describe("a request that may have reached the service", () => {
-  it.each([
-    ["nothing", ""],
-    ["half a status line", "HTTP/1.1 20"],
-    ["half the headers", "HTTP/1.1 202 Accepted\r\ncontent-le"],
-    ["the headers alone", wire("202 Accepted", { "content-length": "200" }, "")],
-    ["a 202 cut short", ACCEPTED.slice(0, -5)],
-    [
-      "a chunked 202 cut short",
-      wire("202 Accepted", { "transfer-encoding": "chunked" }, '10\r\n{"id":"task'),
-    ],
-  ])("is a retryable network_error if the connection is reset after %s", async (_what, text) => {
-    const { url } = await rawServer((socket) => {
-      if (text === "") socket.resetAndDestroy();
-      else socket.write(text, "latin1", () => setTimeout(() => socket.resetAndDestroy(), 20));
-    });
-    const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
-    expect(failure).toMatchObject({ code: "network_error", retryable: true });
-    expect(wasNeverSent(failure)).toBe(false);
-  });
-
   it("is a retryable failure when the connection is closed in an orderly way at any byte", async () => {
     const cuts = [0, 1, 12, 20, ACCEPTED.length - 60, ACCEPTED.length - 1];
     const { url } = await rawServer((socket, _head, connection) => {
@@ -232,26 +166,6 @@ describe("a request that may have reached the service", () => {
     }
   });
 
-  it.each([
-    ["twice the same length", `content-length: ${TASK_TEXT.length}\r\n`],
-    ["two lengths", "content-length: 7\r\n"],
-    ["a length and chunks", "transfer-encoding: chunked\r\n"],
-  ])("says what is wrong with an answer that has %s", async (_what, line) => {
-    const { url } = await rawServer((socket) =>
-      socket.write(ACCEPTED.replace("content-", `${line}content-`)),
-    );
-    const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
-    expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining("Content-Length") });
-    expect(wasNeverSent(failure)).toBe(false);
-  });
-
-  it("times out without headers", async () => {
-    const { url } = await rawServer(() => {});
-    const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));
-    expect(failure).toMatchObject({ code: "timeout", retryable: true });
-    expect(wasNeverSent(failure)).toBe(false);
-  });
-
   it("times out as a whole when bytes arrive one by one", async () => {
     const { url } = await rawServer((socket) => {
       let at = 0;
@@ -262,45 +176,6 @@ describe("a request that may have reached the service", () => {
     const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));
     expect(failure.code).toBe("timeout");
     expect(performance.now() - startedAt).toBeLessThan(10_000);
-  });
-
-  it.each([
-    ["no HTTP", "SSH-2.0-OpenSSH_9.6\r\n\r\n"],
-    ["headers without end", `HTTP/1.1 202 OK\r\nx: ${"y".repeat(100_000)}\r\n\r\n{}`],
-    ["broken chunks", "HTTP/1.1 202 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}"],
-  ])("is a retryable unexpected_response when the answer is %s", async (_what, text) => {
-    const { url } = await rawServer((socket) => socket.write(text, "latin1"));
-    const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
-    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
-  });
-
-  it("does not accept a response with contradicting lengths", async () => {
-    const text = "HTTP/1.1 202 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}";
-    const { url } = await rawServer((socket) => socket.write(text));
-    expect((await failureOf(clientOf(url).submit("{}", "k", never()))).retryable).toBe(true);
-  });
-
-  it("survives an upgrade, an early 100 and headers that are not ASCII", async () => {
-    const odd = wire("202 \xc3\xa4", { "x-\x80": "no" }, "");
-    const texts = [
-      "HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
-      "HTTP/1.1 100 Continue\r\n\r\n",
-      odd,
-    ];
-    const { url } = await rawServer((socket, _head, n) => socket.write(texts[n - 1] ?? "", "latin1"));
-    for (const _ of texts) {
-      // A 100 is not a final response, so the client waits for what follows it.
-      const failure = await failureOf(clientOf(url, { timeouts: SHORT }).submit("{}", "k", never()));
-      expect(failure.retryable).toBe(true);
-    }
-  });
-
-  it("reads a Retry-After of bytes that are not ASCII as absent", async () => {
-    const { url } = await rawServer((socket) =>
-      socket.end(wire("429 X", { "retry-after": "\xe2\x98\x83", "content-length": "0" }, ""), "latin1"),
-    );
-    const failure = await failureOf(clientOf(url).submit("{}", "k", never()));
-    expect(failure).toMatchObject({ code: "rate_limit", retryAfterSeconds: 60 });
   });
 
   it("uses the status of a response whose body is cut off, if the status is sufficient", async () => {
@@ -360,17 +235,6 @@ describe("a request that may have reached the service", () => {
 });
 
 describe("a body of audio", () => {
-  it("fails when no byte arrives for too long", async () => {
-    const { url } = await rawServer((socket) => {
-      socket.write(
-        wire("200 OK", { "content-type": "application/octet-stream", "content-length": "100" }, "some"),
-      );
-    });
-    const { body } = await clientOf(url, { timeouts: SHORT_BODY }).openContent("task-1", 0, never());
-    const failure = await failureOf(readAll(body));
-    expect(failure).toMatchObject({ code: "timeout", retryable: true });
-  });
-
   /**
    * Starts a server that announces 9 MB of audio, sends 8 MB, and then sends nothing more. A connection buffers less
    * than 8 MB, so the server cannot send the whole 8 MB before the client reads.
@@ -410,27 +274,6 @@ describe("a body of audio", () => {
     expect(Buffer.concat([first.value ?? Buffer.alloc(0), ...rest]).toString()).toBe("sofar");
   });
 
-  it("may take longer than the deadline of its headers as long as bytes arrive", async () => {
-    const { url } = await rawServer((socket) => {
-      socket.write(wire("200 OK", { "content-type": "application/octet-stream", "content-length": "8" }, ""));
-      let sent = 0;
-      const drip = setInterval(() => {
-        socket.write("x");
-        sent += 1;
-        if (sent === 8) clearInterval(drip);
-      }, 120);
-    });
-    const deadlines = { ...SHORT, contentHeadersMs: 800, idleBodyMs: 800 };
-    const { body } = await clientOf(url, { timeouts: deadlines }).openContent("task-1", 0, never());
-    expect(Buffer.concat(await readAll(body)).toString()).toBe("xxxxxxxx");
-  });
-
-  it("times out if its headers do not arrive", async () => {
-    const { url } = await rawServer(() => {});
-    const service = clientOf(url, { timeouts: SHORT });
-    expect((await failureOf(service.openContent("task-1", 0, never()))).code).toBe("timeout");
-  });
-
   it("can be discarded unread", async () => {
     let isClosed = false;
     const { url } = await rawServer((socket) => {
@@ -448,15 +291,6 @@ describe("a body of audio", () => {
 
 describe("the caller's signal", () => {
   const reason = new Error("the caller left");
-
-  it("rejects with its reason before anything is sent", async () => {
-    let requests = 0;
-    const { url } = await rawServer(() => {
-      requests += 1;
-    });
-    await expect(clientOf(url).query("task-1", AbortSignal.abort(reason))).rejects.toBe(reason);
-    expect(requests).toBe(0);
-  });
 
   it("rejects with its reason while connecting, without waiting for the connection", async () => {
     const { url } = await silentServer("https");

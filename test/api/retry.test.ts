@@ -4,12 +4,10 @@ import { describe, expect, it } from "vitest";
 import { UnsentRequestError } from "../../src/api/error-causes.ts";
 import {
   computeBackoffMs,
-  computeDelayAfterBreakMs,
   decideAfterFailedRead,
   decideAfterFailure,
   mayHaveCreatedTask,
   parseRetryAfterSeconds,
-  wasNeverSent,
 } from "../../src/api/retry.ts";
 import { AudioError, type AudioErrorOptions, type ErrorCode } from "../../src/errors.ts";
 
@@ -19,43 +17,6 @@ const failure = (code: ErrorCode, facts: AudioErrorOptions = {}): AudioError =>
 const half = (): number => 0.5;
 
 describe("after a failed create", () => {
-  it.each<ErrorCode>([
-    "invalid_request",
-    "invalid_api_key",
-    "insufficient_credits",
-    "purchase_required",
-    "not_found",
-    "idempotency_conflict",
-    "request_too_large",
-    "not_ready",
-    "disk_full",
-  ])("%s is never repeated", (code) => {
-    expect(decideAfterFailure(failure(code, { retryable: true }), 1, half)).toEqual({
-      kind: "stop",
-    });
-  });
-
-  it.each<ErrorCode>(["network_error", "timeout", "unexpected_response"])(
-    "%s is repeated if that can help",
-    (code) => {
-      expect(decideAfterFailure(failure(code, { retryable: true }), 1, half)).toEqual({
-        kind: "retry",
-        delayMs: 1500,
-      });
-      expect(decideAfterFailure(failure(code, { retryable: false }), 1, half)).toEqual({
-        kind: "stop",
-      });
-    },
-  );
-
-  it("reports whether the request was never sent", () => {
-    const unsent = failure("network_error", { retryable: true, cause: new UnsentRequestError("x") });
-    expect(decideAfterFailure(unsent, 1, half)).toMatchObject({ kind: "retry" });
-    expect(wasNeverSent(unsent.withIds({ taskId: "t" }))).toBe(true);
-    expect(wasNeverSent(Object.assign(new Error("x"), { code: "ECONNRESET" }))).toBe(false);
-    expect(wasNeverSent(undefined)).toBe(false);
-  });
-
   it.each<ErrorCode>(["rate_limit", "concurrency_limit"])(
     "%s waits as long as the service states, or 60 s",
     (code) => {
@@ -95,21 +56,6 @@ describe("after a failed create", () => {
   });
 });
 
-describe("after a failed query or download", () => {
-  it.each<ErrorCode>(["invalid_api_key", "not_found"])("%s stops", (code) => {
-    expect(decideAfterFailedRead(failure(code), 1, half)).toEqual({ kind: "stop" });
-  });
-
-  it("not_ready leads back to polling", () => {
-    expect(decideAfterFailedRead(failure("not_ready"), 1, half)).toEqual({ kind: "not_ready" });
-  });
-
-  it("limits and connection failures are handled as for a create", () => {
-    expect(decideAfterFailedRead(failure("rate_limit"), 1, half).kind).toBe("rate_limited");
-    expect(decideAfterFailedRead(failure("timeout", { retryable: true }), 1, half).kind).toBe("retry");
-  });
-});
-
 describe("whether a failed submission may have made a task", () => {
   const unsent = new UnsentRequestError("x");
   it.each<[boolean, string, AudioError]>([
@@ -140,13 +86,6 @@ describe("whether a failed submission may have made a task", () => {
     expect(mayHaveCreatedTask(error)).toBe(expected);
     expect(mayHaveCreatedTask(error.withIds({ taskId: "t", idempotencyKey: "k" }))).toBe(expected);
   });
-});
-
-it("a download pauses for as long as a 503 requests, and otherwise backs off", () => {
-  const reported = failure("api_unavailable", { retryAfterSeconds: 20 });
-  expect(computeDelayAfterBreakMs(reported, 3, half)).toBe(20_000);
-  expect(computeDelayAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(6000);
-  expect(computeDelayAfterBreakMs(failure("network_error", { retryable: true }), 1, half)).toBe(1500);
 });
 
 it("waits longer after each 429 that states no time, or a short one", () => {

@@ -6,9 +6,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { cleanServiceText, quoteServiceText, sanitizeReason } from "../../src/api/service-text.ts";
 import { countCodePoints } from "../../src/contract/unicode.ts";
-import { TOOLS } from "../../src/tools/catalog.ts";
-import { failureOf } from "./failure.ts";
-import { API_KEY, answer, clientOf, closeAll, httpServer, never, task } from "./loopback.ts";
+import { closeAll } from "./loopback.ts";
 
 afterEach(closeAll);
 
@@ -24,13 +22,6 @@ describe("cleaning", () => {
     ["你好 👋 é", "你好 👋 é"],
   ])("turns %j into %j", (text, expected) => {
     expect(cleanServiceText(text)).toBe(expected);
-  });
-
-  it("keeps 500 code points and marks the cut", () => {
-    expect(countCodePoints(cleanServiceText("👋".repeat(500)))).toBe(500);
-    const cut = cleanServiceText("👋".repeat(501));
-    expect(countCodePoints(cut)).toBe(500);
-    expect(cut.endsWith("👋…")).toBe(true);
   });
 
   it("leaves no invisible characters and stays within the length limit for any input", () => {
@@ -92,29 +83,4 @@ describe("a reason of the service", () => {
   ])("is withheld if it reads like instructions: %s", (text) => {
     expect(sanitizeReason(text)).toBe("");
   });
-
-  it("is withheld if it names any tool of this server", () => {
-    for (const { name } of TOOLS) expect(sanitizeReason(`Please run ${name} now`)).toBe("");
-  });
-});
-
-describe("the API key in the service's texts", () => {
-  it.each([API_KEY, `${API_KEY.slice(0, 5)}\u200b${API_KEY.slice(5)}`, `Bearer ${API_KEY}`])(
-    "is redacted: %j",
-    async (echo) => {
-      const { url } = await httpServer((request, response) => {
-        if (request.method === "POST")
-          answer(response, 401, { error: { code: "x", message: `No: ${echo}` } });
-        else {
-          const error = { code: echo, message: `No: ${echo}` };
-          answer(response, 200, task({ status: "failed", error }));
-        }
-      });
-      const service = clientOf(url);
-      const failure = await failureOf(service.submit("{}", "k", never()));
-      expect(failure.message).toContain("[redacted]");
-      expect(failure.message).not.toContain(API_KEY);
-      expect(JSON.stringify(await service.query("task-1", never()))).not.toContain(API_KEY);
-    },
-  );
 });
