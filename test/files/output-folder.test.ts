@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { openOutputFolder } from "../../src/files/output-folder.ts";
 import { failureOf } from "../api/failure.ts";
-import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
+import { skipBecause } from "../support/skip-because.ts";
 import {
   asOrdinaryUser,
   listing,
@@ -85,41 +85,10 @@ describe("a folder that cannot be used is output_not_writable, with the reason",
     expect(await reasonOf(join(readOnlyFolder(), "a", "b"))).toContain("no permission");
   });
 
-  it("when it is a file, or below one", async () => {
-    const file = join(newFolder(), "file");
-    writeFileSync(file, "");
-    expect(await reasonOf(file)).toContain("not a folder");
-    expect(await reasonOf(join(file, "a"))).toContain("not a folder");
-  });
-
-  it("when it is a symbolic link to nothing or to itself", async () => {
-    const base = newFolder();
-    symlinkSync(join(base, "nowhere", "at all"), join(base, "dangling"));
-    symlinkSync(join(base, "loop"), join(base, "loop"));
-    await reasonOf(join(base, "dangling"));
-    await reasonOf(join(base, "loop"));
-  });
-
-  it("when it is in /proc, without hanging", skipBecause(NOT_LINUX), async () => {
-    await reasonOf("/proc/no/such/folder");
-  });
-
   it("when its file system is read-only", skipBecause(NO_MOUNT), async () => {
     expect(await reasonOf(mountedFolder("ro,size=64k"))).toContain("read-only");
   });
 });
-
-it(
-  "an output folder is disk_full on a full disk, and leaves nothing behind",
-  skipBecause(NO_MOUNT),
-  async () => {
-    const path = mountedFolder("size=64k");
-    writeFileSync(join(path, "filler"), Buffer.alloc(64 * 1024));
-    const failure = await failureOf((await openOutputFolder(path)).ensureWritable());
-    expect(failure.code).toBe("disk_full");
-    expect(await listing(path)).toEqual(["filler"]);
-  },
-);
 
 describe("cleaning up", () => {
   it("removes our old temporary files and nothing else", async () => {
@@ -138,9 +107,5 @@ describe("cleaning up", () => {
     expect(await listing(path)).toEqual(
       [...names.filter((name) => name !== ours("a")), ours("d"), ours("e")].sort(),
     );
-  });
-
-  it("accepts a missing folder", async () => {
-    await (await openOutputFolder(join(newFolder(), "none"))).sweepStaleTemporaryFiles();
   });
 });

@@ -59,14 +59,6 @@ describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
     expect(readFileSync(join(folder.root, "story.mp3")).equals(NEW)).toBe(true);
   });
 
-  it("a file with other bytes than expected keeps its name", async () => {
-    const folder = await newOutputFolder();
-    writeFileSync(join(folder.root, "story.mp3"), "edited");
-    expect((await save(folder, makeLink)).path).toBe(join(folder.root, "story-2.mp3"));
-    expect(readFileSync(join(folder.root, "story.mp3"), "utf8")).toBe("edited");
-    expect(await listing(folder.root)).toEqual(["story-2.mp3", "story.mp3"]);
-  });
-
   it("if another file has the backup name of the old file, both stay", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), OLD);

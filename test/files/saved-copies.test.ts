@@ -1,7 +1,7 @@
 /** Audio that was saved earlier is used only after its hash was verified. */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { probeNameAvailability } from "../../src/files/name-availability.ts";
@@ -67,12 +67,6 @@ const CHANGES: ReadonlyArray<readonly [string, (path: string) => void]> = [
 ];
 
 describe("a saved file", () => {
-  it("is intact if it is unchanged", async () => {
-    const { folder, file } = await saved();
-    expect(await isIntact(file, folder.root)).toBe(true);
-    expect(Buffer.from(await readSaved(file, folder.root, 1_000_000)).equals(AUDIO)).toBe(true);
-  });
-
   it.each(CHANGES)(
     "is neither intact nor read nor copied under another name if it %s",
     async (_what, change) => {
@@ -120,22 +114,6 @@ describe("a second name", () => {
     writeFileSync(second.path, "edited");
     expect(await isIntact(file, folder.root)).toBe(true);
     expect(await listing(folder.root)).toEqual(["again.mp3", "story.mp3"]);
-  });
-
-  it("equal to the first one changes nothing", async () => {
-    const { folder, file } = await saved();
-    expect(await copyToName(file, folder, "story.mp3")).toEqual(file);
-    expect(await listing(folder.root)).toEqual(["story.mp3"]);
-  });
-
-  it("gets a number when another file has it, and the same number on a repeat", async () => {
-    const { folder, file } = await saved();
-    writeFileSync(join(folder.root, "again.mp3"), "else");
-    for (const given of [file, { ...file, path: join(folder.root, "again-2.mp3") }]) {
-      expect((await copyToName(given, folder, "again.mp3")).path).toBe(join(folder.root, "again-2.mp3"));
-    }
-    expect(readFileSync(join(folder.root, "again.mp3"), "utf8")).toBe("else");
-    expect(await listing(folder.root)).toEqual(["again-2.mp3", "again.mp3", "story.mp3"]);
   });
 
   it("adopts a file with the same bytes", async () => {
