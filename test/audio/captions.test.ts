@@ -191,17 +191,6 @@ describeWithFfprobe("captions of mp3", () => {
     });
     expect(cues.map(({ name }) => name)).toEqual(["1", "2", "3", "4", "5"]);
   });
-
-  test("can be read by ffprobe", async () => {
-    const sentences = ["One & two <three>.", "Four."].map((text) => ({ text, weight: 1 }));
-    const path = join(scratchFolder(), "captions.vtt");
-    writeFileSync(path, await captionsOf("ogg_opus", Buffer.of(0), sentences, 4));
-    const reported = execFileSync("ffmpeg", ["-v", "warning", "-i", path, "-f", "srt", "-"], {
-      encoding: "utf8",
-    });
-    expect(reported).toContain("00:01:40,000 --> 00:01:42,000\nOne & two <three>.");
-    expect(reported).toContain("00:01:42,000 --> 00:01:44,000\nFour.");
-  });
 });
 
 test("chapters for players that read them from a separate file", () => {

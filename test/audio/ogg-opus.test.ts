@@ -59,12 +59,6 @@ const paused = (files: readonly Buffer[]): TestPart[] =>
 describeWithFfprobe("Opus parts in a joined file", () => {
   const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
 
-  test.each(kinds)("sound as each does alone: %s beside its like", async (name) => {
-    const kind = KINDS[name];
-    const files = await Promise.all([1, 2, 3].map((seed) => partOf(kind, seed)));
-    expect(await differences(paused(files), kind.channels)).toEqual([0, 0, 0]);
-  });
-
   test("sound as each does alone: every kind beside every other", async () => {
     const mono = kinds.filter((name) => KINDS[name].channels === 1);
     const files = await Promise.all(mono.map((name) => partOf(KINDS[name])));
@@ -127,12 +121,6 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     });
     // The third page continues the comments that begin on the second page.
     expect(oggPages(file.bytes)[2]?.[5]).toBe(1);
-  });
-
-  testWith("oggz-validate", "leave nothing for oggz-validate to find", async () => {
-    const files = await Promise.all(Object.values(KINDS).map((kind) => partOf(kind)));
-    const { bytes } = await joined("ogg_opus", paused(files), { title: "One" });
-    expect(await outputOf("oggz-validate", [], bytes)).toBe("");
   });
 
   testWith("opusinfo", "leave nothing for opusinfo to find", async () => {

@@ -1,7 +1,7 @@
 /** The joined file of wav and pcm parts is exact to the sample, whatever surrounds the samples in the parts. */
 import { expect, test } from "vitest";
 import { DamagedPartError, PartsDifferError } from "../../src/audio/part-errors.ts";
-import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
+import { describeWithFfprobe } from "../support/ffprobe.ts";
 import { joined } from "./join-in-memory.ts";
 import { chunk, type Fmt, fmtChunk, noise, riff, wav } from "./make-wav.ts";
 import { outputOf } from "./sound.ts";
@@ -44,20 +44,6 @@ describeWithFfprobe("a wav file", () => {
     const again = await joined("wav", [{ bytes: file.bytes }]);
     expect(samplesOf(again.bytes)).toEqual(samplesOf(file.bytes));
   });
-});
-
-test("returns where chapters begin and end", async () => {
-  const part = { bytes: wav(noise(4800)) };
-  const { chapters } = await joined("wav", [part, part, part], {
-    chapters: [
-      { title: "One", firstPart: 0 },
-      { title: "Two", firstPart: 2 },
-    ],
-  });
-  expect(chapters).toEqual([
-    { title: "One", startSeconds: 0, endSeconds: 0.2 },
-    { title: "Two", startSeconds: 0.2, endSeconds: 0.3 },
-  ]);
 });
 
 const sound = noise(2001).subarray(0, 2000);
@@ -161,20 +147,4 @@ test("refuses pcm whose length fits no number of channels, and a mixture", async
     { bytes, durationSeconds: 0.05, ...reported },
   ]);
   await expect(mixed).rejects.toThrow(PartsDifferError);
-});
-
-describeWithFfprobe("what ffprobe says of a joined wav", () => {
-  test.each([
-    ["16 bits", {}],
-    ["8 bits", { bitsPerSample: 8 }],
-    ["24 bits in six channels", { bitsPerSample: 24, channels: 6, isExtensible: true }],
-    ["floating point", { encoding: 3, bitsPerSample: 32 }],
-  ] satisfies [string, Partial<Fmt>][])("%s", async (_, format) => {
-    const channels: number = "channels" in format ? format.channels : 1;
-    const one = wav(Buffer.alloc(48000 * channels), format);
-    const file = await joined("wav", [{ bytes: one, pauseAfterSeconds: 1 }, { bytes: one }]);
-    const probed = await probeAudio(file.bytes, { format: "wav", sampleRateHz: RATE });
-    expect(probed).toMatchObject({ sampleRateHz: RATE, channels });
-    expect(probed.durationSeconds).toBeCloseTo(file.durationSeconds, 4);
-  });
 });
