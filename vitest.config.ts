@@ -36,7 +36,7 @@ const LONG = [
   "test/player/**/*.test.ts",
   "test/processes/{lost-stores,shared-limits,shared-narrations,shared-stores}.test.ts",
   "test/properties/**/*.test.ts",
-  "test/sandbox/speech/{formats,prompts}.test.ts",
+  "test/sandbox/speech/prompts.test.ts",
   "test/surface/spread-properties.test.ts",
 ];
 

@@ -1,6 +1,6 @@
 /** Inspects audio files with ffprobe, and skips tests if it is missing. */
 import { execFile } from "node:child_process";
-import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -72,32 +72,6 @@ export async function probeAudio(source: string | Uint8Array, claimed: ClaimedAu
     const path = join(folder, "audio");
     await writeFile(path, source);
     return await probeFile(path, claimed);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/**
- * Decodes audio with ffmpeg, which comes with ffprobe.
- *
- * @returns mono samples, -1 to 1, at `rateHz`
- */
-export async function decodeAudio(
-  bytes: Uint8Array,
-  claimed: ClaimedAudio,
-  rateHz: number,
-): Promise<Float32Array> {
-  const folder = await mkdtemp(join(tmpdir(), "decode-"));
-  try {
-    const input = join(folder, "audio");
-    const output = join(folder, "samples");
-    await writeFile(input, bytes);
-    const layout =
-      claimed.format === "pcm" ? ["-f", "s16le", "-ar", `${claimed.sampleRateHz}`, "-ac", "1"] : [];
-    const raw = ["-f", "f32le", "-ac", "1", "-ar", `${rateHz}`, output];
-    await promisify(execFile)("ffmpeg", ["-v", "error", ...layout, "-i", input, ...raw]);
-    const decoded = await readFile(output);
-    return new Float32Array(new Uint8Array(decoded).buffer);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -7,15 +7,6 @@ const limitsAt = (clock: ManualSandboxClock, timeScale = 1): AccountLimits =>
   new AccountLimits({ clock, timeScale, isEnforced: true });
 
 describe("limit windows", () => {
-  it("admit six submissions and sixty reads in a minute, each account its own", () => {
-    const limits = limitsAt(new ManualSandboxClock());
-    const submissions = Array.from({ length: 7 }, () => limits.admitSubmission("a"));
-    const reads = Array.from({ length: 61 }, () => limits.admitRead("a"));
-    expect(submissions).toEqual([...Array<boolean>(6).fill(true), false]);
-    expect(reads.filter(Boolean)).toHaveLength(60);
-    expect(limits.admitSubmission("b")).toBe(true);
-  });
-
   it("slide: each slot is free sixty seconds after it was taken", async () => {
     const clock = new ManualSandboxClock();
     const limits = limitsAt(clock);
@@ -35,16 +26,6 @@ describe("limit windows", () => {
     await clock.advance(59_000);
     for (let count = 0; count < 100; count += 1) expect(limits.admitSubmission("a")).toBe(false);
     await clock.advance(1000);
-    expect(limits.admitSubmission("a")).toBe(true);
-  });
-
-  it("shrink with the time scale", async () => {
-    const clock = new ManualSandboxClock();
-    const limits = limitsAt(clock, 0.001);
-    for (let count = 0; count < 6; count += 1) limits.admitSubmission("a");
-    await clock.advance(59);
-    expect(limits.admitSubmission("a")).toBe(false);
-    await clock.advance(1);
     expect(limits.admitSubmission("a")).toBe(true);
   });
 });
