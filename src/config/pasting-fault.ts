@@ -1,8 +1,9 @@
 /** Finds what goes wrong when a value is pasted from a shell or a file of variables. */
 
 const QUOTATION_MARKS = /^["'`\u2018-\u201f]|["'`\u2018-\u201f]$/;
-/** Matches the name of a variable in the syntax of a shell, of Windows or of a template. */
-const VARIABLE_NAME = /^(?:\$[({]?(?:env:)?[A-Za-z_]\w*[)}]?|\$\(.*\)|%[A-Za-z_]\w*%|\{\{.*\}\}|<[^>]*>)$/i;
+/** Matches the name of a variable in the syntax of a shell, of Windows or of a template, or what a script writes for none. */
+const VARIABLE_NAME =
+  /^(?:\$[({]?(?:env:)?[A-Za-z_]\w*[)}]?|\$\(.*\)|%[A-Za-z_]\w*%|\{\{.*\}\}|<[^>]*>|undefined|null|none)$/i;
 const ASSIGNMENT = /^(?:export\s+|set\s+|\$env:)?[A-Z][A-Z0-9_]*\s*=\s*\S/;
 
 /**

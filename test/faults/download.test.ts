@@ -176,7 +176,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
         const output = view["output"] === null ? null : { ...Object(view["output"]), format: stated };
         service.json(response, 200, { ...view, output });
       } else if (exchange.kind === "content" && actual !== asked) {
-        response.writeHead(200, AUDIO).end(Buffer.from(actual === "wav" ? "RIFF....WAVEfmt" : "OggS......."));
+        response.writeHead(200, AUDIO).end((await encode(SOUND, actual, 24_000)).bytes);
       } else return false;
       return true;
     });

@@ -126,6 +126,8 @@ const BAD: Array<[string, Environment, string, RegExp]> = [
   ["its name on Windows", { ...GOOD, AUDIO_API_KEY: "%MY_KEY%" }, "AUDIO_API_KEY", /active API key/],
   ["a template for a key", { ...GOOD, AUDIO_API_KEY: "<your key>" }, "AUDIO_API_KEY", /active API key/],
   ["a whole line for a key", { ...GOOD, AUDIO_API_KEY: "AUDIO_API_KEY=sk-1" }, "AUDIO_API_KEY", /active API/],
+  ["what JavaScript writes for none", { ...GOOD, AUDIO_API_KEY: "undefined" }, "AUDIO_API_KEY", /active API/],
+  ["what Python writes for none", { ...GOOD, AUDIO_BASE_URL: "None" }, "AUDIO_BASE_URL", /such as https:/],
   ["a header for a key", { ...GOOD, AUDIO_API_KEY: "Bearer sk-good" }, "AUDIO_API_KEY", /active API key/],
   [
     "an address in quotes",
