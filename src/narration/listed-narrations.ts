@@ -1,5 +1,6 @@
 /** Describes narrations as rows of the list that `list_tasks` returns. */
 import { basename } from "node:path";
+import { roundToMilliseconds } from "../contract/decimal.ts";
 import { listNewestNarrations, type NarrationProgress, readProgress } from "../ledger/narration-rows.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
@@ -42,7 +43,7 @@ async function buildListedNarration(
     status: status === "running" && !isWanted && !isRunning(id) ? "stopped" : status,
     files: files.filter((_, index) => arePresent[index]),
     missingPaths: rows.flatMap(({ path }, index) => (arePresent[index] ? [] : [path])),
-    audioSeconds: rows.length === 0 ? null : Math.round(seconds * 1000) / 1000,
+    audioSeconds: rows.length === 0 ? null : roundToMilliseconds(seconds),
   };
 }
 

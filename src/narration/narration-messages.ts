@@ -267,11 +267,14 @@ const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it e
  */
 function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, suggestedMax } = view.credits;
-  const effect = coversLikelyCost(limit, view)
-    ? "makes it slow, or ends it early if it comes out longer"
-    : "is likely to end it early";
+  let effect = "is likely to end it early";
+  if (paysForNoPart(limit, view)) effect = "pays for no part";
+  else if (coversLikelyCost(limit, view)) effect = "makes it slow, or ends it early if it comes out longer";
   return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${computeLikelyNeed(view)}. ${suggestedMax} leaves room.`;
 }
+
+const paysForNoPart = (limit: number, { credits }: NarrationView): boolean =>
+  limit < credits.charged + RESERVED_CREDITS;
 
 /**
  * Returns the lowest limit that is likely to reach the end: the likely charge, if the last part counts with its
@@ -398,10 +401,14 @@ function describeNextStep(view: NarrationView, call: string): string {
 
 /** Returns the next step after a limit that is below the suggested one. The user may have named the limit, or not. */
 function describeLowLimitStep(limit: number, view: NarrationView, call: string): string {
+  const { suggestedMax } = view.credits;
   const repeats = describeRepeats(view);
-  return coversLikelyCost(limit, view)
-    ? `If the user has named ${limit} as the limit: ${call} and max_credits ${limit}${repeats}. If they have named none: tell them the price, and take max_credits ${view.credits.suggestedMax}.`
-    : `Tell the user. For the whole text: ${call} and max_credits ${view.credits.suggestedMax}${repeats}. If they keep to ${limit}: the same call with max_credits ${limit} makes what that pays, and joins it. If they have named no limit, ask for one.`;
+  if (coversLikelyCost(limit, view))
+    return `If the user has named ${limit} as the limit: ${call} and max_credits ${limit}${repeats}. If they have named none: tell them the price, and take max_credits ${suggestedMax}.`;
+  const whole = `Tell the user. For the whole text: ${call} and max_credits ${suggestedMax}${repeats}.`;
+  return paysForNoPart(limit, view)
+    ? whole
+    : `${whole} If they keep to ${limit}: the same call with max_credits ${limit} makes what that pays, and joins it. If they have named no limit, ask for one.`;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
 import { boundedIntegerSchema } from "../contract/bounded-number.ts";
+import { roundToMilliseconds } from "../contract/decimal.ts";
 import { formatThousands } from "../contract/thousands.ts";
 import type { Spending } from "../ledger/bills.ts";
 import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
@@ -103,7 +104,7 @@ export const buildTaskRow = (task: ListedRequest, waitSeconds = USUAL_WAIT_SECON
   ...omitNullish({
     credits: task.credits,
     held_credits: task.heldCredits === 0 ? null : task.heldCredits,
-    audio_seconds: task.audioSeconds,
+    audio_seconds: task.audioSeconds === null ? null : roundToMilliseconds(task.audioSeconds),
     audio_path: task.audioPath,
     missing_path: task.missingPath,
   }),

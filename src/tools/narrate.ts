@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { mimeTypeForPath } from "../contract/audio-format.ts";
+import { roundToMilliseconds } from "../contract/decimal.ts";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
 import type { NarrateSource } from "../narration/load-narration.ts";
 import { findBeside, type NarrationFile } from "../narration/narration-files.ts";
@@ -88,7 +89,7 @@ export function toStructured(view: NarrationView): Record<string, unknown> {
       omitNullish({
         row: file.sheetRow,
         path: file.audio.path,
-        duration_seconds: Math.round((file.audio.seconds ?? 0) * 1000) / 1000,
+        duration_seconds: roundToMilliseconds(file.audio.seconds ?? 0),
         // State the size even for the files of a sheet, because the player needs the size. For a sheet, omit the facts
         // that follow, because a sheet may have a thousand files.
         size_bytes: file.audio.size_bytes,

@@ -1,13 +1,12 @@
 /** The sentences of a task's result: what happened, what it cost, what to call next. */
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { roundToMilliseconds } from "../contract/decimal.ts";
 import { wordFor } from "../errors.ts";
 import type { RequestView, SavedAudio } from "../requests/request-view.ts";
 
 /** The next step once the audio is saved. No further call is necessary. */
 export const TELL_THE_PATH = "Tell the user the path.";
-
-const roundToMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the task id. Until the service has assigned one, returns the request handle. */
 export function getTaskIdOrRequestHandle(view: RequestView): string {

@@ -176,6 +176,13 @@ describe("lists", () => {
     expect(resultTextOf(await client.call("list_tasks", { query }))).toMatch(words);
   });
 
+  it("list_tasks rounds seconds to milliseconds", async () => {
+    service.audioSeconds = 0.834_081_632_653;
+    await client.call("generate_audio", { prompt: "An odd length." });
+    service.audioSeconds = 4;
+    expect(resultTextOf(await client.call("list_tasks", { limit: 1 }))).toMatch(/ 0\.834 s,/);
+  });
+
   it.each([
     ["done", /A finished task/],
     ["Completed", /A finished task/],

@@ -172,6 +172,12 @@ it.each([
   },
 );
 
+it("a limit below one reservation pays for no part, and is not offered", async () => {
+  const refused = await narrator.narrate({ text: buildText("One", "Two", "Three"), max_credits: 20 });
+  expect(refused.message).toContain("max_credits 20 pays for no part, because about");
+  expect(refused.next_step).toMatch(/^Tell the user\. For the whole text: .* and max_credits \d+\.$/);
+});
+
 it("a limit that a plan has named starts the narration, although later audio has made estimates longer", async () => {
   const plan = await narrator.narrate({ text: buildText("One", "Two", "Three", "Four") });
   const { narration_id, credits } = plan;

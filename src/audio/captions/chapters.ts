@@ -1,7 +1,6 @@
 /** Writes chapters for players that read them from a separate file (Podcasting 2.0, JSON chapters 1.2.0). */
+import { roundToMilliseconds } from "../../contract/decimal.ts";
 import type { JoinedChapter } from "../join-request.ts";
-
-const roundToMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 /** Returns the content of a `.chapters.json` file. Its times are in seconds. */
 export function buildChaptersJson(title: string | undefined, chapters: readonly JoinedChapter[]): string {
