@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { startService } from "../processes/server-processes.ts";
 import { holdSubmissions } from "../support/held-submissions.ts";
 import { resultOf, type TaskClient } from "../support/task-client.ts";
-import { pause, windowsOn } from "./task-processes.ts";
+import { pause, waitForItsTurn, windowsOn } from "./task-processes.ts";
 
 const CALL = { prompt: "Taken back" };
 
@@ -30,19 +30,19 @@ describe("an MCP task that is cancelled", () => {
     expect((await client.cancel(mcpTaskId)).result).toMatchObject({ resultType: "complete" });
     expect(await client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     release();
-    await pause(900);
-    expect(service.tasks.size).toBe(0);
+    await waitForItsTurn(client);
+    expect(service.tasks.size).toBe(1);
     await client.close();
     const successor = start();
     expect(await successor.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
     expect((await successor.cancel(mcpTaskId)).error).toBeUndefined();
-    await pause(300);
-    expect(service.tasks.size).toBe(0);
+    await waitForItsTurn(successor);
+    expect(service.tasks.size).toBe(2);
     const next = await successor.begin(CALL);
     expect(next).not.toBe(mcpTaskId);
     expect(resultOf(await successor.waitForEnd(next)).isError).toBeUndefined();
     expect(await successor.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
-    expect(service.tasks.size).toBe(1);
+    expect(service.tasks.size).toBe(3);
   });
 
   it("any process with the MCP task can cancel a task that another process works for", async () => {
@@ -55,8 +55,8 @@ describe("an MCP task that is cancelled", () => {
     release();
     for (const client of [other, worker])
       expect(await client.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
-    await pause(1200);
-    expect(service.tasks.size).toBe(0);
+    for (const client of [other, worker]) await waitForItsTurn(client);
+    expect(service.tasks.size).toBe(2);
   });
 
   it("a process that reads the cancellation only from the ledger does not send the task", async () => {
@@ -67,8 +67,8 @@ describe("an MCP task that is cancelled", () => {
     const mcpTaskId = await startWork(worker);
     await other.cancel(mcpTaskId);
     release();
-    await pause(1500);
-    expect(service.tasks.size).toBe(0);
+    await waitForItsTurn(worker);
+    expect(service.tasks.size).toBe(1);
     expect(await worker.fetchTask(mcpTaskId)).toMatchObject({ status: "cancelled" });
   });
 

@@ -53,6 +53,14 @@ export async function machinesOn(
   };
 }
 
+/**
+ * Makes another request until it is saved. Submissions leave in the order of their calls, so whatever was to be sent
+ * before it has been sent by then.
+ */
+export async function waitForItsTurn(client: TaskClient): Promise<void> {
+  await client.result(await client.begin({ prompt: `Marks the turn of ${crypto.randomUUID()}` }));
+}
+
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**

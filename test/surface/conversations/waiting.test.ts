@@ -12,7 +12,7 @@ const TEXT = { prompt: "Put off for a while" };
 const patient = (era: Era): Promise<CountedConversation> =>
   setupWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
 const SHORT = { wait_seconds: 1 };
-const PATIENT = { wait_seconds: 15 };
+const PATIENT = { wait_seconds: 4 };
 
 /** Loads the code of the first call in advance, so that loading does not use up short windows. */
 async function warm(assistant: { call(name: string): Promise<unknown> }): Promise<void> {
