@@ -1,22 +1,9 @@
-/**
- * The ledger, the shared store or saved files are lost while a process runs. Nothing is paid twice, and every loss is
- * reported.
- */
-import { readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { freePort } from "../support/free-port.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
-import {
-  hashAtService,
-  hashOnDisk,
-  openLedgerController,
-  startProcess,
-  startService,
-  useTestFolders,
-} from "./server-processes.ts";
+import { errorOf, taskOf } from "../support/tool-result.ts";
+import { openLedgerController, startProcess, startService, useTestFolders } from "./server-processes.ts";
 
 async function setUp(settings: Record<string, string> = {}) {
   const service = await startService();
@@ -26,21 +13,6 @@ async function setUp(settings: Record<string, string> = {}) {
 }
 
 describe("a ledger that cannot be written", () => {
-  it("stops the submission before it is sent, and the same call continues once it can be written", async () => {
-    const { service, testFolders, client } = await setUp();
-    await client.call("list_tasks", {});
-    const ledgerController = await openLedgerController(testFolders, service);
-    ledgerController.failWrites("any record");
-    const refused = await client.call("generate_audio", { prompt: "Nowhere to write" });
-    expect(errorOf(refused).code).toBe("store_unavailable");
-    expect(service.exchanges).toEqual([]);
-    ledgerController.repair();
-    expect(taskOf(await client.call("generate_audio", { prompt: "Nowhere to write" })).status).toBe(
-      "succeeded",
-    );
-    expect(service.count("create")).toBe(1);
-  });
-
   it("at the moment of the 202 still names the task, which is saved once it can be written", async () => {
     const { service, testFolders, client } = await setUp();
     // The first request loads code, which would take too much of the short wait below.
@@ -61,20 +33,6 @@ describe("a ledger that cannot be written", () => {
     const again = taskOf(await client.call("generate_audio", { prompt: "Full just now" }));
     expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
     expect(service.count("create")).toBe(1);
-  });
-
-  it("because it is another file is reported, and nothing is sent", async () => {
-    const { service, testFolders, client } = await setUp();
-    await client.call("list_tasks", {});
-    await client.close();
-    for (const suffix of ["-wal", "-shm"])
-      await rm(join(testFolders.stateDir, `ledger.sqlite${suffix}`), { force: true });
-    await writeFile(join(testFolders.stateDir, "ledger.sqlite"), Buffer.alloc(8192, "scrambled "));
-    const later = await startProcess(testFolders, service, FAST);
-    const refused = await later.call("generate_audio", { prompt: "Scrambled" });
-    expect(errorOf(refused).code).toBe("store_unavailable");
-    expect(resultTextOf(refused)).toMatch(/What to do:/);
-    expect(service.exchanges).toEqual([]);
   });
 });
 
@@ -126,36 +84,4 @@ describe("an unreachable service", () => {
     ];
     await expect.poll(counted).toEqual([0, 0, 0]);
   });
-});
-
-describe("a saved file", () => {
-  it("that was deleted is downloaded again under its name, free of charge", async () => {
-    const { service, client } = await setUp();
-    const first = taskOf(await client.call("generate_audio", { prompt: "Deleted" }));
-    await rm(first.audio?.path ?? "");
-    const again = taskOf(await client.call("generate_audio", { prompt: "Deleted" }));
-    expect(again).toMatchObject({ task_id: first.task_id, replayed: true, audio: first.audio });
-    expect(await hashOnDisk(again)).toBe(hashAtService(service, first));
-    expect(service.count("create")).toBe(1);
-  });
-
-  it.each(["generate_audio", "download_audio", "get_task"])(
-    "that was changed is left alone and downloaded again under the next free name, by %s",
-    async (tool) => {
-      const { service, client } = await setUp();
-      const first = taskOf(await client.call("generate_audio", { prompt: "Altered", file_name: "mine" }));
-      const path = first.audio?.path ?? "";
-      await writeFile(path, "edited by hand");
-      const args = {
-        generate_audio: { prompt: "Altered" },
-        download_audio: { task_id: first.task_id },
-        get_task: { task_id: first.task_id, wait_seconds: 5 },
-      }[tool];
-      const again = taskOf(await client.call(tool, args ?? {}));
-      expect(again.audio?.path).toBe(path.replace("mine.mp3", "mine-2.mp3"));
-      expect(await hashOnDisk(again)).toBe(hashAtService(service, first));
-      expect(await readFile(path, "utf8")).toBe("edited by hand");
-      expect(service.count("create")).toBe(1);
-    },
-  );
 });

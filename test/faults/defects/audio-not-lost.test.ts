@@ -217,19 +217,6 @@ describe("one bad 200 to a download", () => {
     expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
     expect(await listSavedNames(setup)).toHaveLength(1);
   });
-
-  it("(a page without a type, for pcm) is not delivered as audio", async () => {
-    const setup = await openFaultSetup();
-    setup.misbehave(
-      misbehaveNext("content", (response) => {
-        response.removeHeader("content-type");
-        response.end(PAGE);
-      }),
-    );
-    const call = { prompt: "A page without a name", output_format: "pcm", wait_seconds: 5 };
-    const task = shownTaskOf(await setup.server.call("generate_audio", call));
-    expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(setup).audio);
-  });
 });
 
 describe("bytes that are still not audio", () => {
