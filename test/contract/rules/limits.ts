@@ -133,11 +133,6 @@ export function limitRules(book: RuleBook, client: ServiceClient): void {
     const answer = await client.send("GET", `${GENERATIONS_PATH.replace("/v1/", "/v0/")}/${id}`);
     expect(answer.status).toBe(404);
   });
-  book.rule("9.2", "a key used in this version stays bound to its input", async () => {
-    await client.mainTask();
-    const answer = await client.create({ prompt: "Other." }, { key: client.mainKey });
-    expectError(answer, 409, "idempotency_conflict");
-  });
   book.rule("9.3", "the only model is audio-1.0", async () => {
     expect((await client.mainTask()).model).toBe("audio-1.0");
     expectError(await client.create({ ...SHORT_INPUT, model: "audio-1.1" }), 400, "invalid_request");

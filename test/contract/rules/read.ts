@@ -8,7 +8,6 @@ import {
   answeredTaskOf,
   expectError,
   type ServiceClient,
-  SHORT_INPUT,
 } from "../service-client.ts";
 
 export function readRules(book: RuleBook, client: ServiceClient): void {
@@ -120,12 +119,4 @@ export function readRules(book: RuleBook, client: ServiceClient): void {
     expectError(await client.content(id, { apiKey: null }), 401, "invalid_api_key");
   });
   book.unobservable("4.3.4", "other headers of a download are not shown");
-
-  book.rule("6", "a client learns the result by polling, at the prescribed rate without a 429", async () => {
-    await client.quiet();
-    const { id } = await client.created(SHORT_INPUT);
-    const answer = await client.query(id, { patient: false });
-    expect(answer.status).toBe(200);
-    expect((await client.finished(id)).status).toBe("succeeded");
-  });
 }

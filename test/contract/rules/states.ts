@@ -45,12 +45,6 @@ export function stateRules(book: RuleBook, client: ServiceClient): void {
     },
   );
 
-  book.rule("3.1", "once succeeded, its audio is stored and its bill settled", async () => {
-    const task = await client.finished((await client.created({ prompt: "Ready at once." })).id);
-    expect(task.status).toBe("succeeded");
-    expect(task.billing.charged_credits).not.toBeNull();
-    expect((await client.content(task.id)).status).toBe(200);
-  });
   book.unobservable("3.2", "recovery lasts up to 60 minutes, which no request can bring about");
   book.rule("3.3", "content is 409 not_ready while the audio is not ready", async (context) => {
     const { id } = await client.created({ prompt: "Not yet." });
