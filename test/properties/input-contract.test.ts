@@ -5,10 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { audioInputSchema } from "../../src/contract/audio-input.ts";
-import { coerceArguments } from "../../src/contract/coerce-arguments.ts";
-import { generateAudioTool } from "../../src/tools/generate-audio.ts";
 
 const FIELDS = [
   "model",
@@ -49,11 +46,6 @@ const NOT_PUBLIC = [
 ];
 
 type Input = Readonly<Record<string, unknown>>;
-
-const inputOf = z.record(z.string(), z.unknown());
-
-const withoutNulls = (input: Input): Input =>
-  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null));
 
 const isOneOf = (value: unknown, values: readonly unknown[]): boolean => values.includes(value);
 const isWithin = (value: unknown, least: number, most: number): boolean =>
@@ -166,48 +158,5 @@ describe("what the contract accepts", () => {
     // The generator must produce both outcomes, otherwise the comparison proves nothing.
     expect(accepted).toBeGreaterThan(200);
     expect(accepted).toBeLessThan(3800);
-  });
-
-  it("is accepted by generate_audio, beside its own three arguments", async () => {
-    const reached = new Error("the arguments were taken");
-    const deps = {
-      assertConfigured: () => undefined,
-      requests: () => Promise.reject(reached),
-      openExistingRequests: async () => null,
-      narrations: () => Promise.reject(reached),
-      readInput: () => Promise.reject(reached),
-      takeFirstSuccess: () => false,
-      defaultVoice: null,
-      pronunciations: [],
-      voiceNotes: new Map(),
-      defaultWaitSeconds: 1,
-    };
-    const call = { signal: new AbortController().signal, onProgress: () => undefined };
-    const extras = fc.record(
-      {
-        take: fc.oneof(fc.integer({ min: 1, max: 999 }), around(1, 999)),
-        file_name: fc.constant("name"),
-        wait_seconds: fc.oneof(fc.double({ min: 0, max: 3600, noNaN: true }), around(0, 3600)),
-      },
-      { requiredKeys: [] },
-    );
-    await fc.assert(
-      fc.asyncProperty(input, extras, async (candidate, own) => {
-        const { take = 1, wait_seconds: wait = 0 } = own;
-        const verdict =
-          // A tool ignores a field that is `null`, and also accepts numbers that are written as strings.
-          contractAccepts(withoutNulls(inputOf.parse(coerceArguments(candidate, generateAudioTool.input)))) &&
-          // The tool refuses more than the contract does: a text damaged by an encoding (docs/reference.md, Tools).
-          !String(candidate["prompt"]).includes("\uFFFD") &&
-          Number.isInteger(take) &&
-          isWithin(take, 1, 999) &&
-          isWithin(wait, 0, 3600);
-        const outcome = await Promise.resolve()
-          .then(() => generateAudioTool.run({ ...candidate, ...own }, deps, call))
-          .catch((error: unknown) => error);
-        expect(outcome === reached).toBe(verdict);
-      }),
-      { numRuns: 1500 },
-    );
   });
 });

@@ -72,16 +72,6 @@ describe("the idempotency key", () => {
     expect(keys.size).toBe(900);
   });
 
-  it("has the contract's form for any request", () => {
-    fc.assert(
-      fc.property(input, take, attempt, (audioInput, t, a) => {
-        const key = deriveIdempotencyKey(canonicalizeInput(audioInput), t, a);
-        expect(key).toMatch(/^[A-Za-z0-9._:-]{1,128}$/);
-        expect(key).toMatch(/^agm1-[0-9a-f]{64}$/);
-      }),
-    );
-  });
-
   it("never changes: every version must derive these keys", () => {
     // White space around the text does not change the request.
     const body = canonicalizeInput({ prompt: " Good morning.\n", voice: "sophie_en_zh", speed: 1.25 });
