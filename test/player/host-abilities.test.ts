@@ -25,17 +25,6 @@ describeWithBrowser("a host", () => {
     expect(hostRequests(chat, "tools/call")).toEqual([]);
   });
 
-  it.concurrent("without server tools: a text that names a task is shown unchanged", async (test) => {
-    const chat = await setup.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
-    await chat.result({
-      content: [{ type: "text", text: `Saved ${PATH} task_id aud_1\nNext: Tell the user.` }],
-    });
-    await messageOf(chat.player)
-      .getByText(`Saved ${PATH} task_id aud_1 It cannot be followed here.`)
-      .waitFor();
-    expect(hostRequests(chat, "tools/call")).toEqual([]);
-  });
-
   it.concurrent("without server tools: a narration shows its table, and cannot be stopped here", async (test) => {
     const id = `nar_${"2".repeat(32)}`;
     let pollCount = 0;

@@ -1,11 +1,18 @@
 /** Misbehaving hosts and hostile content: the player shows a sentence and the path, and never a dead page. */
 import { expect, it, type TestContext } from "vitest";
 import { z } from "zod";
-import { type Chat, type ChatSettings, describeWithBrowser, InvalidMessageReply } from "./chat-host.ts";
+import {
+  type Answerer,
+  type Chat,
+  type ChatSettings,
+  describeWithBrowser,
+  InvalidMessageReply,
+} from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
 import { openPlayerSetup } from "./player-setup.ts";
 import { messageOf, playButton, positionOf, startsSounding } from "./player-view.ts";
 
+const BELOW = /The file is at the path below\.$/;
 const never = (): Promise<never> => new Promise(() => undefined);
 
 /** Long enough that the sound still plays when a busy machine checks. */
@@ -28,22 +35,6 @@ describeWithBrowser("a host", () => {
     expect(await player.locator("#player").isVisible()).toBe(false);
     expect(faults).toEqual([]);
   };
-
-  it.concurrent("that refuses to read: its message and the path are shown", async (test) => {
-    const opened = await chat(test, {
-      answer: async () => {
-        throw new InvalidMessageReply(-32601, "Method not found");
-      },
-    });
-    await opened.result(saved(sound.length, SECONDS));
-    await tellsThePath(opened, /^(?:MCP error -32601: )?Method not found The file is at the path below\.$/);
-  });
-
-  it.concurrent("that never answers a read: after ten seconds a sentence and the path are shown", async (test) => {
-    const opened = await chat(test, {});
-    await opened.result(saved(sound.length, SECONDS));
-    await tellsThePath(opened, /^The chat does not answer\. The file is at the path below\.$/);
-  });
 
   it.concurrent("that never answers the handshake: a sentence, and results are shown nevertheless", async (test) => {
     const opened = await chat(test, { hangs: true });
@@ -71,38 +62,41 @@ describeWithBrowser("a host", () => {
     await tellsThePath(opened, /^The chat does not answer\./);
   });
 
-  it.concurrent.for([
-    ["a file that has shrunk", sound.subarray(0, 90_000), /^The file was moved, deleted or changed\.$/],
+  const answering = (contents: unknown) => async () => JSON.parse(JSON.stringify({ contents }));
+  it.concurrent.for<[string, Answerer, RegExp]>([
     [
-      "bytes that are not sound",
-      Buffer.alloc(sound.length, "no sound "),
+      "refuses to read",
+      () => Promise.reject(new InvalidMessageReply(-32601, "Method not found")),
+      /^(?:MCP error -32601: )?Method not found The file is at the path below\.$/,
+    ],
+    [
+      "never answers a read, for ten seconds",
+      never,
+      /^The chat does not answer\. The file is at the path below/,
+    ],
+    [
+      "sends a file that has shrunk",
+      serving(sound.subarray(0, 90_000)),
+      /^The file was moved, deleted or changed\.$/,
+    ],
+    [
+      "sends bytes that are not sound",
+      serving(Buffer.alloc(sound.length, "no sound ")),
       /^The file cannot be read as sound\./,
     ],
     [
-      "a head without sound",
-      Buffer.concat([sound.subarray(0, 20), Buffer.alloc(sound.length - 20)]),
+      "sends a head without sound",
+      serving(Buffer.concat([sound.subarray(0, 20), Buffer.alloc(sound.length - 20)])),
       /cannot be read/,
     ],
-  ] as const)("that sends %s", async ([_name, file, sentence], test) => {
-    const opened = await chat(test, { answer: serving(file) });
+    ["sends a megabyte for each piece", answering([{ blob: "A".repeat(1_400_000) }]), BELOW],
+    ["sends no base64", answering([{ blob: "<b>" }]), BELOW],
+    ["sends text in place of bytes", answering([{ text: "sound" }]), BELOW],
+    ["sends no list", answering({ 0: { blob: "" } }), BELOW],
+  ])("that %s: a sentence and the path are shown", async ([_name, answer, sentence], test) => {
+    const opened = await chat(test, { answer });
     await opened.result(saved(sound.length, SECONDS));
     await tellsThePath(opened, sentence);
-  });
-
-  it.concurrent.for([
-    ["a megabyte for each piece", { contents: [{ blob: "A".repeat(1_400_000) }] }],
-    ["no base64", { contents: [{ blob: "<b>" }] }],
-    ["text in place of bytes", { contents: [{ text: "sound" }] }],
-    ["no list", { contents: { 0: { blob: "" } } }],
-  ] as const)("that answers a read with %s", async ([_name, answer], test) => {
-    const opened = await chat(test, {
-      answer: async () => JSON.parse(JSON.stringify(answer)),
-    });
-    await opened.result(saved(sound.length, SECONDS));
-    await messageOf(opened.player)
-      .getByText(/The file is at the path below\.$/)
-      .waitFor();
-    expect(opened.faults).toEqual([]);
   });
 
   it.concurrent("that puts markup into every string: it is shown as text", async (test) => {
