@@ -108,11 +108,6 @@ describe("the documents", () => {
       expect(table).toEqual(table.toSorted((one, other) => one.localeCompare(other, "en")));
   });
 
-  it("find a term that is defined twice", () => {
-    const table = "| term | meaning |\n|---|---|\n| part | one |\n";
-    expect(repeated(termsOf(`${table}\n${table.replace("part", "store, part")}`))).toEqual(["part"]);
-  });
-
   it("define terms in the glossary alone", () => {
     const others = [...readdirSync(ROOT), ...MAPS]
       .filter((path) => path.endsWith(".md") && path !== GLOSSARY)

@@ -12,58 +12,15 @@ const MAX_BYTES = 650;
 const never = (): boolean => false;
 const render = (view: RequestView) => renderTask(view, { takeFirstSuccess: never });
 
-/** Returns the facts that each form of a result must contain on its own, for a task in any state. */
-function wanted({
-  taskId,
-  requestHandle: handle,
-  audio,
-  voice,
-  billing,
-  status,
-  activity,
-  isUnresolved,
-}: RequestView): RegExp[] {
-  const charged = billing?.charged_credits;
-  return [
-    new RegExp(taskId ?? handle ?? "?"),
-    ...(audio === null ? [] : [new RegExp(audio.path.replaceAll(/[.]/g, "\\.")), /41\.317/]),
-    ...(audio === null || voice === null ? [] : [new RegExp(voice)]),
-    ...(activity === null ? [] : [new RegExp(activity.replaceAll(/[.()]/g, "\\$&"))]),
-    ...(status === "waiting" && activity !== null ? [/goes on by itself and saves the file/] : []),
-    ...(status === "waiting" && !isUnresolved ? [/Nothing is reserved yet/] : []),
-    ...(charged === null ? [/150 credits are reserved/] : []),
-    ...(charged !== undefined && charged !== null && status === "succeeded" ? [/53 credits/] : []),
-    ...(status === "failed" ? [/Cost 0 credits/] : []),
-  ];
-}
-
-const STATUS_IN_TEXT: Readonly<Record<RequestView["status"], RegExp>> = {
-  succeeded: /^Saved |has succeeded/,
-  queued: /is queued/,
-  processing: /is processing/,
-  waiting: /^Not accepted|^Never sent|^Sent, and the answer/,
-  failed: /failed/,
-};
-
 describe.each(Object.entries(VIEWS))("the result of a task %s", (_name, view) => {
   const { structured, text } = render(view);
 
-  it("is complete in the structured form", () => {
-    const all = JSON.stringify(structured);
-    for (const fact of wanted(view)) expect(all).toMatch(fact);
-    expect(structured).toMatchObject({ status: view.status, next_step: expect.stringMatching(/.{10,}/) });
-    expect(taskOutput.safeParse(structured).error).toBeUndefined();
-  });
-
-  it("is complete in the text", () => {
-    for (const fact of wanted(view)) expect(text).toMatch(fact);
-    expect(text).toMatch(STATUS_IN_TEXT[view.status]);
-    if (view.audio === null) expect(text).toContain(`\nNext: ${String(structured["next_step"])}`);
-    for (const note of view.notes) expect(text).toContain(note);
-  });
-
   it("contains no null, the path once in each form, and at most 650 bytes per form", () => {
     const json = JSON.stringify(structured);
+    expect(structured).toMatchObject({ status: view.status, next_step: expect.stringMatching(/.{10,}/) });
+    expect(taskOutput.safeParse(structured).error).toBeUndefined();
+    if (view.audio === null) expect(text).toContain(`\nNext: ${String(structured["next_step"])}`);
+    for (const note of view.notes) expect(text).toContain(note);
     expect(json).not.toContain("null");
     for (const form of [json, text]) {
       expect(form.split(PATH).length - 1).toBe(view.audio === null ? 0 : 1);
