@@ -22,7 +22,7 @@ const APART = [
 const LONG = [
   "test/audio/damage.test.ts",
   "test/crash/{kill-points,replace}.test.ts",
-  "test/e2e/{added-field,packaging,private-sandbox,readme-clients,real-limits,release-check,sandbox-package}.test.ts",
+  "test/e2e/{added-field,packaging,private-sandbox,readme-clients,release-check,sandbox-package}.test.ts",
   "test/faults/{chaos,process-life}.test.ts",
   "test/faults/defects/{delayed-write,suspended-process}.test.ts",
   "test/faults/seams/outages.test.ts",
@@ -37,7 +37,6 @@ const LONG = [
   "test/processes/{lost-stores,shared-limits,shared-narrations,shared-stores}.test.ts",
   "test/properties/**/*.test.ts",
   "test/sandbox/speech/prompts.test.ts",
-  "test/surface/spread-properties.test.ts",
 ];
 
 const EVERY = "test/**/*.test.ts";

@@ -141,20 +141,6 @@ describe("an entry added to the table of request fields", () => {
     }
   });
 
-  it("is checked before anything is sent", async () => {
-    const calls = [
-      ["generate_audio", { prompt: "x", style: "s".repeat(21) }, /style must be at most 20 characters/],
-      ["generate_audio", { prompt: "x", seed: 100 }, /seed must be a whole number from 0 to 99/],
-      ["generate_audio", { prompt: "x", style: "\uFFFD" }, /style holds U\+FFFD/],
-      ["narrate", { text: "x", style: "s".repeat(21) }, /style must be at most 20 characters/],
-      ["narrate", { text: "x", style: "\uFFFD" }, /style holds U\+FFFD/],
-      ["narrate", { text: "x", seed: 1 }, /unknown argument "seed"/],
-    ] as const;
-    for (const [name, args, words] of calls)
-      expect(resultTextOf(await client.call(name, args))).toMatch(words);
-    expect(service.tasks.size).toBe(0);
-  });
-
   it("is sent only with the task that it is given for", async () => {
     const ask = async (more: object): Promise<unknown> =>
       taskOf(await client.call("generate_audio", { ...GOLDEN, ...more }));
@@ -187,24 +173,5 @@ describe("an entry added to the table of request fields", () => {
     });
     expect(parts).toHaveLength(2);
     for (const part of parts) expect(part).toMatchObject({ style: "calm", output_format: "pcm" });
-  });
-
-  it("is an option of the command", async () => {
-    const file = join(testFolders.root, "text.txt");
-    await writeFile(file, "Good night.");
-    const command = async (...args: string[]): Promise<string> => {
-      const env = testFolders.env(service, FAST);
-      return (await run(process.execPath, [join(program, "src", "main.ts"), ...args], { env })).stdout;
-    };
-    for (const name of ["narrate", "say"]) {
-      expect(await command(name, "--help")).toMatch(/^ {2}--style STYLE\n {6}\w/m);
-      expect(await command(name, "--help")).not.toContain("--seed");
-    }
-    const spoken = ["narrate", file, "--output-format", "pcm", "--max-credits", "300"];
-    // A text that looks like a number stays a text.
-    expect(await bodiesOf(() => command(...spoken, "--style", "7"))).toMatchObject([{ style: "7" }]);
-    await expect(command(...spoken, "--style", "s".repeat(21))).rejects.toMatchObject({
-      stderr: expect.stringContaining("--style must be at most 20 characters"),
-    });
   });
 });

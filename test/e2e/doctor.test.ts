@@ -10,9 +10,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import { BIN, COMPILED, NODE } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
-import { findOldNode } from "../support/old-node.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { NOT_LINUX, skipBecause } from "../support/skip-because.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 
 const report = z.strictObject({
@@ -64,9 +62,6 @@ const failedChecks = ({ checks }: Report): Record<string, string> =>
   Object.fromEntries(
     checks.filter(({ ok }) => !ok).map(({ name, detail, fix }) => [name, `${detail} FIX ${fix}`]),
   );
-
-/** Returns the placeholder that a client leaves in a setting for which the user entered no value. */
-const placeholder = (name: string): string => `\${user_config.${name}}`;
 
 const ADDRESS = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-any" };
 
@@ -172,11 +167,6 @@ describe.concurrent("doctor", () => {
     expect(found.seconds).toBeLessThan(14);
   });
 
-  it("http to a remote host: says that the key would be sent in clear text", async () => {
-    const env = (await newTestFolders()).env({ baseUrl: "http://audio.example.com", apiKey: "sk-any" });
-    expect(failedChecks(await diagnose(env))["setting AUDIO_BASE_URL"]).toMatch(/in clear.*FIX Use https/);
-  });
-
   it("output folder not writable: names the folder and the reason", async () => {
     const testFolders = await newTestFolders();
     const file = join(testFolders.root, "a-file");
@@ -222,49 +212,6 @@ describe.concurrent("doctor", () => {
     expect(JSON.stringify(found)).not.toContain("secret-word");
   });
 
-  it("another file in place of the ledger: reports it and does not change it", async () => {
-    const testFolders = await newTestFolders();
-    await mkdir(testFolders.stateDir, { recursive: true });
-    await writeFile(
-      join(testFolders.stateDir, "ledger.sqlite"),
-      "these are my notes, not a database\n".repeat(50),
-    );
-    expect(failedChecks(await diagnose(testFolders.env(service)))["store"]).toMatch(/ledger\.sqlite.*FIX /);
-  });
-
-  it("old Node: one sentence with both versions and the fix", async (context) => {
-    const old = findOldNode();
-    if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
-    const { status, stderr, stdout } = await runDoctor((await newTestFolders()).env(service), [], old);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toMatch(
-      /needs Node\.js 22\.19 or newer, and this is \d+\.\d+\.\d+: install a current one/,
-    );
-  });
-
-  it("proxy down: blames the proxy, not the host", async () => {
-    const env = (await newTestFolders()).env(
-      { baseUrl: "https://audio.example.com", apiKey: "sk-any" },
-      { HTTPS_PROXY: "http://me:secret-word@127.0.0.1:1" },
-    );
-    const found = await diagnose(env);
-    expect(failedChecks(found)["host"]).toMatch(
-      /The proxy 127\.0\.0\.1:1 \(HTTPS_PROXY\) .*cannot be reached.*FIX .*HTTPS_PROXY.*NO_PROXY/,
-    );
-    expect(JSON.stringify(found)).not.toContain("secret-word");
-  });
-
-  it("budget malformed: quotes it and says what it must be", async () => {
-    const issues = failedChecks(
-      await diagnose((await newTestFolders()).env(service, { AUDIO_CREDIT_BUDGET: "1,000" })),
-    );
-    expect(issues).toEqual({
-      "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
-        /"1,000".*FIX Set AUDIO_CREDIT_BUDGET to a whole number/,
-      ),
-    });
-  });
-
   it.each(["0", "149"])("a budget of %s, which no generation can pass: says so", async (budget) => {
     const testFolders = await newTestFolders();
     expect(failedChecks(await diagnose(testFolders.env(service, { AUDIO_CREDIT_BUDGET: budget })))).toEqual({
@@ -299,23 +246,6 @@ describe.concurrent("doctor", () => {
     expect(stdout).toContain('Everything works, but look at what is marked with "!".');
   });
 
-  it("a misspelt key: names it together with the missing setting", async () => {
-    const { AUDIO_API_KEY: _, ...env } = (await newTestFolders()).env(service, {
-      AUDIO_APIKEY: "sk-secret-word",
-    });
-    const found = await diagnose(env);
-    expect(failedChecks(found)["setting AUDIO_API_KEY"]).toContain("not set");
-    expect(found.checks.find(({ warning }) => warning)?.detail).toContain("AUDIO_API_KEY is one");
-    expect(JSON.stringify(found)).not.toContain("secret-word");
-  });
-
-  it("a store that cannot be: does not test the default in its place", async () => {
-    const env = (await newTestFolders()).env(service, { AUDIO_STORE_URL: "redis://127.0.0.1:6379" });
-    const issues = failedChecks(await diagnose(env));
-    expect(issues["setting AUDIO_STORE_URL"]).toContain("is not a postgres:// address");
-    expect(issues["store"]).toContain("not tested");
-  });
-
   it.each(["audio", "~bob/x", "$HOME/x", '"/tmp/x"'])(
     "a path that cannot be a folder, %s: neither tests nor creates a default",
     async (folder) => {
@@ -331,23 +261,6 @@ describe.concurrent("doctor", () => {
       expect(await readdir(home)).toEqual([]);
     },
   );
-
-  it("store in a home that is a file: says so", skipBecause(NOT_LINUX), async () => {
-    const testFolders = await newTestFolders();
-    const file = join(testFolders.root, "home-file");
-    await writeFile(file, "");
-    const { AUDIO_STATE_DIR: _, ...env } = testFolders.env(service, { HOME: file });
-    expect(failedChecks(await diagnose(env))["store"]).toMatch(
-      /state folder .*home-file\/.* cannot be used: .*home-file is a file, not a folder\. FIX Set AUDIO_STATE_DIR/,
-    );
-  });
-
-  it("a budget for one generation: passes", async () => {
-    const testFolders = await newTestFolders();
-    expect(failedChecks(await diagnose(testFolders.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual(
-      {},
-    );
-  });
 
   it("a service that requests a pause: the untested key does not pass", async () => {
     const busy = await FakeService.start();
@@ -394,23 +307,6 @@ describe.concurrent("doctor", () => {
       expect({ issues, baseUrl: address?.baseUrl }).toEqual({ issues: [], baseUrl });
     },
   );
-
-  it("placeholder values: names each required one, and counts the others as unset", async () => {
-    const literals = ["OUTPUT_DIR", "CREDIT_BUDGET", "DEFAULT_VOICE"].map((name) => [
-      `AUDIO_${name}`,
-      placeholder(name.toLowerCase()),
-    ]);
-    const testFolders = await newTestFolders();
-    const unfilled = { baseUrl: placeholder("base_url"), apiKey: placeholder("api_key") };
-    const issues = failedChecks(await diagnose(testFolders.env(unfilled, Object.fromEntries(literals))));
-    expect(Object.keys(issues)).toEqual(["setting AUDIO_BASE_URL", "setting AUDIO_API_KEY", "host", "key"]);
-    expect(issues["setting AUDIO_API_KEY"]).toMatch(
-      /placeholder \$\{user_config\.api_key\}.*FIX Enter the value/,
-    );
-    const found = await diagnose(testFolders.env(service, Object.fromEntries(literals)));
-    expect(failedChecks(found)).toEqual({});
-    expect(found.checks.find(({ name }) => name === "settings")?.detail).toContain("AUDIO_CREDIT_BUDGET");
-  });
 });
 
 describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {

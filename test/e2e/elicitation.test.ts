@@ -88,12 +88,3 @@ it.each(["legacy", "modern"] as const)(
     expect(service.exchanges).toEqual([]);
   },
 );
-
-it("a client without forms is never asked", async () => {
-  const client = new LegacyClient(INFO);
-  const launchOptions = { command: NODE, args: [BIN], env: testFolders.env(service, FAST) };
-  await client.connect(new LegacyTransport(launchOptions));
-  const result = narrationOutput.parse((await client.callTool(ARGS)).structuredContent);
-  await client.close();
-  expect(result.status).toBe("planned");
-});

@@ -63,12 +63,6 @@ describe("a row of list_tasks", () => {
     );
   });
 
-  it("says that there are no requests, or that none match", async () => {
-    const client = await start();
-    expect(resultTextOf(await client.call("list_tasks", {}))).toBe("No requests recorded yet.");
-    expect(resultTextOf(await client.call("list_tasks", { status: "failed" }))).toMatch(/^No such requests/);
-  });
-
   it("is found by words of its whole text and by its file's name", async () => {
     const client = await start();
     const long = `${"A long beginning that fills the excerpt and more than that. ".repeat(3)}Then a Zebra.`;

@@ -215,27 +215,3 @@ describe("resource links", () => {
     expect(await typesOf(modern, envelope("claude-ai"))).toEqual(["text"]);
   });
 });
-
-describe("audio inside a result", () => {
-  it("is sent as a resource to a client that crashes on an audio block", async () => {
-    const server = await start({ AUDIO_RESOURCE_LINKS: "auto" });
-    const { structuredContent } = await server.call("generate_audio", { prompt: "Inside" });
-    const { task_id } = z.looseObject({ task_id: z.string() }).parse(structuredContent);
-    const legacy = await start({ AUDIO_RESOURCE_LINKS: "auto" }, { isInitialized: false });
-    await legacy.request("initialize", {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "@langchain/mcp-adapters", version: "1.1.4" },
-    });
-    const args = { task_id, deliver: "both" };
-    const [audio, resource] = [
-      await server.call("download_audio", args),
-      await legacy.call("download_audio", args),
-    ];
-    expect(audio.content).toMatchObject([{ type: "text" }, { type: "audio", mimeType: "audio/mpeg" }]);
-    expect(resource.content).toMatchObject([
-      { type: "text" },
-      { type: "resource", resource: { mimeType: "audio/mpeg", blob: expect.stringMatching(/^[/\w+]{100}/) } },
-    ]);
-  });
-});

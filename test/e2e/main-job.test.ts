@@ -6,10 +6,9 @@ import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { FAST } from "../support/bin-under-test.ts";
 import { countVoices } from "../support/count-voices.ts";
-import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
 import { type ClientEra, startBinClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { taskOf } from "../support/tool-result.ts";
 
 describe.each<ClientEra>(["legacy", "modern"])(
   "with the official %s client and the sandbox's voice",
@@ -115,93 +114,5 @@ describe.each<ClientEra>(["legacy", "modern"])(
       const none = await client.call("list_voices", { query: "nobody" });
       expect(none.structuredContent).toMatchObject({ count: 0, voices: [] });
     });
-
-    it("lists requests, newest first", async () => {
-      await client.call("generate_audio", { prompt: `The newest of ${kind}.` });
-      const outcome = await client.call("list_tasks", { limit: 2 });
-      expect(outcome.structuredContent).toMatchObject({
-        count: 2,
-        tasks: [{ prompt_excerpt: `The newest of ${kind}.`, status: "succeeded", credits: 10 }, {}],
-      });
-    });
   },
 );
-
-describe.each<ClientEra>(["legacy", "modern"])("with the official %s client and a fake service", (kind) => {
-  let service: FakeService;
-  let testFolders: TestFolders;
-  let client: ToolClient;
-
-  beforeAll(async () => {
-    service = await FakeService.start();
-    testFolders = await createTestFolders();
-    client = await startBinClient(testFolders.env(service, FAST), kind);
-  });
-  afterAll(async () => {
-    await client.close();
-    await service.stop();
-    await testFolders.remove();
-  });
-
-  it("sends no second submission for the same call, and one for another take", async () => {
-    const call = { prompt: "Twice the same", speed: 1.25 };
-    const first = taskOf(await client.call("generate_audio", call));
-    const before = service.exchanges.length;
-    const again = taskOf(await client.call("generate_audio", { ...call, take: 1, output_format: "mp3" }));
-    expect(service.exchanges.length).toBe(before);
-    expect(again).toMatchObject({ task_id: first.task_id, replayed: true, audio: first.audio });
-    const other = taskOf(await client.call("generate_audio", { ...call, take: 2 }));
-    expect(other.task_id).not.toBe(first.task_id);
-    expect(other).toMatchObject({ take: 2, replayed: false });
-    expect(service.count("create")).toBe(2);
-    expect(service.tasks.size).toBe(2);
-  });
-
-  it("returns the running task when the window closes, and the file to a call that waits", async () => {
-    service.processingMs = 1500;
-    const call = { prompt: "Longer than the window", wait_seconds: 0 };
-    const handle = taskOf(await client.call("generate_audio", call));
-    expect(handle.audio).toBeNull();
-    expect(["queued", "processing"]).toContain(handle.status);
-    expect(handle.next_step).toContain(`get_task with task_id ${handle.task_id}`);
-    const early = errorOf(await client.call("download_audio", { task_id: handle.task_id }));
-    expect(early).toMatchObject({ code: "not_ready", retryable: true, task_id: handle.task_id });
-    const joined = taskOf(await client.call("generate_audio", { ...call, wait_seconds: 0.1 }));
-    expect(joined).toMatchObject({ task_id: handle.task_id, replayed: true });
-    const done = taskOf(await client.call("get_task", { task_id: handle.task_id, wait_seconds: 10 }));
-    expect(done.status).toBe("succeeded");
-    expect((await readFile(done.audio?.path ?? "")).length).toBe(done.audio?.size_bytes);
-    service.processingMs = 0;
-  });
-
-  it("saves in the background when no call waits any more", async () => {
-    service.processingMs = 300;
-    taskOf(await client.call("generate_audio", { prompt: "Nobody waits", wait_seconds: 0 }));
-    await expect
-      .poll(async () => (await testFolders.outputNames()).some((name) => name.startsWith("Nobody-waits-")), {
-        timeout: 5000,
-      })
-      .toBe(true);
-    service.processingMs = 0;
-  });
-
-  it("saves audio under a second name on request", async () => {
-    const call = { prompt: "Two names", file_name: "first" };
-    const first = taskOf(await client.call("generate_audio", call));
-    expect(first.audio?.path.endsWith("/first.mp3")).toBe(true);
-    const second = taskOf(await client.call("generate_audio", { ...call, file_name: "second.mp3" }));
-    expect(second.audio?.path.endsWith("/second.mp3")).toBe(true);
-    expect(second.task_id).toBe(first.task_id);
-    expect((await readFile(second.audio?.path ?? "")).equals(await readFile(first.audio?.path ?? ""))).toBe(
-      true,
-    );
-    const other = await client.call("generate_audio", { prompt: "Another text", file_name: "first" });
-    expect(taskOf(other).audio?.path.endsWith("/first-2.mp3")).toBe(true);
-  });
-
-  it("keeps a typical result short", async () => {
-    const outcome = await client.call("generate_audio", { prompt: "How long is a typical result?" });
-    expect(Buffer.byteLength(JSON.stringify(outcome))).toBeLessThan(1400);
-    expect(resultTextOf(outcome).split("\n").length).toBeLessThan(5);
-  });
-});

@@ -255,15 +255,6 @@ describe("dist", () => {
       status: "succeeded",
     });
   });
-
-  it("states its requirement in one sentence on an older Node", (context) => {
-    const old = findOldNode();
-    if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
-    const run = spawnSync(old, [BIN], { encoding: "utf8" });
-    expect(run.status).toBe(1);
-    expect(run.stdout).toBe("");
-    expect(run.stderr).toMatch(/^audio-generation-mcp needs Node\.js 22\.19 or newer, and this is .*\.\n$/);
-  });
 });
 
 describe("an older Node", () => {
@@ -307,7 +298,6 @@ describe("the command line", () => {
   it.each([
     ["sandbox", "--help"],
     ["doctor", "--help"],
-    ["tasks", "-h"],
     ["help", "sandbox"],
     ["sandbox", "--port", "0", "--help"],
   ])("prints the help of the command that it is asked for: %s %s", (...args) => {
@@ -352,10 +342,7 @@ describe("the command line", () => {
     ["play"],
     ["--sandbox", "extra"],
     ["help", "me"],
-    ["sandbox", "--port", "many"],
     ["sandbox", "--port", "99999"],
-    ["sandbox", "--port", "-1"],
-    ["sandbox", "--port=-1"],
     ["doctor", "--yaml"],
     ["tasks", "all"],
   ])("answers bad usage in one sentence with exit 2: %s %s", (...args) => {
@@ -366,48 +353,12 @@ describe("the command line", () => {
 
   it.each([
     ["doctor", "--sandbox"],
-    ["doctor", "--json", "--sandbox"],
     ["tasks", "--sandbox"],
-    ["voices", "--sandbox"],
     ["--sandbox", "doctor"],
-    ["--sandbox", "tasks"],
   ])("explains how to use the sandbox to a command with --sandbox: %s %s", (...args) => {
     const result = run(...args);
     expect(result).toMatchObject({ status: 2, stdout: "" });
     expect(result.stderr).toMatch(/do not go together.*Run "sandbox".*AUDIO_BASE_URL and AUDIO_API_KEY.*\n$/);
     expect(result.stderr.trim().split("\n")).toHaveLength(1);
-  });
-
-  it("names only options of the shell in errors of narrate", async () => {
-    const result = run("narrate", "any.md", "--voice", "x");
-    expect(result).toMatchObject({ status: 2 });
-    expect(result.stderr).toMatch(
-      /^audio-generation-mcp: --voice must be one of .*see "narrate --help"\.\n$/,
-    );
-    expect(result.stderr).not.toContain("list_voices");
-  });
-
-  it("serves the sandbox alone and says where, in one line of JSON", async () => {
-    const child = spawn(NODE, [BIN, "sandbox", "--processing-seconds", "0"], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let stderr = "";
-    child.stderr.on("data", (chunk) => {
-      stderr += String(chunk);
-    });
-    const line: string = await new Promise((resolve) =>
-      createInterface({ input: child.stdout }).once("line", resolve),
-    );
-    const { base_url, api_key } = z
-      .strictObject({ base_url: z.url(), api_key: z.string() })
-      .parse(JSON.parse(line));
-    const answer = await fetch(`${base_url}/api/v1/audio/generations/none`, {
-      headers: { authorization: `Bearer ${api_key}` },
-    });
-    expect(answer.status).toBe(404);
-    child.kill("SIGTERM");
-    expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
-    // Not even Node 22's warning that SQLite is experimental is printed.
-    expect(stderr).toBe("");
   });
 });

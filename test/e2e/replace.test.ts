@@ -68,14 +68,6 @@ it.each([
   expect(await testFolders.outputNames()).toHaveLength(4);
 });
 
-it("a repeat replaces nothing: the same task, the same file", async () => {
-  await generate(FIRST);
-  const once = taskOf(await generate(AGAIN));
-  const twice = taskOf(await generate(AGAIN));
-  expect([twice.replayed, twice.audio?.path]).toEqual([true, once.audio?.path]);
-  expect(await testFolders.outputNames()).toEqual(["bridge.mp3"]);
-});
-
 it("without it nothing is replaced, and the answer mentions it", async () => {
   await generate(FIRST);
   const second = await generate(SECOND);
@@ -120,15 +112,6 @@ it("the lists show the present owner of the file, regardless of the order of the
   ]);
 });
 
-it("another take replaces the first one on request", async () => {
-  await generate(FIRST);
-  expect(nameOf(await generate({ ...FIRST, take: 2 }))).toBe("bridge-2.mp3");
-  const third = await generate({ ...FIRST, take: 3, replace: true });
-  expect(nameOf(third)).toBe("bridge.mp3");
-  expect(await inFolder("bridge.mp3")).toEqual(audioOf(third));
-  expect(await testFolders.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
-});
-
 it("audio that is already saved replaces another file without a request to the service", async () => {
   await generate(FIRST);
   const second = await generate({ ...SECOND, file_name: "tunnel" });
@@ -154,29 +137,6 @@ it("a failed task replaces nothing, and neither does a later call without replac
   isFailing = false;
   expect(nameOf(await generate(SECOND))).toBe("bridge-2.mp3");
   expect(await inFolder("bridge.mp3")).toEqual(audioOf(first));
-});
-
-it("a file edited while the task runs stays, and the answer says so", async () => {
-  await generate(FIRST);
-  service.intercept = async (exchange) => {
-    if (exchange.kind === "content") await writeFile(join(testFolders.outputDir, "bridge.mp3"), "edited");
-    return false;
-  };
-  const second = await generate(AGAIN);
-  expect(nameOf(second)).toBe("bridge-2.mp3");
-  expect(resultTextOf(second)).toContain(
-    "The name bridge.mp3 is taken by a file that the ledger does not know",
-  );
-  expect(await inFolder("bridge.mp3")).toEqual(Buffer.from("edited"));
-});
-
-it("a user's file with the backup name of the old one stays", async () => {
-  const first = await generate(FIRST);
-  const own = join(testFolders.outputDir, "bridge (previous).mp3");
-  await writeFile(own, audioOf(first) ?? "");
-  expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
-  expect(await testFolders.outputNames()).toEqual(["bridge (previous).mp3", "bridge.mp3"]);
-  expect(await readFile(own)).toEqual(audioOf(first));
 });
 
 it("is refused without a file_name, and has no effect if there is no file to replace", async () => {

@@ -1,6 +1,6 @@
 /** File names of further takes, and notes about name conflicts. */
-import { readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { rm } from "node:fs/promises";
+import { basename } from "node:path";
 import { expect, it } from "vitest";
 import { setUpEach } from "../support/e2e-setup.ts";
 import type { FakeService } from "../support/fake-service.ts";
@@ -54,38 +54,6 @@ it("the name of another request's file gets a number, and the answer names the o
     }
   }
   expect(service.count("create")).toBe(2);
-});
-
-it("a file that this server did not write stays, and the answer says so", async () => {
-  await client.call("generate_audio", { prompt: "Makes the folder" });
-  await writeFile(join(testFolders.outputDir, "mine.mp3"), "somebody's own");
-  const saved = await client.call("generate_audio", { prompt: "In the way", file_name: "mine" });
-  expect(nameOf(saved)).toBe("mine-2.mp3");
-  expect(resultTextOf(saved)).toMatch(/mine\.mp3 is taken by a file that the ledger does not know/);
-  expect(await readFile(join(testFolders.outputDir, "mine.mp3"), "utf8")).toBe("somebody's own");
-});
-
-it("only a take with the same bytes as an earlier one says so, in both forms of every tool", async () => {
-  const call = { prompt: "The same again" };
-  const first = await client.call("generate_audio", call);
-  const second = await client.call("generate_audio", { ...call, take: 2 });
-  const { task_id } = taskOf(second);
-  const identical = [
-    second,
-    await client.call("generate_audio", { ...call, take: 2 }),
-    await client.call("get_task", { task_id }),
-    await client.call("download_audio", { task_id }),
-    // The note always names the first take with the same bytes.
-    await client.call("generate_audio", { ...call, take: 3 }),
-  ];
-  for (const outcome of identical) {
-    expect(taskOf(outcome).message).toContain("identical to take 1, byte for byte");
-    expect(resultTextOf(outcome)).toContain("identical to take 1, byte for byte");
-  }
-  const other = await client.call("generate_audio", { ...call, take: 2, speed: 0.9 });
-  for (const outcome of [first, other, await client.call("generate_audio", call)]) {
-    expect(resultTextOf(outcome)).not.toContain("identical");
-  }
 });
 
 it("white space around a text does not make a new request, and is not sent", async () => {

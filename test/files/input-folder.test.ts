@@ -218,6 +218,8 @@ describe("the limit to the folder", () => {
     ["play.fountain", "INT. HOUSE\n", /"play\.fountain" is a screenplay in Fountain/],
     ["letter.RTF", "Hello", /is rich text/],
     ["letter.txt", "\ufeff{\\rtf1\\ansi Hello}", /"letter\.txt" is rich text \(RTF\)/],
+    ["w.txt", Buffer.from("PK\x03\x04\x14\0\x06\0\xff", "latin1"), /is a ZIP file, as documents of Word are/],
+    ["k.txt", Buffer.from(`${"\0".repeat(60)}BOOKMOBI\xff`, "latin1"), /"k\.txt" is a Kindle book/],
     ["paper.md", Buffer.from("%PDF-1.7\n%\xe2\xe3\0", "latin1"), /"paper\.md" is a PDF/],
   ])("refuses %s by its kind, and names the kinds that are read", async (file, content, words) => {
     const { inside } = scene();

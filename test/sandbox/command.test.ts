@@ -30,12 +30,19 @@ async function startCommand() {
 }
 
 describe("the sandbox command", skipBecause(ON_WINDOWS), () => {
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends by %s and leaves nothing", async (signal) => {
-    const { child, ended } = await startCommand();
-    await once(child.stdout, "data");
-    child.kill(signal);
-    expect(await ended).toEqual({ code: 0, stderr: "", left: [] });
-  });
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "says where it listens in one line of JSON, ends by %s and leaves nothing",
+    async (signal) => {
+      const { child, ended } = await startCommand();
+      const [line] = await once(child.stdout, "data");
+      expect(JSON.parse(String(line))).toEqual({
+        base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+        api_key: expect.any(String),
+      });
+      child.kill(signal);
+      expect(await ended).toEqual({ code: 0, stderr: "", left: [] });
+    },
+  );
 
   it("ends silently if its output has no reader", async () => {
     const { child, ended } = await startCommand();
