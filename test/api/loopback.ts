@@ -1,12 +1,10 @@
 /** Helpers of the API tests: servers on 127.0.0.1 (raw sockets, HTTP, HTTPS), their clients, certificates and tasks. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createServiceClient, type ServiceClient, type ServiceOptions } from "../../src/api/service.ts";
+import { selfSigned } from "../support/certificates.ts";
 
 export const API_KEY = "sk-test-0123456789";
 
@@ -103,18 +101,13 @@ export function clientOf(url: string, options: Partial<ServiceOptions> = {}): Se
 
 /** Creates a certificate and its key with openssl. Returns `null` if there is no openssl command. */
 export function makeCertificate(subject: string, altName: string): { key: string; cert: string } | null {
-  const folder = mkdtempSync(join(tmpdir(), "certificate-"));
-  const keyFile = join(folder, "key.pem");
-  const certFile = join(folder, "cert.pem");
-  const make = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const about = ["-days", "2", "-subj", `/CN=${subject}`, "-addext", `subjectAltName=${altName}`];
   try {
-    execFileSync("openssl", [...make, "-keyout", keyFile, "-out", certFile, ...about], { stdio: "ignore" });
-    return { key: readFileSync(keyFile, "utf8"), cert: readFileSync(certFile, "utf8") };
+    const made = selfSigned(subject, altName);
+    const pair = { key: readFileSync(made.key, "utf8"), cert: readFileSync(made.certificate, "utf8") };
+    made.remove();
+    return pair;
   } catch {
     return null;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -22,6 +22,23 @@ setUpEach(
   { processingMs: 6000 },
 );
 
+it("the repeat of a cancelled call returns the running task early and pays nothing", async () => {
+  // The task does not end while the test runs.
+  service.processingMs = 600_000;
+  const call = { prompt: "Cancelled by its client", wait_seconds: 60 };
+  const stop = new AbortController();
+  const first = client.call("generate_audio", call, { signal: stop.signal }).catch(() => "cancelled");
+  await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
+  stop.abort();
+  expect(await first).toBe("cancelled");
+  const beganAt = performance.now();
+  const task = taskOf(await client.call("generate_audio", call));
+  // It takes about two seconds, and longer on a busy machine.
+  expect(performance.now() - beganAt).toBeLessThan(30_000);
+  expect(task).toMatchObject({ task_id: [...service.tasks.keys()][0], replayed: true });
+  expect(service.count("create")).toBe(1);
+});
+
 it("a call in another process waits as usual, even if the first has been open for long", async () => {
   service.processingMs = 4000;
   const call = { prompt: "Asked for in two windows", wait_seconds: 30 };

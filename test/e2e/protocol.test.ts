@@ -2,18 +2,18 @@
  * The protocol in both eras, and that stdout contains nothing else. Also tests that `dist` runs without the project's
  * other files, what an older Node answers, and the command line.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { SKILLS_EXTENSION } from "../../src/server/skills-extension.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
+import { RawServer, type StartOptions } from "../faults/raw-server.ts";
 import { BIN, NODE } from "../support/bin-under-test.ts";
 import { countVoices } from "../support/count-voices.ts";
 import { findOldNode } from "../support/old-node.ts";
@@ -21,49 +21,9 @@ import { createTestFolders } from "../support/test-folders.ts";
 import { MAX_TOOL_LIST_BYTES } from "../support/tool-list-ceilings.ts";
 import { withoutPlayer } from "../support/without-player.ts";
 
-const response = z.looseObject({
-  jsonrpc: z.literal("2.0"),
-  id: z.number(),
-  result: z.record(z.string(), z.unknown()).optional(),
-  error: z.looseObject({ message: z.string() }).optional(),
-});
-
 const listed = z.object({
   tools: z.array(z.looseObject({ _meta: z.record(z.string(), z.unknown()).optional() })),
 });
-
-/** A client without the SDK that keeps every line of stdout. */
-class RawClient {
-  readonly #child: ChildProcess;
-  readonly lines: string[] = [];
-  readonly #waiting = new Map<number, (message: z.infer<typeof response>) => void>();
-  readonly exited: Promise<number | null>;
-
-  constructor(bin: string, env: Record<string, string>) {
-    this.#child = spawn(NODE, [bin], { env, stdio: ["pipe", "pipe", "ignore"] });
-    this.exited = new Promise((resolve) => this.#child.once("exit", resolve));
-    if (this.#child.stdout === null) throw new Error("stdout is not a pipe");
-    createInterface({ input: this.#child.stdout }).on("line", (line) => {
-      this.lines.push(line);
-      const message = response.safeParse(JSON.parse(line));
-      if (message.success) this.#waiting.get(message.data.id)?.(message.data);
-    });
-  }
-
-  request(id: number, method: string, params: Record<string, unknown>): Promise<z.infer<typeof response>> {
-    const answer = new Promise<z.infer<typeof response>>((resolve) => this.#waiting.set(id, resolve));
-    this.send({ jsonrpc: "2.0", id, method, params });
-    return answer;
-  }
-
-  send(message: unknown): void {
-    this.#child.stdin?.write(`${typeof message === "string" ? message : JSON.stringify(message)}\n`);
-  }
-
-  close(): void {
-    this.#child.stdin?.end();
-  }
-}
 
 const MODERN = "2026-07-28";
 const envelope = {
@@ -72,30 +32,28 @@ const envelope = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-let open: RawClient[] = [];
-afterEach(async () => {
-  for (const client of open) client.close();
-  await Promise.all(open.map(({ exited }) => exited));
-  open = [];
+const hello = (protocolVersion = "2025-11-25") => ({
+  protocolVersion,
+  capabilities: {},
+  clientInfo: { name: "raw", version: "1" },
 });
 
-function start(env: Record<string, string>, bin = BIN): RawClient {
-  const client = new RawClient(bin, env);
-  open.push(client);
-  return client;
+async function start(env: Record<string, string> = {}, options: StartOptions = {}): Promise<RawServer> {
+  const testFolders = await createTestFolders();
+  const server = await RawServer.start(testFolders.env(null, env), { isInitialized: false, ...options });
+  onTestFinished(async () => {
+    await server.end();
+    await testFolders.remove();
+  });
+  return server;
 }
 
 describe("the handshake", () => {
   it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
     "answers initialize of %s",
     async (version) => {
-      const testFolders = await createTestFolders();
-      const client = start(testFolders.env(null));
-      const { result } = await client.request(1, "initialize", {
-        protocolVersion: version,
-        capabilities: {},
-        clientInfo: { name: "raw", version: "1" },
-      });
+      const client = await start();
+      const { result } = await client.request("initialize", hello(version));
       expect(result).toMatchObject({
         protocolVersion: version,
         serverInfo: { name: "audio-generation-mcp" },
@@ -105,101 +63,79 @@ describe("the handshake", () => {
         /^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY/,
       );
       client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
-      const tools = await client.request(2, "tools/list", {});
+      const tools = await client.request("tools/list", {});
       expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
       const shown = withoutPlayer(listed.parse(tools.result).tools);
       expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(MAX_TOOL_LIST_BYTES);
-      await testFolders.remove();
     },
   );
 
   it("shows where the server comes from", async () => {
-    const testFolders = await createTestFolders();
-    const client = start(testFolders.env(null));
-    const { result } = await client.request(1, "initialize", {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "raw", version: "1" },
-    });
+    const client = await start();
+    const { result } = await client.request("initialize", hello());
     expect(result?.["serverInfo"]).toMatchObject({
       title: "Audio generation",
       description: expect.stringContaining("narration"),
       websiteUrl: expect.stringMatching(/^https:\/\/[^#]+$/),
       icons: [{ src: expect.stringMatching(/^https:.*\/assets\/icon\.png$/), mimeType: "image/png" }],
     });
-    await testFolders.remove();
   });
 
   it.each([
     ["of 2025", {}],
     ["of 2026-07-28", { _meta: envelope }],
   ])("serves the skill of the plugins to clients %s", async (_era, meta) => {
-    const testFolders = await createTestFolders();
-    const client = start(testFolders.env(null));
+    const client = await start();
     const isLegacy = !("_meta" in meta);
-    const hello = isLegacy
-      ? { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } }
-      : meta;
-    const { result } = await client.request(1, isLegacy ? "initialize" : "server/discover", hello);
+    const { result } = isLegacy
+      ? await client.request("initialize", hello())
+      : await client.request("server/discover", meta);
     expect(result).toMatchObject({ capabilities: { extensions: { [SKILLS_EXTENSION]: {} } } });
     if (isLegacy) client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
     const uri = "skill://narration/SKILL.md";
     const text = readFileSync(join(import.meta.dirname, "..", "..", "skills/narration/SKILL.md"), "utf8");
     const digest = `sha256:${createHash("sha256").update(text).digest("hex")}`;
     const size = Buffer.byteLength(text);
-    const listed = await client.request(2, "skills/list", meta);
+    const listed = await client.request("skills/list", meta);
     const entry = { uri, frontmatter: { name: "narration" }, resources: [{ uri, digest, size }] };
     expect(listed.result).toMatchObject({ skills: [entry] });
-    const got = await client.request(3, "skills/get", { ...meta, uri });
+    const got = await client.request("skills/get", { ...meta, uri });
     expect(got.result).toMatchObject({ skill: entry });
-    const read = await client.request(4, "resources/read", { ...meta, uri });
+    const read = await client.request("resources/read", { ...meta, uri });
     expect(read.result).toMatchObject({ contents: [{ uri, mimeType: "text/markdown", text }] });
-    for (const [id, method] of ["skills/get", "resources/read"].entries()) {
-      const refused = await client.request(5 + id, method, { ...meta, uri: "skill://other/SKILL.md" });
+    for (const method of ["skills/get", "resources/read"]) {
+      const refused = await client.request(method, { ...meta, uri: "skill://other/SKILL.md" });
       expect(refused.error?.message).toContain(`there is ${uri}`);
     }
-    await testFolders.remove();
   });
 
   it("answers server/discover and lists tools in the era of 2026-07-28", async () => {
-    const testFolders = await createTestFolders();
-    const client = start(testFolders.env(null));
-    const { result } = await client.request(1, "server/discover", { _meta: envelope });
+    const client = await start();
+    const { result } = await client.request("server/discover", { _meta: envelope });
     expect(result?.["supportedVersions"]).toContain(MODERN);
     expect(result).toHaveProperty("resultType");
-    const tools = await client.request(2, "tools/list", { _meta: envelope });
+    const tools = await client.request("tools/list", { _meta: envelope });
     expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
     expect(tools.result).toMatchObject({ resultType: "complete", cacheScope: expect.any(String) });
-    const voices = await client.request(3, "tools/call", {
+    const voices = await client.request("tools/call", {
       name: "list_voices",
       arguments: { language: "pt" },
       _meta: envelope,
     });
     expect(voices.result?.["structuredContent"]).toMatchObject({ count: countVoices("pt") });
-    await testFolders.remove();
   });
 });
 
 describe("stdout", () => {
   it("contains only the protocol, for every call and every ending", async () => {
-    const testFolders = await createTestFolders();
-    const client = start(testFolders.env(null, { AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" }));
-    await client.request(1, "initialize", {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "raw", version: "1" },
-    });
+    const client = await start({ AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" });
+    await client.request("initialize", hello());
     client.send("this is not JSON");
     client.send({ jsonrpc: "2.0", method: "notifications/unheard-of" });
-    const calls = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks"].map(
-      (name, index) =>
-        client.request(index + 2, "tools/call", { name, arguments: { task_id: "x", prompt: "x" } }),
-    );
-    await Promise.all(calls);
-    client.close();
-    expect(await client.exited).toBe(0);
+    const names = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks"];
+    await Promise.all(names.map((name) => client.call(name, { task_id: "x", prompt: "x" })));
+    expect(await client.end()).toMatchObject({ code: 0 });
     for (const line of client.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
-    await testFolders.remove();
   });
 });
 
@@ -207,13 +143,8 @@ describe("dist", () => {
   it("runs after being copied alone into an empty folder", async () => {
     const folder = await mkdtemp(join(tmpdir(), "agm-dist-"));
     await cp(join(BIN, ".."), folder, { recursive: true });
-    const testFolders = await createTestFolders();
-    const client = start(testFolders.env(null), join(folder, "main.js"));
-    const { result } = await client.request(1, "initialize", {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "raw", version: "1" },
-    });
+    const client = await start({}, { bin: join(folder, "main.js") });
+    const { result } = await client.request("initialize", hello());
     expect(result).toMatchObject({ serverInfo: { name: "audio-generation-mcp" } });
     const run = spawnSync(NODE, [join(folder, "main.js"), "sandbox"], { encoding: "utf8" });
     expect(run.status).toBe(1);
@@ -225,9 +156,8 @@ describe("dist", () => {
     const read = `import(${entry}).catch((error) => console.log(error.code, error.message))`;
     const imported = spawnSync(NODE, ["--input-type=module", "-e", read], { encoding: "utf8" });
     expect(imported.stdout).toBe(`undefined ${run.stderr.slice("audio-generation-mcp: ".length)}`);
-    client.close();
-    await client.exited;
-    await Promise.all([testFolders.remove(), rm(folder, { recursive: true })]);
+    await client.end();
+    await rm(folder, { recursive: true });
   });
 
   it("has an entry for programs that exports the whole sandbox", () => {

@@ -26,6 +26,8 @@ export interface LaunchedServer {
 
 export interface LaunchOptions {
   readonly args?: readonly string[];
+  /** A copy of the bin to start in its place. */
+  readonly bin?: string;
   /** Arguments for Node. They stand before the path of the bin. */
   readonly nodeArgs?: readonly string[];
   readonly cwd?: string | undefined;
@@ -40,8 +42,8 @@ const IS_BIN_CHOSEN = ["TEST_BIN", "TEST_NODE", "TEST_NODE_FLAGS"].some((name) =
 
 /** Starts the built bin. */
 export function launchBin(env: Env, options: LaunchOptions = {}): LaunchedServer {
-  const { args = [], nodeArgs = [], cwd, under = [] } = options;
-  const [command = NODE, ...rest] = [...under, NODE, ...NODE_FLAGS, ...nodeArgs, BIN, ...args];
+  const { args = [], bin = BIN, nodeArgs = [], cwd, under = [] } = options;
+  const [command = NODE, ...rest] = [...under, NODE, ...NODE_FLAGS, ...nodeArgs, bin, ...args];
   const child = spawn(command, rest, { env, cwd, stdio: "pipe" });
   child.stdin.on("error", () => undefined);
   child.stdout.on("error", () => undefined);

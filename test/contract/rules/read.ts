@@ -3,12 +3,7 @@ import { expect } from "vitest";
 import { looksLikeFormat } from "../../../src/contract/audio-format.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";
-import {
-  type Answer,
-  answeredTaskOf,
-  expectError,
-  type ServiceClient,
-} from "../service-client.ts";
+import { type Answer, answeredTaskOf, expectError, type ServiceClient } from "../service-client.ts";
 
 export function readRules(book: RuleBook, client: ServiceClient): void {
   const { target } = client;
