@@ -24,7 +24,10 @@ function parseJsonText(text: string): unknown {
   }
 }
 
-function parseArgumentText(text: string, schema: z.core.$ZodType): unknown {
+function parseArgumentText(given: string, schema: z.core.$ZodType): unknown {
+  if (schema instanceof z.ZodString) return given;
+  // Some models encode a value twice.
+  const text = given.trim().replace(/^"(.*)"$/, "$1");
   if (schema instanceof z.ZodNumber) return parseMeasure(text) ?? text;
   if (schema instanceof z.ZodBoolean) {
     const word = toId(text);
@@ -62,6 +65,8 @@ export function convertValue(value: unknown, schema: z.core.$ZodType): unknown {
   }
   if (schema instanceof z.ZodObject) return coerceArguments(value, schema);
   if (schema instanceof z.ZodLiteral && typeof value === "number") return findLiteral(value, schema) ?? value;
+  if (schema instanceof z.ZodBoolean && (value === 0 || value === 1)) return value === 1;
+  if (Array.isArray(value) && value.length === 1) return convertValue(value[0], schema);
   return typeof value === "string" ? parseArgumentText(value, schema) : value;
 }
 

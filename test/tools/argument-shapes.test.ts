@@ -111,6 +111,14 @@ describe("numbers", () => {
     [{ wait_seconds: "30 s" }, { wait_seconds: 30 }],
     [{ sample_rate: "44.1 kHz" }, { sample_rate: 44_100 }],
     [{ sample_rate: 44.1 }, { sample_rate: 44_100 }],
+    [
+      { take: '"2"', output_format: '"wav"', multilingual: '"true"' },
+      { take: 2, output_format: "wav", multilingual: true },
+    ],
+    [
+      { take: [2], voice: ["Sophie"], multilingual: 1 },
+      { take: 2, voice: "sophie_en_zh", multilingual: true },
+    ],
     [{ sample_rate: "48000 Hz" }, { sample_rate: 48_000 }],
     [{ audio_references: "https://example.com/a.mp3" }, { audio_references: ["https://example.com/a.mp3"] }],
   ])("%j is read as %j", (given, read) => {
