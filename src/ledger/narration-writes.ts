@@ -165,19 +165,32 @@ export const noteTold = (ledger: Ledger, id: string, told: string): Promise<unkn
   ledger.database.run((db) => db.updateTable("agm_narration").set({ told }).where("id", "=", id).execute());
 
 /**
- * Withdraws the wish of a call, whichever process has made it. Stops the narration if no other wish stands.
+ * Withdraws the wish of a call, whichever process has made it; or what goes on by itself in this process, for a call
+ * that has only waited. Stops the narration if no other wish stands.
  *
+ * @param which the id of the wish, or of the narration
  * @returns the id of the narration; `null` if there is no such wish
  */
-export function cancelWish(ledger: Ledger, wishId: string): Promise<string | null> {
+export function cancelWish(
+  ledger: Ledger,
+  which: { readonly wish: string } | { readonly narration: string },
+): Promise<string | null> {
   let done: string | null = null;
   return ledger.database.tx(async (tx, nowSteadyMs) => {
-    const wish = await tx.selectFrom("agm_wish").select("target").where("id", "=", wishId).executeTakeFirst();
+    const own = tx.selectFrom("agm_wish").select(["id", "target"]);
+    const [wish] =
+      "wish" in which
+        ? await own.where("id", "=", which.wish).execute()
+        : await own
+            .where("target", "=", which.narration)
+            .where("kind", "=", "self")
+            .where("process", "=", ledger.identity.processId)
+            .execute();
     // The first run of this transaction may have taken effect.
     if (wish === undefined) return done;
     const narrationId = wish.target;
     await ledger.database.lockRow(tx, "agm_narration", narrationId);
-    await tx.deleteFrom("agm_wish").where("id", "=", wishId).execute();
+    await tx.deleteFrom("agm_wish").where("id", "=", wish.id).execute();
     const others = await listStandingWishes(tx, ledger, nowSteadyMs, narrationId);
     if (others.length === 0) await stop(tx, narrationId, CANCELLED);
     done = narrationId;

@@ -120,7 +120,7 @@ export class NarrationOperations {
     try {
       if (waits) await this.#wait(narration.id, call);
     } finally {
-      if (wishId !== null) await this.#endCall(narration.id, wishId, call);
+      await this.#endCall(narration.id, wishId, call);
     }
     let view: NarrationView;
     try {
@@ -144,7 +144,11 @@ export class NarrationOperations {
    * saved and joined all the same.
    */
   async cancel(wishId: string): Promise<void> {
-    const narrationId = await cancelWish(this.#deps.ledger, wishId);
+    await this.#cancel({ wish: wishId });
+  }
+
+  async #cancel(which: Parameters<typeof cancelWish>[1]): Promise<void> {
+    const narrationId = await cancelWish(this.#deps.ledger, which);
     if (narrationId !== null) this.#goOn(narrationId);
   }
 
@@ -364,15 +368,22 @@ export class NarrationOperations {
 
   /**
    * Ends the wish of a call: it is withdrawn if the caller has cancelled, and goes on by itself if the narration still
-   * runs. An MCP task keeps its wish for the process that resumes it.
+   * runs. A cancelled call that has only waited ends what goes on by itself here. An MCP task keeps its wish for the
+   * process that resumes it.
    */
-  async #endCall(narrationId: string, wishId: string, { signal, handle, waitMs }: Call): Promise<void> {
-    const { ledger, log } = this.#deps;
+  async #endCall(
+    narrationId: string,
+    wishId: string | null,
+    { signal, handle, waitMs }: Call,
+  ): Promise<void> {
+    const { ledger, driver, log } = this.#deps;
+    if (signal.aborted && isCancelledByCaller(signal.reason)) {
+      const which = wishId === null ? { narration: narrationId } : { wish: wishId };
+      await driver.endWish(wishId ?? narrationId, () => this.#cancel(which));
+      return;
+    }
+    if (wishId === null) return;
     try {
-      if (signal.aborted && isCancelledByCaller(signal.reason)) {
-        await this.cancel(wishId);
-        return;
-      }
       const isRunning = (await findNarration(ledger, narrationId))?.status === "running";
       if (!isRunning) await endWish(ledger, wishId, "withdrawn");
       else if (handle === undefined && waitMs > 0) await endWish(ledger, wishId, "self");

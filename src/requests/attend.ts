@@ -9,7 +9,7 @@ import { isAway, type Ledger } from "../ledger/ledger.ts";
 import { readRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError, parseRequestError } from "../ledger/stored-error.ts";
-import { hasWish } from "../ledger/wishes.ts";
+import { endWish, hasWish } from "../ledger/wishes.ts";
 import { describeActivity, explainActivity } from "./activity.ts";
 import type { CallWithDeadline } from "./call.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -105,7 +105,8 @@ export class Attendance {
   ): Promise<void> {
     const isEnded = isOver(row) || row.status === "saved";
     if (call.handle !== undefined && !isWithdrawn && !isEnded) return;
-    await this.#driver.endWish(wishId, isWithdrawn || isEnded ? "withdrawn" : "self");
+    const as = isWithdrawn || isEnded ? "withdrawn" : "self";
+    await this.#driver.endWish(wishId, () => endWish(this.#deps.ledger, wishId, as));
     if (isWithdrawn) this.#driver.wake();
   }
 

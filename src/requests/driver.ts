@@ -15,7 +15,6 @@ import {
 } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { toStoredError } from "../ledger/stored-error.ts";
-import { endWish } from "../ledger/wishes.ts";
 import type { Activity } from "./activity.ts";
 import { Changes } from "./changes.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -54,8 +53,8 @@ export class RequestDriver {
   readonly #jobs = new Map<string, RunningJob>();
   readonly #line: SubmissionLine;
   readonly #changes: Changes;
-  /** Wishes of calls that ended while the ledger was away. */
-  readonly #unendedWishes = new Map<string, "self" | "withdrawn">();
+  /** What calls that ended while the ledger was away want no more, with the write that says so. */
+  readonly #unendedWishes = new Map<string, () => Promise<unknown>>();
   #holders = 0;
   /** The narrations that this process drives. */
   readonly #narrations = new Set<string>();
@@ -72,6 +71,7 @@ export class RequestDriver {
       line: this.#line,
       announce: (row) => this.#announce(row.id),
       resumeOthers: () => this.scheduleResume(),
+      endWishes: () => this.endWishes(),
       persist: (job, write) => this.#persist(job, write),
       persistRow: async (job, write) => {
         const row = await this.#persist(job, write);
@@ -177,10 +177,29 @@ export class RequestDriver {
     };
   }
 
-  /** Ends the wish of a call now, or as soon as the ledger can be written: else it would pay for others. */
-  async endWish(wishId: string, as: "self" | "withdrawn"): Promise<void> {
-    this.#unendedWishes.set(wishId, as);
-    await this.#endWishes();
+  /**
+   * Ends the wish of a call now, or as soon as the ledger can be written: else it would pay for others.
+   *
+   * @param id what is ended; ending it again replaces the write
+   */
+  async endWish(id: string, write: () => Promise<unknown>): Promise<void> {
+    this.#unendedWishes.set(id, write);
+    await this.#tryToEndWishes();
+  }
+
+  /**
+   * Ends the wishes that could not be ended yet. Comes before each admission, which they must not have.
+   *
+   * @throws AudioError `store_unavailable`
+   */
+  async endWishes(): Promise<void> {
+    for (const [id, write] of this.#unendedWishes) {
+      await write().catch((cause: unknown) => {
+        if (isAway(cause)) throw cause;
+        this.#deps.log.warn("a wish could not be ended", cause);
+      });
+      if (this.#unendedWishes.get(id) === write) this.#unendedWishes.delete(id);
+    }
   }
 
   /** Resumes this API key's accepted tasks whose audio was never saved, unless that was done a moment ago. */
@@ -224,7 +243,7 @@ export class RequestDriver {
       while (this.#holders > 0 && !this.#closing.signal.aborted) {
         await clock.sleep(ledger.database.leaseMs / 3, this.#closing.signal);
         if (this.#holders === 0) break;
-        await this.#endWishes();
+        await this.#tryToEndWishes();
         const driven = { requests: [...this.#jobs.keys()], narrations: [...this.#narrations] };
         await renewLeases(ledger, driven).then(
           (stillDriven) => this.#stopLost(stillDriven),
@@ -238,14 +257,10 @@ export class RequestDriver {
     }
   }
 
-  async #endWishes(): Promise<void> {
-    const { ledger, log } = this.#deps;
-    for (const [wishId, as] of this.#unendedWishes) {
-      await endWish(ledger, wishId, as).then(
-        () => this.#unendedWishes.delete(wishId),
-        (cause: unknown) => log.debug(`a wish could not be ended: ${String(cause)}`),
-      );
-    }
+  #tryToEndWishes(): Promise<void> {
+    return this.endWishes().catch((cause: unknown) =>
+      this.#deps.log.debug(`a wish could not be ended: ${String(cause)}`),
+    );
   }
 
   /** Stops the jobs of requests that another process drives now. A row that has vanished is stored again by its job. */
@@ -314,7 +329,7 @@ export class RequestDriver {
       do {
         await clock.sleep(1000, job.signal).catch(() => undefined);
         // A wish that has ended meanwhile must let nothing be sent.
-        await this.#endWishes();
+        await this.#tryToEndWishes();
       } while (this.#unendedWishes.size > 0 && !job.signal.aborted);
       return job.signal.aborted ? null : (current ?? row);
     }

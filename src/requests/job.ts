@@ -52,6 +52,8 @@ export interface StepDeps extends RequestDeps {
   readonly announce: (row: RequestRow) => void;
   /** Resumes accepted tasks that nobody watches. */
   readonly resumeOthers: () => void;
+  /** Ends wishes that could not be ended yet. Throws while the ledger is away. */
+  readonly endWishes: () => Promise<void>;
   /** Writes as soon as the ledger can be written, until the job must end. */
   readonly persist: <T>(job: Job, write: () => Promise<T>) => Promise<T>;
   /** Does the same with a row, and tells waiting calls of it. */

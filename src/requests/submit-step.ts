@@ -53,7 +53,10 @@ async function waitForLeave(job: Job, deps: StepDeps, row: RequestRow, sendId: s
   };
   try {
     return await runWithTimeout(options, (signal) =>
-      line.enter(chooseRank(row), signal, () => requestAdmission(ledger, row, sendId, job.mayHaveSent)),
+      line.enter(chooseRank(row), signal, async () => {
+        await deps.endWishes();
+        return await requestAdmission(ledger, row, sendId, job.mayHaveSent);
+      }),
     );
   } catch (error) {
     // The ledger may have written the yes before it failed or the work was stopped.
@@ -132,7 +135,8 @@ const buildExpiry = ({ lastError }: Job): AudioError =>
 export async function assertOwnTask({ ledger }: StepDeps, row: RequestRow): Promise<void> {
   const { task_id, fingerprint, accepted_at_ms: acceptedAtMs } = row;
   if (task_id === null) return;
-  const others = await findAttemptsOfTask(ledger, task_id);
+  // A task that was fetched by its id alone has no text, and may be this one.
+  const others = (await findAttemptsOfTask(ledger, task_id)).filter(({ body }) => body !== null);
   const isEarlier = (other: RequestRow): boolean =>
     (other.accepted_at_ms ?? 0) < (acceptedAtMs ?? 0) ||
     (other.accepted_at_ms === acceptedAtMs && other.fingerprint < fingerprint);

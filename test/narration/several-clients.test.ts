@@ -82,6 +82,22 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
+  it("stops when its user cancels the only call that waits, although that call named no limit", async () => {
+    const { narration_id } = await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
+    await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
+    const controller = new AbortController();
+    const waiting = narrator.client
+      .call("narrate", { narration_id, wait_seconds: 60 }, { signal: controller.signal })
+      .catch(() => "cancelled");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    controller.abort("the user pressed stop");
+    expect(await waiting).toBe("cancelled");
+    await expect
+      .poll(async () => (await narrator.narrate({ narration_id })).problems, LONG)
+      .toMatchObject([{ code: "cancelled" }]);
+    expect(narrator.service.tasks.size).toBeLessThan(8);
+  });
+
   it("whose process was killed is reported as stopped, spends nothing by itself, and is taken over by the next call", async () => {
     narrator.service.processingMs = 150;
     const killTarget = await startBinClient(narrator.testFolders.env(narrator.service, FAST));

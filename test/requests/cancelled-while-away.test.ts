@@ -1,9 +1,13 @@
 /** Calls that are cancelled while the ledger is away hold no credits and pay for nothing. */
 import { expect, it, onTestFinished } from "vitest";
+import type { ObservedTask } from "../../src/api/parse-task.ts";
 import type { ServiceClient } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
+import type { NarrateSource } from "../../src/narration/load-narration.ts";
+import { NarrationOperations } from "../../src/narration/narrations.ts";
 import type { RequestDeps } from "../../src/requests/deps.ts";
 import { createRequests } from "../../src/requests/requests.ts";
+import { NO_CHANGES } from "../narration/round-model/bench.ts";
 import { ledgerAwayError, withGate } from "../support/gated-database.ts";
 import { drainEventLoop } from "../support/manual-clock.ts";
 import { createFailingService, type Meeting, makeDeps, requestOf } from "./request-setup.ts";
@@ -115,4 +119,53 @@ it("a request whose job ended while the ledger was away is taken up by another p
   other.call("Cancelled");
   await clock.advance(2 * COOLDOWN_MS);
   expect(countSent()).toBe(1);
+});
+
+it("a narration that is cancelled while the ledger is away begins no part once it is back", async () => {
+  const sent: string[] = [];
+  let status: "processing" | "succeeded" = "processing";
+  const taskOf = (taskId: string): ObservedTask => ({
+    ...{ taskId, status, billing: null, audioSeconds: null, output: null, error: null, deviations: [] },
+  });
+  const service: ServiceClient = {
+    ...createFailingService(),
+    submit: async (body) => taskOf(`task-${sent.push(body)}`),
+    query: async (taskId) => taskOf(taskId),
+    openContent: async () => {
+      throw new AudioError("network_error", "No audio yet.", { retryable: true });
+    },
+  };
+  const { clock, deps } = await makeDeps(() => service);
+  let isAway = false;
+  const database = withGate(deps.ledger.database, async (_use, pass) => {
+    if (isAway) throw ledgerAwayError();
+    return await pass();
+  });
+  const gated = { ...deps, ledger: { ...deps.ledger, database } };
+  const { requests, driver } = createRequests(gated);
+  const narrations = new NarrationOperations({
+    ...{ ...gated, driver, captionFiles: "vtt", containsSecret: () => false },
+  });
+  onTestFinished(async () => {
+    await narrations.close();
+    await requests.close();
+  });
+  const text = ["One", "Two", "Three", "Four", "Five"].map((name) => `# ${name}\n\nIt is.`).join("\n\n");
+  const source: NarrateSource = {
+    kind: "text",
+    input: { text, format: "markdown" },
+    options: { settings: { output_format: "pcm" }, voices: {}, pauseSeconds: 0.01, fileLayout: "one" },
+  };
+  const cancel = new AbortController();
+  const call = { signal: cancel.signal, waitMs: 600_000, onProgress: () => undefined };
+  const limit = { ...NO_CHANGES, maxCredits: 5000 };
+  narrations.narrate(source, limit, call).catch(() => undefined);
+  while (sent.length < 2) await clock.advance(100);
+  isAway = true;
+  cancel.abort("the user has cancelled");
+  await clock.advance(1000);
+  isAway = false;
+  status = "succeeded";
+  await clock.advance(120_000);
+  expect(sent).toHaveLength(2);
 });

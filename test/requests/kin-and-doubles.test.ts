@@ -92,3 +92,19 @@ it("a refusal of a second send does not end the task that the first one turns ou
   expect(second).toMatchObject({ taskId: "task", status: "processing", error: null });
   for (const process of processes) await process?.close();
 });
+
+it("a task that was fetched by its id alone is the task of its text, too", async () => {
+  const { clock, deps } = await makeDeps(() => ({
+    ...createFailingService(),
+    submit: async () => RUNNING,
+    query: async () => RUNNING,
+  }));
+  const { requests } = createRequests(deps);
+  await clock.until(requests.getTask(RUNNING.taskId, CALL));
+  await clock
+    .until(requests.download({ taskIdOrHandle: RUNNING.taskId, fileName: null }, CALL))
+    .catch(() => undefined);
+  const made = await clock.until(requests.generate(requestOf("My own"), { ...CALL, waitMs: 1000 }));
+  expect(made).toMatchObject({ taskId: RUNNING.taskId, status: "processing", error: null });
+  await requests.close();
+});
