@@ -26,6 +26,9 @@ export function mimeTypeForPath(path: string): string {
   return format === undefined ? "application/octet-stream" : MIME_TYPES[format];
 }
 
+/** The formats that begin with a signature. */
+export const SIGNED_FORMATS = ["mp3", "wav", "ogg_opus"] as const satisfies readonly OutputFormat[];
+
 /** Number of leading bytes that {@link looksLikeFormat} and {@link looksLikePage} need. */
 export const MAGIC_BYTES = 64;
 

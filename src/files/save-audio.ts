@@ -33,8 +33,8 @@ export interface SaveRequest {
   /** An earlier file. The new file replaces it if both have the same name. */
   readonly fileToReplace?: FileToReplace | null;
   readonly format: OutputFormat;
-  /** The format that the service states, if it may be another one. The bytes decide. */
-  readonly statedFormat?: OutputFormat;
+  /** Other formats that the audio may have. The bytes decide. */
+  readonly otherFormats?: readonly OutputFormat[];
   /** Writes the whole audio to the sink, or throws. */
   readonly writeAudio: (sink: ByteSink) => Promise<unknown>;
   readonly clock: Pick<Clock, "wallMs">;
@@ -103,9 +103,9 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   }
 }
 
-/** Returns the format that the bytes have; `null` for neither. Raw pcm comes last, because it has no signature. */
-function findFormat({ format, statedFormat = format }: SaveRequest, head: Uint8Array): OutputFormat | null {
-  const formats = [format, statedFormat].sort((a, b) => Number(a === "pcm") - Number(b === "pcm"));
+/** Returns the format that the bytes have; `null` for none. Raw pcm comes last, because it has no signature. */
+function findFormat({ format, otherFormats = [] }: SaveRequest, head: Uint8Array): OutputFormat | null {
+  const formats = [format, ...otherFormats].sort((a, b) => Number(a === "pcm") - Number(b === "pcm"));
   return formats.find((each) => looksLikeFormat(each, head)) ?? null;
 }
 

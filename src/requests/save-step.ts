@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import type { ContentResponse } from "../api/content.ts";
 import { downloadInto } from "../api/download.ts";
 import { computeDelayAfterBreakMs, decideAfterFailedRead } from "../api/retry.ts";
+import { SIGNED_FORMATS } from "../contract/audio-format.ts";
 import type { TaskStatus } from "../contract/audio-task.ts";
 import { buildTaskPath } from "../contract/wire.ts";
 import { Deadline } from "../deadline.ts";
@@ -181,7 +182,8 @@ async function download(
   const { measureIfShort } = await import("../audio/audio-length.ts");
   const statedSeconds = row.output_seconds ?? row.audio_seconds;
   const stated = parseStoredFormat(row);
-  const asked = parseStoredInput(row) ?? stated;
+  const input = parseStoredInput(row);
+  const asked = input ?? stated;
   // Of two rates, the lower one gives the longer audio, which is not taken for short by mistake.
   const sampleRateHz = Math.min(stated.sampleRateHz, asked.sampleRateHz);
   const file = await saveAudio({
@@ -193,7 +195,8 @@ async function download(
     fileToReplace,
     mayKeepWrongFormat,
     format: asked.format,
-    statedFormat: stated.format,
+    // What a task from outside was asked for is not known.
+    otherFormats: input === null ? SIGNED_FORMATS : [stated.format],
     clock,
     onPublished: async (published, format) => {
       await deps.persist(job, () =>

@@ -189,6 +189,22 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect(taskOf(await setup.server.call("generate_audio", call)).audio?.path).toBe(audio?.path);
   });
 
+  it("is of a task from outside whose stated format is wrong", async () => {
+    const setup = shared();
+    const headers = { authorization: `Bearer ${setup.service.apiKey}`, "idempotency-key": "outside" };
+    const body = JSON.stringify({ prompt: "From outside" });
+    await fetch(`${setup.service.baseUrl}/api/v1/audio/generations`, { method: "POST", headers, body });
+    const [task_id] = setup.service.tasks.keys();
+    setup.misbehave(async (exchange, response, service) => {
+      if (exchange.kind !== "query") return false;
+      const view = service.view(taskIn(service, exchange));
+      service.json(response, 200, { ...view, output: { ...Object(view["output"]), format: "ogg_opus" } });
+      return true;
+    });
+    const { audio } = taskOf(await setup.server.call("download_audio", { task_id, file_name: "outside" }));
+    expect(audio).toMatchObject({ path: expect.stringMatching(/outside\.mp3$/), size_bytes: 20_000 });
+  });
+
   it.each([
     ["404 not_found", 404, "not_found"],
     ["409 not_ready", 409, "not_ready"],
