@@ -56,6 +56,10 @@ describe("after a failed create", () => {
   });
 });
 
+it("not_ready at a read leads back to polling", () => {
+  expect(decideAfterFailedRead(failure("not_ready"), 1, half)).toEqual({ kind: "not_ready" });
+});
+
 describe("whether a failed submission may have made a task", () => {
   const unsent = new UnsentRequestError("x");
   it.each<[boolean, string, AudioError]>([
