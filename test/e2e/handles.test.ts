@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FAST } from "../support/bin-under-test.ts";
 import { FakeService } from "../support/fake-service.ts";
 import { createTestFolders, type TestFolders } from "../support/test-folders.ts";
-import { startBinClient, startToolClient, type ToolClient } from "../support/tool-client.ts";
-import { errorOf, resultTextOf, taskOf } from "../support/tool-result.ts";
+import { startToolClient, type ToolClient } from "../support/tool-client.ts";
+import { errorOf, taskOf } from "../support/tool-result.ts";
 
 let service: FakeService;
 let testFolders: TestFolders;
@@ -78,31 +78,6 @@ describe("the handle of a delayed request", () => {
     const done = taskOf(await other.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds: 20 }));
     expect(done.status).toBe("succeeded");
     expect(service.tasks.size).toBe(1);
-  });
-
-  it("after a restart reports that nothing is working on it, and sends nothing", async () => {
-    putOff(1000);
-    // Makes the pauses long, so that the process is killed in a pause and not while a submission is being answered.
-    const first = await start({ AUDIO_TIME_SCALE: "0.1" }, startBinClient);
-    const unfinishedTask = taskOf(await first.call("generate_audio", CALL));
-    await expect
-      .poll(async () => taskOf(await first.call("get_task", { task_id: unfinishedTask.task_id })).message)
-      .toMatch(/about \d+ s to go/);
-    process.kill(first.pid, "SIGKILL");
-    const successor = await start();
-    service.intercept = undefined;
-    const before = service.count("create");
-    for (const wait_seconds of [0, 0.5]) {
-      const outcome = await successor.call("get_task", { task_id: unfinishedTask.task_id, wait_seconds });
-      expect(taskOf(outcome)).toMatchObject({ status: "waiting", task_id: unfinishedTask.task_id });
-      expect(resultTextOf(outcome)).toMatch(
-        /nothing is working on it now.*\nNext: Repeat the generate_audio call/,
-      );
-    }
-    expect(service.count("create")).toBe(before);
-    expect(taskOf(await successor.call("generate_audio", { ...CALL, wait_seconds: 20 })).status).toBe(
-      "succeeded",
-    );
   });
 });
 

@@ -127,14 +127,6 @@ describe("a release", () => {
     },
   );
 
-  it("with a file that another version filled in is refused, and the file is named", () => {
-    write(
-      "gemini-extension.json",
-      readFileSync(join(root, "gemini-extension.json"), "utf8").replace("-y", "-n"),
-    );
-    expect(faults()).toEqual(["gemini-extension.json is out of step: npm run publisher."]);
-  });
-
   it("under another tag is refused, and so is one without an entry in the changelog", () => {
     const tag = { GITHUB_REF_TYPE: "tag", GITHUB_REF_NAME: "v9.9.9" };
     expect(faults(tag)).toEqual([expect.stringMatching(/^The tag is v9\.9\.9, and package\.json has /)]);
