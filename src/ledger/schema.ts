@@ -319,7 +319,7 @@ const PAYMENT = `SELECT r.*, a.n, ${ATTEMPT_COLUMNS.map((column) => `a.${column}
     CASE WHEN a.is_paid = 0 THEN 0
       WHEN a.status IN ('succeeded', 'saved', 'failed') THEN COALESCE(a.charged_credits, ${RESERVED_CREDITS})
       WHEN a.maybe > 0 OR a.task_id IS NOT NULL THEN ${RESERVED_CREDITS} ELSE 0 END AS spent,
-    CASE WHEN a.status IN ('queued', 'processing') AND COALESCE(r.error_code, '') <> 'not_found' THEN 1
+    CASE WHEN a.status IN ('queued', 'processing') AND COALESCE(r.error_code, '') NOT IN ('not_found', 'unexpected_response') THEN 1
       WHEN a.status = 'unresolved' AND a.maybe > 0 THEN 1 ELSE 0 END AS is_open,
     CASE WHEN a.n = r.attempt THEN 1 ELSE 0 END AS is_current
   FROM agm_request r JOIN agm_attempt a ON a.request = r.id`;

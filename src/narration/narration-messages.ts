@@ -155,15 +155,19 @@ function describeChangedCompanions({ changedPaths }: NarrationView): string {
 }
 
 /** Announces what running tasks will still cost, and what stays reserved. Both hold even if the narration ends. */
-function describeComingCosts({ parts, credits }: NarrationView): string {
+function describeComingCosts({ parts, credits }: NarrationView, reader: Reader): string {
   const { reserved, pendingCharge } = credits;
-  if (pendingCharge > 0 && parts.running > 0) {
-    const are = parts.running === 1 ? "part that is" : "parts that are";
-    return `${parts.running} ${are} already with the service will still be charged, about ${pendingCharge} credits, and saved.`;
-  }
-  return reserved === 0
-    ? ""
-    : `${reserved} credits stay reserved for what got no answer, or is not needed any more; the same call finds out what was made of it.`;
+  const isRunning = pendingCharge > 0 && parts.running > 0;
+  const are = parts.running === 1 ? "part that is" : "parts that are";
+  const others = reserved - (isRunning ? parts.running * RESERVED_CREDITS : 0);
+  return joinSentences([
+    isRunning
+      ? `${parts.running} ${are} already with the service will still be charged, about ${pendingCharge} credits, and saved.`
+      : "",
+    others > 0
+      ? `${others} credits stay reserved for what got no answer, or is not needed any more; going on with ${reader === "terminal" ? "--max-credits" : "max_credits"} finds out what was made of it, and pays for nothing twice.`
+      : "",
+  ]);
 }
 
 /** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */
@@ -338,7 +342,12 @@ function describeStatus(view: NarrationView, saved: string, reader: Reader): str
     case "stopped": {
       const ended = view.problems.length === 0 ? "The process that ran it has ended." : "";
       const soFar = `Stopped: ${describeSoFar(view)}`;
-      return joinSentences([soFar, ended, describeComingCosts(view), announceJoinedFile(view, reader)]);
+      return joinSentences([
+        soFar,
+        ended,
+        describeComingCosts(view, reader),
+        announceJoinedFile(view, reader),
+      ]);
     }
     case "finished":
       return joinSentences([saved, describeCost(view)]);

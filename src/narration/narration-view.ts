@@ -118,7 +118,8 @@ export interface ViewedNarration extends NarrationSnapshot {
 export function toShownStatus(state: PartState): ShownPartStatus {
   if (state.status === "saved") return "saved";
   if (state.status === "failed" || state.status === "skipped") return "failed";
-  return isWithService(state) ? "running" : "not_started";
+  // What got no answer is asked for by the next call that may pay, and by nobody else.
+  return isWithService(state) && state.status !== "unanswered" ? "running" : "not_started";
 }
 
 /** Estimates the length of a part at the speed that was chosen for it. */
@@ -206,7 +207,9 @@ function deriveTotals(
         status === "stopped" ? (narration.max_credits ?? 0) : 0,
       ),
       /** The likely charge of running tasks. */
-      pendingCharge: Math.round(sum(needed.map(({ credits }) => credits))),
+      pendingCharge: Math.round(
+        sum(needed.filter(({ status }) => status !== "unanswered").map(({ credits }) => credits)),
+      ),
     },
     seconds: {
       /** Estimated seconds of audio. */

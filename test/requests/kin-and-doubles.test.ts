@@ -108,3 +108,20 @@ it("a task that was fetched by its id alone is the task of its text, too", async
   expect(made).toMatchObject({ taskId: RUNNING.taskId, status: "processing", error: null });
   await requests.close();
 });
+
+it("a task id that the service gives to several texts holds no slot for those that are refused", async () => {
+  const sent: string[] = [];
+  const { clock, deps } = await makeDeps(() => ({
+    ...createFailingService(),
+    submit: async (body) => {
+      sent.push(JSON.parse(body).prompt);
+      return { ...RUNNING, taskId: sent.length > 3 ? "own" : "same" };
+    },
+    query: async (taskId) => ({ ...RUNNING, taskId }),
+  }));
+  const { requests } = createRequests(deps);
+  for (const prompt of ["One", "Two", "Three", "Healthy"])
+    await clock.until(requests.generate(requestOf(prompt), { ...CALL, waitMs: 500 })).catch(() => undefined);
+  expect(sent).toEqual(["One", "Two", "Three", "Healthy"]);
+  await requests.close();
+});
