@@ -6,6 +6,8 @@ import type { ServiceClient } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
 import { findAttemptsOfTask } from "../../src/ledger/request-rows.ts";
 import { createRequests } from "../../src/requests/requests.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { scratchFolder } from "../support/scratch.ts";
 import { CALL, createFailingService, makeDeps, observedTask, requestOf } from "./request-setup.ts";
 
 const HOUR_MS = 3_600_000;
@@ -61,34 +63,30 @@ it("a list shows as many tasks as were asked for, although two API keys know eac
 
 it("a refusal of a second send does not end the task that the first one turns out to have made", async () => {
   const [sent, accept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const sleeper = await makeDeps(() => ({
-    ...createFailingService(),
-    submit: async () => {
-      sent.resolve();
-      await accept.promise;
-      return RUNNING;
-    },
-  }));
-  const other = await makeDeps(
-    () => ({
-      ...createFailingService(),
-      submit: async () => {
-        accept.resolve();
-        while ((await findAttemptsOfTask(other.deps.ledger, RUNNING.taskId)).length === 0)
-          await setImmediate();
-        throw new AudioError("insufficient_credits", "No credits.", { httpStatus: 402 });
-      },
-      query: async () => RUNNING,
-    }),
-    { meeting: sleeper },
-  );
+  // The manual clock stands still while the second call is sent and the task of the first one is written down.
+  let isSending = false;
+  const meeting = { folder: scratchFolder(), clock: new ManualClock(() => isSending) };
+  const submit = async (): Promise<ObservedTask> => {
+    sent.resolve();
+    await accept.promise;
+    return RUNNING;
+  };
+  const sleeper = await makeDeps(() => ({ ...createFailingService(), submit }), { meeting });
+  const refuse = async (): Promise<never> => {
+    accept.resolve();
+    while ((await findAttemptsOfTask(other.deps.ledger, RUNNING.taskId)).length === 0) await setImmediate();
+    isSending = false;
+    throw new AudioError("insufficient_credits", "No credits.", { httpStatus: 402 });
+  };
+  const account = { ...createFailingService(), submit: refuse, query: async () => RUNNING };
+  const other = await makeDeps(() => account, { meeting });
   const processes = [sleeper, other].map(({ deps }) => createRequests(deps).requests);
   const calls = [processes[0]?.generate(requestOf("Twice"), CALL)];
-  await sleeper.clock.until(sent.promise);
-  sleeper.clock.skip(HOUR_MS);
-  // The manual clock passes while the other process writes down its task, so the call waits for long.
-  calls.push(processes[1]?.generate(requestOf("Twice"), { ...CALL, waitMs: 600_000 }));
-  const [, second] = await sleeper.clock.until(Promise.all(calls));
+  await meeting.clock.until(sent.promise);
+  meeting.clock.skip(HOUR_MS);
+  isSending = true;
+  calls.push(processes[1]?.generate(requestOf("Twice"), { ...CALL, waitMs: 10_000 }));
+  const [, second] = await meeting.clock.until(Promise.all(calls));
   expect(second).toMatchObject({ taskId: "task", status: "processing", error: null });
   for (const process of processes) await process?.close();
 });
