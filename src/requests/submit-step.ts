@@ -185,14 +185,15 @@ async function afterRefusal(
   const { ledger, clock, timing, random, log } = deps;
   job.failureCount += 1;
   const decision = decideAfterFailure(error, job.failureCount, random);
-  job.lastError = decision.kind === "retry" ? error : null;
+  const isForCredits = error.code === "insufficient_credits";
+  // A wait that is too long ends with the reason of the last refusal.
+  job.lastError = decision.kind === "retry" || isForCredits ? error : null;
   const mayHaveArrived = mayHaveCreatedTask(error);
   if (mayHaveArrived) job.hasLostAnswer = true;
   // A 503 is an answer, so nobody has to send it again; but a gateway may have answered for a service that accepted.
   if (!hadUnanswered && (!mayHaveArrived || decision.kind === "unavailable")) job.mayHaveSent = false;
   const delayMs = "delayMs" in decision ? decision.delayMs * timing.timeScale : 0;
   const nowMs = clock.wallMs();
-  const isForCredits = error.code === "insufficient_credits";
   const note =
     decision.kind === "unavailable" || decision.kind === "retry"
       ? buildNote(

@@ -3,10 +3,10 @@
  * minutes).
  */
 import { expect, it, onTestFinished } from "vitest";
-import type { AudioError } from "../../src/errors.ts";
+import { AudioError } from "../../src/errors.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { createRequests } from "../../src/requests/requests.ts";
-import { createFailingService, makeDeps, requestOf } from "./request-setup.ts";
+import { CALL, createFailingService, makeDeps, observedTask, requestOf } from "./request-setup.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -53,4 +53,29 @@ it("a job without a free rate slot gives up after 65 minutes, unsent and retryab
     db.selectFrom("agm_task").select(["status", "send_id", "spent", "owner"]).execute(),
   );
   expect(rows).toEqual([{ status: "waiting", send_id: null, spent: 0, owner: null }]);
+});
+
+it("a job that waits for credits for 65 minutes ends with the refusal, and not without a reason", async () => {
+  const refusal = new AudioError("insufficient_credits", "No credits.", { httpStatus: 402 });
+  let submissions = 0;
+  const { clock, deps } = await makeDeps(() => ({
+    ...createFailingService(),
+    submit: async () => {
+      submissions += 1;
+      if (submissions > 1) throw refusal;
+      return observedTask();
+    },
+    query: async () => observedTask(),
+  }));
+  const { requests } = createRequests(deps);
+  onTestFinished(() => requests.close());
+  await clock.until(requests.generate(requestOf("Holds the credits"), CALL));
+  let end: AudioError | undefined;
+  const call = { ...CALL, waitMs: 24 * 60 * MINUTE_MS };
+  const done = requests.generate(requestOf("Waits for them"), call).catch((error: AudioError) => {
+    end = error;
+  });
+  for (let minute = 0; minute < 70 && end === undefined; minute += 1) await clock.advance(MINUTE_MS);
+  await done;
+  expect(end?.code).toBe("insufficient_credits");
 });
