@@ -96,7 +96,8 @@ class MixedRound {
   #env(key: number): Record<string, string> {
     const { baseUrl } = this.#service;
     const apiKey = API_KEYS[key] ?? API_KEYS[0];
-    return this.#testFolders.env({ baseUrl, apiKey }, { ...FAST, ...this.#storage.env });
+    const log = { AUDIO_LOG_LEVEL: "debug", AUDIO_LOG_FILE: join(this.#testFolders.root, "servers.log") };
+    return this.#testFolders.env({ baseUrl, apiKey }, { ...FAST, ...log, ...this.#storage.env });
   }
 
   #server(at: 0 | 1): TaskClient {
