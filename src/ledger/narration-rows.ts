@@ -190,6 +190,16 @@ const describeWishes = (narration: NarrationRow, wishes: readonly WishRow[]) => 
   mayReplace: wishes.some(({ replaces }) => replaces === (narration.file_name ?? "")),
 });
 
+/** Whether a narration is wanted, and only under other API keys: what it begins under this one would have no payer. */
+export const isLeftToOtherKeys = (
+  { identity }: Ledger,
+  { status }: NarrationRow,
+  wishes: readonly WishRow[],
+): boolean =>
+  status === "running" &&
+  wishes.length > 0 &&
+  wishes.every(({ api_key_id }) => api_key_id !== identity.apiKeyId);
+
 /** Reads a narration with all its parts; `undefined` if its row is gone. */
 export const readNarration = (ledger: Ledger, id: string): Promise<NarrationSnapshot | undefined> =>
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
@@ -209,7 +219,7 @@ export const readNarration = (ledger: Ledger, id: string): Promise<NarrationSnap
 
 /** What one round of a narration reads. */
 export interface RoundRead extends Omit<NarrationSnapshot, "parts" | "bill" | "pace" | "files"> {
-  /** Whether this process drives the narration. */
+  /** Whether this process drives the narration, and may begin its parts. */
   readonly isMine: boolean;
   /** Present if the parts were read again, and then `tasks` has all of them. */
   readonly parts: readonly PartRow[] | null;
@@ -230,12 +240,13 @@ export const readRound = (
     if (narration === undefined) return undefined;
     const parts = openFingerprints === null ? await selectParts(tx, id) : null;
     const fingerprints = openFingerprints ?? listFingerprints(parts ?? []);
+    const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
     return {
       narration,
-      isMine: narration.owner === ledger.identity.processId,
+      isMine: narration.owner === ledger.identity.processId && !isLeftToOtherKeys(ledger, narration, wishes),
       parts,
       tasks: await readTasks(tx, ledger, nowSteadyMs, narration, fingerprints),
-      ...describeWishes(narration, await listStandingWishes(tx, ledger, nowSteadyMs, id)),
+      ...describeWishes(narration, wishes),
     };
   });
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { splitRows, type Tx } from "./database.ts";
 import { type Ledger, rememberApiKey } from "./ledger.ts";
-import { type StoredProblem, selectNarration, selectParts } from "./narration-rows.ts";
+import { isLeftToOtherKeys, type StoredProblem, selectNarration, selectParts } from "./narration-rows.ts";
 import { insertFile } from "./request-rows.ts";
 import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./schema.ts";
 import { addWish, listStandingWishes } from "./wishes.ts";
@@ -217,7 +217,8 @@ export const stopNarration = (ledger: Ledger, id: string): Promise<unknown> =>
 // ---- what rounds find ----
 
 /**
- * Takes the lease of a narration, unless another living process has it.
+ * Takes the lease of a narration, unless another living process has it, or only other API keys want it: then the lease
+ * is given back for one of their processes.
  *
  * @returns whether this process has it now
  */
@@ -228,12 +229,17 @@ export const takeNarration = (ledger: Ledger, id: string): Promise<boolean> =>
     const { processId } = ledger.identity;
     if (lease === undefined) return false;
     if (lease.owner !== processId && ledger.database.isHeld(lease, nowSteadyMs)) return false;
+    const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, id);
+    const mayDrive = !isLeftToOtherKeys(ledger, lease, wishes);
     await tx
       .updateTable("agm_narration")
-      .set({ owner: processId, lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs })
+      .set({
+        owner: mayDrive ? processId : null,
+        lease_until_steady_ms: mayDrive ? nowSteadyMs + ledger.database.leaseMs : 0,
+      })
       .where("id", "=", id)
       .execute();
-    return true;
+    return mayDrive;
   });
 
 /** Gives the lease of a narration back, if this process has it. */

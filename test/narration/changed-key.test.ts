@@ -1,6 +1,8 @@
 /** The API key changes while a narration runs. Credits that the earlier key reserved or paid are counted once. */
 import { rm } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
+import { FAST } from "../support/bin-under-test.ts";
+import { startToolClient } from "../support/tool-client.ts";
 import { buildText, Narrator } from "./narrator.ts";
 
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
@@ -61,4 +63,16 @@ it("a narration counts charges of the earlier key even if its audio is not here,
   const again = await narrator.narrate({ narration_id, max_credits: 600 });
   expect(again).toMatchObject({ status: "finished", parts: { saved: 4 }, credits: { charged: 40 } });
   expect(narrator.service.tasks.size).toBe(4);
+});
+
+it("a narration goes on under the key that wants it, although a process of the other key fetches its parts", async () => {
+  const narration_id = await stoppedHalfway(FIVE);
+  await narrator.narrate({ narration_id, stop: true });
+  const other = await startToolClient({ ...narrator.testFolders.env(narrator.service, FAST), ...LATER });
+  await other.call("narrate", { narration_id, max_credits: 1000, wait_seconds: 0 });
+  for (const task of narrator.service.tasks.values()) task.status = "succeeded";
+  const done = await other.call("narrate", { narration_id, wait_seconds: 30 });
+  expect(done.structuredContent).toMatchObject({ status: "finished", parts: { saved: 5 } });
+  expect(narrator.service.tasks.size).toBe(5);
+  await other.close();
 });
