@@ -42,10 +42,10 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
         error, note, file_name, replaces, written, asked, body
       FROM numbers CROSS JOIN agm_request WHERE id = '${id}'`,
     `${numbers} INSERT INTO agm_attempt (request, n, status, maybe, send_id, sent_steady_ms, task_id, charged_credits,
-        refunded_credits, audio_seconds, output_format, output_rate_hz, output_seconds, is_paid, payer_run, spent_at_ms,
+        refunded_credits, audio_seconds, output_format, output_rate_hz, output_seconds, is_charge_told, is_paid, payer_run, spent_at_ms,
         accepted_at_ms, finished_at_ms, polled_steady_ms)
       SELECT 'copy-' || step, n, status, maybe, send_id, sent_steady_ms, task_id || '-' || step, charged_credits,
-        refunded_credits, audio_seconds, output_format, output_rate_hz, output_seconds, is_paid, payer_run,
+        refunded_credits, audio_seconds, output_format, output_rate_hz, output_seconds, is_charge_told, is_paid, payer_run,
         ${earlier("spent_at_ms")}, ${earlier("accepted_at_ms")}, ${earlier("finished_at_ms")}, polled_steady_ms
       FROM numbers CROSS JOIN agm_attempt WHERE request = '${id}'`,
     `${numbers} INSERT INTO agm_file (path, owner, kind, size_bytes, sha256, saved_at_ms)

@@ -45,6 +45,8 @@ it("a limit is kept although a killed process has left a submission without a re
   const text = buildText("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
   const { narration_id } = narrationOf(await next.call("narrate", { text, output_format: "pcm" }));
   const call = { narration_id, max_credits: MAX_CREDITS };
+  // A first limit below the suggested one is answered with the plan.
+  await next.call("narrate", call);
   void killTarget.call("narrate", call).catch(() => undefined);
   await expect.poll(() => service.tasks.size, LONG).toBe(2);
   await new Promise((resolve) => setTimeout(resolve, 30));
