@@ -257,7 +257,8 @@ export function decideKinship(
   const difference = compareTexts(readWritten(row), readWritten(fresh));
   const isRecent = Math.abs(nowMs - (row.finished_at_ms ?? row.updated_at_ms)) < DAY_MS;
   const isWithService = row.task_id === null ? row.status === "unresolved" && isRecent : row.is_open === 1;
-  if (row.error_code === null && (isWithService || (row.status === "waiting" && isWanted)))
+  // An error later does not undo a send: the service may be working on it all the same.
+  if (isWithService || (row.status === "waiting" && isWanted && row.error_code === null))
     return difference === "none" ? "respelled" : "retyped_open";
   if (row.status !== "succeeded" && row.status !== "saved") return null;
   const askedDifference = compareTexts(readAsked(row), readAsked(fresh));

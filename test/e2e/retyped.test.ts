@@ -51,6 +51,23 @@ it("a text is a new request with other words, other settings, or after the first
   expect(anew.task_id).not.toBe(first.task_id);
 });
 
+it("a retyped text is the request whose answer was lost before the API key was refused", async () => {
+  service.processingMs = 0;
+  service.intercept = (exchange, response) => {
+    if (exchange.kind !== "create") return false;
+    if (exchange.ordinal > 1) service.refuse(response, 401, "invalid_api_key");
+    else {
+      service.accept(exchange);
+      response.destroy();
+    }
+    return true;
+  };
+  expect(resultTextOf(await ask({ prompt: TEXT, wait_seconds: 20 }))).toMatch(/^invalid_api_key/);
+  service.intercept = undefined;
+  expect(taskOf(await ask({ prompt: RETYPED, wait_seconds: 20 })).status).toBe("succeeded");
+  expect(service.tasks.size).toBe(1);
+});
+
 it("a retyped text that a running narration has not begun yet is named as its part, and take 2 makes it", async () => {
   const text = ["One", "Two", "Three", "Four"].map((heading) => `# ${heading}\n\n${TEXT}`).join("\n\n");
   const plan = await client.call("narrate", { text });
