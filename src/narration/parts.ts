@@ -123,7 +123,7 @@ export function changePlan(
 /** Beyond this number of differing parts, only the equal beginning and end of two texts are aligned. */
 const MAX_DIFFERING_PARTS = 2000;
 
-/** Aligns the parts of a newer text with those of an older one, in order. */
+/** Aligns the parts of a newer text with those of an older one: in order, then those that were moved. */
 export function alignInputs(older: readonly string[], newer: readonly string[]): Origins {
   const shorter = Math.min(older.length, newer.length);
   let start = 0;
@@ -137,7 +137,11 @@ export function alignInputs(older: readonly string[], newer: readonly string[]):
   const [a, b] = [older.slice(start, older.length - end), newer.slice(start, newer.length - end)];
   const isAlignable = a.length > 0 && b.length > 0 && Math.max(a.length, b.length) <= MAX_DIFFERING_PARTS;
   if (isAlignable) for (const [from, to] of findCommonSubsequence(a, b)) origins[start + to] = start + from;
-  return origins;
+  const moved = new Map<string, number[]>();
+  const aligned = new Set(origins);
+  for (const [index, input] of older.entries())
+    if (!aligned.has(index)) moved.set(input, [...(moved.get(input) ?? []), index]);
+  return origins.map((origin, index) => origin ?? moved.get(newer[index] ?? "")?.shift());
 }
 
 /** Finds a longest common subsequence: pairs of indexes of equal elements. */

@@ -122,16 +122,17 @@ describe("a take that was chosen", () => {
     const folder = mkdtempSync(join(tmpdir(), "agm-seams-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const setup = await openSeams({ env: { AUDIO_INPUT_DIR: folder } });
-    const sheet = async (...rows: readonly string[]) => {
+    const sheet = async (rows: readonly string[], retakes: readonly object[] = []) => {
       writeFileSync(join(folder, "lines.csv"), `text,file\n${rows.join("\n")}\n`);
-      return await narrate(setup.server, { file: "lines.csv", ...LIMIT });
+      return await narrate(setup.server, { file: "lines.csv", retakes, ...LIMIT });
     };
-    const { narration_id } = await sheet("Alpha one,a", "Bravo two,b", "Charlie three,c");
-    await narrate(setup.server, { narration_id, retakes: [{ quote: "row 4", take: 2 }], ...LIMIT });
+    const [bravo, charlie] = ["Bravo two,b", "Charlie three,c"];
+    await sheet(["Alpha one,a", bravo, charlie], [{ quote: "row 4", take: 2 }]);
     const made = setup.service.tasks.size;
-    await sheet("Alpha new,a", "Delta four,d", "Bravo two,b", "Charlie three,c");
+    await sheet(["Alpha new,a", "Delta four,d", bravo, charlie]);
     expect(sentSince(setup, made).sort()).toEqual(["Alpha new", "Delta four"]);
-    await sheet("Charlie three,c", "Alpha new,a", "Bravo two,b");
+    // The first take of this row was never made, so that it would be paid for if the choice were lost.
+    await sheet([charlie, "Alpha new,a", bravo]);
     expect(setup.service.tasks.size).toBe(made + 2);
   });
 });
