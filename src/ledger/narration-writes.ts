@@ -105,10 +105,10 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
       .execute();
     if (starts) await tx.updateTable("agm_part").set({ problem: null }).where("narration", "=", id).execute();
     if (want.maxCredits !== null) await forgetErrors(tx, ledger, nowSteadyMs, id);
-    for (const { position, fingerprint, take, speed } of want.choices) {
+    for (const { position, fingerprint, loose, take, speed } of want.choices) {
       await tx
         .updateTable("agm_part")
-        .set({ fingerprint, take, speed, problem: null })
+        .set({ fingerprint, loose, take, speed, problem: null })
         .where("narration", "=", id)
         .where("position", "=", position)
         .execute();

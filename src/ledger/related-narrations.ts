@@ -2,7 +2,8 @@
 import { sql } from "kysely";
 import { splitRows, type Tx } from "./database.ts";
 import { isVisible, type Ledger } from "./ledger.ts";
-import { selectNarrations, selectParts } from "./narration-rows.ts";
+import { selectNarrations } from "./narration-rows.ts";
+import { findRequestsByLoose } from "./request-rows.ts";
 import { type NarrationRow, type PartRow, parseNarrations, type RequestRow } from "./schema.ts";
 import { listPayers, listStandingWishes } from "./wishes.ts";
 
@@ -40,53 +41,41 @@ export async function findPredecessor(
   return best?.[0] ?? null;
 }
 
-/** Finds running narrations all of whose parts differ at most in typing from those of a text, with their parts. */
-export const findRetypedNarrations = (
-  ledger: Ledger,
-  looseParts: readonly string[],
-): Promise<Array<{ readonly narration: NarrationRow; readonly parts: readonly PartRow[] }>> =>
+/** Lists the running narrations that somebody wants. */
+export const listWantedNarrations = (ledger: Ledger): Promise<NarrationRow[]> =>
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
-    const candidates = await selectNarrations(tx, ledger)
-      .where("status", "=", "running")
-      .where("id", "in", (eb) =>
-        eb
-          .selectFrom("agm_part")
-          .select("narration")
-          .where("loose", "=", looseParts[0] ?? "")
-          .where("position", "=", 0),
-      )
-      .execute();
-    const found: Array<{ readonly narration: NarrationRow; readonly parts: readonly PartRow[] }> = [];
-    for (const narration of parseNarrations(candidates)) {
-      const parts = await selectParts(tx, narration.id);
-      const isSame =
-        parts.length === looseParts.length && parts.every(({ loose }, i) => loose === looseParts[i]);
-      if (!isSame) continue;
-      const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, narration.id);
-      if (wishes.length > 0) found.push({ narration, parts });
-    }
-    return found;
+    const running = await selectNarrations(tx, ledger).where("status", "=", "running").execute();
+    const wanted: NarrationRow[] = [];
+    for (const narration of parseNarrations(running))
+      if ((await listStandingWishes(tx, ledger, nowSteadyMs, narration.id)).length > 0)
+        wanted.push(narration);
+    return wanted;
   });
 
-/**
- * Finds the wanted narration that will have a request's text made, typed otherwise, as a part that it has not begun.
- *
- * @returns its id and the position of the part
- */
-export async function findPartToCome(
+/** A part that a wanted narration has not begun. */
+type PartToCome = Pick<PartRow, "narration" | "position" | "loose" | "fingerprint"> &
+  Pick<NarrationRow, "started_at_ms">;
+
+/** Finds the parts of wanted narrations that have not begun and differ at most in typing or pronunciations. */
+export async function findPartsToCome(
   tx: Tx,
   ledger: Ledger,
   nowSteadyMs: number,
-  { loose, fingerprint }: Pick<RequestRow, "loose" | "fingerprint">,
-): Promise<Pick<PartRow, "narration" | "position"> | undefined> {
+  loose: readonly string[],
+): Promise<PartToCome[]> {
   const parts = await tx
     .selectFrom("agm_part")
     .innerJoin("agm_narration", "agm_narration.id", "agm_part.narration")
-    .select(["agm_part.narration", "agm_part.position"])
-    .where("agm_part.loose", "=", loose ?? "")
-    .where("agm_part.fingerprint", "!=", fingerprint)
-    .whereRef("agm_part.fingerprint", "=", "agm_part.input")
+    .select([
+      "agm_part.narration",
+      "agm_part.position",
+      "agm_part.loose",
+      "agm_part.fingerprint",
+      "agm_narration.started_at_ms",
+    ])
+    .where("agm_part.loose", "in", loose)
     .where("agm_narration.status", "=", "running")
+    .where(isVisible(ledger, "agm_narration.api_key_id"))
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -97,71 +86,32 @@ export async function findPartToCome(
       ),
     )
     .execute();
-  for (const part of parts) {
-    const wishes = await listStandingWishes(tx, ledger, nowSteadyMs, part.narration);
-    if (wishes.length > 0) return part;
-  }
-  return undefined;
+  const wanted = new Set<string>();
+  for (const id of new Set(parts.map(({ narration }) => narration)))
+    if ((await listStandingWishes(tx, ledger, nowSteadyMs, id)).length > 0) wanted.add(id);
+  return parts.filter(({ narration }) => wanted.has(narration));
 }
 
-/** A paid request that differs from a part's at most in typing or pronunciations. */
-export interface NearlyEqualRequest
-  extends Pick<RequestRow, "id" | "fingerprint" | "body" | "written" | "status" | "finished_at_ms"> {
-  readonly position: number;
+/** What speaks a text that differs at most in typing or pronunciations. */
+export interface NearlyEqual {
+  readonly requests: readonly RequestRow[];
+  readonly partsToCome: readonly PartToCome[];
 }
 
-/**
- * Finds requests that were paid for, are under way or are about to be sent, and that are nearly those of parts which
- * were not paid for.
- */
-export const findNearlyEqualRequests = (ledger: Ledger, id: string): Promise<NearlyEqualRequest[]> =>
+/** Finds what was paid for, is under way or is about to be sent, and is nearly equal to parts. */
+export const findNearlyEqual = (ledger: Ledger, parts: readonly PartRow[]): Promise<NearlyEqual> =>
   ledger.database.snapshot(async (tx, nowSteadyMs) => {
-    const found = await tx
-      .selectFrom("agm_part")
-      .innerJoin("agm_task", (join) =>
-        join
-          .onRef("agm_task.loose", "=", "agm_part.loose")
-          .onRef("agm_task.fingerprint", "!=", "agm_part.fingerprint"),
-      )
-      .select([
-        "agm_part.position",
-        "agm_task.id",
-        "agm_task.fingerprint",
-        "agm_task.body",
-        "agm_task.written",
-        "agm_task.status",
-        "agm_task.finished_at_ms",
-      ])
-      .where("agm_part.narration", "=", id)
-      .whereRef("agm_part.input", "=", "agm_part.fingerprint")
-      .where("agm_task.api_key_id", "=", ledger.identity.apiKeyId)
-      .where((eb) =>
-        eb.or([
-          eb("agm_task.status", "in", ["waiting", "succeeded", "saved"]),
-          eb("agm_task.is_open", "=", 1),
-        ]),
-      )
-      .where((eb) =>
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom("agm_task as own")
-              .select("own.id")
-              .whereRef("own.fingerprint", "=", "agm_part.fingerprint")
-              .where((or) =>
-                or.or([or("own.status", "in", ["succeeded", "saved"]), or("own.is_open", "=", 1)]),
-              ),
-          ),
-        ),
-      )
-      .orderBy("agm_part.position")
-      .execute();
-    const nearly: NearlyEqualRequest[] = [];
-    for (const request of found) {
-      const isMade = request.status !== "waiting";
-      if (isMade || (await listPayers(tx, ledger, nowSteadyMs, request.id)).length > 0) nearly.push(request);
+    const [requests, partsToCome]: [RequestRow[], PartToCome[]] = [[], []];
+    for (const loose of splitRows([...new Set(parts.map((part) => part.loose))])) {
+      for (const row of await findRequestsByLoose(tx, ledger, loose, "visible")) {
+        const isWaiting = row.status === "waiting";
+        const isPaid = row.status === "succeeded" || row.status === "saved" || row.is_open === 1;
+        if (isPaid || (isWaiting && (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0))
+          requests.push(row);
+      }
+      partsToCome.push(...(await findPartsToCome(tx, ledger, nowSteadyMs, loose)));
     }
-    return nearly;
+    return { requests, partsToCome };
   });
 
 /** So many requests are enough to find the narrations that somebody may mean. */

@@ -124,10 +124,10 @@ export const findRequestsByFingerprint = (ledger: Ledger, fingerprint: string): 
 export async function findRequestsByLoose(
   db: Db,
   ledger: Ledger,
-  loose: string,
+  loose: readonly string[],
   apiKeys: "own" | "visible",
 ): Promise<RequestRow[]> {
-  let select = db.selectFrom("agm_task").selectAll().where("loose", "=", loose);
+  let select = db.selectFrom("agm_task").selectAll().where("loose", "in", loose);
   select =
     apiKeys === "own"
       ? select.where("api_key_id", "=", ledger.identity.apiKeyId)

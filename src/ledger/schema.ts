@@ -164,7 +164,7 @@ const partShape = {
   position: int,
   /** The fingerprint of take 1 at the plan's speed, by which parts of two texts are aligned. */
   input: text,
-  /** The loose fingerprint of the same, by which a retyped text is recognised. */
+  /** The loose fingerprint of the request that speaks it now, by which a retyped text is recognised. */
   loose: text,
   /** The request that speaks it now. */
   fingerprint: text,

@@ -4,7 +4,7 @@ import type { NarrationInput } from "../files/input-format.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { findNarration, findNarrationByPlan, listParts } from "../ledger/narration-rows.ts";
 import { storeNarration } from "../ledger/narration-writes.ts";
-import { findPredecessor, findRetypedNarrations } from "../ledger/related-narrations.ts";
+import { findPredecessor, listWantedNarrations } from "../ledger/related-narrations.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { secretRefusedError } from "../redaction.ts";
@@ -211,15 +211,17 @@ async function findRetypedNarration(
   rows: readonly PartRow[],
   plan: StoredPlan,
 ): Promise<LoadedNarration | null> {
-  const id = rows[0]?.narration;
-  const looseParts = rows.map(({ loose }) => loose);
-  for (const { narration, parts } of await findRetypedNarrations(ledger, looseParts)) {
-    const isOtherText = parts.some(({ input }, index) => input !== rows[index]?.input);
-    if (narration.id === id || !isOtherText) continue;
-    const other = await plans.get(narration.id);
+  const id = rows[0]?.narration ?? "";
+  for (const narration of await listWantedNarrations(ledger)) {
+    // A plan that cannot be read is no reason to refuse another text.
+    const other = await plans.get(narration.id).catch(() => null);
+    if (other === null || narration.id === id || describeShape(other) !== describeShape(plan)) continue;
+    // Those of the plan, because the parts may have other takes by now.
+    const otherRows = buildPartRows(ledger.identity.baseUrl, narration.id, other);
+    const isSame = rows.every(({ loose }, index) => loose === otherRows[index]?.loose);
+    const isOtherText = rows.some(({ input }, index) => input !== otherRows[index]?.input);
     const isTyping = other.parts.some(({ text }, index) => text !== plan.parts[index]?.text);
-    if (isTyping && describeShape(other) === describeShape(plan))
-      return { narration, plan: other, note: RETYPED_NOTE };
+    if (isSame && isOtherText && isTyping) return { narration, plan: other, note: RETYPED_NOTE };
   }
   return null;
 }

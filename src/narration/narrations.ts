@@ -26,7 +26,7 @@ import { secretRefusedError } from "../redaction.ts";
 import { explainStandstill, type Standstill } from "../requests/activity.ts";
 import type { Call } from "../requests/call.ts";
 import type { Search } from "../search-words.ts";
-import { addToTold, areTold, type Consents, findConsents, isLimitTold, NO_CONSENTS } from "./consents.ts";
+import { addToTold, areTold, type Consents, findConsents, isLimitTold } from "./consents.ts";
 import { estimateLateRemarks } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
@@ -212,18 +212,21 @@ export class NarrationOperations {
       await assertRoomForNames(folder, { narration: named, plan });
     }
     const before = await this.#read(narration.id);
+    const choices = applyRetakes(ledger.identity.baseUrl, plan, before.parts, retakes);
+    const chosen = choices.length === 0 ? before : await this.#preview(before, choices);
+    const positions = new Set(choices.map(({ position }) => position));
     return {
       ...loaded,
       before,
-      choices: applyRetakes(ledger.identity.baseUrl, plan, before.parts, retakes),
-      consents: await findConsents(ledger, before.narration, plan),
+      choices,
+      consents: await findConsents(this.#deps, { ...chosen, narration: before.narration }, plan, positions),
     };
   }
 
   /**
-   * Returns the plan if a person must decide before the narration starts; `null` if no decision is needed. A decision
-   * is needed if the first limit is below the suggested one and no answer has named it, or if no answer has told a
-   * sentence that needs consent.
+   * Returns the plan if a person must decide before the narration starts or goes on; `null` if no decision is needed. A
+   * decision is needed if the first limit is below the suggested one and no answer has named it, or if no answer has
+   * told a sentence that needs consent.
    */
   async #findPlanToApprove(
     source: NarrateSource,
@@ -232,10 +235,11 @@ export class NarrationOperations {
   ): Promise<NarrationView | null> {
     const { maxCredits, shouldStop } = changes;
     const { narration } = called.before;
-    if (shouldStop || narration.status !== "planned" || maxCredits === null) return null;
+    if (shouldStop || maxCredits === null) return null;
     const mustTell = !areTold(narration, called.consents);
     const isAgreed =
-      source.kind === "narration" && (source.takesAnyLimit === true || isLimitTold(narration, maxCredits));
+      narration.status !== "planned" ||
+      (source.kind === "narration" && (source.takesAnyLimit === true || isLimitTold(narration, maxCredits)));
     if (isAgreed && !mustTell) return null;
     const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null }, maxCredits);
     if (!isAgreed && maxCredits < plan.credits.suggestedMax) return { ...plan, refusedLimit: maxCredits };
@@ -429,25 +433,24 @@ export class NarrationOperations {
     refusedLimit = Number.POSITIVE_INFINITY,
   ): Promise<NarrationView> {
     const { ledger } = this.#deps;
-    const isPreview = changes.maxCredits === null && choices.length > 0;
+    const hasChoices = changes.maxCredits === null && choices.length > 0;
+    const isPreview = hasChoices || refusedLimit !== Number.POSITIVE_INFINITY;
     const shown = isPreview ? await this.#preview(snapshot, choices) : snapshot;
     const built = await this.#buildView(this.#toViewed(shown, plan));
     const view = { ...built, mayReplace: changes.mayReplace, ...(note === undefined ? {} : { note }) };
     if (view.status !== "planned") return view;
-    const isPlan = snapshot.narration.status === "planned";
     const limit = Math.min(view.credits.suggestedMax, refusedLimit);
-    if (isPlan && !(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))
+    if (!(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))
       await noteTold(ledger, snapshot.narration.id, addToTold(snapshot.narration, consents, limit));
-    const extra = isPlan ? consents.extraRemarks : NO_CONSENTS.extraRemarks;
     return {
       ...view,
       argumentsToRepeat: [
-        ...(isPreview ? ["the same retakes"] : []),
+        ...(hasChoices ? ["the same retakes"] : []),
         ...(changes.mayReplace ? ["replace true"] : []),
       ],
       remarks: [
         ...view.remarks,
-        ...toRemarks("text", [...(await estimateLateRemarks(ledger, plan, shown)), ...extra]),
+        ...toRemarks("text", [...(await estimateLateRemarks(ledger, plan, shown)), ...consents.extraRemarks]),
       ],
     };
   }

@@ -95,8 +95,8 @@ export const takeOverChoices = (
   rows.map((row) => {
     const { take, speed } = older[origins[row.position] ?? -1] ?? FIRST_CHOICE;
     if (take === row.take && speed === row.speed) return row;
-    const { fingerprint } = buildPartRequest(baseUrl, plan, row.position, { take, speed });
-    return { ...row, take, speed, fingerprint };
+    const { fingerprint, loose } = buildPartRequest(baseUrl, plan, row.position, { take, speed });
+    return { ...row, take, speed, fingerprint, loose };
   });
 
 /** The positions of the older parts that the parts of a newer plan are; `undefined` where the words are new. */
@@ -215,8 +215,8 @@ export function applyRetakes(
       const isPlannedSpeed =
         retake.speed === undefined || retake.speed === getPartSpeed(plan, position, null);
       const choice: Choice = { take, speed: isPlannedSpeed ? null : (retake.speed ?? null) };
-      const { fingerprint } = buildPartRequest(baseUrl, plan, position, choice);
-      changed.set(position, { ...row, ...choice, fingerprint, problem: null });
+      const { fingerprint, loose } = buildPartRequest(baseUrl, plan, position, choice);
+      changed.set(position, { ...row, ...choice, fingerprint, loose, problem: null });
     }
   }
   return [...changed.values()].filter((row) => row.fingerprint !== parts[row.position]?.fingerprint);

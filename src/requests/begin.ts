@@ -14,7 +14,7 @@ import {
   deriveRequestFingerprint,
 } from "../ledger/identity.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { findPartToCome } from "../ledger/related-narrations.ts";
+import { findPartsToCome } from "../ledger/related-narrations.ts";
 import {
   buildNextAttempt,
   FRESH_REQUEST,
@@ -275,7 +275,7 @@ async function findKin(
   fresh: RequestRow,
 ): Promise<{ readonly row: RequestRow; readonly kinship: Kinship } | undefined> {
   if (fresh.loose === null) return undefined;
-  for (const row of await findRequestsByLoose(tx, ledger, fresh.loose, "own")) {
+  for (const row of await findRequestsByLoose(tx, ledger, [fresh.loose], "own")) {
     if (row.id === fresh.id) continue;
     const isWanted =
       row.status === "waiting" && (await listPayers(tx, ledger, nowSteadyMs, row.id)).length > 0;
@@ -296,16 +296,18 @@ async function assertNoPartToCome(
   nowSteadyMs: number,
   fresh: RequestRow,
 ): Promise<void> {
-  const part = await findPartToCome(tx, ledger, nowSteadyMs, fresh);
+  const parts = await findPartsToCome(tx, ledger, nowSteadyMs, [fresh.loose ?? ""]);
+  const part = parts.find(({ fingerprint }) => fingerprint !== fresh.fingerprint);
   if (part === undefined) return;
   const { narration: id, position } = part;
+  const otherTake = (fresh.take ?? 1) + 1;
   throw new AudioError(
     "invalid_request",
     `Part ${position + 1} of narration ${id}, which is being made, is this text; it differs only in quotation marks, blanks or case. Nothing was sent or charged.`,
     {
       remedy: {
-        assistant: `Call narrate with narration_id ${id} to wait for it. If the user wants this text as a file of its own, too, make the same call with take 2: that is a new task and costs credits.`,
-        terminal: `\`audio-generation-mcp narrate ${id}\` waits for it. With --take 2 it is made as a file of its own, too, which is paid for.`,
+        assistant: `Call narrate with narration_id ${id} to wait for it. If the user wants this text as a file of its own, too, make the same call with take ${otherTake}: that is a new task and costs credits.`,
+        terminal: `\`audio-generation-mcp narrate ${id}\` waits for it. With --take ${otherTake} it is made as a file of its own, too, which is paid for.`,
       },
     },
   );

@@ -126,7 +126,7 @@ async function findKinOfOtherKeys(
   const { ledger, clock } = deps;
   const { apiKeyId } = ledger.identity;
   const rows = await ledger.database.run((db) =>
-    findRequestsByLoose(db, ledger, fresh.loose ?? "", "visible"),
+    findRequestsByLoose(db, ledger, [fresh.loose ?? ""], "visible"),
   );
   for (const row of rows) {
     if (row.api_key_id === apiKeyId || row.fingerprint === fresh.fingerprint) continue;

@@ -68,19 +68,28 @@ it("a retyped text is the request whose answer was lost before the API key was r
   expect(service.tasks.size).toBe(1);
 });
 
-it("a retyped text that a running narration has not begun yet is named as its part, and take 2 makes it", async () => {
-  const text = ["One", "Two", "Three", "Four"].map((heading) => `# ${heading}\n\n${TEXT}`).join("\n\n");
-  const plan = await client.call("narrate", { text });
-  const { narration_id } = Object(plan.structuredContent);
-  await client.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 0 });
-  const refused = await client.call("generate_audio", { prompt: `Four\n\n${RETYPED}`, wait_seconds: 1 });
-  expect(refused.isError).toBe(true);
-  expect(resultTextOf(refused)).toContain(`Part 4 of narration ${narration_id}`);
-  expect(resultTextOf(refused)).toContain("take 2");
-  for (const task of service.tasks.values()) task.status = "succeeded";
-  service.processingMs = 0;
-  const second = taskOf(await ask({ prompt: `Four\n\n${RETYPED}`, take: 2 }));
-  expect(second.take).toBe(2);
-  await client.call("narrate", { narration_id, wait_seconds: 30 });
-  expect(service.count("create")).toBe(5);
-});
+it.each([
+  ["", {}],
+  [", in take 2", { take: 2 }],
+  [", at another speed", { speed: 1.2 }],
+] as ReadonlyArray<[string, { take?: number; speed?: number }]>)(
+  "a retyped text that a running narration has not begun yet%s is named as its part, and another take makes it",
+  async (_, choice) => {
+    const text = ["One", "Two", "Three", "Four"].map((heading) => `# ${heading}\n\n${TEXT}`).join("\n\n");
+    const retakes = [{ chapter: "Four", take: 1, ...choice }];
+    const plan = await client.call("narrate", { text, retakes });
+    const { narration_id } = Object(plan.structuredContent);
+    await client.call("narrate", { narration_id, retakes, max_credits: 5000, wait_seconds: 0 });
+    const prompt = `Four\n\n${RETYPED}`;
+    const refused = await client.call("generate_audio", { prompt, ...choice, wait_seconds: 1 });
+    expect(refused.isError).toBe(true);
+    expect(resultTextOf(refused)).toContain(`Part 4 of narration ${narration_id}`);
+    expect(resultTextOf(refused)).toContain(`take ${(choice.take ?? 1) + 1}`);
+    for (const task of service.tasks.values()) task.status = "succeeded";
+    service.processingMs = 0;
+    const second = taskOf(await ask({ prompt, ...choice, take: 3 }));
+    expect(second.take).toBe(3);
+    await client.call("narrate", { narration_id, wait_seconds: 30 });
+    expect(service.count("create")).toBe(5);
+  },
+);

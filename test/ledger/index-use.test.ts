@@ -42,10 +42,10 @@ const COPIES = `
       error_code, owner, lease_until_steady_ms, created_at_ms - n * 60000, updated_at_ms - n * 60000, error, note, file_name,
       replaces, written, asked, body
     FROM agm_request CROSS JOIN numbers WHERE fingerprint = 'real';
-  INSERT INTO agm_attempt (request, n, status, maybe, sent_steady_ms, task_id, charged_credits, is_charge_told, is_paid, payer_run,
-      spent_at_ms, polled_steady_ms)
-    SELECT 'copy-' || numbers.n, 1, status, maybe, sent_steady_ms, task_id || numbers.n, charged_credits, is_charge_told, is_paid, payer_run,
-      spent_at_ms - numbers.n * 60000, polled_steady_ms
+  INSERT INTO agm_attempt (request, n, status, maybe, sent_steady_ms, task_id, charged_credits, is_charge_told, is_paid,
+      payer_run, spent_at_ms, polled_steady_ms)
+    SELECT 'copy-' || numbers.n, 1, status, maybe, sent_steady_ms, task_id || numbers.n, charged_credits, is_charge_told, is_paid,
+      payer_run, spent_at_ms - numbers.n * 60000, polled_steady_ms
     FROM agm_attempt CROSS JOIN numbers WHERE task_id = 'task-real';
   INSERT INTO agm_file (path, owner, kind, size_bytes, sha256, saved_at_ms)
     SELECT path || n, 'copy-' || n, kind, size_bytes, sha256, saved_at_ms FROM agm_file CROSS JOIN numbers;`;
@@ -79,7 +79,7 @@ it("every query finds its rows by an index", async () => {
   expect(await findAttemptsOfTask(ledger, "task-real")).toHaveLength(1);
   expect(await findRequestsByFingerprint(ledger, "real")).toHaveLength(1);
   expect(
-    await ledger.database.run((each) => findRequestsByLoose(each, ledger, saved.loose ?? "", "visible")),
+    await ledger.database.run((each) => findRequestsByLoose(each, ledger, [saved.loose ?? ""], "visible")),
   ).toHaveLength(2);
   for (const apiKeys of ["own", "visible"] as const) {
     for (const includesParts of [true, false]) {
