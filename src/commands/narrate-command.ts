@@ -26,8 +26,8 @@ import { runWithWorkflow } from "./run-with-workflow.ts";
 import { UsageError } from "./usage-errors.ts";
 
 /**
- * The exit code if the narration was begun but is not finished when the command ends. Used only with `max_credits` or
- * `stop`, because other calls only ask for the status.
+ * The exit code if the narration is not finished when the command ends. Used only with `max_credits`, or with `stop` for
+ * a narration that was begun, because other calls only ask for the status.
  */
 const EXIT_UNFINISHED = 3;
 
@@ -61,11 +61,14 @@ function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArg
 /** The codes of problems after which a higher limit is all that is needed. */
 const LIMIT_CODES: ReadonlySet<string> = new Set(["max_credits_reached", "stopped", "cancelled"]);
 
-function describeTerminalNextStep({ status, credits, problems, missingPaths }: NarrationView): string | null {
+function describeTerminalNextStep(
+  { status, credits, problems, missingPaths }: NarrationView,
+  isLimited: boolean,
+): string | null {
   const limit = `--max-credits ${Math.max(1, credits.suggestedMax)}`;
   switch (status) {
     case "planned":
-      return `To make it, add ${limit}: about ${credits.estimate} credits are charged, the rest is only held meanwhile.`;
+      return `To make it${isLimited ? " all the same, run the same command again" : `, add ${limit}`}: about ${credits.estimate} credits are charged, the rest is only held meanwhile.`;
     case "running":
       return "Another process makes it.";
     case "stopped": {
@@ -96,7 +99,7 @@ function describeInterrupted({ parts, credits }: NarrationView): string {
   return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
 }
 
-function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean): void {
+function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean, isLimited: boolean): void {
   if (wasInterrupted && !asJson && view.status !== "finished") {
     process.stdout.write(`${escapeForTerminal(describeInterrupted(view))}\n`);
     return;
@@ -108,7 +111,7 @@ function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean): 
   const files = view.status === "finished" ? view.files : [];
   const isHere = view.status === "finished" && view.missingPaths.length === 0;
   const head = isHere ? describeFinished(view) : describeNarration(view, undefined, "terminal");
-  const next = describeTerminalNextStep(view);
+  const next = describeTerminalNextStep(view, isLimited);
   const chapters = formatChapterList(view, "terminal");
   const lines = [
     ...files.map(({ audio }) => audio.path),
@@ -125,20 +128,21 @@ async function runNarration(
   source: Parameters<Narrations["narrate"]>[0],
   changes: NarrateChanges,
   signal: AbortSignal,
+  isSandbox: boolean,
 ): Promise<NarrationView> {
-  const line = new ProgressLine(process.stderr);
   const quiet = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
-  const planned = await narrations.narrate(source, { ...changes, maxCredits: null }, quiet);
-  if (changes.maxCredits === null) return planned;
-  const { narrationId } = planned;
-  const plannedSource = { kind: "narration", narrationId, takesAnyLimit: true } as const;
+  const withoutLimit = { ...changes, maxCredits: null };
+  if (changes.maxCredits === null) return await narrations.narrate(source, withoutLimit, quiet);
+  // Costs nothing, and its ledger ends with this command, so that no second run could agree.
+  if (isSandbox) await narrations.narrate(source, withoutLimit, quiet);
+  const line = new ProgressLine(process.stderr);
   try {
     // Wait without a limit, because the command ends only when the narration ends.
     const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
-    return await narrations.narrate(plannedSource, changes, call);
+    return await narrations.narrate(source, { ...changes, takesAnyLimit: true }, call);
   } catch (error) {
     if (!signal.aborted) throw error;
-    return await narrations.narrate(plannedSource, { ...changes, maxCredits: null, retakes: [] }, quiet);
+    return await narrations.narrate(source, { ...withoutLimit, retakes: [] }, quiet);
   } finally {
     line.end();
   }
@@ -160,10 +164,11 @@ export async function runNarrateCommand({ file, args, asJson, isSandbox }: Narra
       readInput: () => readCommandInput(file),
     });
     const changes = toNarrateChanges(checkedArgs);
-    const view = await runNarration(await provider.narrations(), source, changes, signal);
-    report(view, asJson, signal.aborted);
+    const view = await runNarration(await provider.narrations(), source, changes, signal, isSandbox);
+    const isLimited = changes.maxCredits !== null;
+    report(view, asJson, signal.aborted, isLimited);
     // A call with neither `max_credits` nor `stop` only asks for the status.
-    const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
-    return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_UNFINISHED;
+    const isUnfinished = isLimited || (changes.shouldStop && view.status !== "planned");
+    return isUnfinished && view.status !== "finished" ? EXIT_UNFINISHED : 0;
   });
 }

@@ -36,14 +36,12 @@ export type NarrateSource =
     }
   /**
    * A stored narration. If `mayResume` is set and the process that drove the narration has ended, the call continues
-   * the narration within the `max_credits` of an earlier call. With `takesAnyLimit`, it starts with a limit that no
-   * answer has named, because a person typed it.
+   * the narration within the `max_credits` of an earlier call.
    */
   | {
       readonly kind: "narration";
       readonly narrationId: string;
       readonly mayResume?: boolean;
-      readonly takesAnyLimit?: boolean;
     };
 
 export interface LoadedNarration {

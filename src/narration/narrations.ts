@@ -56,6 +56,8 @@ import { NarrationRounds } from "./rounds.ts";
 export interface NarrateChanges {
   /** The limit of the narration's total cost; `null` if this call allows no new cost. */
   readonly maxCredits: number | null;
+  /** Whether the narration starts with a limit that no answer has named, because a person typed it. */
+  readonly takesAnyLimit?: boolean;
   /** Whether to stop creating tasks. */
   readonly shouldStop: boolean;
   readonly retakes: readonly Retake[];
@@ -239,7 +241,8 @@ export class NarrationOperations {
     const mustTell = !areTold(narration, called.consents);
     const isAgreed =
       narration.status !== "planned" ||
-      (source.kind === "narration" && (source.takesAnyLimit === true || isLimitTold(narration, maxCredits)));
+      changes.takesAnyLimit === true ||
+      (source.kind === "narration" && isLimitTold(narration, maxCredits));
     if (isAgreed && !mustTell) return null;
     const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null }, maxCredits);
     if (!isAgreed && maxCredits < plan.credits.suggestedMax) return { ...plan, refusedLimit: maxCredits };

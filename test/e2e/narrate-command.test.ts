@@ -103,6 +103,31 @@ it("narrate makes the retake that it is asked for, of a new text and of one that
   expect(service.tasks.size).toBe(4);
 });
 
+it.each([
+  [
+    "parts that would be paid for again",
+    [],
+    /2 parts are paid for already or being made in nar_\w+ and differ only/,
+  ],
+  [
+    "that the voice does not speak the language",
+    ["--voice", "felix_zh"],
+    /seems to be in English, which the voice/,
+  ],
+])("narrate says %s, and only the same command again makes it", async (_, settings, told) => {
+  if (settings.length === 0) await run(narrate("--max-credits", "600"));
+  const made = service.tasks.size;
+  writeFileSync(text, buildText("One", "Two").replaceAll("So ends", `"So" ends`));
+  const args = narrate("--max-credits", "600", ...settings);
+  const { code, stdout } = await run(args);
+  expect(stdout).toMatch(told);
+  expect(stdout).toMatch(/\nTo make it all the same, run the same command again: about \d+ credits/);
+  expect(code).toBe(3);
+  expect(service.tasks.size).toBe(made);
+  expect(await run(args)).toMatchObject({ code: 0 });
+  expect(service.tasks.size).toBe(made + 2);
+});
+
 it("narrate says why nothing gets on, and since when, while the service is away", async () => {
   let isAway = true;
   service.intercept = ({ kind }, response) => {
