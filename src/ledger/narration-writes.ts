@@ -9,6 +9,10 @@ import type { FileRow, NarrationRow, PartRow, RequestRow, WishRow } from "./sche
 import { addWish, listStandingWishes } from "./wishes.ts";
 
 const STOPPED: StoredProblem = { code: "stopped", message: "It was stopped, as asked for." };
+const RENEWED: StoredProblem = {
+  code: "stopped",
+  message: "Parts have takes or speeds now that were chosen in the narration that this one was made of.",
+};
 const CANCELLED: StoredProblem = {
   code: "cancelled",
   message: "It was cancelled: nothing more is created. What was accepted is saved.",
@@ -105,14 +109,7 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
       .execute();
     if (starts) await tx.updateTable("agm_part").set({ problem: null }).where("narration", "=", id).execute();
     if (want.maxCredits !== null) await forgetErrors(tx, ledger, nowSteadyMs, id);
-    for (const { position, fingerprint, loose, take, speed } of want.choices) {
-      await tx
-        .updateTable("agm_part")
-        .set({ fingerprint, loose, take, speed, problem: null })
-        .where("narration", "=", id)
-        .where("position", "=", position)
-        .execute();
-    }
+    await writeChoices(tx, id, want.choices);
     // The newest call of a process stands for those that have returned, so that its cancellation ends what they wanted.
     await tx
       .deleteFrom("agm_wish")
@@ -124,6 +121,31 @@ export function wantNarration(ledger: Ledger, id: string, want: NarrationWant): 
     return await addWish(tx, ledger, nowSteadyMs, { id: wishId, target: id, kind: want.wishKind, replaces });
   });
 }
+
+async function writeChoices(tx: Tx, id: string, choices: readonly PartRow[]): Promise<void> {
+  for (const { position, fingerprint, loose, take, speed } of choices) {
+    await tx
+      .updateTable("agm_part")
+      .set({ fingerprint, loose, take, speed, problem: null })
+      .where("narration", "=", id)
+      .where("position", "=", position)
+      .execute();
+  }
+}
+
+/** Stores choices of a begun narration that does not run. It counts as stopped, because its files lack them. */
+export const renewChoices = (ledger: Ledger, id: string, choices: readonly PartRow[]): Promise<unknown> =>
+  ledger.database.tx(async (tx) => {
+    await ledger.database.lockRow(tx, "agm_narration", id);
+    const stopped = await tx
+      .updateTable("agm_narration")
+      .set({ status: "stopped", problem: JSON.stringify(RENEWED), revision: sql<number>`revision + 1` })
+      .where("id", "=", id)
+      .where("status", "in", ["stopped", "finished"])
+      .returning("id")
+      .executeTakeFirst();
+    if (stopped !== undefined) await writeChoices(tx, id, choices);
+  });
 
 const buildStart = ({ run }: NarrationRow): Partial<NarrationRow> => ({
   status: "running",

@@ -3,7 +3,7 @@ import { AudioError } from "../errors.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { findNarration, findNarrationByPlan, listParts } from "../ledger/narration-rows.ts";
-import { storeNarration } from "../ledger/narration-writes.ts";
+import { renewChoices, storeNarration } from "../ledger/narration-writes.ts";
 import { findPredecessor, listWantedNarrations } from "../ledger/related-narrations.ts";
 import type { NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { Pronunciation } from "../pronunciation.ts";
@@ -130,7 +130,10 @@ export async function loadNarration(deps: NarrationDeps, source: NarrateSource):
   const known = await findNarrationByPlan(ledger, planHash);
   if (known !== undefined) {
     const plan = await writeRemarks(plans, known.id, planned.plan);
-    if (known.status !== "planned") return { narration: known, plan };
+    if (known.status !== "planned") {
+      await takeBack(ledger, known, planned);
+      return { narration: known, plan };
+    }
   }
   const id = known?.id ?? deriveNarrationId(planHash, apiKeyId);
   const rows = buildPartRows(baseUrl, id, planned.plan);
@@ -182,6 +185,28 @@ async function takeOver(
     predecessor: predecessor === id ? null : predecessor,
     parts: takeOverChoices(ledger.identity.baseUrl, plan, rows, older, mapping),
   };
+}
+
+/**
+ * Gives a narration that a change has led back to what was chosen meanwhile for the parts that the change keeps. The
+ * older narration's own choices stay where the other one has the first take at the plan's speed.
+ */
+async function takeBack(
+  ledger: Ledger,
+  { id, started_at_ms: startedAtMs }: NarrationRow,
+  { plan, base, origins }: PlannedText,
+): Promise<void> {
+  if (base === undefined || origins === undefined || base.started_at_ms <= startedAtMs) return;
+  const parts = await listParts(ledger, id);
+  const kept = parts.filter(({ position }) => origins[position] !== undefined);
+  const renewed = takeOverChoices(
+    ledger.identity.baseUrl,
+    plan,
+    kept,
+    await listParts(ledger, base.id),
+    origins,
+  ).filter((row) => row.fingerprint !== row.input && row.fingerprint !== parts[row.position]?.fingerprint);
+  if (renewed.length > 0) await renewChoices(ledger, id, renewed);
 }
 
 /** Stores the remarks of a text with the same parts as an earlier one. Returns the plan with these remarks. */

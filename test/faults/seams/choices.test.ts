@@ -68,6 +68,38 @@ describe("an edit of another chapter", () => {
     expect(sentSince(setup, made)).toEqual(["Bravo words change once.", "Bravo words change twice."]);
   });
 
+  it.each(["at once", "after its plan"])(
+    "that is undone by another edit keeps a take that was chosen in between, if it is made %s",
+    async (when) => {
+      const setup = await openSeams();
+      const first = await make(setup.server, [{ quote: "Alpha words", take: 3 }]);
+      const second = await edit(setup.server, first, "words change", "words change once");
+      await narrate(setup.server, {
+        narration_id: second,
+        retakes: [{ quote: "Charlie words", take: 2 }],
+        ...LIMIT,
+      });
+      const made = setup.service.tasks.size;
+      const edits = [{ quote: "change once", replacement: "change" }];
+      const limit = when === "at once" ? LIMIT : {};
+      const { narration_id } = await narrate(setup.server, { narration_id: second, edits, ...limit });
+      expect(narration_id).toBe(first);
+      const done = await narrate(setup.server, { narration_id, ...LIMIT });
+      expect(done.status).toBe("finished");
+      const again = await narrate(setup.server, {
+        narration_id,
+        retakes: [
+          { quote: "Alpha words", take: 3 },
+          { quote: "Charlie words", take: 2 },
+        ],
+        ...LIMIT,
+      });
+      expect(again.message).toContain("nothing for this call");
+      expect(again.files.map(({ sha256 }) => sha256)).toEqual(done.files.map(({ sha256 }) => sha256));
+      expect(sentSince(setup, made)).toEqual([]);
+    },
+  );
+
   it("that removes the chapter before it keeps the take at its new place", async () => {
     const setup = await openSeams();
     const first = await make(setup.server, [{ quote: "Charlie words", take: 2 }]);
