@@ -100,7 +100,7 @@ describe("on Linux under another host name", () => {
     "leftovers of a dead process under the old name are removed at the next start",
     skipBecause(lack),
     async () => {
-      const setup = await openFaultSetup();
+      const setup = await openFaultSetup({ start: { isInProcess: false } });
       await killInDownload(setup, setup.server);
       const client = await startCommandClient({
         command: "unshare",

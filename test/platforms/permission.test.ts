@@ -2,7 +2,7 @@
  * Node's permission model: with exactly the permissions that it needs, the built bin generates audio. If one is
  * missing, an error names it.
  */
-import { realpathSync } from "node:fs";
+import { mkdirSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { closeAfterEach, type FaultSetup, openFaultSetup } from "../faults/fault-setup.ts";
@@ -47,6 +47,7 @@ describe("under node --permission", () => {
   it("without permission to write the output folder, nothing is charged, and the permission is named", async () => {
     const setup = await openFaultSetup();
     const { testFolders } = setup;
+    mkdirSync(testFolders.stateDir, { recursive: true, mode: 0o700 });
     const client = await start(setup, permission(testFolders.root, [testFolders.stateDir]));
     const outcome = await client.call("generate_audio", { prompt: "Not permitted" });
     await client.close();
