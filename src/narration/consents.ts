@@ -105,10 +105,11 @@ export async function findConsents(
   const spoken = Map.groupBy(await listSpokenTexts(deps, narration.id, unpaid), ({ loose }) => loose);
   const positions = { pronunciation: new Set<number>(), typing: new Set<number>() };
   const retyped = new Set<string>();
-  for (const { position, loose, fingerprint } of unpaid) {
+  const own = new Set(parts.map(({ fingerprint }) => fingerprint));
+  for (const { position, loose } of unpaid) {
     for (const other of spoken.get(loose) ?? []) {
       const isAgreed = other.sinceMs < narration.started_at_ms && !chosen.has(position);
-      if (other.fingerprint === fingerprint || isAgreed) continue;
+      if (own.has(other.fingerprint) || isAgreed) continue;
       const difference = decideDifference(other, plan.parts[position]?.text.trim() ?? "", nowMs);
       if (difference !== null) positions[difference].add(position);
       if (difference === "typing") retyped.add(other.fingerprint);

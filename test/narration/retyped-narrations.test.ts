@@ -102,12 +102,14 @@ it.each(CASES)("if $when, the plan says so first, and the next call pays", async
   expect(narrator.service.tasks.size).toBeGreaterThan(made);
 });
 
-it("what was agreed to when a narration was started is not asked again when it goes on", async () => {
+it.each([
+  ["what was agreed to when it was started", quote("One", "Two"), 4],
+  ["parts of its own that differ only in typing", `${TEXT}\n\n${retype(TEXT)}`, 2],
+])("a narration that goes on is not asked about %s", async (_, text, refusedFrom) => {
   narrator = await Narrator.start();
-  const text = quote("One", "Two");
-  await narrator.narrate({ text, ...LIMIT });
-  const { narration_id } = await narrator.narrate({ text: retype(text), ...LIMIT });
-  narrator.refuseSubmissionsFrom(4, 402, "insufficient_credits");
+  if (refusedFrom === 4) await narrator.narrate({ text: retype(text), ...LIMIT });
+  const { narration_id } = await narrator.narrate({ text });
+  narrator.refuseSubmissionsFrom(refusedFrom, 402, "insufficient_credits");
   expect(await narrator.narrate({ narration_id, ...LIMIT })).toMatchObject({ parts: { saved: 1 } });
   narrator.service.intercept = undefined;
   expect(await narrator.narrate({ narration_id, ...LIMIT })).toMatchObject({ status: "finished" });
