@@ -33,7 +33,8 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   const last = Math.min(copies, first + COPIES_A_TRANSACTION - 1);
   const numbers = `WITH RECURSIVE numbers(step) AS
     (SELECT ${first} UNION ALL SELECT step + 1 FROM numbers WHERE step < ${last})`;
-  const earlier = (column: string): string => `${column} - step * ${APART_MS} AS ${column}`;
+  // A fraction, because whole numbers of PostgreSQL end at two thousand million.
+  const earlier = (column: string): string => `${column} - step * ${APART_MS}.0 AS ${column}`;
   const statements = [
     `${numbers} INSERT INTO agm_request (id, base_url, api_key_id, fingerprint, loose, take, attempt, is_listed, error_code,
         owner, lease_until_steady_ms, created_at_ms, updated_at_ms, error, note, file_name, replaces, written, asked, body)

@@ -71,7 +71,7 @@ const publicUrl = stringSchema(findPublicUrlIssue);
 export const REQUEST_FIELDS = {
   prompt: {
     schema: stringSchema(findPromptIssue).describe(
-      `Spoken verbatim, at most ${formatThousands(MAX_PROMPT_CODE_POINTS)} characters. Tags, [directions], NAME: and Markdown are for narrate`,
+      `Spoken verbatim, at most ${formatThousands(MAX_PROMPT_CODE_POINTS)} characters. Leave out [directions]; NAME: and Markdown are for narrate`,
     ),
     tools: ["generate_audio"],
   },

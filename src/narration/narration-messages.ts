@@ -165,7 +165,7 @@ function describeComingCosts({ parts, credits }: NarrationView, reader: Reader):
       ? `${parts.running} ${are} already with the service will still be charged, about ${pendingCharge} credits, and saved.`
       : "",
     others > 0
-      ? `${others} credits stay reserved for what got no answer, or is not needed any more; going on with ${reader === "terminal" ? "--max-credits" : "max_credits"} finds out what was made of it, and pays for nothing twice.`
+      ? `${others} credits stay reserved for what has no answer yet, or is not needed any more; going on with ${reader === "terminal" ? "--max-credits" : "max_credits"} finds out what was made of it, and pays for nothing twice.`
       : "",
   ]);
 }

@@ -115,11 +115,13 @@ export interface ViewedNarration extends NarrationSnapshot {
   readonly status: NarrationStatus;
 }
 
+/** Whether the service has the part. What it has not answered may be there too, or not. */
+const isAccepted = (state: PartState): boolean => isWithService(state) && state.task?.task_id != null;
+
 export function toShownStatus(state: PartState): ShownPartStatus {
   if (state.status === "saved") return "saved";
   if (state.status === "failed" || state.status === "skipped") return "failed";
-  // What got no answer is asked for by the next call that may pay, and by nobody else.
-  return isWithService(state) && state.status !== "unanswered" ? "running" : "not_started";
+  return isAccepted(state) ? "running" : "not_started";
 }
 
 /** Estimates the length of a part at the speed that was chosen for it. */
@@ -207,9 +209,7 @@ function deriveTotals(
         status === "stopped" ? (narration.max_credits ?? 0) : 0,
       ),
       /** The likely charge of running tasks. */
-      pendingCharge: Math.round(
-        sum(needed.filter(({ status }) => status !== "unanswered").map(({ credits }) => credits)),
-      ),
+      pendingCharge: Math.round(sum(needed.filter(isAccepted).map(({ credits }) => credits))),
     },
     seconds: {
       /** Estimated seconds of audio. */

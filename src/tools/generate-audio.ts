@@ -67,7 +67,7 @@ function describeUnreadMarks(prompt: string): string[] {
   const marks = listUnreadMarks(prompt);
   if (marks.length === 0) return [];
   return [
-    `The voice gets the text as it stands, so it may speak ${marks.join(", ")}; narrate is for texts with tags, directions, speakers' names or Markdown.`,
+    `The voice gets the text as it stands, so it may speak ${marks.join(", ")}; narrate is for texts with break tags, speakers' names or Markdown, and directions are best left out.`,
   ];
 }
 

@@ -92,8 +92,8 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
     });
     const { narration_id } = startedNarration;
     await expect
-      .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).credits.reserved, LONG)
-      .toBe(300);
+      .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).parts.running, LONG)
+      .toBe(2);
     const reported = await narrator.narrate({ narration_id, stop: true });
     expect(reported.status).toBe("stopped");
     narrator.service.processingMs = 0;
