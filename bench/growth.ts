@@ -73,9 +73,10 @@ async function fillLedger(engine: Engine, records: number) {
   await client.initialize();
   const list = () => client.call("list_tasks", { limit: LISTED });
   const replay = () => client.call("generate_audio", KNOWN_CALL);
-  const shown = JSON.stringify(await list()).match(/"task_id":/g)?.length ?? 0;
+  const listed = JSON.stringify(await list());
+  const shown = listed.match(/"task_id":/g)?.length ?? 0;
   if (shown < LISTED || !JSON.stringify(await replay()).includes('"replayed":true')) {
-    throw new Error(`the ledger of ${records} records shows ${shown} rows`);
+    throw new Error(`the ledger of ${records} records shows ${shown} rows: ${listed.slice(0, 500)}`);
   }
   return {
     timeOfStart: (until: "initialize" | "list_tasks") =>

@@ -11,7 +11,7 @@ const narration = z.object({
   status: z.string(),
   message: z.string(),
   parts: z.object({ total: z.int(), saved: z.int() }),
-  credits: z.object({ estimate: z.int(), charged: z.int(), suggested_max: z.int() }),
+  credits: z.object({ estimate: z.int(), charged: z.int(), suggested_max: z.int().optional() }),
   files: z.array(
     z.object({ path: z.string(), duration_seconds: z.number(), captions_path: z.string().optional() }),
   ),
@@ -27,7 +27,7 @@ say(`1. narrate ${basename(CHAPTER)}, without a limit: only a plan`);
 const plan = await server.call(narration, "narrate", ask);
 say(`    ${plan.message}\n`);
 
-const limit = plan.credits.suggested_max;
+const limit = plan.credits.suggested_max ?? plan.credits.estimate;
 say(`2. narrate, at most ${limit} credits`);
 const beganAt = performance.now();
 const done = await server.call(narration, "narrate", { ...ask, max_credits: limit, wait_seconds: 600 });

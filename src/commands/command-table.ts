@@ -46,7 +46,7 @@ const fileName = option(
 );
 const replace = flag("Replaces a file of that name, if this program saved it and nobody changed it.");
 const sandbox = flag(
-  "Uses a service inside this process: no account, no key, real speech, no credits spent.",
+  "Uses a service inside this process: no account, no key, real speech, no credits spent. Both end with the command, so a repeat makes the audio again.",
 );
 
 const say = defineCommand({

@@ -68,6 +68,8 @@ export async function runSayCommand(
     } catch (error) {
       line.end();
       if (!signal.aborted) throw error;
+      if (isSandbox)
+        throw new CommandError("interrupted. The sandbox ended with the command; nothing was spent.");
       throw new CommandError(
         "interrupted. If the text was sent already, the service makes and charges it. The same command fetches it, and never pays twice.",
       );
