@@ -52,6 +52,9 @@ it("a limit is kept although a killed process has left a submission without a re
   await new Promise((resolve) => setTimeout(resolve, 30));
   await killHard(killTarget.pid);
   service.intercept = undefined;
+  const { message } = narrationOf(await next.call("narrate", { narration_id, stop: true }));
+  expect(message).toContain("150 credits stay reserved for what has no answer yet");
+  expect(message).not.toMatch(/2 parts that are already with the service/);
   const stopped = narrationOf(await next.call("narrate", call));
   expect(stopped.status).toBe("stopped");
   expect(stopped.problems[0]?.code).toBe("max_credits_reached");
