@@ -1,5 +1,5 @@
 /** Sums what attempts have cost: of a narration, of a day, of a month. Each task counts once, whatever API keys know it. */
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Db } from "./database.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -77,6 +77,15 @@ export async function listOtherBaseUrls(db: Db, { identity }: Pick<Ledger, "iden
   return rows.map((row) => row.base_url);
 }
 
+/** The tasks that every API key has paid for at the service since a time, each once. */
+const selectPaidTasks = (db: Db, { identity }: Pick<Ledger, "identity">, sinceMs: number) =>
+  db
+    .selectFrom("agm_payment")
+    .select([...columns, sql<number>`MIN(spent_at_ms)`.as("at_ms")])
+    .where("base_url", "=", identity.baseUrl)
+    .where("spent_at_ms", ">", sinceMs)
+    .groupBy(taskKey);
+
 /**
  * Sums the credits that every API key has spent at the service since a time.
  *
@@ -85,20 +94,19 @@ export async function listOtherBaseUrls(db: Db, { identity }: Pick<Ledger, "iden
  */
 export async function sumSpentCredits(
   db: Db,
-  { identity }: Pick<Ledger, "identity">,
+  ledger: Pick<Ledger, "identity">,
   sinceMs: number,
   exceptRequest: string | null = null,
 ): Promise<number> {
-  let select = db
-    .selectFrom("agm_payment")
-    .select([...columns])
-    .where("base_url", "=", identity.baseUrl)
-    .where("spent_at_ms", ">", sinceMs);
+  let tasks = selectPaidTasks(db, ledger, sinceMs);
   if (exceptRequest !== null) {
-    select = select.where((eb) => eb.or([eb("id", "!=", exceptRequest), eb("is_current", "=", 0)]));
+    tasks = tasks.where((eb) => eb.or([eb("id", "!=", exceptRequest), eb("is_current", "=", 0)]));
   }
-  const tasks = await select.groupBy(taskKey).execute();
-  return tasks.reduce((sum, task) => sum + (task.known ?? task.most), 0);
+  const { credits } = await db
+    .selectFrom(tasks.as("task"))
+    .select(sql<number>`COALESCE(SUM(COALESCE(known, most)), 0)`.as("credits"))
+    .executeTakeFirstOrThrow();
+  return credits;
 }
 
 export interface Spending {
@@ -119,34 +127,23 @@ export const BUDGET_WINDOW_MS = DAY_MS;
 export function readSpending(ledger: Ledger): Promise<Spending> {
   const nowMs = ledger.clock.wallMs();
   const midnightMs = new Date(nowMs).setHours(0, 0, 0, 0);
+  const sum = (column: "known" | "most", isCounted: RawBuilder<unknown>) =>
+    sql<number>`COALESCE(SUM(CASE WHEN ${isCounted} THEN ${sql.ref(column)} END), 0)`;
+  const chargedSince = (sinceMs: number) => sum("known", sql`at_ms > ${sinceMs}`);
+  const dayAgoMs = nowMs - BUDGET_WINDOW_MS;
   return ledger.database.run(async (db) => {
-    const tasks = await db
-      .selectFrom("agm_payment")
-      .select([...columns, sql<number>`MIN(spent_at_ms)`.as("atMs")])
-      .where("base_url", "=", ledger.identity.baseUrl)
-      .where("spent_at_ms", ">", nowMs - 30 * DAY_MS)
-      .groupBy(taskKey)
-      .execute();
-    const sumSince = (sinceMs: number, isCharged: boolean): number =>
-      tasks.reduce((sum, { atMs, known, most }) => {
-        if (atMs <= sinceMs || (known !== null) !== isCharged) return sum;
-        return sum + (known ?? most);
-      }, 0);
-    const dayAgoMs = nowMs - BUDGET_WINDOW_MS;
-    const held = sumSince(dayAgoMs, false);
-    const { creditBudget } = ledger;
-    return {
-      today: sumSince(midnightMs, true),
-      last7Days: sumSince(nowMs - 7 * DAY_MS, true),
-      last30Days: sumSince(nowMs - 30 * DAY_MS, true),
-      held,
-      budget:
-        creditBudget === null
-          ? null
-          : {
-              credits: creditBudget,
-              leftCredits: Math.max(0, creditBudget - sumSince(dayAgoMs, true) - held),
-            },
-    };
+    const { chargedOfDay, ...spending } = await db
+      .selectFrom(selectPaidTasks(db, ledger, nowMs - 30 * DAY_MS).as("task"))
+      .select([
+        chargedSince(midnightMs).as("today"),
+        chargedSince(nowMs - 7 * DAY_MS).as("last7Days"),
+        chargedSince(nowMs - 30 * DAY_MS).as("last30Days"),
+        chargedSince(dayAgoMs).as("chargedOfDay"),
+        sum("most", sql`known IS NULL AND at_ms > ${dayAgoMs}`).as("held"),
+      ])
+      .executeTakeFirstOrThrow();
+    const credits = ledger.creditBudget;
+    const leftCredits = Math.max(0, (credits ?? 0) - chargedOfDay - spending.held);
+    return { ...spending, budget: credits === null ? null : { credits, leftCredits } };
   });
 }

@@ -111,5 +111,15 @@ it("every query finds its rows by an index", async () => {
       .map(({ detail }) => `${detail}: ${text}`);
   expect([...texts].flatMap(listScans)).toEqual([]);
   expect(listScans("SELECT * FROM agm_task WHERE file_name = ?")).toHaveLength(1);
+  // What few rows have is found by that, not by reading all rows of the API key.
+  const rare = [...texts].filter((text) => text.includes('from "agm_attempt" where "status" in'));
+  expect(rare.length).toBeGreaterThan(3);
+  for (const text of rare) {
+    const details = planRows
+      .parse(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all())
+      .map(({ detail }) => detail);
+    expect(details.join("; "), text).toMatch(/agm_attempt_(?:status|open)/);
+    expect(details.join("; "), text).not.toMatch(/SEARCH (?:r|agm_request) USING INDEX agm_request_newest/);
+  }
   db.close();
 });
