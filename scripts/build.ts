@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { skillEntry } from "@modelcontextprotocol/server/ext/skills";
 import { build } from "rolldown";
 import { SANDBOX_PACKAGES } from "../src/commands/sandbox-loader.ts";
+import { buildToolList } from "../src/server/tool-list.ts";
 import { playerPage } from "./player-page.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 
@@ -41,6 +42,16 @@ const skillAsData = {
   },
 };
 
+/** Bundles the answer to `tools/list` as data, so that a start converts no schemas. */
+const toolListAsData = {
+  name: "built-tool-list",
+  load: {
+    filter: { id: /\/src\/server\/tool-list\.ts$/ },
+    handler: () =>
+      `const tools = ${JSON.stringify(buildToolList())};\nexport const buildToolList = () => tools;`,
+  },
+};
+
 const { output } = await build({
   onLog(level, log, handle) {
     // Fail if a package is not installed, because it would be missing in the published code.
@@ -58,7 +69,7 @@ const { output } = await build({
   platform: "node",
   resolve: { alias: { "@modelcontextprotocol/server/_shims": join(root, "scripts/sdk-without-ajv.ts") } },
   external,
-  plugins: [builtPlayer, skillAsData],
+  plugins: [builtPlayer, skillAsData, toolListAsData],
   transform: { target: "node22" },
   output: {
     dir: fresh,

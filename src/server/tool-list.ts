@@ -55,11 +55,9 @@ function buildJsonSchema(
   return json;
 }
 
-let published: PublishedTool[] | undefined;
-
-/** Returns the published tools, which are computed on the first request and not at start. */
-export function buildToolList(): PublishedTool[] {
-  published ??= TOOLS.map((tool) => ({
+/** Returns the published tools. The build runs this function, and bundles its result. */
+export const buildToolList = (): PublishedTool[] =>
+  TOOLS.map((tool) => ({
     name: tool.name,
     title: tool.title,
     description: tool.description,
@@ -68,5 +66,3 @@ export function buildToolList(): PublishedTool[] {
     annotations: { title: tool.title, ...tool.annotations },
     ...(tool.meta === undefined ? {} : { _meta: { ...tool.meta } }),
   }));
-  return published;
-}
