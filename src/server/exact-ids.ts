@@ -2,14 +2,15 @@
  * Keeps the digits of ids that are numbers. JavaScript rounds integers above 2^53, and a client would not recognise the
  * answer.
  */
-import { randomUUID } from "node:crypto";
 
 /** Matches the members of a message whose values are sent back, with a number as their value. */
 const NUMERIC_ID = /"(?:id|requestId|progressToken)"\s*:\s*(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 
-/** Begins the text that stands for a number while the message is inside this process. No client can know it. */
-const PREFIX = `number-${randomUUID()}:`;
-const REPLACED_ID = new RegExp(`"${PREFIX}([^"]+)"`, "g");
+/**
+ * Begins the text that stands for a number while the message is inside this process. No client can know it. It is made
+ * for the first such number, because a start without random numbers is quicker.
+ */
+let prefix: string | undefined;
 
 type Members = Record<string, unknown>;
 const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null;
@@ -39,13 +40,15 @@ export function parseWithExactIds(line: string): unknown {
   const losesDigits = (source: string): boolean =>
     Number.isInteger(Number(source)) && String(Number(source)) !== source;
   if (![...line.matchAll(NUMERIC_ID)].some(([, source = ""]) => losesDigits(source))) return value;
+  prefix ??= `number-${crypto.randomUUID()}:`;
   const keep = (_key: string, member: unknown, context?: { readonly source?: string }): unknown => {
     const source = context?.source ?? "";
-    return typeof member === "number" && losesDigits(source) ? `${PREFIX}${source}` : member;
+    return typeof member === "number" && losesDigits(source) ? `${prefix}${source}` : member;
   };
   const exact: unknown = JSON.parse(line, keep);
   return isObject(value) && isObject(exact) && !Array.isArray(value) ? withIdsOf(value, exact) : value;
 }
 
 /** Puts the digits of ids back into a line of JSON. */
-export const restoreIds = (line: string): string => line.replace(REPLACED_ID, "$1");
+export const restoreIds = (line: string): string =>
+  prefix === undefined ? line : line.replace(new RegExp(`"${prefix}([^"]+)"`, "g"), "$1");
