@@ -120,11 +120,11 @@ export async function compareStatements(sources: StatementSources): Promise<stri
   const listed = await ask("list_tasks", { limit: 100 });
   const { spent, tasks } = listOutput.parse(listed);
   // Before anything else is asked: a call that continues a narration joins a missing file again.
-  for (const row of tasks) {
-    const { audio_paths, missing_paths } = pathsOf(row);
-    for (const path of audio_paths) if (!existsSync(path)) problems.push(`${path} is listed, and gone`);
-    for (const path of missing_paths) if (existsSync(path)) problems.push(`${path} is not missing`);
-  }
+  const present = new Set(tasks.flatMap((row) => pathsOf(row).audio_paths));
+  for (const path of present) if (!existsSync(path)) problems.push(`${path} is listed, and gone`);
+  // Another narration may have taken the name of a file that was removed.
+  for (const path of tasks.flatMap((row) => pathsOf(row).missing_paths))
+    if (existsSync(path) && !present.has(path)) problems.push(`${path} is not missing`);
   const total = sumOf(payments, "charged");
   const { today, days_7, days_30, held } = spent;
   same("spent", { today, days_7, days_30 }, { today: total, days_7: total, days_30: total });

@@ -209,10 +209,12 @@ export class Accounts {
     const story = this.#storyOf(asked, output.narration_id);
     const { charged, reserved } = output.credits;
     story.isKnown = true;
-    if (kind === "stop") story.confirmed = charged + reserved;
+    // A stop with a retyped text has planned that text, and has stopped nothing.
+    const hasStoppedNothing = kind === "stop" && output.status === "planned";
+    if (kind === "stop" && !hasStoppedNothing) story.confirmed = charged + reserved;
     if (kind === "allow" && output.status !== "planned")
       story.confirmed = Math.max(credits, charged + reserved);
-    if (kind !== "look") story.unconfirmed = 0;
+    if (kind !== "look" && !hasStoppedNothing) story.unconfirmed = 0;
     story.isPromised = output.status === "running";
     story.isStarted = story.isPromised;
     return output;
