@@ -30,6 +30,7 @@ import { addToTold, areTold, type Consents, findConsents, isLimitTold } from "./
 import { estimateLateRemarks } from "./late-cues.ts";
 import { type ListedNarration, listNarrations } from "./listed-narrations.ts";
 import {
+  describeNothingToStop,
   type LoadedNarration,
   loadNarration,
   loadNarrationById,
@@ -202,7 +203,7 @@ export class NarrationOperations {
 
   async #load(
     source: NarrateSource,
-    { fileName, maxCredits, retakes }: NarrateChanges,
+    { fileName, maxCredits, retakes, shouldStop }: NarrateChanges,
   ): Promise<CalledNarration> {
     const { ledger, folder } = this.#deps;
     if (fileName !== null) assertFileName(fileName);
@@ -217,8 +218,10 @@ export class NarrationOperations {
     const choices = applyRetakes(ledger.identity.baseUrl, plan, before.parts, retakes);
     const chosen = choices.length === 0 ? before : await this.#preview(before, choices);
     const positions = new Set(choices.map(({ position }) => position));
+    const isNothingToStop = shouldStop && before.narration.status === "planned";
     return {
       ...loaded,
+      ...(isNothingToStop && { note: await describeNothingToStop(ledger) }),
       before,
       choices,
       consents: await findConsents(this.#deps, { ...chosen, narration: before.narration }, plan, positions),

@@ -114,3 +114,17 @@ it.each([
   narrator.service.intercept = undefined;
   expect(await narrator.narrate({ narration_id, ...LIMIT })).toMatchObject({ status: "finished" });
 });
+
+it("a stop with a text that was never begun says so, and which narrations run", async () => {
+  narrator = await Narrator.start();
+  const other = { text: buildText("Nine"), stop: true };
+  const nothing = await narrator.narrate(other);
+  expect(nothing.message).toMatch(/^Nothing was stopped: this narration has not begun\. None is running\./);
+  const running = await startChapters();
+  const stopped = await narrator.narrate(other);
+  expect(stopped).toMatchObject({ status: "planned", narration_id: nothing.narration_id });
+  expect(stopped.message).toMatch(new RegExp(`has not begun\\. Running: ${running}\\.`));
+  const call = { narration_id: running, wait_seconds: 0 };
+  expect(await narrator.narrate(call)).toMatchObject({ status: "running" });
+  release();
+});
