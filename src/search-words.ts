@@ -1,4 +1,4 @@
-/** Searches texts for the words of a query. */
+/** Searches texts for the words of a query, within bounds. */
 
 /** Folds case, accents and the kinds of apostrophes. */
 const foldForm = (text: string): string =>
@@ -53,3 +53,5 @@ export function createSearches(query: string): readonly [Search, Search, Search]
     search((contains) => distinctive.some(contains)),
   ];
 }
+
+export const MAX_NARRATIONS_SEARCHED = 500;

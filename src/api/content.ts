@@ -3,7 +3,7 @@
  * audio is.
  */
 import { AudioError } from "../errors.ts";
-import { StaleBytesError } from "./error-causes.ts";
+import { StaleBytesError } from "./network-error.ts";
 import type { HttpResponse } from "./transport.ts";
 
 /** A range of audio bytes that is being received. */

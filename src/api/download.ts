@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import type { ContentResponse } from "./content.ts";
-import { findStaleBytesError } from "./error-causes.ts";
+import { findStaleBytesError } from "./network-error.ts";
 import { computeDelayAfterBreakMs, decideAfterFailedRead } from "./retry.ts";
 
 /** The destination of the bytes. */

@@ -1,8 +1,10 @@
-/** Converts failures of sockets, TLS and the HTTP parser to {@link AudioError}s. */
+/**
+ * Converts failures of sockets, TLS and the HTTP parser to {@link AudioError}s, and marks a request that was never sent
+ * and a download that cannot continue from its partial bytes.
+ */
 import { nameProxy, type ProxySetting } from "../config/proxy.ts";
 import { AudioError, askUser } from "../errors.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
-import { UnsentRequestError } from "./error-causes.ts";
 
 /**
  * Codes of requests that were never sent, because there was no connection: unknown host, no route, refused connection,
@@ -203,4 +205,32 @@ export function networkError(
     });
   }
   return new AudioError("network_error", describeBreak(error, codes, host), { retryable: true, cause });
+}
+
+/** Marks a failure before the first byte of the request was written. The service cannot have seen such a request. */
+export class UnsentRequestError extends Error {
+  override readonly name = "UnsentRequestError";
+}
+
+/**
+ * Marks a failure after which a download cannot continue from its partial bytes: a 416, a wrong range, or surplus
+ * bytes.
+ */
+export class StaleBytesError extends Error {
+  override readonly name = "StaleBytesError";
+  /** The size of the whole audio, if a 416 states it in Content-Range; otherwise `null`. */
+  readonly totalBytes: number | null;
+
+  constructor(message: string, totalBytes: number | null = null) {
+    super(message);
+    this.totalBytes = totalBytes;
+  }
+}
+
+/**
+ * Returns the {@link StaleBytesError} that caused a failure, or `null`. {@link StaleBytesError} is a cause and not a
+ * subclass of AudioError, because `withIds` copies errors, and its copies keep the cause but not the subclass.
+ */
+export function findStaleBytesError(error: unknown): StaleBytesError | null {
+  return error instanceof AudioError && error.cause instanceof StaleBytesError ? error.cause : null;
 }

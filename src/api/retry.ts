@@ -1,7 +1,7 @@
 /** Decides whether a failed request is retried, and after how long. Contains only pure functions. */
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
-import { UnsentRequestError } from "./error-causes.ts";
+import { UnsentRequestError } from "./network-error.ts";
 
 const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 30_000;

@@ -6,9 +6,8 @@ import type { ServiceAccess } from "../config/service-address.ts";
 import { runWithTimeout } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause, type Log } from "../log.ts";
-import { UnsentRequestError } from "./error-causes.ts";
 import { interceptFirstWrite, KEEP_ALIVE_MAX_MS, openAgent } from "./http-agent.ts";
-import { networkError } from "./network-error.ts";
+import { networkError, UnsentRequestError } from "./network-error.ts";
 
 /**
  * The time limits of a request's phases in milliseconds. `AUDIO_TIME_SCALE` scales the limits of the service, but not

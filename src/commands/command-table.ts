@@ -1,6 +1,6 @@
 /** The commands of a terminal, with their options. The code of a command is loaded when it runs. */
 import { MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
-import { parseDecimal } from "../contract/decimal.ts";
+import { parseDecimal } from "../contract/numbers.ts";
 import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fields.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
 import { type Command, defineCommand, flag, option, repeatedOption } from "./command-line.ts";

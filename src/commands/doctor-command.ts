@@ -13,7 +13,7 @@ import { type Environment, readVariable } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import { describeInputFolder } from "../files/input-folder.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
-import { tryPublishing } from "../files/try-publishing.ts";
+import { tryPublishing } from "../files/publish.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";

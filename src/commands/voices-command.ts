@@ -2,8 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { MAX_TIMER_MS, systemClock } from "../clock.ts";
 import { MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
-import { buildSampleInput, chooseSampleLanguage } from "../contract/voice-samples.ts";
-import { VOICES, type Voice } from "../contract/voices.ts";
+import { buildSampleInput, chooseSampleLanguage, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
 import type { Requests } from "../requests/requests.ts";

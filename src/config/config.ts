@@ -1,11 +1,11 @@
 /** Reads the whole configuration from the environment, and collects its issues (docs/reference.md, Configuration). */
 import { type Environment, findHomeDir } from "../environment.ts";
-import type { ConfigIssue } from "./config-source.ts";
+import { readStoreUrl } from "./postgres-address.ts";
 import { listCertainSecrets } from "./secrets.ts";
 import { readServiceSettings, type ServiceAccess } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
+import type { ConfigIssue } from "./settings-reader.ts";
 import { SettingsReader } from "./settings-reader.ts";
-import { readStoreUrl } from "./store-url.ts";
 import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
 
 export interface Config extends Settings {

@@ -1,7 +1,12 @@
-/** Parses all parts of a PostgreSQL address, so that the database client takes nothing from its environment. */
+/**
+ * Reads the address of the ledger's database. Parses all parts of it, so that the database client takes nothing from its
+ * environment.
+ */
 import { isFullyQualifiedPath } from "../environment.ts";
 import { decodePercent } from "../percent-decoding.ts";
+import { findPastingFault } from "./pasting-fault.ts";
 import { isLoopbackHost } from "./service-address.ts";
+import type { SettingsReader } from "./settings-reader.ts";
 
 export interface PostgresAddress {
   readonly host: string;
@@ -93,4 +98,23 @@ function parseTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAdd
     };
   }
   return mode === "disable" || (mode === "prefer" && isLoopback) ? null : { rootCertificate };
+}
+
+/**
+ * Reads the address of the ledger's database. Returns null if the address is invalid or not set. Without an address,
+ * the ledger lies on this machine.
+ */
+export function readStoreUrl(reader: SettingsReader): string | null {
+  const name = "AUDIO_STORE_URL";
+  const text = reader.readText(name);
+  if (text === undefined) return null;
+  const pasted = findPastingFault(text);
+  const address = pasted === null ? parsePostgresAddress(text) : { what: pasted, fix: "Correct it." };
+  if (!("what" in address)) return text;
+  reader.addIssue(
+    name,
+    `${name} ${address.what}.`,
+    `${address.fix} Unset ${name} to keep the ledger on this machine.`,
+  );
+  return null;
 }

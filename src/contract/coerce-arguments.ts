@@ -3,7 +3,7 @@
  * it cannot convert unchanged, so that the schema refuses them with its own message.
  */
 import { z } from "zod";
-import { parseDecimal } from "./decimal.ts";
+import { parseDecimal } from "./numbers.ts";
 import { findNamedValue, toId } from "./value-names.ts";
 
 /** Parses a number that may have a unit or separators of thousands: `1.2x`, `44.1 kHz`, `1,500 credits`. */

@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
-import { boundedIntegerSchema, boundedNumberSchema } from "./bounded-number.ts";
 import { findNearestVoices } from "./nearest-voices.ts";
+import { boundedIntegerSchema, boundedNumberSchema, formatThousands } from "./numbers.ts";
 import { findPublicUrlIssue } from "./public-url.ts";
 import {
   MAX_AUDIO_REFERENCES,
@@ -13,7 +13,6 @@ import {
   MAX_PROMPT_CODE_POINTS,
   MODEL,
 } from "./service-limits.ts";
-import { formatThousands } from "./thousands.ts";
 import { countCodePoints } from "./unicode.ts";
 import { VOICE_IDS } from "./voices.ts";
 

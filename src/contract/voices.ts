@@ -1,4 +1,7 @@
-/** Defines the voice presets (docs/contract.md, Voices). The service does not publish how they sound. */
+/**
+ * Defines the voice presets (docs/contract.md, Voices). The service does not publish how they sound, so each voice has a
+ * sample sentence in its language, always the same, which is paid for once.
+ */
 
 export const LANGUAGES = ["en", "zh", "ja", "es", "id", "pt"] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -66,3 +69,27 @@ function buildVoice(id: VoiceId): Voice {
 }
 
 export const VOICES: readonly Voice[] = VOICE_IDS.map(buildVoice);
+
+export const SAMPLE_SENTENCES: Readonly<Record<Language, string>> = {
+  en: "The old clock on the wall had stopped, but nobody in the house seemed to mind.",
+  zh: "墙上的旧钟早就停了,可是屋里好像没有人在意。",
+  ja: "壁の古い時計は止まっていたが、家の誰も気にしていないようだった。",
+  es: "El viejo reloj de la pared se había parado, pero a nadie de la casa parecía importarle.",
+  id: "Jam tua di dinding itu sudah berhenti, tetapi tak seorang pun di rumah itu peduli.",
+  pt: "O velho relógio da parede tinha parado, mas ninguém na casa parecia se importar.",
+};
+
+/** Returns the language of a voice's sample: the wanted one if the voice speaks it, else the first one in its id. */
+export const chooseSampleLanguage = (
+  { languages }: Pick<Voice, "languages">,
+  wanted: Language | null = null,
+): Language => (wanted !== null && languages.includes(wanted) ? wanted : (languages[0] ?? "en"));
+
+/** Returns the request for a voice's sample. All other fields keep their defaults. */
+export const buildSampleInput = (
+  voice: Voice,
+  wanted: Language | null = null,
+): { prompt: string; voice: VoiceId } => ({
+  prompt: SAMPLE_SENTENCES[chooseSampleLanguage(voice, wanted)],
+  voice: voice.id,
+});

@@ -1,13 +1,25 @@
-/** Publishes a finished file under its name in one step, never over another file, and never incomplete. */
+/**
+ * Publishes a finished file under its name in one step, never over another file, and never incomplete. Checks whether a
+ * folder allows it.
+ */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { link, lstat, open, rename } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FileDigest, matchesDigest } from "./file-content.ts";
-import { getSystemCode } from "./file-error.ts";
+import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
+import type { OutputFolder } from "./output-folder.ts";
 import { retryWhileLocked } from "./retry-while-locked.ts";
-import { buildLockFileName, NO_FOLLOW, removeIfPresent, toRemovalLockPath } from "./temporary-file.ts";
+import {
+  buildLockFileName,
+  buildTemporaryPath,
+  createTemporaryFile,
+  flushToDisk,
+  NO_FOLLOW,
+  removeIfPresent,
+  toRemovalLockPath,
+} from "./temporary-file.ts";
 
 /**
  * `published`: the file got the name. `already_present`: a file with identical bytes already had the name. `taken`: a
@@ -162,4 +174,41 @@ export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY).catch(() => null);
   await handle?.sync().catch(() => undefined);
   await handle?.close();
+}
+
+const TEST_CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
+
+/**
+ * Checks the folder: saves a small file in it under a new name, reads the file, and removes it.
+ *
+ * @throws AudioError `output_not_writable` or `disk_full`, with the reason
+ */
+export async function tryPublishing(folder: OutputFolder): Promise<void> {
+  await folder.ensureWritable();
+  const { root } = folder;
+  // Use a hidden name, so that the next start removes the file if this process is killed here.
+  const target = buildTemporaryPath(root);
+  try {
+    const temporaryFile = await createTemporaryFile(root);
+    try {
+      try {
+        await temporaryFile.handle.write(TEST_CONTENT);
+        await flushToDisk(temporaryFile.handle);
+      } finally {
+        await temporaryFile.handle.close();
+      }
+      const digest = {
+        sizeBytes: TEST_CONTENT.byteLength,
+        sha256: createHash("sha256").update(TEST_CONTENT).digest("hex"),
+      };
+      await publish(temporaryFile.path, root, basename(target), digest);
+      if (!(await matchesDigest(target, digest)))
+        throw notWritableError(root, "a file that was saved cannot be read back");
+    } finally {
+      await removeIfPresent(temporaryFile.path);
+      await removeIfPresent(target);
+    }
+  } catch (error) {
+    throw fileError(error, root);
+  }
 }

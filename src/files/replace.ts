@@ -1,9 +1,13 @@
 /**
- * Replaces a file that this server saved. At every moment, the old file or the new file exists completely
+ * Plans and makes the replacement of a file that this server saved. At every moment, the old file or the new file exists completely
  * (docs/reference-files.md, Names of files).
  */
 import { join } from "node:path";
-import { type FileDigest, matchesDigest } from "./file-content.ts";
+import type { FileDigest } from "./file-content.ts";
+import { matchesDigest } from "./file-content.ts";
+import { buildPreviousName } from "./file-name.ts";
+import { probeNameAvailability, tryNumberedNames } from "./free-names.ts";
+import type { OutputFolder } from "./output-folder.ts";
 import { type LinkMaker, type PublishOutcome, publish, renameIfFree, syncFolder } from "./publish.ts";
 import type { FileToReplace } from "./saved-file.ts";
 import { removeIfPresent } from "./temporary-file.ts";
@@ -67,4 +71,15 @@ async function moveAside(folder: string, name: string, replaced: FileToReplace):
 async function moveBack(folder: string, name: string, replaced: FileToReplace): Promise<void> {
   const aside = join(folder, replaced.movedTo);
   if (await matchesDigest(aside, replaced)) await renameIfFree(aside, folder, name).catch(() => undefined);
+}
+
+/** Chooses a free name to which the old file is moved while it is being replaced. */
+export async function planReplacement(
+  folder: OutputFolder,
+  name: string,
+  { sizeBytes, sha256 }: FileDigest,
+): Promise<FileToReplace> {
+  const isFree = async (tried: string): Promise<boolean> =>
+    (await probeNameAvailability(folder, tried)) === "free";
+  return { sizeBytes, sha256, name, movedTo: await tryNumberedNames(buildPreviousName(name), isFree) };
 }

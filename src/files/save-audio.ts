@@ -14,12 +14,12 @@ import type { FileDigest } from "./file-content.ts";
 import { fileError, getSystemCode, notWritableError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
+import { tryNumberedNames } from "./free-names.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { type LinkMaker, syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
 import type { FileToReplace, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent, type TemporaryFile } from "./temporary-file.ts";
-import { tryNumberedNames } from "./try-numbered-names.ts";
 
 /** Mode of saved files. The umask and the folder decide what other users of this machine may do with a file. */
 const FILE_MODE = 0o644;

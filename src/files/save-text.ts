@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { FileDigest } from "./file-content.ts";
 import { fileError } from "./file-error.ts";
 import { FileSink } from "./file-sink.ts";
+import { tryNumberedNames } from "./free-names.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { publish, syncFolder } from "./publish.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
-import { tryNumberedNames } from "./try-numbered-names.ts";
 
 const FILE_MODE = 0o644;
 

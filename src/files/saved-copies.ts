@@ -12,13 +12,12 @@ import {
 import { fileError } from "./file-error.ts";
 import { buildWrongFormatName } from "./file-name.ts";
 import { FileSink } from "./file-sink.ts";
-import { probeNameAvailability } from "./name-availability.ts";
+import { probeNameAvailability, tryNumberedNames } from "./free-names.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
 import type { FileToReplace, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeIfPresent } from "./temporary-file.ts";
-import { tryNumberedNames } from "./try-numbered-names.ts";
 
 /**
  * Whether saved audio is unchanged: a regular file (not a link) inside the folder `root`, with the recorded size and

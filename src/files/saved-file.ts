@@ -1,4 +1,9 @@
-/** Describes a saved copy of audio, and a file that audio will replace. */
+/**
+ * Describes a saved copy of audio and a file that audio will replace, and finds the newest copy that exists. Reads no
+ * content, because lists must be quick.
+ */
+import { lstat } from "node:fs/promises";
+import { isInsideFolder } from "./file-content.ts";
 
 export interface SavedFile {
   /** Absolute real path. */
@@ -24,4 +29,14 @@ export interface FileToReplace {
   name: string;
   /** The free name to which the file is moved while it is being replaced. */
   movedTo: string;
+}
+
+/** Finds the newest file that exists and has its recorded size. The content is verified only when the file is read. */
+export async function findNewestExisting(files: readonly SavedFile[], root: string): Promise<string | null> {
+  for (const { path, sizeBytes } of [...files].reverse()) {
+    const stats = await lstat(path).catch(() => null);
+    if (stats?.isFile() === true && stats.size === sizeBytes && (await isInsideFolder(path, root)))
+      return path;
+  }
+  return null;
 }

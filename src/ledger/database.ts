@@ -5,8 +5,8 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { describeCause, type Log } from "../log.ts";
 import { isProcessDead } from "../process-id.ts";
-import { scaleLeaseTtlMs } from "./durations.ts";
 import type { Connection, Engine } from "./engine.ts";
+import { scaleLeaseTtlMs } from "./limit-timing.ts";
 import type { GateRow, Tables } from "./schema.ts";
 
 /** The database outside a transaction. */

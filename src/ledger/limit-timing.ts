@@ -1,6 +1,9 @@
-/** Computes the durations of the service's limits and of what follows from them. Tests scale them down. */
-import { LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../contract/service-limits.ts";
-import { RECOVERY_TIMEOUT_MS } from "./durations.ts";
+/** Computes the durations of the service's limits and of leases. Tests scale them down. */
+import {
+  LIMIT_WINDOW_SECONDS,
+  READS_PER_WINDOW,
+  RECOVERY_WINDOW_SECONDS,
+} from "../contract/service-limits.ts";
 
 /** Durations in milliseconds, on the steady clock. */
 export interface LimitTiming {
@@ -49,3 +52,23 @@ export function computePollSpacingMs(usedReads: number, windowMs: number): numbe
   if (usedReads <= READS_BEFORE_SLOWING) return 0;
   return windowMs / Math.max(MIN_SLOWED_POLLS, MAX_POLLS - usedReads);
 }
+
+/**
+ * The longest time for which a submission or a task is tracked: the 60 minutes in which the service may finish a task,
+ * and a margin of 5 minutes. After this time, concurrency slots are freed, retries end, and heartbeats are forgotten.
+ * Without this limit, a task that no process watches would keep its concurrency slot forever.
+ */
+export const RECOVERY_TIMEOUT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
+
+/** How long a lease lasts after its last renewal. A living process renews its leases three times within this time. */
+const LEASE_TTL_MS = 15_000;
+/**
+ * Minimum duration of a lease at any time scale. On a busy machine, a shorter lease would expire before it is renewed.
+ */
+const MIN_LEASE_TTL_MS = 3_000;
+
+/**
+ * Returns how long a lease lasts after its last renewal. Tests pass a small `timeScale`, so that leases expire sooner.
+ */
+export const scaleLeaseTtlMs = (timeScale: number): number =>
+  Math.max(MIN_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);

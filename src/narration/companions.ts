@@ -1,6 +1,5 @@
 /** Makes the companions of a narration's file: captions, and a chapter file for players. */
-import { makeCaptions } from "../audio/captions/captions.ts";
-import { buildChaptersJson } from "../audio/captions/chapters.ts";
+import { buildChaptersJson, makeCaptions } from "../audio/captions/captions.ts";
 import type { JoinedAudio, JoinPart, JoinRequest } from "../audio/join-request.ts";
 import type { CaptionFiles } from "../config/settings.ts";
 import { estimateSeconds } from "../contract/estimate.ts";

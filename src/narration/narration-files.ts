@@ -2,8 +2,8 @@
 import { basename } from "node:path";
 import { z } from "zod";
 import { isNumbered } from "../files/file-name.ts";
-import { findNewestExisting } from "../files/newest-existing.ts";
 import { isIntact } from "../files/saved-copies.ts";
+import { findNewestExisting } from "../files/saved-file.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join-request.ts";
 import { DamagedPartError } from "../audio/part-errors.ts";
 import type { OutputFormat } from "../contract/audio-format.ts";
-import { planReplacement } from "../files/plan-replacement.ts";
+import { planReplacement } from "../files/replace.ts";
 import { saveAudio } from "../files/save-audio.ts";
 import { removeIfPresent } from "../files/temporary-file.ts";
 import { listChapterFiles, type StoredProblem } from "../ledger/narration-rows.ts";

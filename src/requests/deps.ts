@@ -4,8 +4,8 @@
 import type { ServiceClient } from "../api/service.ts";
 import type { Clock } from "../clock.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import { RECOVERY_TIMEOUT_MS } from "../ledger/durations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { RECOVERY_TIMEOUT_MS } from "../ledger/limit-timing.ts";
 import type { Log } from "../log.ts";
 
 /**

@@ -1,8 +1,7 @@
 /** The use case of `download_audio`: saves a finished task's audio as a verified file. Does not wait for a task's end. */
 import { AudioError } from "../errors.ts";
 import { assertFileName, buildNumberedName } from "../files/file-name.ts";
-import { probeNameAvailability } from "../files/name-availability.ts";
-import { LAST_NUMBER } from "../files/try-numbered-names.ts";
+import { LAST_NUMBER, probeNameAvailability } from "../files/free-names.ts";
 import { patchRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError } from "../ledger/stored-error.ts";

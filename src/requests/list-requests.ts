@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import type { AudioError } from "../errors.ts";
-import { findNewestExisting } from "../files/newest-existing.ts";
+import { findNewestExisting } from "../files/saved-file.ts";
 import { BUDGET_WINDOW_MS } from "../ledger/bills.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { listFiles, listRequests as listRequestRows } from "../ledger/request-rows.ts";

@@ -1,7 +1,7 @@
 /** Respells the prompt of a request and checks that it stays within the service's bounds. */
 import type { AudioInput } from "../contract/audio-input.ts";
+import { formatThousands } from "../contract/numbers.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../contract/service-limits.ts";
-import { formatThousands } from "../contract/thousands.ts";
 import { countCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { type Pronunciation, respell, selectRules } from "../pronunciation.ts";

@@ -8,7 +8,7 @@ import type { TaskStatus } from "../contract/audio-task.ts";
 import { buildTaskPath } from "../contract/wire.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
-import { planReplacement } from "../files/plan-replacement.ts";
+import { planReplacement } from "../files/replace.ts";
 import { saveAudio } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import {

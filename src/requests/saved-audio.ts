@@ -10,13 +10,12 @@ import {
   buildWrongFormatName,
   isNumbered,
 } from "../files/file-name.ts";
-import { probeNameAvailability } from "../files/name-availability.ts";
+import { LAST_NUMBER, probeNameAvailability } from "../files/free-names.ts";
 import { buildPartsPath } from "../files/output-folder.ts";
-import { planReplacement } from "../files/plan-replacement.ts";
 import { findOtherSpellings, findUnicodeSpelling } from "../files/real-path.ts";
+import { planReplacement } from "../files/replace.ts";
 import { copyToName, isIntact } from "../files/saved-copies.ts";
 import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
-import { LAST_NUMBER } from "../files/try-numbered-names.ts";
 import { forgetAudio } from "../ledger/narration-writes.ts";
 import { findFilesAt, findRequest, insertFile, listFiles } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";

@@ -12,13 +12,13 @@ import { AccountLimits } from "./accounts/limit-windows.ts";
 import { type SandboxClock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
 import { buildHttpApp } from "./http/app.ts";
-import type { RouteDeps } from "./http/route-deps.ts";
+import type { RouteDeps } from "./http/query-route.ts";
+import { SandboxUsageError } from "./sandbox-errors.ts";
 import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
 import { TaskProcessor } from "./tasks/task-processor.ts";
 import { TaskRegistry } from "./tasks/task-registry.ts";
-import { SandboxUsageError } from "./usage-error.ts";
 
-export { SandboxUsageError } from "./usage-error.ts";
+export { SandboxUsageError } from "./sandbox-errors.ts";
 
 const HOST = "127.0.0.1";
 /** Default processing time of a task, long enough for clients to see the states queued and processing. */

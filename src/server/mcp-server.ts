@@ -9,10 +9,9 @@ import registryEntry from "../../server.json" with { type: "json" };
 import { VERSION } from "../version.ts";
 import type { Client } from "./client.ts";
 import { ClientTimeout } from "./client-timeout.ts";
+import { MCP_TASK_METHODS, SKILLS_EXTENSION, SKILLS_METHODS, TASKS_EXTENSION } from "./extensions.ts";
 import type { McpTasks } from "./mcp-tasks/mcp-tasks.ts";
-import { MCP_TASK_METHODS, TASKS_EXTENSION } from "./mcp-tasks/tasks-extension.ts";
 import type { ServerDeps } from "./run-tool.ts";
-import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
 
 const HOUR_MS = 3_600_000;
 const PUBLIC_FOR_AN_HOUR = { ttlMs: HOUR_MS, cacheScope: "public" } as const;

@@ -31,10 +31,10 @@ import {
   type ToolDeps,
   type ToolResult,
 } from "../tools/tool.ts";
-import { type Answer, type CallRunner, deriveWorkOfError } from "./answer.ts";
 import { askPerson } from "./ask-person.ts";
 import { computeMaxCallSeconds, parseWaitSeconds, runWithCallTimeout } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
+import { type Answer, type CallRunner, deriveWorkOfError } from "./client.ts";
 import { type ClientTraits, findClientTraits, withoutAddedArguments } from "./client-quirks.ts";
 import { renderErrorResult, toAudioError } from "./error-result.ts";
 import { declaresMcpTasks } from "./mcp-tasks/tasks-capability.ts";

@@ -1,7 +1,7 @@
 /** Serves the skill through the skills extension. The skill's text is the same as in the plugins. */
 import { type ReadResourceResult, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { readBuiltSkill } from "./built-skill.ts";
-import type { SkillsMethod } from "./skills-extension.ts";
+import type { SkillsMethod } from "./extensions.ts";
 
 export const SKILL_SCHEME = "skill://";
 

@@ -2,15 +2,12 @@
 
 import { z } from "zod";
 import { RUNNING_STATUSES } from "../contract/audio-task.ts";
-import { boundedIntegerSchema } from "../contract/bounded-number.ts";
-import { roundToMilliseconds } from "../contract/decimal.ts";
-import { formatThousands } from "../contract/thousands.ts";
+import { boundedIntegerSchema, formatThousands, roundToMilliseconds } from "../contract/numbers.ts";
 import type { Spending } from "../ledger/bills.ts";
-import { MAX_NARRATIONS_SEARCHED } from "../ledger/search-limits.ts";
 import type { ListedNarration } from "../narration/listed-narrations.ts";
 import type { ListedRequest, RequestListQuery } from "../requests/list-requests.ts";
 import type { ListedStatus } from "../requests/listed-status.ts";
-import { createSearches } from "../search-words.ts";
+import { createSearches, MAX_NARRATIONS_SEARCHED } from "../search-words.ts";
 import { formatIsoWithOffset, formatLocalDateTime } from "./local-time.ts";
 import { buildNarrationRow, listCredits, renderNarrationLine } from "./narration-row.ts";
 import { optional, stringSchema } from "./shared-fields.ts";

@@ -2,8 +2,16 @@
 import { z } from "zod";
 import { findNearestVoices } from "../contract/nearest-voices.ts";
 import { findLanguage } from "../contract/value-names.ts";
-import { buildSampleInput, chooseSampleLanguage, SAMPLE_SENTENCES } from "../contract/voice-samples.ts";
-import { LANGUAGES, type Language, nameLanguage, VOICES, type Voice } from "../contract/voices.ts";
+import {
+  buildSampleInput,
+  chooseSampleLanguage,
+  LANGUAGES,
+  type Language,
+  nameLanguage,
+  SAMPLE_SENTENCES,
+  VOICES,
+  type Voice,
+} from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { createSearches, type Search } from "../search-words.ts";
 import { optional, stringSchema } from "./shared-fields.ts";

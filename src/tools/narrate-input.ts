@@ -1,10 +1,9 @@
 /** Defines and checks the arguments of the tool `narrate`, and converts them for the narration layer. */
 import { basename } from "node:path";
 import { z } from "zod";
-import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
 import { convertValue } from "../contract/coerce-arguments.ts";
+import { boundedIntegerSchema, boundedNumberSchema, formatThousands } from "../contract/numbers.ts";
 import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fields.ts";
-import { formatThousands } from "../contract/thousands.ts";
 import { countCodePoints, takeFirstCodePoints } from "../contract/unicode.ts";
 import type { NarrationInput } from "../files/input-format.ts";
 import type { NarrateSource } from "../narration/load-narration.ts";

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { mimeTypeForPath } from "../contract/audio-format.ts";
-import { roundToMilliseconds } from "../contract/decimal.ts";
+import { roundToMilliseconds } from "../contract/numbers.ts";
 import { NARRATION_SETTING_NAMES } from "../contract/request-fields.ts";
 import type { NarrateSource } from "../narration/load-narration.ts";
 import { findBeside, type NarrationFile } from "../narration/narration-files.ts";

@@ -1,6 +1,6 @@
 /** Schemas and rules of arguments that several tools share. */
 import { z } from "zod";
-import { boundedIntegerSchema, boundedNumberSchema } from "../contract/bounded-number.ts";
+import { boundedIntegerSchema, boundedNumberSchema } from "../contract/numbers.ts";
 import { mergeRules, type Pronunciation } from "../pronunciation.ts";
 import { toRuleLines } from "./argument-shapes.ts";
 import type { ToolDeps } from "./tool.ts";

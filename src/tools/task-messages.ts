@@ -1,7 +1,7 @@
 /** The sentences of a task's result: what happened, what it cost, what to call next. */
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { roundToMilliseconds } from "../contract/decimal.ts";
+import { roundToMilliseconds } from "../contract/numbers.ts";
 import { wordFor } from "../errors.ts";
 import type { RequestView, SavedAudio } from "../requests/request-view.ts";
 

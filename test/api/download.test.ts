@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ContentResponse } from "../../src/api/content.ts";
 import { type DownloadOptions, downloadInto } from "../../src/api/download.ts";
-import { StaleBytesError } from "../../src/api/error-causes.ts";
+import { StaleBytesError } from "../../src/api/network-error.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
 import { failureOf } from "./failure.ts";

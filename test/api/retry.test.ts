@@ -1,7 +1,7 @@
 /** Decisions about failed requests: which are retried, and after which wait. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UnsentRequestError } from "../../src/api/error-causes.ts";
+import { UnsentRequestError } from "../../src/api/network-error.ts";
 import {
   computeBackoffMs,
   decideAfterFailedRead,

@@ -2,8 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { joinAudio } from "../../src/audio/join.ts";
-import type { JoinedAudio, JoinPart, JoinRequest } from "../../src/audio/join-request.ts";
-import type { TextTags } from "../../src/audio/text-tags.ts";
+import type { JoinedAudio, JoinPart, JoinRequest, TextTags } from "../../src/audio/join-request.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import { scratchFolder } from "../support/scratch.ts";
 

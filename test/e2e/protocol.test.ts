@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { SKILLS_EXTENSION } from "../../src/server/skills-extension.ts";
+import { SKILLS_EXTENSION } from "../../src/server/extensions.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { RawServer, type StartOptions } from "../faults/raw-server.ts";
 import { BIN, NODE } from "../support/bin-under-test.ts";

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { probeNameAvailability } from "../../src/files/name-availability.ts";
+import { probeNameAvailability } from "../../src/files/free-names.ts";
 import type { OutputFolder } from "../../src/files/output-folder.ts";
 import { saveAudio } from "../../src/files/save-audio.ts";
 import { copyToName, isIntact, readSaved } from "../../src/files/saved-copies.ts";

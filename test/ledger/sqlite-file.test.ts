@@ -256,7 +256,7 @@ describe("a ledger file", () => {
 
 describe("loading SQLite", () => {
   it("prints nothing, and lets other warnings through", () => {
-    const loader = new URL("../../src/ledger/sqlite/load-sqlite.ts", import.meta.url).href;
+    const loader = new URL("../../src/ledger/sqlite/sqlite-connection.ts", import.meta.url).href;
     const script = `
       const { loadSqlite } = await import(${JSON.stringify(loader)});
       loadSqlite();

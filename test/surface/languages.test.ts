@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { SAMPLE_SENTENCES } from "../../src/contract/voice-samples.ts";
-import { LANGUAGES } from "../../src/contract/voices.ts";
+import { LANGUAGES, SAMPLE_SENTENCES } from "../../src/contract/voices.ts";
 import { guessTextLanguage } from "../../src/text-language.ts";
 
 const NUMBER_WORDS = ["five", "six", "seven", "eight", "nine", "ten"];

@@ -5,8 +5,8 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/
 import { describe, expect, it } from "vitest";
 import { sanitizeReason } from "../../src/api/service-text.ts";
 import { readConfig } from "../../src/config/config.ts";
+import { formatThousands } from "../../src/contract/numbers.ts";
 import { FIELD_NAMES, requestField } from "../../src/contract/request-fields.ts";
-import { formatThousands } from "../../src/contract/thousands.ts";
 import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { renderInstructions } from "../../src/server/instructions.ts";
 import { buildPromptList } from "../../src/server/prompts.ts";

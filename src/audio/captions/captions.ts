@@ -1,6 +1,10 @@
-/** Makes captions (WebVTT, SubRip) for a joined file from the sentences of its parts. */
+/**
+ * Makes captions (WebVTT, SubRip) for a joined file from the sentences of its parts, and chapters for players that read
+ * them from a file of their own (Podcasting 2.0, JSON chapters 1.2.0).
+ */
 import type { OutputFormat } from "../../contract/audio-format.ts";
-import type { Span } from "../join-request.ts";
+import { roundToMilliseconds } from "../../contract/numbers.ts";
+import type { JoinedChapter, Span } from "../join-request.ts";
 import type { LoudnessMeters } from "../loudness.ts";
 import { measureMp3Loudness } from "../mp3/mp3-loudness.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
@@ -180,4 +184,14 @@ export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
     if (part !== undefined) cues.push(...cutIntoCues(part, await silencesIn(file, index)));
   });
   return { vtt: renderVtt(cues), srt: renderSrt(cues) };
+}
+
+/** Returns the content of a `.chapters.json` file. Its times are in seconds. */
+export function buildChaptersJson(title: string | undefined, chapters: readonly JoinedChapter[]): string {
+  const chapterRows = chapters.map(({ title: name, startSeconds, endSeconds }) => ({
+    startTime: roundToMilliseconds(startSeconds),
+    endTime: roundToMilliseconds(endSeconds),
+    title: name,
+  }));
+  return `${JSON.stringify({ version: "1.2.0", ...(title === undefined ? {} : { title }), chapters: chapterRows }, null, 2)}\n`;
 }

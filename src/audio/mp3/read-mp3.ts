@@ -1,7 +1,6 @@
 /** Makes the first pass over an mp3 part: finds its format, its length and the byte positions of its frames. */
 import type { PartFile } from "../part-file.ts";
 import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
-import { FramePositions } from "./frame-positions.ts";
 import { type Frame, readFrames } from "./frames.ts";
 import { type EncoderPadding, type InfoFrame, parseInfoFrame } from "./info-frame.ts";
 
@@ -84,4 +83,36 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
   if (first === undefined) throw file.damagedPartError("it holds no sound");
   const edges = deriveEdgeSilence(information, frames, frames * first.header.samplesPerFrame);
   return { ...first, isConstant, frameCount: frames, audioBytes, framePositions, edges };
+}
+
+const MAX_ENTRIES = 128;
+
+/**
+ * Keeps the byte positions of at most 128 evenly spaced frames of a part, and estimates the other positions from them.
+ * The position of a frame is the total size of all earlier frames.
+ */
+export class FramePositions {
+  /** Byte position of every `#stride`th frame. */
+  #positionsBytes: number[] = [];
+  #stride = 1;
+
+  /** Records the position of a frame. Must be called for each frame, in order. */
+  record(frame: number, positionBytes: number): void {
+    if (frame % this.#stride !== 0) return;
+    this.#positionsBytes.push(positionBytes);
+    if (this.#positionsBytes.length < MAX_ENTRIES) return;
+    this.#positionsBytes = this.#positionsBytes.filter((_, index) => index % 2 === 0);
+    this.#stride *= 2;
+  }
+
+  /** Estimates how many bytes precede a frame, given the total number of frames and bytes. */
+  estimateBytesBefore(frame: number, frames: number, bytes: number): number {
+    const index = Math.min(Math.floor(frame / this.#stride), this.#positionsBytes.length - 1);
+    const from = index * this.#stride;
+    const isLast = index === this.#positionsBytes.length - 1;
+    const to = isLast ? frames : from + this.#stride;
+    const fromBytes = this.#positionsBytes[index] ?? 0;
+    const toBytes = isLast ? bytes : (this.#positionsBytes[index + 1] ?? bytes);
+    return fromBytes + ((toBytes - fromBytes) * (frame - from)) / Math.max(1, to - from);
+  }
 }

@@ -1,6 +1,6 @@
 /** Reads and writes the two header packets of Opus in Ogg (RFC 7845, section 5): the format and the comments. */
 import type { JoinedChapter } from "../join-request.ts";
-import { buildTextTags, type TextTags } from "../text-tags.ts";
+import { buildTextTags, type TextTags } from "../join-request.ts";
 
 const HEAD_BYTES = 19;
 const VENDOR_NAME = "audio-generation-mcp";

@@ -1,7 +1,6 @@
 /** Writes one stream of Ogg pages. */
 import type { BufferedWriter } from "../buffered-writer.ts";
-import { writeChecksum } from "./checksum.ts";
-import { MAX_SEGMENTS, PAGE_HEADER_BYTES } from "./pages.ts";
+import { MAX_SEGMENTS, PAGE_HEADER_BYTES, writeChecksum } from "./pages.ts";
 
 const SEGMENT_BYTES = 255;
 const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MAX_SEGMENTS + MAX_SEGMENTS * SEGMENT_BYTES;

@@ -1,5 +1,5 @@
 /** Writes the header and trailer of a wav file: RIFF, or RF64 (EBU Tech 3306) if its length exceeds 32 bits. */
-import { buildTextTags, type TextTags } from "../text-tags.ts";
+import { buildTextTags, type TextTags } from "../join-request.ts";
 import { computeFrameBytes, WAVE_PCM, type WavFormat } from "./read-wav.ts";
 
 const MAX_SIZE = 0xffffffff;

@@ -1,12 +1,12 @@
-/** One connection to the ledger's SQLite file. A statement blocks the process until it ends. */
+/** Loads SQLite, and opens a connection to the ledger's file. A statement blocks the process until it ends. */
 import { statSync } from "node:fs";
+import type * as NodeSqlite from "node:sqlite";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
 import type { Connection, Statement, StatementResult, TransactionKind } from "../engine.ts";
 import { SCHEMA_VERSION } from "../schema.ts";
 import { APPLICATION_ID, prepareLedgerFile } from "./ledger-file.ts";
-import { loadSqlite } from "./load-sqlite.ts";
 import { foreignFileError, otherSqliteSchemaError } from "./sqlite-errors.ts";
 
 /**
@@ -134,5 +134,32 @@ export class SqliteConnection implements Connection {
     }
     this.#prepared.set(sql, prepared);
     return prepared;
+  }
+}
+
+/**
+ * Returns Node's SQLite module. Node 22 prints a warning on stderr when the module is first loaded, and users take the
+ * warning for a bug of this program. Only this warning is dropped. Loading is synchronous, so no other code runs while
+ * warnings are filtered.
+ *
+ * @throws Error if this Node was built without SQLite
+ */
+export function loadSqlite(): typeof NodeSqlite {
+  const original = process.emitWarning;
+  const filtered = (...args: unknown[]): void => {
+    const [warning, options] = args;
+    const text = warning instanceof Error ? warning.message : String(warning);
+    const isExperimental =
+      options === "ExperimentalWarning" || JSON.stringify(options)?.includes("Experimental");
+    if (isExperimental && text.startsWith("SQLite is an experimental feature")) return;
+    Reflect.apply(original, process, args);
+  };
+  process.emitWarning = filtered;
+  try {
+    const sqlite = process.getBuiltinModule("node:sqlite");
+    if (sqlite === undefined) throw new Error("this Node.js was built without SQLite");
+    return sqlite;
+  } finally {
+    process.emitWarning = original;
   }
 }

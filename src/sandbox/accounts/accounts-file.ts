@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
-import { SandboxUsageError } from "../usage-error.ts";
+import { SandboxUsageError } from "../sandbox-errors.ts";
 
 /** Credits of the default account: enough for six thousand tasks, so that it does not run out. */
 const DEFAULT_CREDITS = 1_000_000;

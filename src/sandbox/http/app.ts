@@ -1,18 +1,21 @@
-/** Builds the HTTP server: registers its routes and gives every error the contract's shape. */
+/**
+ * Builds the HTTP server: registers its routes, among them the one that sets faults, and gives every error the contract's
+ * shape.
+ */
 import fastify, {
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
 } from "fastify";
-import { buildErrorBody, invalidRequestError, notFoundError, ServiceError } from "../service-error.ts";
+import { type Faults, faultsSchema } from "../faults.ts";
+import { buildErrorBody, invalidRequestError, notFoundError, ServiceError } from "../sandbox-errors.ts";
 import { registerAuthentication, requireAccount } from "./authentication.ts";
 import { registerContentRoute } from "./content-route.ts";
 import { registerCreateRoute } from "./create-route.ts";
-import { registerFaultsRoute } from "./faults-route.ts";
+import type { RouteDeps } from "./query-route.ts";
 import { registerQueryRoute } from "./query-route.ts";
-import { registerBodyParser } from "./request-body.ts";
-import type { RouteDeps } from "./route-deps.ts";
+import { parseJsonBody, registerBodyParser } from "./request-body.ts";
 
 /**
  * Maximum length of an id that the router accepts. It exceeds the longest request head, so every id reaches its route.
@@ -65,4 +68,24 @@ export function buildHttpApp(deps: RouteDeps): FastifyInstance {
     registerContentRoute(api, deps);
   });
   return app;
+}
+
+/**
+ * Answers 204 to the body `{ fail_next_tasks?, unavailable?, capacity_full? }`, and 400 to any other body. Refuses
+ * requests with an `Origin` header, because browsers send this header with every POST. Otherwise, a web page in a
+ * browser on this machine could set faults.
+ */
+export function registerFaultsRoute(app: FastifyInstance, faults: Faults): void {
+  app.post("/sandbox/faults", async (request, reply) => {
+    if (request.headers.origin !== undefined) throw invalidRequestError("Web pages may not set faults.");
+    const settings = faultsSchema.safeParse(parseJsonBody(request));
+    if (!settings.success) {
+      throw invalidRequestError(
+        "The body may hold fail_next_tasks (a whole number), unavailable (api_unavailable, " +
+          "temporarily_unavailable or null) and capacity_full (true or false), and nothing else.",
+      );
+    }
+    faults.apply(settings.data);
+    return reply.code(204).send();
+  });
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Account, AccountRegistry } from "../accounts/account-registry.ts";
 import type { Faults } from "../faults.ts";
-import { ServiceError } from "../service-error.ts";
+import { ServiceError } from "../sandbox-errors.ts";
 
 const CALLER = "caller";
 

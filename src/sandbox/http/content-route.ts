@@ -1,10 +1,10 @@
 /** Serves GET and HEAD of a task's audio (docs/contract.md, Download). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
-import { buildErrorBody, ServiceError } from "../service-error.ts";
+import { buildErrorBody, ServiceError } from "../sandbox-errors.ts";
 import { parseByteRange } from "./byte-range.ts";
+import type { RouteDeps } from "./query-route.ts";
 import { admitAndFindTask } from "./query-route.ts";
-import type { RouteDeps } from "./route-deps.ts";
 
 /**
  * Answers 200, 206 or 416.

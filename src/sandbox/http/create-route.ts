@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { type AudioInput, audioInputSchema, normalizeAudioInput } from "../../contract/audio-input.ts";
 import { GENERATIONS_PATH, IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_PATTERN } from "../../contract/wire.ts";
-import { invalidRequestError, rateLimitedError } from "../service-error.ts";
+import { invalidRequestError, rateLimitedError } from "../sandbox-errors.ts";
 import { buildTaskBody } from "../tasks/task.ts";
 import { getAuthenticatedAccount } from "./authentication.ts";
+import type { RouteDeps } from "./query-route.ts";
 import { parseJsonBody, requireJsonContentType } from "./request-body.ts";
-import type { RouteDeps } from "./route-deps.ts";
 
 function parseIdempotencyKey(request: FastifyRequest): string {
   const key = request.headers[IDEMPOTENCY_KEY_HEADER];

@@ -1,11 +1,18 @@
-/** Serves GET /api/v1/audio/generations/{id}, and finds a caller's task by id (docs/contract.md, Query). */
+/**
+ * Serves GET /api/v1/audio/generations/{id}, finds a caller's task by id (docs/contract.md, Query), and lists what every
+ * route depends on.
+ */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
-import { notFoundError, rateLimitedError } from "../service-error.ts";
+import type { AccountRegistry } from "../accounts/account-registry.ts";
+import type { AccountLimits } from "../accounts/limit-windows.ts";
+import type { Faults } from "../faults.ts";
+import { notFoundError, rateLimitedError } from "../sandbox-errors.ts";
 import { buildTaskBody, type Task } from "../tasks/task.ts";
+import type { TaskProcessor } from "../tasks/task-processor.ts";
+import type { TaskRegistry } from "../tasks/task-registry.ts";
 import { getAuthenticatedAccount } from "./authentication.ts";
-import type { RouteDeps } from "./route-deps.ts";
 
 const idParameter = z.object({ id: z.string() });
 
@@ -31,4 +38,16 @@ export function registerQueryRoute(app: FastifyInstance, deps: RouteDeps): void 
   app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>
     reply.send(buildTaskBody(admitAndFindTask(deps, request), deps.baseUrl())),
   );
+}
+
+export interface RouteDeps {
+  readonly accountRegistry: AccountRegistry;
+  readonly faults: Faults;
+  readonly limits: AccountLimits;
+  readonly tasks: TaskRegistry;
+  readonly processor: TaskProcessor;
+  /** Returns the server's address, which is known only after the server has started to listen. */
+  readonly baseUrl: () => string;
+  /** Receives internal errors, which clients must not see. */
+  readonly onInternalError: (error: unknown) => void;
 }

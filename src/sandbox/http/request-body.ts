@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { MAX_REQUEST_BODY_BYTES } from "../../contract/service-limits.ts";
-import { invalidRequestError, ServiceError } from "../service-error.ts";
+import { invalidRequestError, ServiceError } from "../sandbox-errors.ts";
 
 /**
  * Maximum number of bytes to read from an oversized body before answering 413. The body is read because a connection

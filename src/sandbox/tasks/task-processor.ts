@@ -1,9 +1,10 @@
 /** Moves a task from queued to its final state, with audio or with an error (docs/contract.md, States). */
+import { createHash } from "node:crypto";
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { RECOVERY_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
+import type { SpeechVariation } from "../speech/speech.ts";
 import { type SpeechEngine, type SpeechRequest, UnspeakablePromptError } from "../speech/speech.ts";
-import { deriveVariation } from "./speech-variation.ts";
 import type { Task, TaskEnding } from "./task.ts";
 import type { TaskRegistry } from "./task-registry.ts";
 
@@ -124,4 +125,20 @@ export class TaskProcessor {
       speaking.abort();
     }
   }
+}
+
+const TEMPO_SPREAD = 0.03;
+const PITCH_SPREAD_SEMITONES = 0.3;
+
+/** Converts four bytes of a digest to a number from -1 to 1. */
+const computeSpread = (digest: Buffer, offset: number): number =>
+  (digest.readUInt32BE(offset) / 0xffff_ffff) * 2 - 1;
+
+/** Derives the variation from the task's id, so that it is fixed for each task. */
+export function deriveVariation(taskId: string): SpeechVariation {
+  const digest = createHash("sha256").update(`rendition of ${taskId}`).digest();
+  return {
+    tempo: 1 + TEMPO_SPREAD * computeSpread(digest, 0),
+    semitones: PITCH_SPREAD_SEMITONES * computeSpread(digest, 4),
+  };
 }

@@ -12,7 +12,7 @@ import {
 } from "../accounts/grants.ts";
 import type { SandboxClock } from "../clock.ts";
 import type { Faults } from "../faults.ts";
-import { ServiceError } from "../service-error.ts";
+import { ServiceError } from "../sandbox-errors.ts";
 import { createTaskId, type Task, type TaskEnding } from "./task.ts";
 
 /** Maximum number of unfinished tasks over all accounts. It bounds the queue of the speech engine. */

@@ -9,14 +9,13 @@ import {
 import { z } from "zod";
 import type { HandleRow } from "../../ledger/schema.ts";
 import { findTool } from "../../tools/catalog.ts";
-import type { CallRunner } from "../answer.ts";
-import type { Client } from "../client.ts";
+import type { CallRunner, Client } from "../client.ts";
 import { renderProtocolError, toAudioError } from "../error-result.ts";
+import type { McpTaskMethod } from "../extensions.ts";
 import { createCallRunner, type ServerDeps } from "../run-tool.ts";
 import { buildMcpTaskDetails } from "./mcp-task-result.ts";
 import type { McpTasks } from "./mcp-tasks.ts";
 import { requireMcpTasks } from "./tasks-capability.ts";
-import type { McpTaskMethod } from "./tasks-extension.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
 

@@ -17,7 +17,7 @@ import {
 } from "../../ledger/handle-rows.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { HandleRow } from "../../ledger/schema.ts";
-import type { Answer, CallRunner } from "../answer.ts";
+import type { Answer, CallRunner } from "../client.ts";
 import type { ServerDeps } from "../run-tool.ts";
 import { buildMcpTaskResult } from "./mcp-task-result.ts";
 

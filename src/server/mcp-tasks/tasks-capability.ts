@@ -5,7 +5,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { TASKS_EXTENSION } from "./tasks-extension.ts";
+import { TASKS_EXTENSION } from "../extensions.ts";
 
 const declaring = z.object({
   [CLIENT_CAPABILITIES_META_KEY]: z.object({

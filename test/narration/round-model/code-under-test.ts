@@ -8,7 +8,7 @@ export async function loadWorkflowCode(folder: string) {
   const [errors, causes, database, engine, folders, identity, narrations, parts, requests] =
     await Promise.all([
       load<typeof import("../../../src/errors.ts")>("errors.ts"),
-      load<typeof import("../../../src/api/error-causes.ts")>("api/error-causes.ts"),
+      load<typeof import("../../../src/api/network-error.ts")>("api/network-error.ts"),
       load<typeof import("../../../src/ledger/database.ts")>("ledger/database.ts"),
       load<typeof import("../../../src/ledger/sqlite/sqlite-engine.ts")>("ledger/sqlite/sqlite-engine.ts"),
       load<typeof import("../../../src/files/output-folder.ts")>("files/output-folder.ts"),

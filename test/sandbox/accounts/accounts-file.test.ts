@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readAccountsFile } from "../../../src/sandbox/accounts/accounts-file.ts";
-import { SandboxUsageError } from "../../../src/sandbox/usage-error.ts";
+import { SandboxUsageError } from "../../../src/sandbox/sandbox-errors.ts";
 import { ON_WINDOWS, skipBecause } from "../../support/skip-because.ts";
 import { temporaryFolder } from "../test-sandbox.ts";
 

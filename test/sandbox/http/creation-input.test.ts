@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deriveVariation } from "../../../src/sandbox/tasks/speech-variation.ts";
+import { deriveVariation } from "../../../src/sandbox/tasks/task-processor.ts";
 import { expectError } from "../../contract/service-client.ts";
 import { startTestSandbox } from "../test-sandbox.ts";
 

@@ -1,6 +1,6 @@
 /** Every task has its own variation of tempo and pitch, which never changes. */
 import { expect, it } from "vitest";
-import { deriveVariation } from "../../../src/sandbox/tasks/speech-variation.ts";
+import { deriveVariation } from "../../../src/sandbox/tasks/task-processor.ts";
 import { startTestSandbox } from "../test-sandbox.ts";
 
 const IDS = Array.from({ length: 200 }, (_, number) => `aud_${number.toString(16).padStart(24, "0")}`);

@@ -1,6 +1,6 @@
 /** Parses a sheet: its separator, its known columns, and its rows with the numbers that a spreadsheet shows. */
 import { CsvError, parse } from "csv-parse/sync";
-import { formatThousands } from "../../../contract/thousands.ts";
+import { formatThousands } from "../../../contract/numbers.ts";
 import { AudioError, askUser, type Wording } from "../../../errors.ts";
 import { shortenExcerpt } from "../../text/excerpt.ts";
 

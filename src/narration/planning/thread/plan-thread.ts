@@ -1,8 +1,9 @@
 /** Plans a long text in a worker thread, because a book or a hostile file would block every other call for seconds. */
+import { existsSync } from "node:fs";
+import { parse } from "node:path";
 import { Worker } from "node:worker_threads";
 import { AudioError, internalError } from "../../../errors.ts";
 import type { NarrationInput } from "../../../files/input-format.ts";
-import { leaveRemovedFolder } from "../../../working-folder.ts";
 import type { PlanOptions } from "../build-stored-plan.ts";
 import type { StoredPlan } from "../stored-plan.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
@@ -109,4 +110,15 @@ async function runPlanWorker(source: NarrationInput, options: PlanOptions): Prom
     clearTimeout(timer);
     await worker.terminate();
   }
+}
+
+/** Leaves the working folder if it was removed, because no thread starts in such a folder. Call it before each start. */
+export function leaveRemovedFolder(): void {
+  try {
+    // Node remembers the folder, so its path may lead nowhere.
+    if (existsSync(process.cwd())) return;
+  } catch {
+    // The folder was already removed when the process started.
+  }
+  process.chdir(parse(process.execPath).root);
 }

@@ -2,8 +2,7 @@
 import type { OutputFormat, SampleRate } from "../../../contract/audio-format.ts";
 import { encodeMp3 } from "./mp3.ts";
 import { chooseOpusRateHz, encodeOpus } from "./opus.ts";
-import { toPcm16Bytes } from "./pcm16.ts";
-import { encodeWav } from "./wav.ts";
+import { encodeWav, toPcm16Bytes } from "./wav.ts";
 
 /** An encoded file, and its exact playing time in seconds. */
 export interface EncodedAudio {

@@ -1,4 +1,5 @@
 /** Encodes Opus in Ogg (RFC 7845): header packets, audio packets, pre-skip and end trimming. */
+
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { concatBytes } from "./concat-bytes.ts";
 import {

@@ -1,6 +1,5 @@
-/** Writes WAV files of 16-bit mono samples. */
+/** Converts mono samples to 16-bit PCM, and to WAV files of it. */
 import { concatBytes } from "./concat-bytes.ts";
-import { toPcm16Bytes } from "./pcm16.ts";
 
 const HEADER_BYTES = 44;
 const BYTES_PER_SAMPLE = 2;
@@ -34,4 +33,18 @@ export function buildWavHeader(sampleRateHz: number, dataBytes: number): Uint8Ar
 export function encodeWav(samples: Float32Array, sampleRateHz: number): Uint8Array {
   const data = toPcm16Bytes(samples);
   return concatBytes([buildWavHeader(sampleRateHz, data.length), data]);
+}
+
+const FULL_SCALE = 32767;
+
+/** Converts mono samples to PCM bytes. Clips values outside the range from -1 to 1. */
+export function toPcm16Bytes(samples: Float32Array): Uint8Array {
+  const bytes = new Uint8Array(samples.length * 2);
+  const view = new DataView(bytes.buffer);
+  // Use an index, because an iterator takes ten times as long, and there can be tens of millions of samples.
+  for (let index = 0; index < samples.length; index++) {
+    const sample = samples[index] ?? 0;
+    view.setInt16(index * 2, Math.round(Math.max(-1, Math.min(1, sample)) * FULL_SCALE), true);
+  }
+  return bytes;
 }

@@ -1,4 +1,7 @@
-/** Builds the error responses of the sandbox: codes, HTTP statuses and messages (docs/contract.md, Errors). */
+/**
+ * Builds the error responses of the sandbox: codes, HTTP statuses and messages (docs/contract.md, Errors). Defines the
+ * error of a sandbox that cannot start.
+ */
 import { SERVICE_ERROR_STATUS, type ServiceErrorCode } from "../contract/service-errors.ts";
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 
@@ -43,3 +46,8 @@ export const notFoundError = (): ServiceError =>
 /** Builds the 429 response for an account that has used up its submissions or its reads for a minute. */
 export const rateLimitedError = (): ServiceError =>
   new ServiceError("rate_limit", "Too many requests for this account in a minute. Wait before trying again.");
+
+/** Thrown if an option of the sandbox is unusable, such as an invalid accounts file or a port in use. */
+export class SandboxUsageError extends Error {
+  override readonly name = "SandboxUsageError";
+}
