@@ -323,7 +323,8 @@ export async function recordSendResult(
       ...(isAccepted ? { polled_steady_ms: nowSteadyMs, ...(await readFirstPayer(tx, row, patch)) } : {}),
       ...(result.mayHaveArrived ? {} : withoutSend(current ?? row)),
     };
-    if (current === undefined || isOwn) return await writeAsDriver(tx, ledger, nowSteadyMs, row, change);
+    if (current === undefined || isOwn)
+      return await writeAsDriver(tx, ledger, nowSteadyMs, current ?? row, change);
     const { note: _, ...facts } = change;
     await patchRequest(tx, current, isAccepted ? { ...facts, error: null, error_code: null } : facts);
     return isAccepted ? ((await readRequest(tx, row.id)) ?? row) : null;

@@ -318,7 +318,7 @@ export async function patchRequest(
 ): Promise<boolean> {
   let update = tx
     .updateTable("agm_request")
-    .set({ ...pickColumns(patch, REQUEST_COLUMNS), id })
+    .set({ attempt, ...pickColumns(patch, REQUEST_COLUMNS) })
     .where("id", "=", id)
     .where("attempt", "=", attempt);
   if (owner !== null) update = update.where("owner", "=", owner);
@@ -329,6 +329,16 @@ export async function patchRequest(
   else if (Object.keys(ofAttempt).length > 0)
     await tx.updateTable("agm_attempt").set(ofAttempt).where("request", "=", id).where("n", "=", n).execute();
   return true;
+}
+
+const INDEXED_COLUMNS = ["status", "task_id", "payer", "spent_at_ms"] as const;
+
+/** Leaves out what the row has already, because writing an indexed column writes its indexes, too, at every poll. */
+function omitKnown(patch: RequestPatch, row: RequestRow): RequestPatch {
+  if (patch.attempt !== undefined && patch.attempt !== row.attempt) return patch;
+  const change = { ...patch };
+  for (const column of INDEXED_COLUMNS) if (change[column] === row[column]) delete change[column];
+  return change;
 }
 
 /**
@@ -345,7 +355,7 @@ export async function writeAsDriver(
 ): Promise<RequestRow> {
   const { processId } = ledger.identity;
   const lease = "owner" in patch ? {} : { lease_until_steady_ms: nowSteadyMs + ledger.database.leaseMs };
-  const change = { ...patch, ...lease, updated_at_ms: ledger.clock.wallMs() };
+  const change = { ...omitKnown(patch, row), ...lease, updated_at_ms: ledger.clock.wallMs() };
   const isPatched = await patchRequest(tx, row, change, processId);
   const written = await readRequest(tx, row.id);
   if (isPatched && written !== undefined) return written;
