@@ -74,10 +74,6 @@ export const listCompanions = (rows: readonly FileRow[], { owner, chapter, input
 export const isFileIntact = (row: FileRow, root: string): Promise<boolean> =>
   isIntact(toSavedFile(row), root);
 
-/** Whether each file exists with its recorded size. Reads no content, because lists must be quick. */
-export const areThere = (rows: readonly FileRow[], root: string): Promise<boolean[]> =>
-  Promise.all(rows.map(async (row) => (await findNewestExisting([toSavedFile(row)], root)) !== null));
-
 /**
  * Returns the requested name of a file that got a number, because another file had the name; `null` if it has its name.
  */
