@@ -6,7 +6,9 @@ import {
   describeNarration,
   formatChapterList,
   formatDuration,
+  REFUSED_TEXT_CODES,
   sumSeconds,
+  UNUSABLE_AUDIO_CODES,
 } from "../narration/narration-messages.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
@@ -74,6 +76,12 @@ function describeTerminalNextStep(
     case "stopped": {
       const [problem] = problems;
       const goesOn = `With ${limit} it goes on where it stopped, and pays for nothing twice.`;
+      const part = problem?.partIndex == null ? "" : problem.code;
+      const withoutIt = `With --skip-failed ${limit} it is joined without it, free.`;
+      if (REFUSED_TEXT_CODES.has(part))
+        return `The same text would most likely fail again: change the words of that part in the file, or make its next take with --retake "2=QUOTE" ${limit}. ${withoutIt}`;
+      if (UNUSABLE_AUDIO_CODES.has(part))
+        return `Another take of that part is paid for again: --retake "2=QUOTE" ${limit}. ${withoutIt}`;
       if (problem === undefined || problem.partIndex !== null || LIMIT_CODES.has(problem.code)) return goesOn;
       return `${REMEDIES[parseErrorCode(problem.code)].terminal} ${goesOn}`;
     }

@@ -1,6 +1,6 @@
 /** Writes the sentences of a narration's result: its status, its cost, and the next call. */
 import { basename, dirname } from "node:path";
-import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
+import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS, RESERVED_CREDITS } from "../contract/billing.ts";
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { Reader } from "../errors.ts";
 import type { NarrationProgress } from "../ledger/narration-rows.ts";
@@ -87,10 +87,11 @@ function describeSheetFiles({ files }: Pick<NarrationView, "files">): string {
   return `Saved ${formatCount(files.length, "file")} in ${dirname(first.audio.path)}: ${listFirst(names, FILES_SHOWN)} (${formatDuration(sumSeconds(files))} in all).`;
 }
 
-function describeFiles({ isSheet, files, parts }: NarrationView): string {
+function describeFiles({ isSheet, files, parts, outdatedPaths }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   const paths = files.map(({ audio, beside, isIncomplete, missingPartIndexes }) => {
-    const kind = isIncomplete ? ", incomplete" : "";
+    const isOutdated = outdatedPaths.includes(audio.path);
+    const kind = isIncomplete ? ", incomplete" : isOutdated ? ", from before the change" : "";
     const withoutParts =
       missingPartIndexes.length === 0 ? "" : `, without ${listPartNumbers(missingPartIndexes, parts.total)}`;
     const companions = beside.map((row) => `, ${row.kind === "srt" ? "" : `${row.kind} `}${row.path}`);
@@ -100,12 +101,14 @@ function describeFiles({ isSheet, files, parts }: NarrationView): string {
 }
 
 /** Describes the files without their paths, because the structured content has a field for the paths. */
-export function describeFilesBriefly({ isSheet, files, parts }: NarrationView): string {
+export function describeFilesBriefly({ isSheet, files, parts, outdatedPaths }: NarrationView): string {
   if (isSheet) return describeSheetFiles({ files });
   if (files.length === 0) return "";
-  const lacking = files.flatMap(({ isIncomplete, missingPartIndexes }, index) =>
+  const lacking = files.flatMap(({ audio, isIncomplete, missingPartIndexes }, index) =>
     missingPartIndexes.length === 0
-      ? []
+      ? outdatedPaths.includes(audio.path)
+        ? [`file ${index + 1} from before the change`]
+        : []
       : [
           `file ${index + 1}${isIncomplete ? " (incomplete)" : ""} without ${listPartNumbers(missingPartIndexes, parts.total)}`,
         ],
@@ -172,13 +175,17 @@ function describeComingCosts({ parts, credits }: NarrationView, reader: Reader):
 
 /** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */
 function announceJoinedFile(
-  { isSheet, problems, files, parts, credits }: NarrationView,
+  { isSheet, problems, files, parts, credits, incompletePath }: NarrationView,
   reader: Reader,
 ): string {
+  const where =
+    incompletePath === null
+      ? "to files with (incomplete) in their names"
+      : `as ${incompletePath}, or with a number if that name is taken`;
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
   const again = reader === "terminal" ? "the same command" : "a call with the narration_id alone";
   return isToJoin && (parts.saved > 0 || credits.reserved > 0)
-    ? `What is saved is then joined to one file, with (incomplete) in its name; ${again} says where it is.`
+    ? `What is saved is then joined ${where}; ${again} says when it is there.`
     : "";
 }
 
@@ -207,6 +214,15 @@ function describePlan({ parts, credits, seconds, retakenPartCount }: NarrationVi
       : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
   return `${plan}: ${audio} for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(missing)} Nothing was sent or charged.`;
 }
+
+/** One or two short parts cost too little for a sentence. */
+const MIN_REPORTED_SHORT_PARTS = 3;
+
+/** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
+const describeShortParts = ({ shortPartCount }: NarrationView): string =>
+  shortPartCount < MIN_REPORTED_SHORT_PARTS
+    ? ""
+    : `${shortPartCount} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${MINIMUM_CHARGE_CREDITS} credits, the least that is charged, each.`;
 
 /**
  * States the minimum time that the service's rate limit imposes. Returns an empty text for less than
@@ -265,35 +281,27 @@ export function formatChapterList({ chapters }: NarrationView, reader: Reader = 
 
 const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
-/**
- * Explains the effect of a credit limit below the suggested limit: the narration may end early, or be slow because its
- * credits suffice for only one part at a time.
- */
+/** Explains the effect of a credit limit below the suggested limit: the narration may end early. */
 function describeLowLimit(limit: number, view: NarrationView): string {
-  const { estimate, suggestedMax } = view.credits;
+  const { estimate, leastMax, suggestedMax } = view.credits;
   let effect = "is likely to end it early";
   if (paysForNoPart(limit, view)) effect = "pays for no part";
-  else if (coversLikelyCost(limit, view)) effect = "makes it slow, or ends it early if it comes out longer";
-  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${computeLikelyNeed(view)}. ${suggestedMax} leaves room.`;
+  else if (coversLikelyCost(limit, view)) effect = "ends it early if a part comes out longer";
+  const margin = suggestedMax > leastMax ? ` ${suggestedMax} leaves room for longer parts.` : "";
+  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.${margin}`;
 }
 
 const paysForNoPart = (limit: number, { credits }: NarrationView): boolean =>
   limit < credits.charged + RESERVED_CREDITS;
 
-/**
- * Returns the lowest limit that is likely to reach the end: the likely charge, if the last part counts with its
- * reservation instead of its charge. The suggested limit is never lower.
- */
-function computeLikelyNeed({ credits, parts }: NarrationView): number {
-  const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
-  const max = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
-  return Math.min(likely, max, credits.suggestedMax);
-}
+const coversLikelyCost = (limit: number, { credits }: NarrationView): boolean => limit >= credits.leastMax;
 
-const coversLikelyCost = (limit: number, view: NarrationView): boolean => limit >= computeLikelyNeed(view);
-
-function describeSoFar({ parts, credits }: NarrationView): string {
-  return `${parts.saved} of ${formatCount(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
+function describeSoFar({ parts, credits, outdatedPaths }: NarrationView): string {
+  const progress =
+    outdatedPaths.length > 0
+      ? `${formatCount(parts.total - parts.saved, "changed part")} still to be made`
+      : `${parts.saved} of ${formatCount(parts.total, "part")} saved`;
+  return `${progress}, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
 }
 
 /**
@@ -318,7 +326,9 @@ export function describeNarration(
     describeMissingFiles(view),
     describeChangedCompanions(view),
     ...describeProblems(view, reader),
-    ...(isPlan ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence)] : []),
+    ...(isPlan
+      ? [summarizeChapters(view), ...remarks.map(({ sentence }) => sentence), describeShortParts(view)]
+      : []),
     ...(status === "running" ? [] : unspoken),
   ]);
 }
@@ -414,7 +424,7 @@ function describeLowLimitStep(limit: number, view: NarrationView, call: string):
   const repeats = describeRepeats(view);
   if (coversLikelyCost(limit, view))
     return `If the user has named ${limit} as the limit: ${call} and max_credits ${limit}${repeats}. If they have named none: tell them the price, and take max_credits ${suggestedMax}.`;
-  const whole = `Tell the user. For the whole text: ${call} and max_credits ${suggestedMax}${repeats}.`;
+  const whole = `Tell the user. For all of it: ${call} and max_credits ${suggestedMax}${repeats}.`;
   return paysForNoPart(limit, view)
     ? whole
     : `${whole} If they keep to ${limit}: the same call with max_credits ${limit} makes what that pays, and joins it. If they have named no limit, ask for one.`;
@@ -437,7 +447,15 @@ const describeSkippedStep = ({ parts, credits }: NarrationView): string =>
     ? ""
     : ` With skip_failed false, max_credits ${credits.suggestedMax} tries ${parts.failed === 1 ? "it" : "them"} again.`;
 
-const UNUSABLE_AUDIO_CODES: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
+/** Codes of failures of a part whose text would fail again: it was tried several times, or is refused. */
+export const REFUSED_TEXT_CODES: ReadonlySet<string> = new Set([
+  "task_failed",
+  "invalid_request",
+  "request_too_large",
+]);
+
+/** Codes of problems of a part that is paid for, which only another take solves. */
+export const UNUSABLE_AUDIO_CODES: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
 
 function describeStoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
@@ -451,6 +469,9 @@ function describeStoppedStep(view: NarrationView, call: string): string {
   // Suggest a retake. Repeating the call would not help, because the audio itself is bad.
   if (UNUSABLE_AUDIO_CODES.has(first.code)) {
     return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
+  }
+  if (first.partIndex !== null && REFUSED_TEXT_CODES.has(first.code)) {
+    return `Tell the user what is said of that part: the same text would most likely fail again. To go on: ${call}, max_credits ${suggestedMax}, and edits of its words, or retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without it, free.`;
   }
   if (first.partIndex !== null) {
     return `${resumeAdvice.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;

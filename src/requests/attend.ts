@@ -196,13 +196,22 @@ export function throwIfUnreachable(row: RequestRow, driver: RequestDriver, callM
   });
 }
 
-/** Returns the sentence about an unfinished request for a call that stops waiting; `null` if its status is enough. */
+/**
+ * Returns the sentence about an unfinished request for a call that stops waiting; `null` if its status is enough.
+ *
+ * @param driver `null` in a program that drives nothing
+ */
 export async function findActivity(
   { ledger }: Pick<RequestDeps, "ledger">,
   row: RequestRow,
-  driver: RequestDriver,
+  driver: RequestDriver | null,
 ): Promise<string | null> {
-  const activity = driver.describe(row);
+  const activity = driver?.describe(row) ?? {
+    driver: row.owner === null ? "none" : "elsewhere",
+    hold: null,
+    sendingMs: null,
+    nowMs: ledger.clock.wallMs(),
+  };
   const isHeld = activity.driver !== "elsewhere" || (await isDriven(ledger, row));
   return explainActivity(row, isHeld ? activity : { ...activity, driver: "none" });
 }

@@ -8,12 +8,14 @@ import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { listFiles, listRequests as listRequestRows } from "../ledger/request-rows.ts";
 import { type AttemptStatus, type FileRow, OPEN_STATUSES, type RequestRow } from "../ledger/schema.ts";
 import type { Search } from "../search-words.ts";
-import { restoreError } from "./attend.ts";
+import { findActivity, restoreError } from "./attend.ts";
 import type { RequestDeps } from "./deps.ts";
+import type { RequestDriver } from "./driver.ts";
 import type { ListedStatus } from "./listed-status.ts";
 import { toRequestHandle } from "./request-handle.ts";
 import { keepPresent } from "./saved-audio.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+import { isRefunded, isTextRefused } from "./task-failed-error.ts";
 
 export interface RequestListQuery {
   readonly status: ListedStatus | null;
@@ -49,10 +51,14 @@ export interface ListedRequest {
   readonly wrongFormatPath: string | null;
   /** Whether it was asked for under another API key. If that is of another account, a repeat makes another task. */
   readonly isOtherKey: boolean;
+  /** What is being done for a request that is not accepted yet; `null` if nobody works on it. */
+  readonly activity: string | null;
   /** Why a request is not sent by itself. */
   readonly refusal: AudioError | null;
   readonly isGone: boolean;
   readonly isTooLarge: boolean;
+  /** Whether it failed, free of charge, because of its text. */
+  readonly isTextRefused: boolean;
 }
 
 const EXCERPT_CODE_POINTS = 80;
@@ -62,12 +68,18 @@ const MAX_SEARCHED_REQUESTS = 2000;
 
 type ListDeps = Pick<RequestDeps, "ledger" | "folder">;
 
-/** @param files the files of the request, the newest first */
+/** What a row does not say itself. */
+interface RowFacts {
+  /** The files of the request, the newest first. */
+  readonly files: readonly FileRow[];
+  readonly present: ReadonlySet<FileRow>;
+  readonly activity: string | null;
+}
+
 function toListedRequest(
   { ledger }: ListDeps,
   row: RequestRow,
-  files: readonly FileRow[],
-  present: ReadonlySet<FileRow>,
+  { files, present, activity }: RowFacts,
 ): ListedRequest {
   const input = parseStoredInput(row);
   const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
@@ -97,9 +109,11 @@ function toListedRequest(
     missingPath: audioPath === null ? (ofFormat[0]?.path ?? null) : null,
     wrongFormatPath: findPath(files.filter(({ kind }) => kind === "unusable")),
     isOtherKey: row.api_key_id !== ledger.identity.apiKeyId,
+    activity,
     refusal: row.status === "waiting" ? restoreError(row) : null,
     isGone: row.error_code === "not_found" && row.task_id !== null,
     isTooLarge: row.error_code === "too_large",
+    isTextRefused: row.status === "failed" && isRefunded(row) && isTextRefused(row.failure_message),
   };
 }
 
@@ -114,10 +128,15 @@ const keyOfTask = ({ task_id, fingerprint }: RequestRow): string => task_id ?? f
 const toRowStatuses = (status: ListedStatus): AttemptStatus[] =>
   status === "succeeded" ? ["succeeded", "saved"] : [status];
 
-/** Lists requests at this service, the newest first. */
+/**
+ * Lists requests at this service, the newest first.
+ *
+ * @param driver `null` in a program that drives nothing
+ */
 export async function listRecordedRequests(
   deps: ListDeps,
   { status, search, limit }: RequestListQuery,
+  driver: RequestDriver | null,
 ): Promise<ListedRequest[]> {
   const { ledger } = deps;
   const listed = await listRequestRows(ledger, {
@@ -132,7 +151,13 @@ export async function listRecordedRequests(
     search === null ? rows : rows.filter((row) => search(listSearchedTexts(row, filesOf(row))))
   ).slice(0, limit);
   const present = await keepPresent(deps, found.flatMap(filesOf));
-  return found.map((row) => toListedRequest(deps, row, filesOf(row), present));
+  return await Promise.all(
+    found.map(async (row) => {
+      const isAwaited = row.status === "waiting" || row.status === "unresolved";
+      const activity = isAwaited ? await findActivity(deps, row, driver) : null;
+      return toListedRequest(deps, row, { files: filesOf(row), present, activity });
+    }),
+  );
 }
 
 /** Reads the files of requests, the newest first. */
