@@ -25,7 +25,7 @@ import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts"
 import { ProgressLine } from "./progress-line.ts";
 import { readCommandInput } from "./read-command-input.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
-import { UsageError } from "./usage-errors.ts";
+import { argumentError } from "./usage-errors.ts";
 
 /**
  * The exit code if the narration is not finished when the command ends. Used only with `max_credits`, or with `stop` for
@@ -42,9 +42,6 @@ export interface NarrateCommand {
   readonly isSandbox: boolean;
 }
 
-/** The options that are not called like their arguments. */
-const OPTION_OF_ARGUMENT: Readonly<Record<string, string>> = { voices: "speaker", retakes: "retake" };
-
 /**
  * Checks the arguments by the rules of the tool. The rules require a source, so `file` gets a placeholder. The command
  * reads the file itself.
@@ -54,10 +51,7 @@ const OPTION_OF_ARGUMENT: Readonly<Record<string, string>> = { voices: "speaker"
 function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArgs {
   const parsed = narrateRules.safeParse(coerceArguments({ ...toolArgs, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const argument = String(issue?.path[0] ?? "");
-  const option = OPTION_OF_ARGUMENT[argument] ?? argument.replaceAll("_", "-");
-  throw new UsageError(`--${option} ${issue?.message ?? "is wrong"}`);
+  throw argumentError(parsed.error);
 }
 
 /** The codes of problems after which a higher limit is all that is needed. */

@@ -90,6 +90,35 @@ it("say makes one file of one text, and costs nothing the second time", async ()
   });
 });
 
+it.each<[string, () => readonly string[], RegExp]>([
+  [
+    "a speed of a retake",
+    () => narrate("--max-credits", "600", "--retake", "2@3=Two"),
+    /: --retake: speed must be a number from 0\.5 to 2; see "narrate --help"/,
+  ],
+  [
+    "a take of a retake",
+    () => narrate("--max-credits", "600", "--retake", "0=Two"),
+    /: --retake: take must be a whole number from 1 to 999/,
+  ],
+  ["a quote that is not there", () => narrate("--retake", "2=Nowhere"), /: The quote "Nowhere" of a retake/],
+  [
+    "a name with a folder",
+    () => narrate("--max-credits", "600", "--file-name", "a/b"),
+    /: The file name "a\/b" cannot be used/,
+  ],
+  [
+    "a replacement without a name",
+    () => ["say", "Good morning.", "--replace"],
+    /: --replace needs the --file-name of the file/,
+  ],
+])("%s is refused in the words of a shell", async (_, args, words) => {
+  const { stderr, code } = await run(args());
+  expect(code).not.toBe(0);
+  expect(stderr).toMatch(words);
+  expect(stderr).not.toMatch(/file_name|retakes/);
+});
+
 it("narrate makes the retake that it is asked for, of a new text and of one that is finished", async () => {
   await run(narrate("--max-credits", "600", "--retake", "2=Two"));
   const bodies = (): unknown[] =>

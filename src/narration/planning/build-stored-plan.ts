@@ -83,7 +83,7 @@ function buildPauseCostRemarks(
 ): Remark[] {
   if (pausesAfterParagraphs && parts.length === 1) {
     return toRemarks("text", [
-      "pause_seconds makes no pause: the text is one paragraph. A blank line between two divides them.",
+      "No pause is added, because the text is one paragraph. A blank line divides paragraphs.",
     ]);
   }
   if (parts.length === partsWithoutPauses.length) return [];
