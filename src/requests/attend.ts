@@ -10,7 +10,7 @@ import { readRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError, parseRequestError } from "../ledger/stored-error.ts";
 import { endWish, hasWish } from "../ledger/wishes.ts";
-import { describeActivity, explainActivity } from "./activity.ts";
+import { describeActivity, explainActivity, UNANSWERED_AFTER_MS } from "./activity.ts";
 import type { CallWithDeadline } from "./call.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { RequestDriver } from "./driver.ts";
@@ -172,9 +172,6 @@ const isDriven = (
 /** Restores the reason why nobody works on a request, with its ids; `null` if there is none. */
 export const restoreError = (row: RequestRow): AudioError | null =>
   parseRequestError(row)?.withIds(getIds(row)) ?? null;
-
-/** A send is called unanswered after this time, even if the request had waited before. */
-const UNANSWERED_AFTER_MS = 5000;
 
 /**
  * Throws if the service could not be reached, or has not answered, before the call's time was over.

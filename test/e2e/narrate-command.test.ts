@@ -173,6 +173,26 @@ it("narrate says why nothing gets on, and since when, while the service is away"
   expect(await running.ended).toBe(0);
 });
 
+it.each([
+  [
+    "is away, also while it is tried again",
+    3,
+    /The service is unavailable \(\d+ s so far\); trying again now/,
+  ],
+  ["does not answer", 1, /The service has not answered the request yet \(\d+ s so far\)/],
+])("say says that the service %s", async (_, unansweredFrom, words) => {
+  service.intercept = ({ kind, ordinal }, response) => {
+    if (kind !== "create") return false;
+    if (ordinal < unansweredFrom) service.refuse(response, 503, "api_unavailable");
+    return true;
+  };
+  const running = start(["say", "Good night.", "--output-format", "pcm"]);
+  await expect.poll(() => running.said.stderr, { timeout: 10_000 }).toMatch(words);
+  expect(running.said.stderr).not.toMatch(/unavailable[\s\S]*Sending the request/);
+  running.child.kill("SIGINT");
+  await running.ended;
+});
+
 it("narrate names a finished file that is gone, and makes it again, free", async () => {
   const { stdout } = await run(narrate("--max-credits", "600"));
   const [path = ""] = stdout.split("\n");
