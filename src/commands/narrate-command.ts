@@ -84,15 +84,18 @@ function describeTerminalNextStep(
   }
 }
 
-function describeFinished({ files, credits, isRepeat }: NarrationView): string {
+function describeFinished({ note, files, credits, isRepeat }: NarrationView): string {
   const length = formatDuration(sumSeconds(files));
-  return isRepeat
+  const cost = isRepeat
     ? `${length} of audio. Cost ${credits.charged} credits in all (nothing for this call).`
     : `${length} of audio, ${credits.charged} credits.`;
+  return note === undefined ? cost : `${note} ${cost}`;
 }
 
 /** Says what is true after Ctrl-C: this process ends, so what the service has accepted is not saved by it. */
-function describeInterrupted({ parts, credits }: NarrationView): string {
+function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boolean): string {
+  if (isSandbox)
+    return "Interrupted. The sandbox ended with the command; nothing was spent, and the same command begins again.";
   const saved = `Interrupted: ${parts.saved} of ${parts.total} parts saved, ${credits.charged} credits charged.`;
   const running =
     parts.running === 0
@@ -101,9 +104,17 @@ function describeInterrupted({ parts, credits }: NarrationView): string {
   return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
 }
 
-function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean, isLimited: boolean): void {
+interface Circumstances {
+  readonly asJson: boolean;
+  readonly isSandbox: boolean;
+  readonly wasInterrupted: boolean;
+  /** Whether the command has a limit. */
+  readonly isLimited: boolean;
+}
+
+function report(view: NarrationView, { asJson, isSandbox, wasInterrupted, isLimited }: Circumstances): void {
   if (wasInterrupted && !asJson && view.status !== "finished") {
-    process.stdout.write(`${escapeForTerminal(describeInterrupted(view))}\n`);
+    process.stdout.write(`${escapeForTerminal(describeInterrupted(view, isSandbox))}\n`);
     return;
   }
   if (asJson) {
@@ -168,7 +179,7 @@ export async function runNarrateCommand({ file, args, asJson, isSandbox }: Narra
     const changes = toNarrateChanges(checkedArgs);
     const view = await runNarration(await provider.narrations(), source, changes, signal, isSandbox);
     const isLimited = changes.maxCredits !== null;
-    report(view, asJson, signal.aborted, isLimited);
+    report(view, { asJson, isSandbox, wasInterrupted: signal.aborted, isLimited });
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isUnfinished = isLimited || (changes.shouldStop && view.status !== "planned");
     return isUnfinished && view.status !== "finished" ? EXIT_UNFINISHED : 0;

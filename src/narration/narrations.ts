@@ -88,6 +88,12 @@ interface CalledNarration extends LoadedNarration {
   readonly consents: Consents;
 }
 
+/** What a stop is told of a narration that does not run. */
+const NOTHING_TO_STOP: Partial<Readonly<Record<NarrationRow["status"], string>>> = {
+  planned: "It was never started, so there is nothing to stop.",
+  finished: "It was finished already, so there was nothing to stop.",
+};
+
 /** The operations on narrations. Start no narration, not even an unfinished one, before a call asks for it. */
 export class NarrationOperations {
   readonly #deps: NarrationDeps;
@@ -134,8 +140,10 @@ export class NarrationOperations {
     }
     const wasFinished = before.narration.status === "finished";
     const chargedByCall = view.credits.charged - Math.round(before.bill.charged);
+    const note = changes.shouldStop ? NOTHING_TO_STOP[before.narration.status] : undefined;
     return {
       ...view,
+      ...(note === undefined ? {} : { note }),
       isRepeat: wasFinished && chargedByCall === 0,
       hasQuoteOnlyRetake: changes.retakes.some(isQuoteOnlyRetake),
       chargedByCall: wasFinished && chargedByCall > 0 ? chargedByCall : undefined,

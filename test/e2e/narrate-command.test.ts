@@ -207,6 +207,28 @@ it("narrate names a finished file that is gone, and makes it again, free", async
   expect(service.tasks.size).toBe(2);
 });
 
+it("narrate --stop says of a finished or unbegun narration that there is nothing to stop", async () => {
+  expect((await run(narrate("--stop"))).stdout).toContain(
+    "It was never started, so there is nothing to stop.",
+  );
+  await run(narrate("--max-credits", "600"));
+  const { stdout, code } = await run(narrate("--stop"));
+  expect(stdout).toMatch(
+    /\.pcm\n.*It was finished already, so there was nothing to stop\. \d+ s of audio\./s,
+  );
+  expect(code).toBe(0);
+});
+
+it("Ctrl-C in narrate --sandbox says that nothing was spent, and that the same command begins again", async () => {
+  const running = start(narrate("--max-credits", "600", "--sandbox"));
+  await expect.poll(() => running.said.stderr, { timeout: 20_000 }).toMatch(/Part 0 of 2 saved/);
+  running.child.kill("SIGINT");
+  expect(await running.ended).toBe(3);
+  expect(running.said.stdout).toMatch(
+    /^Interrupted\. The sandbox ended.*nothing was spent, and the same command begins again\.\n$/,
+  );
+});
+
 it("narrate names the budget that has stopped it", async () => {
   const { code, stdout } = await run(narrate("--max-credits", "600"), { AUDIO_CREDIT_BUDGET: "155" });
   expect(code).toBe(3);
