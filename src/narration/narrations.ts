@@ -88,12 +88,6 @@ interface CalledNarration extends LoadedNarration {
   readonly consents: Consents;
 }
 
-/** What a stop is told of a narration that does not run. */
-const NOTHING_TO_STOP: Partial<Readonly<Record<NarrationRow["status"], string>>> = {
-  planned: "It was never started, so there is nothing to stop.",
-  finished: "It was finished already, so there was nothing to stop.",
-};
-
 /** The operations on narrations. Start no narration, not even an unfinished one, before a call asks for it. */
 export class NarrationOperations {
   readonly #deps: NarrationDeps;
@@ -140,10 +134,8 @@ export class NarrationOperations {
     }
     const wasFinished = before.narration.status === "finished";
     const chargedByCall = view.credits.charged - Math.round(before.bill.charged);
-    const note = changes.shouldStop ? NOTHING_TO_STOP[before.narration.status] : undefined;
     return {
       ...view,
-      ...(note === undefined ? {} : { note }),
       isRepeat: wasFinished && chargedByCall === 0,
       hasQuoteOnlyRetake: changes.retakes.some(isQuoteOnlyRetake),
       chargedByCall: wasFinished && chargedByCall > 0 ? chargedByCall : undefined,
@@ -226,10 +218,11 @@ export class NarrationOperations {
     const choices = applyRetakes(ledger.identity.baseUrl, plan, before.parts, retakes);
     const chosen = choices.length === 0 ? before : await this.#preview(before, choices);
     const positions = new Set(choices.map(({ position }) => position));
-    const isNothingToStop = shouldStop && before.narration.status === "planned";
+    const { status } = before.narration;
+    const isNothingToStop = shouldStop && (status === "planned" || status === "finished");
     return {
       ...loaded,
-      ...(isNothingToStop && { note: await describeNothingToStop(ledger) }),
+      ...(isNothingToStop && { note: await describeNothingToStop(ledger, status) }),
       before,
       choices,
       consents: await findConsents(this.#deps, { ...chosen, narration: before.narration }, plan, positions),

@@ -209,12 +209,12 @@ it("narrate names a finished file that is gone, and makes it again, free", async
 
 it("narrate --stop says of a finished or unbegun narration that there is nothing to stop", async () => {
   expect((await run(narrate("--stop"))).stdout).toContain(
-    "It was never started, so there is nothing to stop.",
+    "Nothing was stopped: this narration has not begun. None is running.",
   );
   await run(narrate("--max-credits", "600"));
   const { stdout, code } = await run(narrate("--stop"));
   expect(stdout).toMatch(
-    /\.pcm\n.*It was finished already, so there was nothing to stop\. \d+ s of audio\./s,
+    /\.pcm\n.*Nothing was stopped: this narration was finished already\. None is running\. \d+ s of audio\./s,
   );
   expect(code).toBe(0);
 });
