@@ -58,12 +58,13 @@ function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArg
 const LIMIT_CODES: ReadonlySet<string> = new Set(["max_credits_reached", "stopped", "cancelled"]);
 
 function describeTerminalNextStep(
-  { status, credits, problems, missingPaths }: NarrationView,
+  { status, isStop, credits, problems, missingPaths }: NarrationView,
   isLimited: boolean,
 ): string | null {
   const limit = `--max-credits ${Math.max(1, credits.suggestedMax)}`;
   switch (status) {
     case "planned":
+      if (isStop === true) return null;
       return `To make it${isLimited ? " all the same, run the same command again" : `, add ${limit}`}: about ${credits.estimate} credits are charged, the rest is only held meanwhile.`;
     case "running":
       return "Another process makes it.";

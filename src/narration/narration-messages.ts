@@ -131,7 +131,7 @@ function describeUnjoinedParts({ status, files, parts, unjoinedParts }: Narratio
 function describeMissingFiles({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const pronoun = missingPaths.length === 1 ? "It" : "They";
-  return `Not on this machine (any more): ${listFirst(missingPaths, MAX_LISTED)}. ${pronoun} can be joined again from the saved parts, free.`;
+  return `Not there any more as it was saved: ${listFirst(missingPaths, MAX_LISTED)}. ${pronoun} can be joined again from the saved parts, free.`;
 }
 
 /** Reports files that got a number because their name was taken. */
@@ -398,6 +398,8 @@ const describeRepeats = ({ argumentsToRepeat = [] }: NarrationView): string =>
 function describeNextStep(view: NarrationView, call: string): string {
   switch (view.status) {
     case "planned":
+      if (view.isStop === true)
+        return "Tell the user. A running narration is stopped by its own narration_id and stop true.";
       if (view.parts.saved === view.parts.total) {
         return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
       }

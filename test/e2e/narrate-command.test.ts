@@ -199,7 +199,7 @@ it("narrate names a finished file that is gone, and makes it again, free", async
   rmSync(path);
   expect((await run(narrate())).stdout).toMatch(
     new RegExp(
-      `Not on this machine \\(any more\\): ${path}.*\\nWith --max-credits 20 it is joined here again, free\\.\\n$`,
+      `Not there any more as it was saved: ${path}.*\\nWith --max-credits 20 it is joined here again, free\\.\\n$`,
     ),
   );
   await run(narrate("--max-credits", "20"));

@@ -182,7 +182,7 @@ it("a file that a newer narration has replaced is told as gone for the older one
   expect(names(newer)).toEqual(["bells.pcm"]);
   const told = await narrator.narrate({ narration_id: older.narration_id });
   expect(told).toMatchObject({ status: "finished", files: [] });
-  expect(told.message).toContain(`Not on this machine (any more): ${out("bells.pcm")}`);
+  expect(told.message).toContain(`Not there any more as it was saved: ${out("bells.pcm")}`);
   const { structuredContent } = await narrator.client.call("list_tasks", {});
   expect(structuredContent).toMatchObject({
     tasks: [
