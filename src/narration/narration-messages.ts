@@ -175,7 +175,7 @@ function describeComingCosts({ parts, credits }: NarrationView, reader: Reader):
 
 /** Returns a sentence for a narration that was just stopped: its file will be joined after the call has returned. */
 function announceJoinedFile(
-  { isSheet, problems, files, parts, credits, incompletePath }: NarrationView,
+  { isSheet, problems, files, parts, incompletePath }: NarrationView,
   reader: Reader,
 ): string {
   const where =
@@ -184,7 +184,7 @@ function announceJoinedFile(
       : `as ${incompletePath}, or with a number if that name is taken`;
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
   const again = reader === "terminal" ? "the same command" : "a call with the narration_id alone";
-  return isToJoin && (parts.saved > 0 || credits.reserved > 0)
+  return isToJoin && parts.saved + parts.running > 0
     ? `What is saved is then joined ${where}; ${again} says when it is there.`
     : "";
 }

@@ -119,6 +119,7 @@ describeConversations("Refusals", [
         /max_credits \d+, and edits of its words, or retakes/,
         /With skip_failed true it is joined without it/,
       );
+      stopped.hides(/call again only with other words/);
       const narration_id = /nar_[0-9a-f]{32}/.exec(stopped.text)?.[0];
       const edits = [{ quote: "bomb scene", replacement: "storm" }];
       const done = await assistant.call("narrate", {

@@ -280,6 +280,25 @@ describeConversations("A longer wish", [
     },
   },
   {
+    when: "stop, while the service has taken nothing: no file is promised",
+    fewestCalls: 2,
+    returnsEarly: true,
+    setup: sounding(),
+    play: async (setup) => {
+      setup.service.intercept = ({ kind }, response, service) => {
+        if (kind !== "create") return false;
+        service.refuse(response, 503, "temporarily_unavailable");
+        return true;
+      };
+      const assistant = await setup.startAssistant();
+      const text = { ...RAW, text: "The pool closes.", max_credits: 150 };
+      const begun = await assistant.call("narrate", { ...text, wait_seconds: 2 });
+      const narration_id = /nar_[0-9a-f]{32}/.exec(begun.text)?.[0];
+      const stopped = await assistant.call("narrate", { narration_id, stop: true });
+      stopped.says(/[Ss]topped/, /stay reserved for what has no answer yet/).hides(/is then joined/);
+    },
+  },
+  {
     when: "louder and faster: another request, paid, and the first file stays",
     fewestCalls: 1,
     setup: sounding(),
