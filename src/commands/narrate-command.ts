@@ -2,16 +2,12 @@
 import { MAX_TIMER_MS } from "../clock.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { parseErrorCode } from "../errors.ts";
-import {
-  describeNarration,
-  formatChapterList,
-  formatDuration,
-  REFUSED_TEXT_CODES,
-  sumSeconds,
-  UNUSABLE_AUDIO_CODES,
-} from "../narration/narration-messages.ts";
+import { describeNarration, sumSeconds } from "../narration/narration-messages.ts";
+import { REFUSED_TEXT_CODES, UNUSABLE_AUDIO_CODES } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
+import { formatChapterList } from "../narration/plan-messages.ts";
+import { formatDuration } from "../narration/quantity-words.ts";
 import { REMEDIES } from "../server/remedies.ts";
 import { toStructured } from "../tools/narrate.ts";
 import {

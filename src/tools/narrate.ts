@@ -12,10 +12,10 @@ import {
   describeCancelled,
   describeFilesBriefly,
   describeNarration,
-  describeNarrationNextStep,
-  formatChapterList,
 } from "../narration/narration-messages.ts";
+import { describeNarrationNextStep } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
+import { formatChapterList } from "../narration/plan-messages.ts";
 import {
   MAX_CREDITS,
   type NarrateArgs,
