@@ -2,7 +2,7 @@
  * The entry point of the bin: checks the Node version, enables the compile cache, runs the command. Loads everything but
  * `environment.ts` after the version check, so that the check also runs on an old Node.
  */
-import { mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,12 @@ const REQUIRED_MINOR = 19;
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < REQUIRED_MAJOR || (major === REQUIRED_MAJOR && minor < REQUIRED_MINOR)) {
-  const sentence = `audio-generation-mcp needs Node.js ${REQUIRED_MAJOR}.${REQUIRED_MINOR} or newer, and this is ${process.versions.node}: install a current one and start it again.`;
+  // A build from source has a current Node among its packages.
+  const newer = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
+  const remedy = existsSync(newer)
+    ? `start it with ${newer}, or install a current one.`
+    : "install a current one and start it again.";
+  const sentence = `audio-generation-mcp needs Node.js ${REQUIRED_MAJOR}.${REQUIRED_MINOR} or newer, and this is ${process.versions.node}: ${remedy}`;
   process.stderr.write(`${sentence}\n`);
   const [command = "--sandbox"] = process.argv.slice(2);
   if (command !== "--sandbox") process.exit(1);

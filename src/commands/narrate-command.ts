@@ -2,14 +2,12 @@
 import { MAX_TIMER_MS } from "../clock.ts";
 import { coerceArguments } from "../contract/coerce-arguments.ts";
 import { parseErrorCode } from "../errors.ts";
-import {
-  describeNarration,
-  formatChapterList,
-  formatDuration,
-  sumSeconds,
-} from "../narration/narration-messages.ts";
+import { describeNarration, sumSeconds } from "../narration/narration-messages.ts";
+import { REFUSED_TEXT_CODES, UNUSABLE_AUDIO_CODES } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
+import { formatChapterList } from "../narration/plan-messages.ts";
+import { formatDuration } from "../narration/quantity-words.ts";
 import { REMEDIES } from "../server/remedies.ts";
 import { toStructured } from "../tools/narrate.ts";
 import {
@@ -23,7 +21,7 @@ import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts"
 import { ProgressLine } from "./progress-line.ts";
 import { readCommandInput } from "./read-command-input.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
-import { UsageError } from "./usage-errors.ts";
+import { argumentError } from "./usage-errors.ts";
 
 /**
  * The exit code if the narration is not finished when the command ends. Used only with `max_credits`, or with `stop` for
@@ -40,9 +38,6 @@ export interface NarrateCommand {
   readonly isSandbox: boolean;
 }
 
-/** The options that are not called like their arguments. */
-const OPTION_OF_ARGUMENT: Readonly<Record<string, string>> = { voices: "speaker", retakes: "retake" };
-
 /**
  * Checks the arguments by the rules of the tool. The rules require a source, so `file` gets a placeholder. The command
  * reads the file itself.
@@ -52,28 +47,32 @@ const OPTION_OF_ARGUMENT: Readonly<Record<string, string>> = { voices: "speaker"
 function parseArguments(toolArgs: Readonly<Record<string, unknown>>): NarrateArgs {
   const parsed = narrateRules.safeParse(coerceArguments({ ...toolArgs, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const argument = String(issue?.path[0] ?? "");
-  const option = OPTION_OF_ARGUMENT[argument] ?? argument.replaceAll("_", "-");
-  throw new UsageError(`--${option} ${issue?.message ?? "is wrong"}`);
+  throw argumentError(parsed.error);
 }
 
 /** The codes of problems after which a higher limit is all that is needed. */
 const LIMIT_CODES: ReadonlySet<string> = new Set(["max_credits_reached", "stopped", "cancelled"]);
 
 function describeTerminalNextStep(
-  { status, credits, problems, missingPaths }: NarrationView,
+  { status, isStop, credits, problems, missingPaths }: NarrationView,
   isLimited: boolean,
 ): string | null {
   const limit = `--max-credits ${Math.max(1, credits.suggestedMax)}`;
   switch (status) {
     case "planned":
+      if (isStop === true) return null;
       return `To make it${isLimited ? " all the same, run the same command again" : `, add ${limit}`}: about ${credits.estimate} credits are charged, the rest is only held meanwhile.`;
     case "running":
       return "Another process makes it.";
     case "stopped": {
       const [problem] = problems;
       const goesOn = `With ${limit} it goes on where it stopped, and pays for nothing twice.`;
+      const part = problem?.partIndex == null ? "" : problem.code;
+      const withoutIt = `With --skip-failed ${limit} it is joined without it, free.`;
+      if (REFUSED_TEXT_CODES.has(part))
+        return `The same text would most likely fail again: change the words of that part in the file, or make its next take with --retake "2=QUOTE" ${limit}. ${withoutIt}`;
+      if (UNUSABLE_AUDIO_CODES.has(part))
+        return `Another take of that part is paid for again: --retake "2=QUOTE" ${limit}. ${withoutIt}`;
       if (problem === undefined || problem.partIndex !== null || LIMIT_CODES.has(problem.code)) return goesOn;
       return `${REMEDIES[parseErrorCode(problem.code)].terminal} ${goesOn}`;
     }
@@ -82,15 +81,18 @@ function describeTerminalNextStep(
   }
 }
 
-function describeFinished({ files, credits, isRepeat }: NarrationView): string {
+function describeFinished({ note, files, credits, isRepeat }: NarrationView): string {
   const length = formatDuration(sumSeconds(files));
-  return isRepeat
+  const cost = isRepeat
     ? `${length} of audio. Cost ${credits.charged} credits in all (nothing for this call).`
     : `${length} of audio, ${credits.charged} credits.`;
+  return note === undefined ? cost : `${note} ${cost}`;
 }
 
 /** Says what is true after Ctrl-C: this process ends, so what the service has accepted is not saved by it. */
-function describeInterrupted({ parts, credits }: NarrationView): string {
+function describeInterrupted({ parts, credits }: NarrationView, isSandbox: boolean): string {
+  if (isSandbox)
+    return "Interrupted. The sandbox ended with the command; nothing was spent, and the same command begins again.";
   const saved = `Interrupted: ${parts.saved} of ${parts.total} parts saved, ${credits.charged} credits charged.`;
   const running =
     parts.running === 0
@@ -99,9 +101,17 @@ function describeInterrupted({ parts, credits }: NarrationView): string {
   return `${saved}${running} The same command with --max-credits ${credits.suggestedMax} fetches what was paid for, and goes on; it pays for nothing twice.`;
 }
 
-function report(view: NarrationView, asJson: boolean, wasInterrupted: boolean, isLimited: boolean): void {
+interface Circumstances {
+  readonly asJson: boolean;
+  readonly isSandbox: boolean;
+  readonly wasInterrupted: boolean;
+  /** Whether the command has a limit. */
+  readonly isLimited: boolean;
+}
+
+function report(view: NarrationView, { asJson, isSandbox, wasInterrupted, isLimited }: Circumstances): void {
   if (wasInterrupted && !asJson && view.status !== "finished") {
-    process.stdout.write(`${escapeForTerminal(describeInterrupted(view))}\n`);
+    process.stdout.write(`${escapeForTerminal(describeInterrupted(view, isSandbox))}\n`);
     return;
   }
   if (asJson) {
@@ -166,7 +176,7 @@ export async function runNarrateCommand({ file, args, asJson, isSandbox }: Narra
     const changes = toNarrateChanges(checkedArgs);
     const view = await runNarration(await provider.narrations(), source, changes, signal, isSandbox);
     const isLimited = changes.maxCredits !== null;
-    report(view, asJson, signal.aborted, isLimited);
+    report(view, { asJson, isSandbox, wasInterrupted: signal.aborted, isLimited });
     // A call with neither `max_credits` nor `stop` only asks for the status.
     const isUnfinished = isLimited || (changes.shouldStop && view.status !== "planned");
     return isUnfinished && view.status !== "finished" ? EXIT_UNFINISHED : 0;

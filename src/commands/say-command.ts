@@ -11,7 +11,7 @@ import { BadArgumentsError } from "../tools/tool.ts";
 import { escapeForTerminal, renderTerminalJson } from "./escape-for-terminal.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { runWithWorkflow } from "./run-with-workflow.ts";
-import { CommandError, UsageError } from "./usage-errors.ts";
+import { argumentError, CommandError } from "./usage-errors.ts";
 
 function parseRequest(args: Readonly<Record<string, unknown>>, config: Config): GenerateRequest {
   const { defaultVoice, pronunciations } = config;
@@ -19,10 +19,7 @@ function parseRequest(args: Readonly<Record<string, unknown>>, config: Config): 
     return parseGenerateRequest(args, { defaultVoice, pronunciations: pronunciations.rules });
   } catch (error) {
     if (!(error instanceof BadArgumentsError)) throw error;
-    const [issue] = error.issues.issues;
-    const name = String(issue?.path[0] ?? "");
-    const shown = name === "prompt" ? "TEXT" : `--${name.replaceAll("_", "-")}`;
-    throw new UsageError(`${shown} ${issue?.message ?? "is wrong"}`);
+    throw argumentError(error.issues);
   }
 }
 

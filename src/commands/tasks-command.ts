@@ -32,15 +32,19 @@ interface Entry {
 }
 
 /** Says what a person at a shell can do about a request that has no file here. */
-function describeNextStep({ status, refusal, wrongFormatPath, credits }: ListedRequest): string {
+function describeNextStep(listed: ListedRequest): string {
+  const { status, activity, refusal, wrongFormatPath, credits } = listed;
   if (refusal !== null) return `Refused (${refusal.code}): ${refusal.message} Nothing was charged.`;
   if (wrongFormatPath !== null)
     return `Its bytes are not the format asked for; they are kept as ${wrongFormatPath}.`;
+  if (activity !== null) return activity;
+  if (listed.isTextRefused)
+    return "It cost nothing. The same text would be refused again; other words are a new request.";
   switch (status) {
     case "waiting":
       return "Not sent. The same request sends it.";
     case "unresolved":
-      return "Sent, and the answer was not seen. The same request sends it under the same key, and never pays twice.";
+      return "Sent, but not known to be accepted. The same request sends it under the same key, and never pays twice.";
     case "queued":
     case "processing":
       return "The service makes it. The same request waits for it, and fetches it.";
@@ -76,7 +80,7 @@ function describeNarration({ files, ...listed }: ListedNarration): string {
   const facts = [
     `narration ${row.status}`,
     `${row.parts} parts`,
-    ...listCredits({ credits: row.credits ?? 0, held_credits: row.held_credits }),
+    ...listCredits({ ...row, credits: row.credits ?? 0 }),
   ].join(", ");
   const lines = [
     `${row.created_at.slice(0, 19).replace("T", " ")}  ${facts}  ${row.narration_id}`,
@@ -139,7 +143,11 @@ function describeNoRequests(baseUrl: string, otherBaseUrls: readonly string[]): 
 async function readListing({ config, provider }: CommandContext, limit: number): Promise<Listing> {
   const ledger = await provider.ledger();
   const folder = await openOutputFolder(requireOutputDir(config), systemClock);
-  const listedTasks = await listRecordedRequests({ ledger, folder }, { status: null, search: null, limit });
+  const listedTasks = await listRecordedRequests(
+    { ledger, folder },
+    { status: null, search: null, limit },
+    null,
+  );
   const narrations = await listNarrations(
     { ledger, folder, plans: new PlanDocuments(ledger.database) },
     () => false,

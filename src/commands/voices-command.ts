@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { MAX_TIMER_MS, systemClock } from "../clock.ts";
 import { MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
+import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { buildSampleInput, chooseSampleLanguage, VOICES, type Voice } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import { writeGeneratedPage } from "../files/write-generated-page.ts";
@@ -44,13 +45,19 @@ async function makeSample(requests: Requests, voice: Voice, signal: AbortSignal)
   }
 }
 
+/** Says what samples cost, and how long they take within the service's limit of submissions. */
+function describePrice(count: number): string {
+  const [costs, take] = count === 1 ? ["sample costs", "takes"] : ["samples cost", "take"];
+  const minutes = Math.ceil((count / SUBMISSIONS_PER_WINDOW) * (LIMIT_WINDOW_SECONDS / 60));
+  return `${count} ${costs} about ${count * MINIMUM_CHARGE_CREDITS} credits, once for this account, and ${take} about ${minutes} min`;
+}
+
 /**
  * Asks whether to pay for samples.
  *
  * @throws CommandError if there is no terminal to ask, or if the answer is no
  */
-async function askForConsent(missingCount: number): Promise<void> {
-  const price = `${missingCount} ${missingCount === 1 ? "sample costs" : "samples cost"} about ${missingCount * MINIMUM_CHARGE_CREDITS} credits, once for this account`;
+async function askForConsent(price: string): Promise<void> {
   if (!process.stdin.isTTY) throw new CommandError(`${price}; nothing was sent. To make them, add --yes.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await terminal.question(`${price}. Make them? [y/N] `).finally(() => terminal.close());
@@ -128,7 +135,9 @@ export async function runVoicesCommand(command: VoicesCommand): Promise<number> 
     );
     const missingCount = samples.filter(({ path }) => path === null).length;
     if (makesSamples && missingCount > 0) {
-      if (!isAgreed) await askForConsent(missingCount);
+      const price = describePrice(missingCount);
+      if (isAgreed) process.stderr.write(`${price}.\n`);
+      else await askForConsent(price);
       samples = await makeMissingSamples(requests, samples, signal);
     }
     process.stdout.write(`${samples.map(formatLine).join("\n")}\n`);

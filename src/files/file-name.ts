@@ -81,7 +81,7 @@ export function findFileNameIssue(name: string, format?: OutputFormat): string |
  */
 export function assertFileName(name: string, format?: OutputFormat): void {
   const issue = findFileNameIssue(name, format);
-  if (issue !== null) throw new AudioError("invalid_file_name", `file_name ${issue}.`);
+  if (issue !== null) throw new AudioError("invalid_file_name", `The file name ${issue}.`);
 }
 
 /**

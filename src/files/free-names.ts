@@ -49,7 +49,7 @@ export async function probeNameAvailability(
     if (code !== "ENAMETOOLONG") throw fileError(error, folder.root);
     throw new AudioError(
       "invalid_file_name",
-      "file_name is too long for the file system of the output folder.",
+      "The file name is too long for the file system of the output folder.",
       {
         cause: error,
       },

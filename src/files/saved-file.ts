@@ -1,5 +1,5 @@
 /**
- * Describes a saved copy of audio and a file that audio will replace, and finds the newest copy that exists. Reads no
+ * Describes a saved copy of audio and a file that audio will replace, and says whether a copy still exists. Reads no
  * content, because lists must be quick.
  */
 import { lstat } from "node:fs/promises";
@@ -31,12 +31,8 @@ export interface FileToReplace {
   movedTo: string;
 }
 
-/** Finds the newest file that exists and has its recorded size. The content is verified only when the file is read. */
-export async function findNewestExisting(files: readonly SavedFile[], root: string): Promise<string | null> {
-  for (const { path, sizeBytes } of [...files].reverse()) {
-    const stats = await lstat(path).catch(() => null);
-    if (stats?.isFile() === true && stats.size === sizeBytes && (await isInsideFolder(path, root)))
-      return path;
-  }
-  return null;
+/** Whether a file exists with its recorded size. The content is verified only when the file is read. */
+export async function isThere({ path, sizeBytes }: SavedFile, root: string): Promise<boolean> {
+  const stats = await lstat(path).catch(() => null);
+  return stats?.isFile() === true && stats.size === sizeBytes && (await isInsideFolder(path, root));
 }

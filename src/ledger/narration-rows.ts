@@ -20,7 +20,7 @@ import {
 } from "./schema.ts";
 import { listStandingWishes } from "./wishes.ts";
 
-const problemSchema = z.object({
+export const problemSchema = z.object({
   code: z.string(),
   message: z.string(),
   /** The message for a person at a shell; absent if the other one suits both. */

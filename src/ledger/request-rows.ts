@@ -219,6 +219,26 @@ export async function listFiles({ database }: Ledger, owners: readonly string[])
   return files.sort((a, b) => b.saved_at_ms - a.saved_at_ms);
 }
 
+/** Finds the hash of what was saved last at each of some paths, whoever saved it. */
+export async function readNewestHashes(
+  { database }: Ledger,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const hashes = new Map<string, string>();
+  for (const some of splitRows(paths)) {
+    const rows = await database.run((db) =>
+      db
+        .selectFrom("agm_file")
+        .select(["path", "sha256"])
+        .where("path", "in", some)
+        .orderBy("saved_at_ms")
+        .execute(),
+    );
+    for (const { path, sha256 } of rows) hashes.set(path, sha256);
+  }
+  return hashes;
+}
+
 /** Finds the files that rows say were saved at a path, the newest first. Only visible owners count. */
 export const findFilesAt = (ledger: Ledger, path: string): Promise<FileRow[]> =>
   ledger.database.run((db) =>

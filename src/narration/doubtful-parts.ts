@@ -34,8 +34,8 @@ function describeLengthProblem(statedSeconds: number, playedSeconds: number): st
   if (Math.abs(statedSeconds - playedSeconds) <= tolerance) return null;
   const remedy =
     playedSeconds < statedSeconds
-      ? "The next call with narration_id and max_credits downloads it again, free."
-      : "Another take of it (retakes) is made and paid for again.";
+      ? "Making the narration again, with its limit, downloads it again, free."
+      : "Another take of it is made and paid for again.";
   return `Its audio plays ${playedSeconds.toFixed(1)} s, where the service said ${statedSeconds.toFixed(1)} s: listen to it. ${remedy}`;
 }
 

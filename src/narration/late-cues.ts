@@ -79,12 +79,25 @@ export function findLateCueProblems(plan: StoredPlan, heard: readonly MeasuredPa
     .map(({ partIndex, nextCue, lateSeconds, furtherLateCueCount, fittingSpeed }) => {
       const cue = timed[partIndex]?.cue;
       const othersNote = furtherLateCueCount === 0 ? "" : `, and ${furtherLateCueCount} after it late, too`;
+      const what = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long;`;
+      const quote = cue === undefined ? "its words" : `cue ${cue}`;
+      const [how, howInTerminal] =
+        fittingSpeed === null
+          ? ["(edits)", "in the file"]
+          : [
+              `(retakes, quote ${cue === undefined ? quote : `"${quote}"`})`,
+              `(--retake "@${fittingSpeed}=${quote}")`,
+            ];
       const remedy =
         fittingSpeed === null
-          ? "no speed would make it fit, but fewer words would (edits)"
-          : `speed ${fittingSpeed} would fit (retakes, quote ${cue === undefined ? "its words" : `"cue ${cue}"`})`;
-      const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${othersNote}: this part is too long; ${remedy}.`;
-      return { partIndex: heard[partIndex]?.partIndex ?? null, code: "late", message };
+          ? "no speed would make it fit, but fewer words would"
+          : `speed ${fittingSpeed} would fit`;
+      return {
+        partIndex: heard[partIndex]?.partIndex ?? null,
+        code: "late",
+        message: `${what} ${remedy} ${how}.`,
+        terminal: `${what} ${remedy} ${howInTerminal}.`,
+      };
     });
   const furtherCount = overruns.length - reported.length;
   if (furtherCount === 0) return reported;

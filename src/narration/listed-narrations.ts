@@ -4,11 +4,12 @@ import { roundToMilliseconds } from "../contract/numbers.ts";
 import { listNewestNarrations, type NarrationProgress, readProgress } from "../ledger/narration-rows.ts";
 import { listFiles } from "../ledger/request-rows.ts";
 import type { FileRow } from "../ledger/schema.ts";
+import { keepPresent } from "../requests/saved-audio.ts";
 import type { Search } from "../search-words.ts";
 import { MAX_NARRATIONS_SEARCHED } from "../search-words.ts";
 import type { NarrationDeps } from "./narration-deps.ts";
 import { chooseChapterTitle } from "./narration-file-names.ts";
-import { areThere, listCurrentFiles } from "./narration-files.ts";
+import { listCurrentFiles } from "./narration-files.ts";
 import type { NarrationStatus } from "./narration-view.ts";
 
 export interface ListedNarration extends NarrationProgress {
@@ -32,17 +33,17 @@ async function buildListedNarration(
   const { id, status } = narration;
   const rows = listCurrentFiles(await listFiles(ledger, [id]));
   const plan = rows.some(({ chapter }) => chapter !== null) ? await plans.get(id) : null;
-  const files = rows.map((row) => ({
+  const toListed = (row: FileRow) => ({
     ...row,
     chapterTitle: plan === null || row.chapter === null ? null : chooseChapterTitle(plan, row.chapter),
-  }));
-  const arePresent = await areThere(rows, folder.root);
+  });
+  const present = await keepPresent({ ledger, folder }, rows);
   const seconds = rows.reduce((sum, row) => sum + (row.seconds ?? 0), 0);
   return {
     ...progress,
     status: status === "running" && !isWanted && !isRunning(id) ? "stopped" : status,
-    files: files.filter((_, index) => arePresent[index]),
-    missingPaths: rows.flatMap(({ path }, index) => (arePresent[index] ? [] : [path])),
+    files: rows.filter((row) => present.has(row)).map(toListed),
+    missingPaths: rows.flatMap((row) => (present.has(row) ? [] : [row.path])),
     audioSeconds: rows.length === 0 ? null : roundToMilliseconds(seconds),
   };
 }

@@ -78,11 +78,11 @@ export function unknownNarrationError(narrationId: string): AudioError {
   });
 }
 
-/** Says after a stop that this narration has not begun, and names those that somebody may have meant. */
-export async function describeNothingToStop(ledger: Ledger): Promise<string> {
+/** Says after a stop that this narration does not run, and names those that somebody may have meant. */
+export async function describeNothingToStop(ledger: Ledger, status: "planned" | "finished"): Promise<string> {
   const running = (await listWantedNarrations(ledger)).map(({ id }) => id);
   const which = running.length === 0 ? "None is running." : `Running: ${running.join(", ")}.`;
-  return `Nothing was stopped: this narration has not begun. ${which}`;
+  return `Nothing was stopped: this narration ${status === "planned" ? "has not begun" : "was finished already"}. ${which}`;
 }
 
 /** A plan that a call has made, and the older narration whose choices it takes over. */

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { isNumbered } from "../files/file-name.ts";
 import { isIntact } from "../files/saved-copies.ts";
-import { findNewestExisting } from "../files/saved-file.ts";
+import { problemSchema } from "../ledger/narration-rows.ts";
 import type { FileRow, NarrationRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
 import { toSavedFile } from "../requests/saved-audio.ts";
@@ -74,10 +74,6 @@ export const listCompanions = (rows: readonly FileRow[], { owner, chapter, input
 export const isFileIntact = (row: FileRow, root: string): Promise<boolean> =>
   isIntact(toSavedFile(row), root);
 
-/** Whether each file exists with its recorded size. Reads no content, because lists must be quick. */
-export const areThere = (rows: readonly FileRow[], root: string): Promise<boolean[]> =>
-  Promise.all(rows.map(async (row) => (await findNewestExisting([toSavedFile(row)], root)) !== null));
-
 /**
  * Returns the requested name of a file that got a number, because another file had the name; `null` if it has its name.
  */
@@ -93,9 +89,7 @@ export function findConflictingName(
 
 // A damaged list is told as empty, because the file itself is intact.
 const indexesSchema = z.array(z.int().nonnegative());
-const problemsSchema = z.array(
-  z.object({ partIndex: z.int().nonnegative().nullable(), code: z.string(), message: z.string() }),
-);
+const problemsSchema = z.array(problemSchema.extend({ partIndex: z.int().nonnegative().nullable() }));
 
 /** Builds the files of a narration from its rows, in reading order. Does not look whether they are there. */
 export function buildNarrationFiles(

@@ -1,12 +1,15 @@
 /** Builds the `NarrationView`, which callers get about a narration: its totals, files and problems. */
-import { chargeForSeconds, RESERVED_CREDITS } from "../contract/billing.ts";
+import { join } from "node:path";
+import { chargeForSeconds, MINIMUM_CHARGE_SECONDS, RESERVED_CREDITS } from "../contract/billing.ts";
 import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
 import type { RequestDeps } from "../requests/deps.ts";
 import { readCalibration } from "../requests/estimate-calibration.ts";
-import { areThere, buildNarrationFiles, isFileIntact, type NarrationFile } from "./narration-files.ts";
+import { keepPresent } from "../requests/saved-audio.ts";
+import { buildFileName } from "./narration-file-names.ts";
+import { buildNarrationFiles, isFileIntact, type NarrationFile } from "./narration-files.ts";
 import { isWithService, listPartProblems, type NarrationProblem, type PartState } from "./part-status.ts";
 import { getPartSpeed } from "./parts.ts";
 import { type ChapterEstimate, estimateChapters, type PartEstimate } from "./planning/chapter-estimates.ts";
@@ -42,11 +45,17 @@ export interface NarrationView extends NarrationTotals {
   readonly missingPaths: readonly string[];
   /** Paths of companions that were changed or deleted since they were saved. */
   readonly changedPaths: readonly string[];
+  /** Paths of files that were joined before another take or speed was chosen for a part, which is not made yet. */
+  readonly outdatedPaths: readonly string[];
+  /** Where what is saved is joined if the whole never is; `null` for several files. */
+  readonly incompletePath: string | null;
   // What the call adds to what the rows say:
   /** Whether the narration was already finished before this call and this call cost nothing. */
   readonly isRepeat?: boolean;
   /** A wait that this client has borne, if it is shorter than the default. */
   readonly nextWaitSeconds?: number;
+  /** Whether the call was to stop it. */
+  readonly isStop?: boolean;
   /** Arguments that the next call must repeat. This call did not store them, because it only showed the plan. */
   readonly argumentsToRepeat?: readonly string[];
   /** Whether the call requests a retake that states neither a take nor a speed. */
@@ -64,20 +73,21 @@ export interface NarrationView extends NarrationTotals {
 const EXCERPT_CODE_POINTS = 60;
 
 /**
- * The suggested credit limit contains the estimated charge times this factor, because parts may become longer than
+ * The suggested credit limit contains the estimated charges times this factor, because parts may become longer than
  * estimated.
  */
 const ESTIMATE_MARGIN = 1.2;
 
 /**
- * Returns the suggested credit limit: the likely charge with a margin for longer parts, plus two reservations. The two
- * reservations let two tasks run at a time until the end. The suggestion never exceeds the credits charged so far plus
- * the maximum cost of the missing tasks.
+ * Returns the lowest limit that lets the last missing task begin, if those before it cost as much as estimated times
+ * the margin. A task reserves its maximum, so the last one counts with its reservation, whatever it costs.
+ *
+ * @param prices the estimated charges of the missing tasks, in the order in which they are made
  */
-function suggestMaxCredits(charged: number, toCome: number, missingTasks: number): number {
-  if (missingTasks === 0) return charged;
-  const likely = Math.ceil(ESTIMATE_MARGIN * toCome) + 2 * RESERVED_CREDITS;
-  return charged + Math.min(likely, RESERVED_CREDITS * missingTasks);
+function sumLeastLimit(charged: number, prices: readonly number[], margin: number): number {
+  if (prices.length === 0) return charged;
+  const before = Math.ceil(margin * sum(prices.slice(0, -1)));
+  return charged + Math.min(before, RESERVED_CREDITS * (prices.length - 1)) + RESERVED_CREDITS;
 }
 
 /**
@@ -147,6 +157,8 @@ function computeOwnCalibration({ plan, states }: ViewedNarration): number | null
 /** A part with its estimate. Of equal parts, which share one task, only the first has a charge. */
 interface PartOutlook extends PartState, PartEstimate {
   readonly isToPay: boolean;
+  /** Without the pause that follows. */
+  readonly speechSeconds: number;
 }
 
 function estimateParts({ plan, states }: ViewedNarration, calibration: number): PartOutlook[] {
@@ -158,9 +170,11 @@ function estimateParts({ plan, states }: ViewedNarration, calibration: number): 
     const isPaid = status === "saved" || task?.status === "succeeded" || task?.status === "saved";
     const isToPay = !isPaid && !seen.has(part.fingerprint);
     seen.add(part.fingerprint);
+    const speechSeconds = task?.audio_seconds ?? estimatedSeconds * calibration;
     return {
       ...state,
-      seconds: (task?.audio_seconds ?? estimatedSeconds * calibration) + pauseAfterSeconds,
+      speechSeconds,
+      seconds: speechSeconds + pauseAfterSeconds,
       credits: isToPay ? chargeForSeconds(estimatedSeconds * calibration) : 0,
       isToPay,
     };
@@ -187,6 +201,7 @@ function deriveTotals(
   const reserved = bill.spent - bill.charged;
   const toPay = outlook.filter(({ isToPay }) => isToPay);
   const needed = toPay.filter((part) => isWithService(part) && part.task?.payer === narration.id);
+  const prices = toPay.map(({ credits }) => credits);
   // Another take may have been chosen for a part that runs, so that its reservation helps nothing any more.
   const unneeded = Math.max(0, reserved - needed.length * RESERVED_CREDITS);
   return {
@@ -205,9 +220,11 @@ function deriveTotals(
       /** Maximum cost of the narration; `null` until a call gives a limit. */
       max: narration.max_credits,
       suggestedMax: Math.max(
-        suggestMaxCredits(charged, estimate - charged, toPay.length) + unneeded,
+        sumLeastLimit(charged, prices, ESTIMATE_MARGIN) + unneeded,
         status === "stopped" ? (narration.max_credits ?? 0) : 0,
       ),
+      /** The lowest limit that reaches the end if no part comes out longer than estimated. */
+      leastMax: sumLeastLimit(charged, prices, 1) + unneeded,
       /** The likely charge of running tasks. */
       pendingCharge: Math.round(sum(needed.filter(isAccepted).map(({ credits }) => credits))),
     },
@@ -221,6 +238,8 @@ function deriveTotals(
           ? estimateSecondsLeft(narration.started_at_ms, pace, outlook.length - saved.length, nowMs)
           : null,
     },
+    /** Number of parts to pay for that are so short that each costs the least that is charged. */
+    shortPartCount: toPay.filter(({ speechSeconds }) => speechSeconds < MINIMUM_CHARGE_SECONDS).length,
     /** Number of parts with a chosen speed, or with a take other than 1. */
     retakenPartCount: outlook.filter(({ part }) => part.take !== 1 || part.speed !== null).length,
   };
@@ -259,6 +278,25 @@ function listUnjoinedParts({ parts }: StoredPlan, files: readonly NarrationFile[
   });
 }
 
+/** Whether a whole file lacks what was chosen for one of its parts since, because that is not made yet. */
+const isOutdated = (
+  { audio, isIncomplete, missingPartIndexes }: NarrationFile,
+  { plan, states }: ViewedNarration,
+): boolean =>
+  !isIncomplete &&
+  states.some(
+    ({ part: { position }, status }) =>
+      (audio.chapter === null || plan.parts[position]?.chapterIndex === audio.chapter) &&
+      status !== "saved" &&
+      status !== "skipped" &&
+      !missingPartIndexes.includes(position),
+  );
+
+function buildIncompletePath(narration: NarrationRow, plan: StoredPlan, root: string): string | null {
+  if (plan.fileLayout !== "one") return null;
+  return join(root, buildFileName({ narration, plan, file: { chapterIndex: null }, isComplete: false }));
+}
+
 /** Builds the `NarrationView` of a narration, as the rows say it. */
 export async function buildNarrationView(
   deps: Pick<RequestDeps, "ledger" | "clock" | "folder" | "log">,
@@ -277,31 +315,33 @@ export async function buildNarrationView(
     isSheet,
     chapters: status === "planned" && !isSheet ? estimateChapters(plan.chapters, plan.parts, outlook) : [],
     ...deriveTotals(viewed, outlook, deps.clock.wallMs()),
-    ...(await checkFiles(files, deps.folder.root)),
+    ...(await checkFiles(deps, files)),
     problems: listProblems(viewed, files),
     remarks: plan.remarks,
     unspoken: plan.unspoken,
     unjoinedParts: listUnjoinedParts(plan, files),
+    outdatedPaths: files.flatMap((file) => (isOutdated(file, viewed) ? [file.audio.path] : [])),
+    incompletePath: buildIncompletePath(narration, plan, deps.folder.root),
     mayReplace,
   };
 }
 
 /** Tells the files that are there from those that are not, and companions that are unchanged from others. */
 async function checkFiles(
+  deps: Pick<RequestDeps, "ledger" | "folder">,
   all: readonly NarrationFile[],
-  root: string,
 ): Promise<Pick<NarrationView, "files" | "missingPaths" | "changedPaths">> {
-  const arePresent = await areThere(
+  const present = await keepPresent(
+    deps,
     all.map(({ audio }) => audio),
-    root,
   );
-  const files = all.filter((_, index) => arePresent[index]);
+  const files = all.filter(({ audio }) => present.has(audio));
   const changed = new Set<FileRow>();
   for (const { beside } of files)
-    for (const row of beside) if (!(await isFileIntact(row, root))) changed.add(row);
+    for (const row of beside) if (!(await isFileIntact(row, deps.folder.root))) changed.add(row);
   return {
     files: files.map((file) => ({ ...file, beside: file.beside.filter((row) => !changed.has(row)) })),
-    missingPaths: all.flatMap(({ audio }, index) => (arePresent[index] ? [] : [audio.path])),
+    missingPaths: all.flatMap(({ audio }) => (present.has(audio) ? [] : [audio.path])),
     changedPaths: [...changed].map(({ path }) => path),
   };
 }

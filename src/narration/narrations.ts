@@ -218,10 +218,11 @@ export class NarrationOperations {
     const choices = applyRetakes(ledger.identity.baseUrl, plan, before.parts, retakes);
     const chosen = choices.length === 0 ? before : await this.#preview(before, choices);
     const positions = new Set(choices.map(({ position }) => position));
-    const isNothingToStop = shouldStop && before.narration.status === "planned";
+    const { status } = before.narration;
+    const isNothingToStop = shouldStop && (status === "planned" || status === "finished");
     return {
       ...loaded,
-      ...(isNothingToStop && { note: await describeNothingToStop(ledger) }),
+      ...(isNothingToStop && { note: await describeNothingToStop(ledger, status) }),
       before,
       choices,
       consents: await findConsents(this.#deps, { ...chosen, narration: before.narration }, plan, positions),
@@ -443,7 +444,8 @@ export class NarrationOperations {
     const isPreview = hasChoices || refusedLimit !== Number.POSITIVE_INFINITY;
     const shown = isPreview ? await this.#preview(snapshot, choices) : snapshot;
     const built = await this.#buildView(this.#toViewed(shown, plan));
-    const view = { ...built, mayReplace: changes.mayReplace, ...(note === undefined ? {} : { note }) };
+    const { mayReplace, shouldStop: isStop } = changes;
+    const view = { ...built, mayReplace, isStop, ...(note === undefined ? {} : { note }) };
     if (view.status !== "planned") return view;
     const limit = Math.min(view.credits.suggestedMax, refusedLimit);
     if (!(areTold(snapshot.narration, consents) && isLimitTold(snapshot.narration, limit)))
@@ -452,7 +454,7 @@ export class NarrationOperations {
       ...view,
       argumentsToRepeat: [
         ...(hasChoices ? ["the same retakes"] : []),
-        ...(changes.mayReplace ? ["replace true"] : []),
+        ...(mayReplace ? ["replace true"] : []),
       ],
       remarks: [
         ...view.remarks,

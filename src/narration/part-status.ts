@@ -13,7 +13,7 @@ import { fromStoredError, storedErrorSchema } from "../ledger/stored-error.ts";
 import { parseJson } from "../parse-json.ts";
 import { describeUnknownStatus } from "../requests/activity.ts";
 import { parseNote } from "../requests/note.ts";
-import { taskFailedError } from "../requests/task-failed-error.ts";
+import { isRefunded, taskFailedError } from "../requests/task-failed-error.ts";
 import { IN_CLIENT_SETTINGS } from "../settings-location.ts";
 import type { PlannedFile } from "./planned-files.ts";
 
@@ -228,7 +228,9 @@ function findPartProblem({ part, task, status }: PartState): StoredProblem | nul
   // A part that an earlier run has given up is left out without a new try.
   if (status === "skipped" && task.failures.count === 0)
     return { code: "skipped", message: "It is left out." };
-  return buildProblem(taskFailedError({ ...task, body: null, take: null }));
+  const failure = taskFailedError({ ...task, body: null, take: null });
+  // The remedy of a single text sends other words, where a part may also have another take.
+  return isRefunded(task) ? { code: failure.code, message: failure.message } : buildProblem(failure);
 }
 
 /** Lists the problems of single parts, in reading order. */

@@ -54,16 +54,21 @@ export function describeUnknownStatus(task: string, statedStatus: string): strin
   return `The service gives ${task} ${status}, which its contract does not define; it is queried again for up to 65 min.`;
 }
 
-function describeNote(note: Note, task: string, nowMs: number): string {
+/** A send is called unanswered after this time, even if the request had waited before. */
+export const UNANSWERED_AFTER_MS = 5000;
+
+/** @param isSending whether it is being tried again right now */
+function describeNote(note: Note, task: string, nowMs: number, isSending: boolean): string {
   const leftMs = (note.untilMs ?? nowMs) - nowMs;
+  const when = isSending ? "again now" : `again in about ${formatSeconds(leftMs)}`;
   switch (note.kind) {
     case "unavailable":
-      return `The service is unavailable (${formatSeconds(nowMs - note.sinceMs)} so far); trying again in about ${formatSeconds(leftMs)}.`;
+      return `The service is unavailable (${formatSeconds(nowMs - note.sinceMs)} so far); trying ${when}.`;
     case "credits":
       return `The remaining credits are held by tasks that run (${formatSeconds(nowMs - note.sinceMs)} so far); it is tried again as soon as one of them ends.`;
     case "retrying":
     case "query":
-      return `${note.error?.message ?? ""} Trying again in about ${formatSeconds(leftMs)} (${formatSeconds(nowMs - note.sinceMs)} so far).`;
+      return `${note.error?.message ?? ""} Trying ${when} (${formatSeconds(nowMs - note.sinceMs)} so far).`;
     case "download":
       return describeFailedDownload(note);
     case "reads_rate":
@@ -81,13 +86,20 @@ export function describeActivity(row: RequestRow, activity: Activity): string {
   const task = row.task_id === null ? "The request" : `Task ${row.task_id}`;
   const note = parseNote(row);
   const isNoteCurrent = note !== null && (note.untilMs === null || note.untilMs > nowMs || hold === null);
-  if (note !== null && isNoteCurrent && sendingMs === null) return describeNote(note, task, nowMs);
+  const isSending = sendingMs !== null;
+  // The reason of the last failure stays while it is tried again, because a try may last as long as the pauses between.
+  const isFailure = note?.kind === "unavailable" || note?.kind === "retrying";
+  if (note !== null && (isSending ? isFailure : isNoteCurrent))
+    return describeNote(note, task, nowMs, isSending);
   switch (row.status) {
     case "waiting":
     case "unresolved":
       if (driver === "elsewhere")
         return `Another client window is already working on this request: it ${STATUS_WORDS[row.status]}.`;
-      if (sendingMs !== null) return "Sending the request to the service.";
+      if (isSending)
+        return sendingMs < UNANSWERED_AFTER_MS
+          ? "Sending the request to the service."
+          : `The service has not answered the request yet (${formatSeconds(sendingMs)} so far).`;
       if (hold !== null)
         return HOLD_SENTENCES[hold.reason](formatSeconds(hold.leftMs), formatSeconds(hold.soFarMs));
       return "The request is about to be taken up.";

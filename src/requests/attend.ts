@@ -10,7 +10,7 @@ import { readRequest } from "../ledger/request-rows.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { fromStoredError, parseRequestError } from "../ledger/stored-error.ts";
 import { endWish, hasWish } from "../ledger/wishes.ts";
-import { describeActivity, explainActivity } from "./activity.ts";
+import { describeActivity, explainActivity, UNANSWERED_AFTER_MS } from "./activity.ts";
 import type { CallWithDeadline } from "./call.ts";
 import type { RequestDeps } from "./deps.ts";
 import type { RequestDriver } from "./driver.ts";
@@ -173,9 +173,6 @@ const isDriven = (
 export const restoreError = (row: RequestRow): AudioError | null =>
   parseRequestError(row)?.withIds(getIds(row)) ?? null;
 
-/** A send is called unanswered after this time, even if the request had waited before. */
-const UNANSWERED_AFTER_MS = 5000;
-
 /**
  * Throws if the service could not be reached, or has not answered, before the call's time was over.
  *
@@ -196,13 +193,22 @@ export function throwIfUnreachable(row: RequestRow, driver: RequestDriver, callM
   });
 }
 
-/** Returns the sentence about an unfinished request for a call that stops waiting; `null` if its status is enough. */
+/**
+ * Returns the sentence about an unfinished request for a call that stops waiting; `null` if its status is enough.
+ *
+ * @param driver `null` in a program that drives nothing
+ */
 export async function findActivity(
   { ledger }: Pick<RequestDeps, "ledger">,
   row: RequestRow,
-  driver: RequestDriver,
+  driver: RequestDriver | null,
 ): Promise<string | null> {
-  const activity = driver.describe(row);
+  const activity = driver?.describe(row) ?? {
+    driver: row.owner === null ? "none" : "elsewhere",
+    hold: null,
+    sendingMs: null,
+    nowMs: ledger.clock.wallMs(),
+  };
   const isHeld = activity.driver !== "elsewhere" || (await isDriven(ledger, row));
   return explainActivity(row, isHeld ? activity : { ...activity, driver: "none" });
 }

@@ -39,7 +39,7 @@ export interface Job {
   readonly submitUntilMs: number;
   /** How many of its sends were not accepted. */
   failureCount: number;
-  /** Why the newest send got no usable answer; `null` if the service has answered it. */
+  /** Why the newest send was not accepted; `null` before one was not. */
   lastError: AudioError | null;
   /** Aborts when somebody asks for the request again, so that a wait for credits ends. */
   askedAgain: AbortController;

@@ -3,18 +3,19 @@ import { basename } from "node:path";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import type { AudioError } from "../errors.ts";
-import { findNewestExisting } from "../files/saved-file.ts";
 import { BUDGET_WINDOW_MS } from "../ledger/bills.ts";
 import { deriveRequestFingerprint } from "../ledger/identity.ts";
 import { listFiles, listRequests as listRequestRows } from "../ledger/request-rows.ts";
 import { type AttemptStatus, type FileRow, OPEN_STATUSES, type RequestRow } from "../ledger/schema.ts";
 import type { Search } from "../search-words.ts";
-import { restoreError } from "./attend.ts";
+import { findActivity, restoreError } from "./attend.ts";
 import type { RequestDeps } from "./deps.ts";
+import type { RequestDriver } from "./driver.ts";
 import type { ListedStatus } from "./listed-status.ts";
 import { toRequestHandle } from "./request-handle.ts";
-import { toSavedFile } from "./saved-audio.ts";
+import { keepPresent } from "./saved-audio.ts";
 import { parseStoredFormat, parseStoredInput } from "./stored-input.ts";
+import { isRefunded, isTextRefused } from "./task-failed-error.ts";
 
 export interface RequestListQuery {
   readonly status: ListedStatus | null;
@@ -50,10 +51,14 @@ export interface ListedRequest {
   readonly wrongFormatPath: string | null;
   /** Whether it was asked for under another API key. If that is of another account, a repeat makes another task. */
   readonly isOtherKey: boolean;
+  /** What is being done for a request that is not accepted yet; `null` if nobody works on it. */
+  readonly activity: string | null;
   /** Why a request is not sent by itself. */
   readonly refusal: AudioError | null;
   readonly isGone: boolean;
   readonly isTooLarge: boolean;
+  /** Whether it failed, free of charge, because of its text. */
+  readonly isTextRefused: boolean;
 }
 
 const EXCERPT_CODE_POINTS = 80;
@@ -63,20 +68,27 @@ const MAX_SEARCHED_REQUESTS = 2000;
 
 type ListDeps = Pick<RequestDeps, "ledger" | "folder">;
 
-async function toListedRequest(
-  { ledger, folder }: ListDeps,
+/** What a row does not say itself. */
+interface RowFacts {
+  /** The files of the request, the newest first. */
+  readonly files: readonly FileRow[];
+  readonly present: ReadonlySet<FileRow>;
+  readonly activity: string | null;
+}
+
+function toListedRequest(
+  { ledger }: ListDeps,
   row: RequestRow,
-  files: readonly FileRow[],
-  lostPath: string | null,
-): Promise<ListedRequest> {
+  { files, present, activity }: RowFacts,
+): ListedRequest {
   const input = parseStoredInput(row);
   const excerpt = input === null ? null : takeFirstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
   const isRecent = row.spent_at_ms > ledger.clock.wallMs() - BUDGET_WINDOW_MS;
   const isHeld = isRecent && OPEN_STATUSES.some((status) => status === row.status);
   const ofFormat = files.filter(({ kind }) => kind === "audio");
-  const wrong = files.filter(({ kind }) => kind === "unusable");
-  const oldestFirst = (some: readonly FileRow[]) => some.map(toSavedFile).reverse();
-  const audioPath = await findNewestExisting(oldestFirst(ofFormat), folder.root);
+  const findPath = (some: readonly FileRow[]): string | null =>
+    some.find((file) => present.has(file))?.path ?? null;
+  const audioPath = findPath(ofFormat);
   return {
     taskId: row.task_id,
     handle: toRequestHandle(row.id),
@@ -94,25 +106,15 @@ async function toListedRequest(
     credits: row.charged_credits,
     heldCredits: isHeld ? row.spent : 0,
     audioPath,
-    missingPath: audioPath === null ? (ofFormat[0]?.path ?? lostPath) : null,
-    wrongFormatPath: await findNewestExisting(oldestFirst(wrong), folder.root),
+    missingPath: audioPath === null ? (ofFormat[0]?.path ?? null) : null,
+    wrongFormatPath: findPath(files.filter(({ kind }) => kind === "unusable")),
     isOtherKey: row.api_key_id !== ledger.identity.apiKeyId,
+    activity,
     refusal: row.status === "waiting" ? restoreError(row) : null,
     isGone: row.error_code === "not_found" && row.task_id !== null,
     isTooLarge: row.error_code === "too_large",
+    isTextRefused: row.status === "failed" && isRefunded(row) && isTextRefused(row.failure_message),
   };
-}
-
-/** Gives each path to the row that saved a file there last, so that no two rows show one file. */
-function groupOwnedFiles(files: readonly FileRow[]): Map<string, FileRow[]> {
-  const byOwner = new Map<string, FileRow[]>();
-  const seenPaths = new Set<string>();
-  for (const file of files) {
-    if (seenPaths.has(file.path)) continue;
-    seenPaths.add(file.path);
-    byOwner.set(file.owner, [...(byOwner.get(file.owner) ?? []), file]);
-  }
-  return byOwner;
 }
 
 /** A task that two API keys of one account know is listed once: under the own key. */
@@ -126,10 +128,15 @@ const keyOfTask = ({ task_id, fingerprint }: RequestRow): string => task_id ?? f
 const toRowStatuses = (status: ListedStatus): AttemptStatus[] =>
   status === "succeeded" ? ["succeeded", "saved"] : [status];
 
-/** Lists requests at this service, the newest first. */
+/**
+ * Lists requests at this service, the newest first.
+ *
+ * @param driver `null` in a program that drives nothing
+ */
 export async function listRecordedRequests(
   deps: ListDeps,
   { status, search, limit }: RequestListQuery,
+  driver: RequestDriver | null,
 ): Promise<ListedRequest[]> {
   const { ledger } = deps;
   const listed = await listRequestRows(ledger, {
@@ -139,24 +146,32 @@ export async function listRecordedRequests(
     limit: search === null ? 2 * limit : MAX_SEARCHED_REQUESTS,
   });
   const rows = withoutDoubles(ledger, listed);
-  const files = await listFilesOf(deps, rows);
-  const owned = groupOwnedFiles(files);
-  const findLostPath = ({ id }: RequestRow): string | null =>
-    files.find(({ owner, kind }) => owner === id && kind === "audio")?.path ?? null;
-  const found =
-    search === null ? rows : rows.filter((row) => search(listSearchedTexts(row, owned.get(row.id) ?? [])));
+  const filesOf = await readFilesOf(deps, rows);
+  const found = (
+    search === null ? rows : rows.filter((row) => search(listSearchedTexts(row, filesOf(row))))
+  ).slice(0, limit);
+  const present = await keepPresent(deps, found.flatMap(filesOf));
   return await Promise.all(
-    found
-      .slice(0, limit)
-      .map((row) => toListedRequest(deps, row, owned.get(row.id) ?? [], findLostPath(row))),
+    found.map(async (row) => {
+      const isAwaited = row.status === "waiting" || row.status === "unresolved";
+      const activity = isAwaited ? await findActivity(deps, row, driver) : null;
+      return toListedRequest(deps, row, { files: filesOf(row), present, activity });
+    }),
   );
 }
 
-const listFilesOf = ({ ledger }: ListDeps, rows: readonly RequestRow[]): Promise<FileRow[]> =>
-  listFiles(
+/** Reads the files of requests, the newest first. */
+async function readFilesOf(
+  { ledger }: ListDeps,
+  rows: readonly RequestRow[],
+): Promise<(row: RequestRow) => readonly FileRow[]> {
+  const files = await listFiles(
     ledger,
     rows.map(({ id }) => id),
   );
+  const byOwner = Map.groupBy(files, ({ owner }) => owner);
+  return ({ id }) => byOwner.get(id) ?? [];
+}
 
 const listSearchedTexts = (row: RequestRow, files: readonly FileRow[]): string[] => [
   parseStoredInput(row)?.prompt ?? "",
@@ -180,25 +195,23 @@ export interface ListedFile {
 /** Lists the newest saved files that exist, each once. */
 export async function listNewestSaved(deps: ListDeps, limit: number): Promise<ListedFile[]> {
   const rows = await listRequestRows(deps.ledger, { apiKeys: "visible", statuses: ["saved"], limit });
-  const owned = groupOwnedFiles(await listFilesOf(deps, rows));
-  const listed = await Promise.all(
-    rows.map(async (row): Promise<ListedFile | null> => {
-      const files = (owned.get(row.id) ?? []).filter(({ kind }) => kind === "audio");
-      const path = await findNewestExisting(files.map(toSavedFile).reverse(), deps.folder.root);
-      const file = files.find((candidate) => candidate.path === path);
-      if (path === null || file === undefined) return null;
-      const prompt = parseStoredInput(row)?.prompt ?? "";
-      return {
-        path,
-        name: basename(path),
-        title: prompt === "" ? null : takeFirstCodePoints(prompt.replaceAll(/\s+/g, " "), TITLE_CODE_POINTS),
-        mimeType: MIME_TYPES[parseStoredFormat(row).format],
-        sizeBytes: file.size_bytes,
-        savedAtMs: file.saved_at_ms,
-      };
-    }),
-  );
-  return listed.filter((file) => file !== null);
+  const filesOf = await readFilesOf(deps, rows);
+  const present = await keepPresent(deps, rows.flatMap(filesOf));
+  const listed = new Map<string, ListedFile>();
+  for (const row of rows) {
+    const file = filesOf(row).find((candidate) => candidate.kind === "audio" && present.has(candidate));
+    if (file === undefined || listed.has(file.path)) continue;
+    const prompt = parseStoredInput(row)?.prompt ?? "";
+    listed.set(file.path, {
+      path: file.path,
+      name: basename(file.path),
+      title: prompt === "" ? null : takeFirstCodePoints(prompt.replaceAll(/\s+/g, " "), TITLE_CODE_POINTS),
+      mimeType: MIME_TYPES[parseStoredFormat(row).format],
+      sizeBytes: file.size_bytes,
+      savedAtMs: file.saved_at_ms,
+    });
+  }
+  return [...listed.values()];
 }
 
 /** Lists the task ids of the newest requests, under every API key that this machine has used. */

@@ -73,7 +73,7 @@ export function createRequests(deps: RequestDeps) {
     },
     listRequests: (query: RequestListQuery) => {
       resume();
-      return listRecordedRequests(deps, query);
+      return listRecordedRequests(deps, query, driver);
     },
     /** Sums the credits that were spent according to the ledger. Does not ask the service. */
     sumSpending: () => readSpending(deps.ledger),

@@ -15,9 +15,9 @@ import { buildPartsPath } from "../files/output-folder.ts";
 import { findOtherSpellings, findUnicodeSpelling } from "../files/real-path.ts";
 import { planReplacement } from "../files/replace.ts";
 import { copyToName, isIntact } from "../files/saved-copies.ts";
-import type { FileToReplace, SavedFile } from "../files/saved-file.ts";
+import { type FileToReplace, isThere, type SavedFile } from "../files/saved-file.ts";
 import { forgetAudio } from "../ledger/narration-writes.ts";
-import { findFilesAt, findRequest, insertFile, listFiles } from "../ledger/request-rows.ts";
+import { findFilesAt, findRequest, insertFile, listFiles, readNewestHashes } from "../ledger/request-rows.ts";
 import type { FileRow, RequestRow } from "../ledger/schema.ts";
 import { parseJson } from "../parse-json.ts";
 import type { RequestDeps } from "./deps.ts";
@@ -103,6 +103,20 @@ export async function findWholeAudio(
     short: file,
     rows: owners.map((row) => (row === owner ? { ...row, status: "succeeded" } : row)),
   };
+}
+
+/**
+ * Returns those files that are still there: they exist with their recorded size, and nothing else was saved at their
+ * paths later. Reads no content, because lists must be quick.
+ */
+export async function keepPresent(
+  { ledger, folder }: Pick<RequestDeps, "ledger" | "folder">,
+  files: readonly FileRow[],
+): Promise<ReadonlySet<FileRow>> {
+  const newest = await readNewestHashes(ledger, [...new Set(files.map(({ path }) => path))]);
+  const candidates = files.filter(({ path, sha256 }) => newest.get(path) === sha256);
+  const exist = await Promise.all(candidates.map((file) => isThere(toSavedFile(file), folder.root)));
+  return new Set(candidates.filter((_, index) => exist[index]));
 }
 
 /**

@@ -4,7 +4,7 @@ import type { ObservedTask } from "../api/parse-task.ts";
 import { decideAfterFailure, mayHaveCreatedTask, wasNeverSent } from "../api/retry.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { runWithTimeout } from "../deadline.ts";
-import { AudioError, askUser } from "../errors.ts";
+import { AudioError, askUser, type ErrorCode } from "../errors.ts";
 import { recordSendResult, requestAdmission, type SendResult } from "../ledger/admission.ts";
 import { BUDGET_WINDOW_MS, sumSpentCredits } from "../ledger/bills.ts";
 import { isAway } from "../ledger/ledger.ts";
@@ -116,16 +116,26 @@ export async function submit(job: Job, deps: StepDeps, row: RequestRow): Promise
   return await retryFailed(job, deps, accepted, !job.hasLostAnswer);
 }
 
+/** Answers that only put a submission off. */
+const PUT_OFF: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "rate_limit",
+  "concurrency_limit",
+  "api_unavailable",
+  "temporarily_unavailable",
+]);
+
 /** The error for a request that the service has not accepted in the time of the job. */
-const buildExpiry = ({ lastError }: Job): AudioError =>
-  lastError ??
-  new AudioError("wait_expired", "The service did not accept the request within 65 minutes.", {
+function buildExpiry({ lastError }: Job): AudioError {
+  if (lastError !== null && !PUT_OFF.has(lastError.code)) return lastError;
+  const why = lastError === null ? "" : ` The last time: ${lastError.message}`;
+  return new AudioError("wait_expired", `The service did not accept the request within 65 minutes.${why}`, {
     retryable: true,
     remedy: {
       assistant: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
       terminal: "Run the same command later: it is sent under the same key, so it never pays twice.",
     },
   });
+}
 
 /**
  * Refuses a task whose id another text had before: its audio would be that of the other text.
@@ -186,8 +196,7 @@ async function afterRefusal(
   job.failureCount += 1;
   const decision = decideAfterFailure(error, job.failureCount, random);
   const isForCredits = error.code === "insufficient_credits";
-  // A wait that is too long ends with the reason of the last refusal.
-  job.lastError = decision.kind === "retry" || isForCredits ? error : null;
+  job.lastError = error;
   const mayHaveArrived = mayHaveCreatedTask(error);
   if (mayHaveArrived) job.hasLostAnswer = true;
   // A 503 is an answer, so nobody has to send it again; but a gateway may have answered for a service that accepted.

@@ -1,7 +1,7 @@
 /** The error for a failed task: the service's reason and the cost. */
 import { quoteServiceText, sanitizeReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { AudioError } from "../errors.ts";
+import { AudioError, type Wording } from "../errors.ts";
 import type { RequestRow } from "../ledger/schema.ts";
 import { getIds } from "./stored-input.ts";
 
@@ -21,6 +21,20 @@ function describeFailureReason({ failure_message }: FailedTask): string {
     : `. The service says: ${quoteServiceText(words)}`;
 }
 
+/** Words with which services refuse a text itself. */
+const REFUSAL_OF_TEXT =
+  /\b(?:moderat\w*|reject\w*|polic(?:y|ies)|prohibited|disallowed|not allowed|unsafe|safety|sensitive|violat\w*|inappropriate)\b|审核|违规|敏感/i;
+
+/** Whether a task failed because of its text, so that the same text would be refused again. */
+export const isTextRefused = (failureMessage: string | null): boolean =>
+  REFUSAL_OF_TEXT.test(sanitizeReason(failureMessage ?? ""));
+
+const REFUSED_TEXT_REMEDY: Wording = {
+  assistant:
+    "It cost nothing. Tell the user the reason. The same text would be refused again: call again only with other words.",
+  terminal: "It cost nothing. The same text would be refused again: change its words.",
+};
+
 /**
  * Builds the `task_failed` error of a request whose task has failed. If the task was not refunded, the remedy states
  * what it may have cost, and says that the user must be asked before a new attempt.
@@ -32,7 +46,7 @@ export function taskFailedError(row: FailedTask): AudioError {
       : `The service charged ${row.charged_credits} credits for it nevertheless, against its own rules.`;
   return new AudioError("task_failed", `Task ${row.task_id ?? "?"} failed${describeFailureReason(row)}`, {
     ...(isRefunded(row)
-      ? {}
+      ? isTextRefused(row.failure_message) && { remedy: REFUSED_TEXT_REMEDY }
       : {
           remedy: {
             assistant: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,

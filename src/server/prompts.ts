@@ -30,7 +30,7 @@ const PROMPTS: readonly Definition[] = [
     text: (argument) => {
       const voice = argument("voice");
       const how = voice === undefined ? "" : ` with voice ${voice}`;
-      return `Read the text above aloud, word for word. If it has at most 2,048 characters, call generate_audio${how} with it. If it is longer, call narrate${how} with all of it and without max_credits, tell me how long the audio gets and what it costs, and ask before you call it again with max_credits. Then tell me the path.`;
+      return `Read the text above aloud, word for word. If it is plain prose of at most 2,048 characters, call generate_audio${how} with it. If it is longer, or has Markdown, headings or several speakers, call narrate${how} with all of it and without max_credits, tell me how long the audio gets and what it costs, and ask before you call it again with max_credits. Then tell me the path.`;
     },
   },
   {
@@ -55,7 +55,7 @@ const PROMPTS: readonly Definition[] = [
       const [inLanguage, speaking] = isOpen
         ? ["", ""]
         : [` with language ${language}`, ` that speak ${language}`];
-      return `Help me choose a voice. Call list_voices${inLanguage} and pick three voices${speaking}. For those that it names no sample of, tell me that a sample costs about 10 credits, once, and ask whether to go on. Then call generate_audio once for each of them, with the voice and its sentence in list_voices, and nothing else. List the paths of all three.`;
+      return `Help me choose a voice. Call list_voices${inLanguage} and pick up to three voices${speaking}. For those that it names no sample of, tell me that a sample costs about 10 credits, once, and ask whether to go on. Then call generate_audio once for each of them, with the voice and its sentence in list_voices, and nothing else. List their paths.`;
     },
   },
 ];

@@ -50,12 +50,15 @@ function describeRequestNextStep(task: ListedRequest, waitSeconds: number): stri
   if (task.isOtherKey && task.audioPath === null && task.status !== "failed") {
     return describeNextStepOfOtherKey(task, waitSeconds);
   }
+  if (task.activity !== null) {
+    return `Not accepted yet. ${task.activity} get_task with task_id ${handle} and wait_seconds ${waitSeconds} waits for the file.`;
+  }
   switch (task.status) {
     case "waiting":
       if (task.refusal !== null) {
         return `Refused (${task.refusal.code}): ${task.refusal.message} Nothing was charged. When that is fixed, repeat the same generate_audio call.`;
       }
-      return `Not sent yet. get_task with task_id ${handle} says whether it is under way; else repeat the same generate_audio call.`;
+      return "Never sent; nothing is working on it. Repeat the same generate_audio call.";
     case "unresolved":
       return `Sent, not known to be accepted. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;
     case "queued":
@@ -64,6 +67,8 @@ function describeRequestNextStep(task: ListedRequest, waitSeconds: number): stri
     case "succeeded":
       return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : NOTHING_TO_DO;
     case "failed":
+      if (task.isTextRefused)
+        return "Refunded. The same text would be refused again; generate_audio with other words is a new task.";
       return task.credits === 0
         ? "Refunded. Repeat the same generate_audio call to try again."
         : "It failed, and may have been charged all the same. The same generate_audio call makes a fresh, paid attempt: ask the user first.";
@@ -131,7 +136,8 @@ function buildSpendingReport({ today, last7Days, last30Days, held, budget }: Spe
     budget === null
       ? ""
       : `; the budget of ${formatThousands(budget.credits)} in any 24 hours leaves ${formatThousands(budget.leftCredits)}`;
-  const heldNote = held === 0 ? "" : `; ${formatThousands(held)} more are held by tasks that have not ended`;
+  const heldNote =
+    held === 0 ? "" : `; up to ${formatThousands(held)} more are held by tasks that have not ended`;
   const isNothing = last30Days === 0 && held === 0 && budget === null;
   const sentence = isNothing
     ? ""
@@ -217,7 +223,7 @@ export const listTasksTool = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. And what was spent. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
+    "Requests and narrations, newest first: status, date, credits, length, file, next step; what was spent. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, perhaps accepted.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: optional(

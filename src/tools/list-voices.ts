@@ -1,6 +1,7 @@
 /** The tool `list_voices`: voices and their samples. Needs no service and no configuration. */
 import { z } from "zod";
 import { findNearestVoices } from "../contract/nearest-voices.ts";
+import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { findLanguage } from "../contract/value-names.ts";
 import {
   buildSampleInput,
@@ -17,6 +18,8 @@ import { createSearches, type Search } from "../search-words.ts";
 import { optional, stringSchema } from "./shared-fields.ts";
 import { omitNullish } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
+
+const MAX_SHOWN_CODE_POINTS = 60;
 
 const output = z.strictObject({
   message: z.string(),
@@ -51,13 +54,27 @@ function findVoices(query: string, deps: Pick<ToolDeps, "voiceNotes">): readonly
   return searches.map(find).find((voices) => voices.length > 0) ?? [];
 }
 
+/** @throws AudioError `invalid_request` for a language that no voice speaks */
+function parseLanguage(name: string): Language {
+  const language = findLanguage(name);
+  if (language !== null) return language;
+  const shown = JSON.stringify(takeFirstCodePoints(name, MAX_SHOWN_CODE_POINTS));
+  throw new AudioError(
+    "invalid_request",
+    `language must be one of ${LANGUAGES.join(", ")}; no voice speaks another language (got ${shown}).`,
+    {
+      remedy: "Tell the user that no voice speaks this language. Nothing was sent or charged.",
+    },
+  );
+}
+
 function describeNothingFound(query: string | undefined): string {
   const nearest = query === undefined ? [] : findNearestVoices(query);
   const start = query === undefined ? "No voice matches." : `No voice '${query.trim()}'.`;
   const next =
     nearest.length > 0
       ? `Nearest: ${nearest.join(", ")}; say so if you take it.`
-      : "Call list_voices without arguments.";
+      : "Notes of the user are searched, too. Ask which language, and call list_voices with it alone; then let the user hear samples.";
   return `${start} ${next} ${KNOWN_FACTS}`;
 }
 
@@ -99,17 +116,15 @@ export const listVoicesTool = defineTool({
     "The voices, their languages, and the user's own notes about them. How they sound is published nowhere. Free.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
-    language: optional(
-      z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}; no voice speaks another language`),
-      `${LANGUAGES.join(", ")}, or a name`,
-    ),
+    language: optional(stringSchema, `${LANGUAGES.join(", ")}, or a name`),
     query: optional(
       stringSchema.max(100, "must be at most 100 characters"),
       "Words of id, name, language or note, in any order",
     ),
   }),
   output,
-  async run({ language, query }, deps) {
+  async run({ language: languageName, query }, deps) {
+    const language = languageName === undefined ? undefined : parseLanguage(languageName);
     const found = query === undefined ? VOICES : findVoices(query, deps);
     const matchingVoices = found.filter(
       ({ languages }) => language === undefined || languages.includes(language),

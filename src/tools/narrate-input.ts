@@ -1,6 +1,7 @@
 /** Defines and checks the arguments of the tool `narrate`, and converts them for the narration layer. */
 import { basename } from "node:path";
 import { z } from "zod";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { convertValue } from "../contract/coerce-arguments.ts";
 import { boundedIntegerSchema, boundedNumberSchema, formatThousands } from "../contract/numbers.ts";
 import { NARRATION_SETTING_NAMES, REQUEST_FIELDS } from "../contract/request-fields.ts";
@@ -88,14 +89,14 @@ export const narrateInput = z.strictObject({
     stringSchema,
     "Instead of text: .txt, .md, .html, .epub, .srt, .vtt or .csv (a file per row) in AUDIO_INPUT_DIR",
   ),
-  narration_id: optional(stringSchema, "Instead of both; it goes on with max_credits"),
+  narration_id: optional(stringSchema, "Instead of both, without voice to files; goes on with max_credits"),
   max_credits: optional(
     // 0 counts as an omitted limit, because some clients turn null into 0.
     z.preprocess(
       (limit) => (limit === 0 ? undefined : limit),
       boundedIntegerSchema(1, MAX_CREDITS).optional(),
     ),
-    `The most that it may cost in all, 1 to ${formatThousands(MAX_CREDITS)}`,
+    `Bounds its cost in all, plus ${RESERVED_CREDITS} for each part under way; 1 to ${formatThousands(MAX_CREDITS)}`,
   ),
   edits: optional(
     z.preprocess(
@@ -143,7 +144,7 @@ export const narrateInput = z.strictObject({
         "must be a list of { quote or chapter, take, speed }",
       ),
     ),
-    "Other takes or speeds of the one part that holds a quote, or of a chapter",
+    "Other takes or speeds of the part with a quote, or of a chapter",
   ),
   skip_failed: optional(booleanSchema, "Join without failed parts; false tries them again"),
   file_name: optional(fileNameSchema, "If it is taken, a number is added"),

@@ -12,10 +12,10 @@ import {
   describeCancelled,
   describeFilesBriefly,
   describeNarration,
-  describeNarrationNextStep,
-  formatChapterList,
 } from "../narration/narration-messages.ts";
+import { describeNarrationNextStep } from "../narration/narration-next-steps.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
+import { formatChapterList } from "../narration/plan-messages.ts";
 import {
   MAX_CREDITS,
   type NarrateArgs,
@@ -70,7 +70,7 @@ const fileFacts = (file: NarrationFile) => ({
 export function toStructured(view: NarrationView): Record<string, unknown> {
   const { chapters, problems, seconds } = view;
   const { alreadyPaid, ...parts } = view.parts;
-  const { suggestedMax, pendingCharge: _, ...credits } = view.credits;
+  const { suggestedMax, leastMax: _, pendingCharge: __, ...credits } = view.credits;
   const isUnderWay = view.status === "running" || view.status === "finished";
   return {
     narration_id: view.narrationId,
@@ -158,7 +158,7 @@ export const narrateTool = defineTool({
   name: "narrate",
   title: "Narrate a long text",
   description:
-    "Narration of a long text (pages, a chapter, a book), and of a short one with several speakers, as one audio file with captions (.vtt) and chapters. Without max_credits: a free plan with length and price. With it: makes the parts, saves the file; goes on after the call returns. A repeat or an edited text pays for new parts alone.",
+    "Narration of a long text (pages, a chapter, a book), and of a short one with several speakers, as one audio file with captions (.vtt) and chapters. Without max_credits: a free plan with length and price. With it: makes the file, or first says what to agree to; goes on after the call returns. A repeat or an edited text pays for new parts alone.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: narrateInput,
   rules: narrateRules,

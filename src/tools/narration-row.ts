@@ -30,11 +30,14 @@ function describeListedNextStep({ narration, status, missingPaths, bill }: Liste
 
 /** Words what a row has cost, and what is held for it. */
 export const listCredits = (row: {
+  readonly status: string;
   readonly credits?: number | undefined;
   readonly held_credits?: number | undefined;
 }): string[] => [
   ...(row.credits === undefined ? [] : [`${row.credits} credits`]),
-  ...(row.held_credits === undefined ? [] : [`${row.held_credits} credits held`]),
+  ...(row.held_credits === undefined
+    ? []
+    : [`${row.held_credits} credits ${row.status === "unresolved" ? "perhaps held" : "held"}`]),
 ];
 
 const countFurther = (paths: readonly string[]): number | null =>

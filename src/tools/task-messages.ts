@@ -4,6 +4,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { roundToMilliseconds } from "../contract/numbers.ts";
 import { wordFor } from "../errors.ts";
 import type { RequestView, SavedAudio } from "../requests/request-view.ts";
+import { isTextRefused } from "../requests/task-failed-error.ts";
 
 /** The next step once the audio is saved. No further call is necessary. */
 export const TELL_THE_PATH = "Tell the user the path.";
@@ -45,7 +46,9 @@ export function describeTaskNextStep(view: RequestView, waitSeconds: number): st
         ? `Call download_audio with task_id ${id}; downloading is free.`
         : TELL_THE_PATH;
     case "failed":
-      return "Tell the user. If they want it, the same generate_audio call makes a fresh attempt.";
+      return isTextRefused(view.error?.message ?? null)
+        ? "Tell the user. The same text would be refused again; generate_audio with other words is a new task."
+        : "Tell the user. If they want it, the same generate_audio call makes a fresh attempt.";
   }
 }
 
@@ -68,7 +71,7 @@ function describeWaiting(view: RequestView): string {
   if (view.activity !== null) {
     return `Not accepted by the service yet. ${view.activity} The server goes on by itself and saves the file.${money}`;
   }
-  if (view.isUnresolved) return `Sent, and the answer was never seen; nothing is working on it now.${money}`;
+  if (view.isUnresolved) return `Sent, but not known to be accepted; nothing is working on it now.${money}`;
   return `Never sent; nothing is working on it now.${money}`;
 }
 

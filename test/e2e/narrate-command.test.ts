@@ -90,6 +90,35 @@ it("say makes one file of one text, and costs nothing the second time", async ()
   });
 });
 
+it.each<[string, () => readonly string[], RegExp]>([
+  [
+    "a speed of a retake",
+    () => narrate("--max-credits", "600", "--retake", "2@3=Two"),
+    /: --retake: speed must be a number from 0\.5 to 2; see "narrate --help"/,
+  ],
+  [
+    "a take of a retake",
+    () => narrate("--max-credits", "600", "--retake", "0=Two"),
+    /: --retake: take must be a whole number from 1 to 999/,
+  ],
+  ["a quote that is not there", () => narrate("--retake", "2=Nowhere"), /: The quote "Nowhere" of a retake/],
+  [
+    "a name with a folder",
+    () => narrate("--max-credits", "600", "--file-name", "a/b"),
+    /: The file name "a\/b" cannot be used/,
+  ],
+  [
+    "a replacement without a name",
+    () => ["say", "Good morning.", "--replace"],
+    /: --replace needs the --file-name of the file/,
+  ],
+])("%s is refused in the words of a shell", async (_, args, words) => {
+  const { stderr, code } = await run(args());
+  expect(code).not.toBe(0);
+  expect(stderr).toMatch(words);
+  expect(stderr).not.toMatch(/file_name|retakes/);
+});
+
 it("narrate makes the retake that it is asked for, of a new text and of one that is finished", async () => {
   await run(narrate("--max-credits", "600", "--retake", "2=Two"));
   const bodies = (): unknown[] =>
@@ -144,18 +173,60 @@ it("narrate says why nothing gets on, and since when, while the service is away"
   expect(await running.ended).toBe(0);
 });
 
+it.each([
+  [
+    "is away, also while it is tried again",
+    3,
+    /The service is unavailable \(\d+ s so far\); trying again now/,
+  ],
+  ["does not answer", 1, /The service has not answered the request yet \(\d+ s so far\)/],
+])("say says that the service %s", async (_, unansweredFrom, words) => {
+  service.intercept = ({ kind, ordinal }, response) => {
+    if (kind !== "create") return false;
+    if (ordinal < unansweredFrom) service.refuse(response, 503, "api_unavailable");
+    return true;
+  };
+  const running = start(["say", "Good night.", "--output-format", "pcm"]);
+  await expect.poll(() => running.said.stderr, { timeout: 10_000 }).toMatch(words);
+  expect(running.said.stderr).not.toMatch(/unavailable[\s\S]*Sending the request/);
+  running.child.kill("SIGINT");
+  await running.ended;
+});
+
 it("narrate names a finished file that is gone, and makes it again, free", async () => {
   const { stdout } = await run(narrate("--max-credits", "600"));
   const [path = ""] = stdout.split("\n");
   rmSync(path);
   expect((await run(narrate())).stdout).toMatch(
     new RegExp(
-      `Not on this machine \\(any more\\): ${path}.*\\nWith --max-credits 20 it is joined here again, free\\.\\n$`,
+      `Not there any more as it was saved: ${path}.*\\nWith --max-credits 20 it is joined here again, free\\.\\n$`,
     ),
   );
   await run(narrate("--max-credits", "20"));
   expect(existsSync(path)).toBe(true);
   expect(service.tasks.size).toBe(2);
+});
+
+it("narrate --stop says of a finished or unbegun narration that there is nothing to stop", async () => {
+  expect((await run(narrate("--stop"))).stdout).toContain(
+    "Nothing was stopped: this narration has not begun. None is running.",
+  );
+  await run(narrate("--max-credits", "600"));
+  const { stdout, code } = await run(narrate("--stop"));
+  expect(stdout).toMatch(
+    /\.pcm\n.*Nothing was stopped: this narration was finished already\. None is running\. \d+ s of audio\./s,
+  );
+  expect(code).toBe(0);
+});
+
+it("Ctrl-C in narrate --sandbox says that nothing was spent, and that the same command begins again", async () => {
+  const running = start(narrate("--max-credits", "600", "--sandbox"));
+  await expect.poll(() => running.said.stderr, { timeout: 20_000 }).toMatch(/Part 0 of 2 saved/);
+  running.child.kill("SIGINT");
+  expect(await running.ended).toBe(3);
+  expect(running.said.stdout).toMatch(
+    /^Interrupted\. The sandbox ended.*nothing was spent, and the same command begins again\.\n$/,
+  );
 });
 
 it("narrate names the budget that has stopped it", async () => {

@@ -204,7 +204,12 @@ describe("an older Node", () => {
         .trim()
         .split("\n")
         .map((line): unknown => JSON.parse(line));
-      const error = { code: -32603, message: expect.stringMatching(/needs Node\.js 22\.19 or newer/) };
+      const error = {
+        code: -32603,
+        message: expect.stringMatching(
+          /needs Node\.js 22\.19 or newer.*: start it with \S+node_modules\/\.bin\/node, or install/,
+        ),
+      };
       expect(answers).toEqual([
         { jsonrpc: "2.0", id: 1, error },
         { jsonrpc: "2.0", id: "two", error },

@@ -42,7 +42,7 @@ it("voice samples are made once for all voices, and are free from then on", asyn
   const asked = await run("--sample");
   expect(asked).toMatchObject({ code: 1, stdout: "" });
   expect(asked.stderr).toContain(
-    `${VOICE_IDS.length} samples cost about ${VOICE_IDS.length * 10} credits, once for this account; nothing was sent`,
+    `${VOICE_IDS.length} samples cost about ${VOICE_IDS.length * 10} credits, once for this account, and take about 4 min; nothing was sent`,
   );
   expect(service.tasks.size).toBe(0);
   const first = await run("--sample", "--yes", "--html", page);
@@ -50,6 +50,7 @@ it("voice samples are made once for all voices, and are free from then on", asyn
     code: 0,
     stdout: expect.stringContaining(`${VOICE_IDS.length * 10} credits were charged`),
   });
+  expect(first.stderr).toMatch(/^21 samples cost about 210 credits, .* and take about 4 min\.\n/);
   expect(first.stderr).toContain(
     `Sample ${VOICE_IDS.length} of ${VOICE_IDS.length} made; ${VOICE_IDS.length * 10} credits`,
   );

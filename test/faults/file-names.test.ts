@@ -45,7 +45,7 @@ describe("a file name that no file may have", () => {
     ] as const) {
       const outcome = await setup.server.call(tool, { ...args, file_name: name });
       expect(errorOf(outcome)).toMatchObject({ code: "invalid_file_name", http_status: null });
-      expect(resultTextOf(outcome)).toMatch(/file_name .* cannot be used: it must/);
+      expect(resultTextOf(outcome)).toMatch(/The file name .* cannot be used: it must/);
     }
     expect(setup.service.exchanges).toEqual([]);
     expect(await setup.testFolders.outputNames()).toEqual([]);

@@ -22,7 +22,7 @@ describe("a finished narration", () => {
     await rm(path);
     const reported = await narrator.narrate({ narration_id });
     expect(reported).toMatchObject({ status: "finished", files: [] });
-    expect(reported.message).toContain(`Not on this machine (any more): ${path}`);
+    expect(reported.message).toContain(`Not there any more as it was saved: ${path}`);
     expect(reported.message).not.toContain("Saved");
     expect(reported.next_step).toContain(`call narrate with narration_id ${narration_id} and max_credits 20`);
     const again = await narrator.narrate({ narration_id, max_credits: 20 });
@@ -38,7 +38,7 @@ describe("a finished narration", () => {
     const other = await startToolClient(env);
     const reported = narrationOf(await other.call("narrate", { narration_id }));
     expect(reported).toMatchObject({ status: "finished", files: [] });
-    expect(reported.message).toContain("Not on this machine (any more)");
+    expect(reported.message).toContain("Not there any more as it was saved");
     const shownNarration = narrationOf(await other.call("narrate", { narration_id, max_credits: 20 }));
     await other.close();
     expect(shownNarration.files[0]?.path.startsWith(elsewhere)).toBe(true);

@@ -28,8 +28,8 @@ describe("a plan", () => {
       problems: [],
     });
     expect(plan.credits.estimate).toBeGreaterThan(100);
-    // Three parts cannot cost more than 150 each.
-    expect(plan.credits.suggested_max).toBe(Math.min(Math.ceil(1.2 * plan.credits.estimate) + 300, 450));
+    // Two parts at their price and a margin, and the last one at its reservation.
+    expect(plan.credits.suggested_max).toBe(Math.ceil((1.2 * plan.credits.estimate * 2) / 3) + 150);
     expect(plan.next_step).toContain(`max_credits ${plan.credits.suggested_max}`);
     expect(narrator.service.exchanges).toEqual([]);
   });

@@ -168,3 +168,29 @@ it("replace takes the name of a single request's file, too, and says why it cann
   const numbered = await narrator.narrate({ ...call, file_name: "song" });
   expect(numbered.message).toContain("This server did not save that file, or it has changed since.");
 });
+
+it("a file that a newer narration has replaced is told as gone for the older one, in every answer", async () => {
+  const text = "The childern ran to the river.";
+  const older = await narrator.narrate({ text, file_name: "bells", max_credits: 900 });
+  const edits = [{ quote: "childern", replacement: "children" }];
+  const newer = await narrator.narrate({
+    narration_id: older.narration_id,
+    edits,
+    max_credits: 900,
+    replace: true,
+  });
+  expect(names(newer)).toEqual(["bells.pcm"]);
+  const told = await narrator.narrate({ narration_id: older.narration_id });
+  expect(told).toMatchObject({ status: "finished", files: [] });
+  expect(told.message).toContain(`Not there any more as it was saved: ${out("bells.pcm")}`);
+  const { structuredContent } = await narrator.client.call("list_tasks", {});
+  expect(structuredContent).toMatchObject({
+    tasks: [
+      { narration_id: newer.narration_id, audio_paths: [out("bells.pcm")] },
+      { narration_id: older.narration_id, missing_paths: [out("bells.pcm")] },
+    ],
+  });
+  const { files } = await narrator.narrate({ narration_id: older.narration_id, max_credits: 900 });
+  expect(files.map(({ path }) => basename(path))).toEqual(["bells-2.pcm"]);
+  expect(narrator.service.count("create")).toBe(2);
+});

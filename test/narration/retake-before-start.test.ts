@@ -32,7 +32,7 @@ it("a take that is chosen before its part is begun is the only one that is made 
 });
 
 it("equal parts are one task in the plan, the limit and the charge, and are retaken together", async () => {
-  const once = await narrator.narrate({ text: buildText("One", "Chorus") });
+  const once = await narrator.narrate({ text: buildText("Chorus", "One") });
   const text = buildText("Chorus", "One", "Chorus", "Chorus");
   const plan = await narrator.narrate({ text });
   expect(plan.parts.total).toBe(4);

@@ -123,6 +123,9 @@ it("a stop with a text that was never begun says so, and which narrations run", 
   const running = await startChapters();
   const stopped = await narrator.narrate(other);
   expect(stopped).toMatchObject({ status: "planned", narration_id: nothing.narration_id });
+  expect(stopped.next_step).toMatch(
+    /^Tell the user\. A running narration is stopped by its own narration_id/,
+  );
   expect(stopped.message).toMatch(new RegExp(`has not begun\\. Running: ${running}\\.`));
   const call = { narration_id: running, wait_seconds: 0 };
   expect(await narrator.narrate(call)).toMatchObject({ status: "running" });

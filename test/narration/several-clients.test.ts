@@ -219,7 +219,7 @@ describe("a call with contradicting arguments", () => {
     [
       "a quote of nothing",
       { text: "Hello.", retakes: [{ quote: "Farewell", take: 2 }] },
-      /the quote "Farewell" .*part/,
+      /The quote "Farewell" of a retake .*part/,
     ],
     ["too long a text", { text: "a".repeat(100_001) }, /at most 100000 characters/],
     ["a file without a folder", { file: "a.txt" }, /AUDIO_INPUT_DIR/],

@@ -18,11 +18,13 @@ async function notUsedIn(
 
 it("settings without effect are reported in subtitles, even pasted ones, and in sheets", async () => {
   const both = { pauseSeconds: 2, fileLayout: "chapters" } as const;
-  const inSubtitles = ["Not used: pause_seconds and files, because each cue has its own time."];
+  const inSubtitles = [
+    "Not used: pauses between paragraphs and a file for each chapter, because each cue has its own time.",
+  ];
   expect(await notUsedIn(SUBTITLES, "srt", both)).toEqual(inSubtitles);
   expect(await notUsedIn(SUBTITLES, "markdown", both)).toEqual(inSubtitles);
   expect(await notUsedIn("text\nCome in.\n", "sheet", { pauseSeconds: 0 })).toEqual([
-    "Not used: pause_seconds, because each row is a file.",
+    "Not used: pauses between paragraphs, because each row is a file.",
   ]);
 });
 

@@ -52,12 +52,12 @@ async function picture(name: string, take: () => Promise<Buffer>): Promise<void>
   expect(statSync(path).size, name).toBeLessThan(MAX_PICTURE_BYTES);
 }
 
-/** Returns a result for a picture: with a path in a user's home folder, not in the test's folder, and with a charge. */
+/** Returns a result for a picture: with a path in a user's home folder, and with the charge for its length. */
 function atHome(result: CallToolResult): CallToolResult {
-  const reported = JSON.stringify(result)
-    .replaceAll(/\/[^"]*\/out\//g, "/home/you/audio-generation/")
-    .replace('"charged":0', '"charged":388');
-  return z.custom<CallToolResult>().parse(JSON.parse(reported));
+  const reported = JSON.stringify(result).replaceAll(/\/[^"]*\/out\//g, "/home/you/audio-generation/");
+  const seconds = Number(/"duration_seconds":([\d.]+)/.exec(reported)?.[1] ?? 0);
+  const charged = reported.replace(/"charged":\d+/, `"charged":${Math.ceil(Math.ceil(seconds) * 1.25)}`);
+  return z.custom<CallToolResult>().parse(JSON.parse(charged));
 }
 
 const ofPlayer = async ({ page }: Chat): Promise<Buffer> =>

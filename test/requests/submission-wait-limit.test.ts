@@ -55,6 +55,31 @@ it("a job without a free rate slot gives up after 65 minutes, unsent and retryab
   expect(rows).toEqual([{ status: "waiting", send_id: null, spent: 0, owner: null }]);
 });
 
+it("a job that the service puts off for 65 minutes says what the last answer was", async () => {
+  const refusal = new AudioError("temporarily_unavailable", "The service answered with HTTP 503.", {
+    httpStatus: 503,
+    retryable: true,
+  });
+  const { clock, deps } = await makeDeps(() => ({
+    ...createFailingService(),
+    submit: () => Promise.reject(refusal),
+  }));
+  const { requests } = createRequests(deps);
+  onTestFinished(() => requests.close());
+  let end: AudioError | undefined;
+  const call = { ...CALL, waitMs: 24 * 60 * MINUTE_MS };
+  const done = requests.generate(requestOf("Put off"), call).catch((error: AudioError) => {
+    end = error;
+  });
+  for (let minute = 0; minute < 200 && end === undefined; minute += 1) await clock.advance(MINUTE_MS);
+  await done;
+  expect(end).toMatchObject({
+    code: "wait_expired",
+    message:
+      "The service did not accept the request within 65 minutes. The last time: The service answered with HTTP 503.",
+  });
+});
+
 it("a job that waits for credits for 65 minutes ends with the refusal, and not without a reason", async () => {
   const refusal = new AudioError("insufficient_credits", "No credits.", { httpStatus: 402 });
   let submissions = 0;

@@ -11,7 +11,15 @@ const planned: NarrationView = {
   status: "planned",
   title: "The Harbour",
   parts: { total: 12, saved: 0, running: 0, failed: 0, alreadyPaid: 0 },
-  credits: { estimate: 1050, charged: 0, reserved: 0, max: null, suggestedMax: 1560, pendingCharge: 0 },
+  credits: {
+    estimate: 1050,
+    charged: 0,
+    reserved: 0,
+    max: null,
+    suggestedMax: 1310,
+    leastMax: 1112,
+    pendingCharge: 0,
+  },
   seconds: { estimate: 840, saved: 0, left: null },
   isSheet: false,
   files: [],
@@ -24,9 +32,12 @@ const planned: NarrationView = {
   hasQuoteOnlyRetake: false,
   missingPaths: [],
   changedPaths: [],
+  outdatedPaths: [],
+  incompletePath: `${FOLDER}/The-Harbour-1a2b3c4d (incomplete).mp3`,
   chapters: [],
   unjoinedParts: [],
   retakenPartCount: 0,
+  shortPartCount: 0,
 };
 
 const row = (kind: FileRow["kind"], path: string): FileRow => ({
@@ -64,7 +75,15 @@ const running: NarrationView = {
   ...planned,
   status: "running",
   parts: { total: 12, saved: 4, running: 2, failed: 0, alreadyPaid: 1 },
-  credits: { estimate: 1040, charged: 262, reserved: 300, max: 1560, suggestedMax: 1548, pendingCharge: 180 },
+  credits: {
+    estimate: 1040,
+    charged: 262,
+    reserved: 300,
+    max: 1560,
+    suggestedMax: 1245,
+    leastMax: 1102,
+    pendingCharge: 180,
+  },
   seconds: { estimate: 838, saved: 281, left: 95 },
 };
 
@@ -87,7 +106,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   "a plan of which everything is paid for": {
     ...planned,
     parts: { ...planned.parts, saved: 12, alreadyPaid: 12 },
-    credits: { ...planned.credits, estimate: 0, suggestedMax: 0 },
+    credits: { ...planned.credits, estimate: 0, suggestedMax: 0, leastMax: 0 },
   },
   running,
   "stopped with its process": stopped([]),
@@ -201,7 +220,15 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     ...running,
     status: "planned",
     parts: { ...running.parts, saved: 11, running: 0 },
-    credits: { estimate: 1125, charged: 1038, reserved: 0, max: 1560, suggestedMax: 1188, pendingCharge: 0 },
+    credits: {
+      estimate: 1125,
+      charged: 1038,
+      reserved: 0,
+      max: 1560,
+      suggestedMax: 1188,
+      leastMax: 1188,
+      pendingCharge: 0,
+    },
     seconds: { estimate: 844, saved: 766, left: null },
     retakenPartCount: 1,
     argumentsToRepeat: ["the same retakes"],

@@ -35,6 +35,7 @@ const listed = (changes: Partial<ListedRequest>): ListedRequest => ({
   take: 1,
   fingerprint: "work-0",
   refusal: null,
+  activity: null,
   inputHash: null,
   audioSeconds: 41.317,
   createdAtMs: CREATED_AT_MS,
@@ -46,6 +47,7 @@ const listed = (changes: Partial<ListedRequest>): ListedRequest => ({
   isOtherKey: false,
   isGone: false,
   isTooLarge: false,
+  isTextRefused: false,
   ...changes,
 });
 

@@ -1,6 +1,5 @@
 /** Builds the stored plan of a text: its parts, settings and chapters, and the remarks for the person who pays. */
 
-import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import { INVISIBLE_CHARACTERS } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import type { TextFormat } from "../../files/input-format.ts";
@@ -59,23 +58,7 @@ function assertFewHeadings(text: string, format: TextFormat): void {
   );
 }
 
-/** Minimum number of short parts that a remark reports. One or two short parts cost too little for a remark. */
-const MIN_REPORTED_SHORT_PARTS = 3;
 const MAX_VOICELESS = 5;
-
-/** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
-export function buildShortPartsRemarks({
-  parts,
-}: {
-  readonly parts: ReadonlyArray<{ readonly estimatedSeconds: number }>;
-}): Remark[] {
-  const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
-  if (count < MIN_REPORTED_SHORT_PARTS) return [];
-  const rule = `${MINIMUM_CHARGE_CREDITS} credits, the least that is charged`;
-  return toRemarks("whole_text", [
-    `${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`,
-  ]);
-}
 
 /**
  * Builds remarks on pauses: that pauses written in the text, such as `[pause 2s]`, are kept, and what the pauses
@@ -100,7 +83,7 @@ function buildPauseCostRemarks(
 ): Remark[] {
   if (pausesAfterParagraphs && parts.length === 1) {
     return toRemarks("text", [
-      "pause_seconds makes no pause: the text is one paragraph. A blank line between two divides them.",
+      "No pause is added, because the text is one paragraph. A blank line divides paragraphs.",
     ]);
   }
   if (parts.length === partsWithoutPauses.length) return [];
@@ -251,7 +234,6 @@ export function buildStoredPlan(source: PlanSource, options: PlanOptions): Store
       ...toRemarks("text", describeRespelledWords([...new Set(storedParts.flatMap(({ words }) => words))])),
       ...buildPlanRemarks(plan, settings.voice),
       ...toRemarks("text", [...silent, ...voiceless]),
-      ...buildShortPartsRemarks(plan),
     ],
     unspoken: plan.unspoken
       .map(buildUnspokenRemark)

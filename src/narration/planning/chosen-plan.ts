@@ -1,6 +1,5 @@
 /** Chooses chapters of a narration that is already planned, so that its text need not be sent again. */
 import { listPartsOfChapters } from "../text/chapters/chosen-chapters.ts";
-import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildChosenRemarks, buildChosenTitle, buildInheritedRemarks } from "./plan-remarks.ts";
 import { findPlannedChapters } from "./planned-chapters.ts";
 import type { StoredPlan } from "./stored-plan.ts";
@@ -25,7 +24,6 @@ export function keepChosenChapters(plan: StoredPlan, wanted: string): StoredPlan
     remarks: [
       ...buildChosenRemarks({ chapters, chosen: chosenIndexes }),
       ...buildInheritedRemarks(plan.remarks, { parts }),
-      ...buildShortPartsRemarks({ parts }),
     ],
     unspoken: plan.unspoken.map(toRemarkOnWholeText),
   };

@@ -10,7 +10,6 @@ import { PARAGRAPH_JOINT } from "../text/cutting/units.ts";
 import { shortenExcerpt } from "../text/excerpt.ts";
 import { parseReplacement } from "../text/plan-text.ts";
 import { quoteError } from "../text/quote-error.ts";
-import { buildShortPartsRemarks } from "./build-stored-plan.ts";
 import { buildInheritedRemarks } from "./plan-remarks.ts";
 import { type Remark, toRemarks } from "./remark.ts";
 import { applyPronunciations } from "./respelled-part.ts";
@@ -158,7 +157,6 @@ function updateRemarks(
       remarks.filter(({ about }) => about !== "edit"),
       { parts },
     ),
-    ...buildShortPartsRemarks({ parts }),
     ...toRemarks(
       "text",
       brackets.length === 0 ? [] : [`Brackets in a replacement are spoken: ${JSON.stringify(brackets[0])}.`],

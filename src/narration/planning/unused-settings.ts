@@ -11,8 +11,8 @@ export function buildUnusedSettingsRemarks(
   reason: string,
 ): string[] {
   const unused = [
-    ...(pauseSeconds === DEFAULT_PAUSE_SECONDS ? [] : ["pause_seconds"]),
-    ...(fileLayout === "chapters" ? ["files"] : []),
+    ...(pauseSeconds === DEFAULT_PAUSE_SECONDS ? [] : ["pauses between paragraphs"]),
+    ...(fileLayout === "chapters" ? ["a file for each chapter"] : []),
   ];
   if (unused.length === 0) return [];
   return [`Not used: ${unused.join(" and ")}, because ${reason}.`];

@@ -11,6 +11,6 @@ export const quoteError = (
 ): AudioError =>
   new AudioError(
     "invalid_request",
-    `${argument}: the quote ${JSON.stringify(shortenExcerpt(quote))} ${rule}. Nothing was sent.`,
+    `The quote ${JSON.stringify(shortenExcerpt(quote))} of ${argument === "edits" ? "an edit" : "a retake"} ${rule}. Nothing was sent.`,
     { remedy },
   );

@@ -36,7 +36,7 @@ describe("is refused free of charge, with the correction", () => {
     [
       "several unknown voices",
       "id,speaker,line\n1,Guard,Halt\n2,Cook,Go\n3,Guard,Stay\n",
-      /Rows 2 to 4: voice "Guard", "Cook" must be ids .*; or map them: voices: \["Guard: magnus_en_zh"\]\. Nothing/s,
+      /Rows 2 to 4: voice "Guard", "Cook" must be ids .*What to do: Call again with a voice for each of these names, as voices: \["Guard: magnus_en_zh"\] \(ask/s,
     ],
     [
       "a text without a header",

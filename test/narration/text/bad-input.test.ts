@@ -152,7 +152,7 @@ describe("a quote", () => {
   it.each([
     [
       "Nobody came",
-      /"Nobody came" occurs in 2 different parts.*part 2: ".*第二行。 Nobody came\."; part 3: "Chapter 2 Nobody/,
+      /"Nobody came" of a retake occurs in 2 different parts.*part 2: ".*第二行。 Nobody came\."; part 3: "Chapter 2 Nobody/,
     ],
     ["Somebody came", /occurs in no part/],
     ["it’s late… Chapter 1", /extends beyond the end of a part/],

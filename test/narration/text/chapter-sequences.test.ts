@@ -226,4 +226,10 @@ describe("the title of a narration", () => {
     );
     expect(chooseNarrationTitle(plan(`CHAPTER 43. Hark!\n\n${PROSE}`))).toBe("CHAPTER 43. Hark!");
   });
+
+  it("is the heading above the first chapter's, without that one", () => {
+    const text = `# The Keeper\n\n## Chapter 1: The Bell\n\n${PROSE}\n\n## Chapter 2: The Storm\n\n${PROSE}`;
+    const keeper = planText({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+    expect(chooseNarrationTitle(keeper)).toBe("The Keeper");
+  });
 });

@@ -36,7 +36,7 @@ describe("pause_seconds from 1", () => {
 
   it("reports that it has no effect in a single paragraph", () => {
     expect(sentencesOf(planned("One came first.\nTwo came later.", true, 4)).join()).toContain(
-      "pause_seconds makes no pause: the text is one paragraph.",
+      "No pause is added, because the text is one paragraph.",
     );
   });
 

@@ -18,6 +18,19 @@ function refuseFirst(service: FakeService, message: string): void {
   };
 }
 
+/** Fails the task of each text that has a word; all other tasks succeed at their first query. */
+function rejectTexts(service: FakeService, word: string): void {
+  service.intercept = ({ kind, taskId }, response) => {
+    const task = service.tasks.get(taskId ?? "");
+    if (kind !== "query" || task === undefined) return false;
+    task.status = task.body.includes(word) ? "failed" : "succeeded";
+    if (task.status === "succeeded") return false;
+    const error = { code: "generation_failed", message: "The text was rejected by moderation." };
+    service.json(response, 200, { ...service.view(task), error });
+    return true;
+  };
+}
+
 const sentence = "It was a bright cold day in April, and the clocks were striking thirteen. ";
 const LONG = sentence.repeat(30).slice(0, 2100);
 describeConversations("Refusals", [
@@ -68,6 +81,54 @@ describeConversations("Refusals", [
       const [, id = ""] = /task_id (\S+)\)/.exec(failed.text) ?? [];
       (await assistant.call("get_task", { task_id: id })).says(/failed/).hides(FOLLOWED);
       (await assistant.call("list_tasks")).says(/Refunded/).hides(FOLLOWED);
+    },
+  },
+  {
+    when: "the text is rejected by moderation: no answer proposes to send the same text again",
+    fewestCalls: 3,
+    setup: (era) => setupWithFaults(era, { processingMs: 60_000 }),
+    play: async (setup) => {
+      rejectTexts(setup.service, "bomb");
+      const assistant = await setup.startAssistant();
+      const failed = await assistant.generate({ prompt: "The bomb scene" });
+      failed.says(/rejected by moderation/, /It cost nothing/, /call again only with other words/);
+      failed.hides(/the same call makes a fresh attempt/);
+      const [, id = ""] = /task_id (\S+)\)/.exec(failed.text) ?? [];
+      const again = /generate_audio call (?:makes|to try)/;
+      (await assistant.call("get_task", { task_id: id })).says(/with other words is a new task/).hides(again);
+      (await assistant.call("list_tasks")).says(/with other words is a new task/).hides(again);
+    },
+  },
+  {
+    when: "a part of a long text is rejected by moderation: other words for it, another take, or the rest without it",
+    fewestCalls: 2,
+    setup: (era) => setupWithFaults(era, { processingMs: 60_000 }),
+    play: async (setup) => {
+      rejectTexts(setup.service, "bomb");
+      const assistant = await setup.startAssistant();
+      const text = "# One\n\nA quiet start.\n\n# Two\n\nThen the bomb scene.";
+      const stopped = await assistant.call("narrate", {
+        text,
+        output_format: "pcm",
+        max_credits: 450,
+        wait_seconds: 50,
+      });
+      stopped.says(
+        /rejected by moderation/,
+        /the same text would most likely fail again/,
+        /max_credits \d+, and edits of its words, or retakes/,
+        /With skip_failed true it is joined without it/,
+      );
+      stopped.hides(/call again only with other words/);
+      const narration_id = /nar_[0-9a-f]{32}/.exec(stopped.text)?.[0];
+      const edits = [{ quote: "bomb scene", replacement: "storm" }];
+      const done = await assistant.call("narrate", {
+        narration_id,
+        edits,
+        max_credits: 450,
+        wait_seconds: 50,
+      });
+      done.says(/Cost 10 credits in all; 1 part had been paid for before/);
     },
   },
   {

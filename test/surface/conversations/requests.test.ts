@@ -226,8 +226,76 @@ describeConversations("A longer wish", [
       setup.forget();
       const stopped = await assistant.call("narrate", { narration_id: id, stop: true, ...PATIENT });
       stopped.says(/[Ss]topped/, /goes on where it stopped/);
+      stopped.says(/What is saved is then joined as \/\S.* \(incomplete\)\.pcm, or with a number/);
       (await assistant.call("narrate", { ...stopped.nextCall.args, ...PATIENT })).says(/Cost 30 credits/);
       expect(setup.service.tasks.size).toBe(3);
+    },
+  },
+  {
+    when: "another take within a limit that has no room for it: what there is is told as from before, and what is missing",
+    fewestCalls: 2,
+    setup: sounding(),
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      const made = await assistant.call("narrate", {
+        ...RAW,
+        text: "We did it.",
+        max_credits: 150,
+        ...PATIENT,
+      });
+      const narration_id = /nar_[0-9a-f]{32}/.exec(made.text)?.[0];
+      const retakes = [{ quote: "We did it", take: 2 }];
+      const stopped = await assistant.call("narrate", {
+        narration_id,
+        retakes,
+        max_credits: 150,
+        ...PATIENT,
+      });
+      stopped.says(/Stopped: 1 changed part still to be made, 10 credits charged/, /from before the change/);
+      stopped.hides(/0 of 1 part saved/);
+    },
+  },
+  {
+    when: "a service that is away: the list says what is being done, as get_task does",
+    fewestCalls: 3,
+    returnsEarly: true,
+    setup: sounding(),
+    play: async (setup) => {
+      setup.service.intercept = ({ kind }, response, service) => {
+        if (kind !== "create") return false;
+        service.refuse(response, 503, "temporarily_unavailable");
+        return true;
+      };
+      const assistant = await setup.startAssistant();
+      const waiting = await assistant.generate({ ...RAW, prompt: "The pool opens.", wait_seconds: 1 });
+      const { args } = waiting.says(/The service is unavailable/).nextCall;
+      const looked = await assistant.call("get_task", { task_id: args["task_id"] });
+      looked.says(/The service is unavailable/, /150 credits may be reserved/);
+      const listed = await assistant.call("list_tasks");
+      listed.says(
+        /up to 150 more are held/,
+        new RegExp(`The service is unavailable.* get_task with task_id ${args["task_id"]} and wait_seconds`),
+      );
+      listed.hides(/download_audio/);
+    },
+  },
+  {
+    when: "stop, while the service has taken nothing: no file is promised",
+    fewestCalls: 2,
+    returnsEarly: true,
+    setup: sounding(),
+    play: async (setup) => {
+      setup.service.intercept = ({ kind }, response, service) => {
+        if (kind !== "create") return false;
+        service.refuse(response, 503, "temporarily_unavailable");
+        return true;
+      };
+      const assistant = await setup.startAssistant();
+      const text = { ...RAW, text: "The pool closes.", max_credits: 150 };
+      const begun = await assistant.call("narrate", { ...text, wait_seconds: 2 });
+      const narration_id = /nar_[0-9a-f]{32}/.exec(begun.text)?.[0];
+      const stopped = await assistant.call("narrate", { narration_id, stop: true });
+      stopped.says(/[Ss]topped/, /stay reserved for what has no answer yet/).hides(/is then joined/);
     },
   },
   {
@@ -291,7 +359,7 @@ describeConversations("A longer wish", [
       setup.forget();
       const listed = await assistant.call("list_tasks");
       listed.says(
-        /Spent: 0 credits today.*; 300 more are held by tasks that have not ended/,
+        /Spent: 0 credits today.*; up to 300 more are held by tasks that have not ended/,
         /0 credits, 300 credits held|held_credits: 300/,
       );
     },

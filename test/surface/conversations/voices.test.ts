@@ -43,6 +43,29 @@ describeConversations("Voices", [
     },
   },
   {
+    when: "a voice that speaks Finnish, please: there is none, and the next step is to say so",
+    fewestCalls: 1,
+    setup: setupWithSandbox,
+    play: async (setup) => {
+      const voices = await (await setup.startAssistant()).call("list_voices", { language: "Finnish" });
+      voices
+        .says(/no voice speaks another language \(got "Finnish"\)/, /What to do: Tell the user/)
+        .hides(/call again/);
+    },
+  },
+  {
+    when: "a calm voice, please, and there are no notes: the call that helps is named",
+    fewestCalls: 2,
+    setup: setupWithSandbox,
+    play: async (setup) => {
+      const assistant = await setup.startAssistant();
+      const none = await assistant.call("list_voices", { query: "calm" });
+      none.says(/No voice 'calm'/, /Ask which language, and call list_voices with it alone/);
+      none.hides(/without arguments/);
+      (await assistant.call("list_voices", { language: "ja" })).says(/vivi_mixed_en_zh_ja_es_id/);
+    },
+  },
+  {
     when: "whose voice was that? Every result says it, even if none was requested",
     fewestCalls: 1,
     setup: setupWithSandbox,

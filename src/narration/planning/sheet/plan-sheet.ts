@@ -12,7 +12,7 @@ import { REQUEST_FIELDS } from "../../../contract/request-fields.ts";
 import { MAX_PROMPT_CODE_POINTS } from "../../../contract/service-limits.ts";
 import { countCodePoints, INVISIBLE_CHARACTERS } from "../../../contract/unicode.ts";
 import { VOICE_IDS, type VoiceId } from "../../../contract/voices.ts";
-import { AudioError } from "../../../errors.ts";
+import { AudioError, type Wording } from "../../../errors.ts";
 import { buildRequestedName, findFileNameIssue } from "../../../files/file-name.ts";
 import { describeRespelledWords } from "../../../pronunciation.ts";
 import { hasWords } from "../../text/characters.ts";
@@ -27,7 +27,7 @@ import {
   type PlannedPart,
   type Speaker,
 } from "../../text/plan-types.ts";
-import { buildPronunciationsField, buildShortPartsRemarks, type PlanOptions } from "../build-stored-plan.ts";
+import { buildPronunciationsField, type PlanOptions } from "../build-stored-plan.ts";
 import { buildEdgesRemark, buildPlanRemarks } from "../plan-remarks.ts";
 import { toRemarks } from "../remark.ts";
 import { applyPronunciations, type RespelledPart } from "../respelled-part.ts";
@@ -63,19 +63,28 @@ class RowIssues {
     else known.rows.push(row);
   }
 
-  /** Turns all unknown voices into one issue, because one list of `voices` answers them all. */
-  #addVoicesIssue(): void {
+  /**
+   * Turns all unknown voices into one issue, because one list of `voices` answers them all.
+   *
+   * @returns the remedy; `undefined` if there is none
+   */
+  #addVoicesIssue(): Wording | undefined {
+    const hasOthers = this.#rows.size > 0;
     const [first, ...others] = this.#voices;
-    if (first === undefined) return;
+    if (first === undefined) return undefined;
     const [name, { rule }] = first;
     const names = [name, ...others.map(([other]) => other)];
     const shown = names.slice(0, VOICES_SHOWN).map((one) => JSON.stringify(shortenExcerpt(one)));
     const further = names.length > VOICES_SHOWN ? ` and ${names.length - VOICES_SHOWN} more` : "";
     const rules = others.length === 0 ? rule : `must be ids or names of voices (${VOICE_IDS.join(", ")})`;
     const rows = [...this.#voices.values()].flatMap((voice) => voice.rows).sort((one, other) => one - other);
-    const example = JSON.stringify(`${shortenExcerpt(name)}: ${VOICE_IN_EXAMPLE}`);
-    const issue = `voice ${shown.join(", ")}${further} ${rules}; or map ${others.length === 0 ? "it" : "them"}: voices: [${example}]`;
-    this.#rows.set(issue, [...new Set(rows)]);
+    this.#rows.set(`voice ${shown.join(", ")}${further} ${rules}`, [...new Set(rows)]);
+    const excerpt = shortenExcerpt(name);
+    const correct = hasOthers ? "and correct the other rows" : "or correct the sheet";
+    return {
+      assistant: `Call again with a voice for each of these names, as voices: [${JSON.stringify(`${excerpt}: ${VOICE_IN_EXAMPLE}`)}] (ask the user which, if they have not said), ${hasOthers ? "and ask them to correct the other rows" : "or ask them to correct the sheet"}; the header is row 1.`,
+      terminal: `Give each of these names a voice, as --speaker ${JSON.stringify(`${excerpt}=${VOICE_IN_EXAMPLE}`)}, ${correct}; the header is row 1.`,
+    };
   }
 
   /**
@@ -84,7 +93,7 @@ class RowIssues {
    * @throws AudioError `invalid_request` if there are issues
    */
   throwIfAny(): void {
-    this.#addVoicesIssue();
+    const remedy = this.#addVoicesIssue();
     const issues = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
     if (issues.length === 0) return;
     const shownIssues = issues
@@ -94,6 +103,7 @@ class RowIssues {
     const furtherCount = issues.length - ISSUES_SHOWN;
     throw refusedSheetError(
       `cannot be narrated yet. ${shownIssues}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}`,
+      remedy,
     );
   }
 }
@@ -360,7 +370,6 @@ export function planSheet(source: string, options: PlanOptions): StoredPlan {
         ...buildEndingRemarks(rows, format),
         ...buildLongRemarks(planned),
       ]),
-      ...buildShortPartsRemarks(plan),
     ],
     unspoken:
       silent.length === 0

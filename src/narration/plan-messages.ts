@@ -1,0 +1,115 @@
+/** Writes the sentences about a plan: its parts, its length and price, its chapters, and what a limit pays for. */
+import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS, RESERVED_CREDITS } from "../contract/billing.ts";
+import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
+import type { Reader } from "../errors.ts";
+import type { NarrationView } from "./narration-view.ts";
+import { formatCount, formatDuration } from "./quantity-words.ts";
+import { shortenExcerpt } from "./text/excerpt.ts";
+
+/** States the parts, the length and the price of a plan. */
+export function describePlan(
+  { parts, credits, seconds, retakenPartCount }: NarrationView,
+  reader: Reader,
+): string {
+  const takes =
+    retakenPartCount === 0
+      ? ""
+      : ` ${formatCount(retakenPartCount, "part")} in another take or at another speed.`;
+  const missing = parts.total - parts.saved;
+  if (credits.charged > 0) {
+    const toCome = credits.estimate - credits.charged;
+    return `A plan: ${formatCount(missing, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; ${reader === "terminal" ? "--max-credits" : "max_credits"} counts both.${takes} Nothing was sent or charged.`;
+  }
+  const plan = `A plan of ${formatCount(parts.total, "part")}`;
+  const audio = `about ${formatDuration(seconds.estimate)} of audio`;
+  if (missing === 0) return `${plan}, ${audio}, all of it paid for already. Nothing was sent or charged.`;
+  const paid =
+    parts.alreadyPaid === 0
+      ? ""
+      : ` ${formatCount(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
+  return `${plan}: ${audio} for about ${credits.estimate} credits.${paid}${takes}${describeMinimumTime(missing)} Nothing was sent or charged.`;
+}
+
+/** One or two short parts cost too little for a sentence. */
+const MIN_REPORTED_SHORT_PARTS = 3;
+
+/** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
+export const describeShortParts = ({ shortPartCount }: NarrationView): string =>
+  shortPartCount < MIN_REPORTED_SHORT_PARTS
+    ? ""
+    : `${shortPartCount} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${MINIMUM_CHARGE_CREDITS} credits, the least that is charged, each.`;
+
+/**
+ * States the minimum time that the service's rate limit imposes. Returns an empty text for less than
+ * `LONG_WORK_SECONDS`.
+ */
+function describeMinimumTime(missing: number): string {
+  const seconds = missing * (LIMIT_WINDOW_SECONDS / SUBMISSIONS_PER_WINDOW);
+  if (seconds < LONG_WORK_SECONDS) return "";
+  return ` Making it takes ${formatDuration(seconds)} or more, because the service takes ${SUBMISSIONS_PER_WINDOW} tasks a minute.`;
+}
+
+const LONG_WORK_SECONDS = 120;
+
+/** Formats the range of some values: "40 to 90 s", "2 to 9 min", "12 credits". */
+function formatRange(values: readonly number[], unit: string): string {
+  const min = Math.round(Math.min(...values));
+  const max = Math.round(Math.max(...values));
+  return min === max ? `${min} ${unit}` : `${min} to ${max} ${unit}`;
+}
+
+const SHORT_CHAPTER_SECONDS = 120;
+
+/** Summarizes all chapters of a plan, because a list of many chapters shows only the first ones. */
+export function summarizeChapters({ chapters: chaptersAndFront }: NarrationView): string {
+  const chapters = chaptersAndFront.filter(({ title }) => title !== null);
+  const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
+  if (chapters.length < 2 || !first || !last) return "";
+  const seconds = chapters.map((chapter) => chapter.seconds);
+  const length = seconds.every((one) => one < SHORT_CHAPTER_SECONDS)
+    ? formatRange(seconds, "s")
+    : formatRange(
+        seconds.map((one) => one / 60),
+        "min",
+      );
+  const prices = chapters.map(({ credits }) => credits);
+  const price = Math.max(...prices) === 0 ? "" : ` and ${formatRange(prices, "credits")}`;
+  return `${chapters.length} chapters, from ${JSON.stringify(shortenExcerpt(first))} to ${JSON.stringify(shortenExcerpt(last))}, each of ${length}${price}.`;
+}
+
+const MAX_CHAPTERS_SHOWN = 30;
+
+/** Lists the chapters of a plan with number, length and price. */
+export function formatChapterList({ chapters }: NarrationView, reader: Reader = "assistant"): string {
+  if (chapters.length === 0) return "";
+  const rows = chapters.slice(0, MAX_CHAPTERS_SHOWN).map(({ number, title, seconds, credits }) => {
+    const name = title === null ? "(before the first heading)" : JSON.stringify(shortenExcerpt(title));
+    return `${number === null ? "" : `${number} `}${name} ${formatDuration(seconds)} ${Math.round(credits)}`;
+  });
+  const furtherCount = chapters.length - rows.length;
+  const [first = 1, second] = chapters.flatMap(({ number }) => number ?? []);
+  const example = chapters.length > 2 && second === first + 1 ? `${first}-${second}` : `${first}`;
+  const argument = reader === "terminal" ? "option --chapters" : "argument chapters";
+  const hint = second === undefined ? "" : ` The ${argument} narrates some of them: "${example}".`;
+  return `Chapters with length and credits: ${rows.join("; ")}${furtherCount > 0 ? `; and ${furtherCount} more` : ""}.${hint}`;
+}
+
+export const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
+
+/** Explains the effect of a credit limit below the suggested limit: the narration may end early. */
+export function describeLowLimit(limit: number, view: NarrationView): string {
+  const { estimate, leastMax, suggestedMax } = view.credits;
+  let effect = "is likely to end it early";
+  if (paysForNoPart(limit, view)) effect = "pays for no part";
+  else if (coversLikelyCost(limit, view)) effect = "ends it early if a part comes out longer";
+  const margin = suggestedMax > leastMax ? ` ${suggestedMax} leaves room for longer parts.` : "";
+  return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.${margin}`;
+}
+
+/** Whether a limit has no room for the reservation of a single part. */
+export const paysForNoPart = (limit: number, { credits }: NarrationView): boolean =>
+  limit < credits.charged + RESERVED_CREDITS;
+
+/** Whether a limit reaches the end if no part comes out longer than estimated. */
+export const coversLikelyCost = (limit: number, { credits }: NarrationView): boolean =>
+  limit >= credits.leastMax;
