@@ -40,12 +40,10 @@ function describeNextStep(view: NarrationView, call: string): string {
   }
 }
 
-/** Returns the next step after a limit that is below the suggested one. The user may have named the limit, or not. */
+/** Returns the next step after a limit that is unlikely to suffice. The user may have named the limit, or not. */
 function describeLowLimitStep(limit: number, view: NarrationView, call: string): string {
   const { suggestedMax } = view.credits;
   const repeats = describeRepeats(view);
-  if (coversLikelyCost(limit, view))
-    return `If the user has named ${limit} as the limit: ${call} and max_credits ${limit}${repeats}. If they have named none: tell them the price, and take max_credits ${suggestedMax}.`;
   const whole = `Tell the user. For all of it: ${call} and max_credits ${suggestedMax}${repeats}.`;
   return paysForNoPart(limit, view)
     ? whole

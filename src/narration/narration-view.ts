@@ -1,7 +1,11 @@
 /** Builds the `NarrationView`, which callers get about a narration: its totals, files and problems. */
 import { join } from "node:path";
 import { chargeForSeconds, MINIMUM_CHARGE_SECONDS, RESERVED_CREDITS } from "../contract/billing.ts";
-import { LIMIT_WINDOW_SECONDS, SUBMISSIONS_PER_WINDOW } from "../contract/service-limits.ts";
+import {
+  LIMIT_WINDOW_SECONDS,
+  MAX_CONCURRENT_TASKS,
+  SUBMISSIONS_PER_WINDOW,
+} from "../contract/service-limits.ts";
 import { takeFirstCodePoints } from "../contract/unicode.ts";
 import { type NarrationSnapshot, parseProblem, type RunPace } from "../ledger/narration-rows.ts";
 import type { FileRow, NarrationRow, PartRow } from "../ledger/schema.ts";
@@ -79,15 +83,17 @@ const EXCERPT_CODE_POINTS = 60;
 const ESTIMATE_MARGIN = 1.2;
 
 /**
- * Returns the lowest limit that lets the last missing task begin, if those before it cost as much as estimated times
- * the margin. A task reserves its maximum, so the last one counts with its reservation, whatever it costs.
+ * Returns the lowest limit that lets the last missing tasks begin together, if those before them cost as much as
+ * estimated times the margin. A task reserves its maximum, so the last ones count with their reservations, whatever they
+ * cost.
  *
  * @param prices the estimated charges of the missing tasks, in the order in which they are made
  */
-function sumLeastLimit(charged: number, prices: readonly number[], margin: number): number {
-  if (prices.length === 0) return charged;
-  const before = Math.ceil(margin * sum(prices.slice(0, -1)));
-  return charged + Math.min(before, RESERVED_CREDITS * (prices.length - 1)) + RESERVED_CREDITS;
+function sumLimit(charged: number, prices: readonly number[], margin: number, together: number): number {
+  const earlierCount = Math.max(0, prices.length - together);
+  const earlier = Math.ceil(margin * sum(prices.slice(0, earlierCount)));
+  const last = RESERVED_CREDITS * (prices.length - earlierCount);
+  return charged + Math.min(earlier, RESERVED_CREDITS * earlierCount) + last;
 }
 
 /**
@@ -219,12 +225,13 @@ function deriveTotals(
       reserved,
       /** Maximum cost of the narration; `null` until a call gives a limit. */
       max: narration.max_credits,
+      /** Lets the service make two parts at once to the end, also if they come out longer than estimated. */
       suggestedMax: Math.max(
-        sumLeastLimit(charged, prices, ESTIMATE_MARGIN) + unneeded,
+        sumLimit(charged, prices, ESTIMATE_MARGIN, MAX_CONCURRENT_TASKS) + unneeded,
         status === "stopped" ? (narration.max_credits ?? 0) : 0,
       ),
       /** The lowest limit that reaches the end if no part comes out longer than estimated. */
-      leastMax: sumLeastLimit(charged, prices, 1) + unneeded,
+      leastMax: sumLimit(charged, prices, 1, 1) + unneeded,
       /** The likely charge of running tasks. */
       pendingCharge: Math.round(sum(needed.filter(isAccepted).map(({ credits }) => credits))),
     },

@@ -231,7 +231,7 @@ export class NarrationOperations {
 
   /**
    * Returns the plan if a person must decide before the narration starts or goes on; `null` if no decision is needed. A
-   * decision is needed if the first limit is below the suggested one and no answer has named it, or if no answer has
+   * decision is needed if the first limit is unlikely to suffice and no answer has named it, or if no answer has
    * told a sentence that needs consent.
    */
   async #findPlanToApprove(
@@ -249,7 +249,7 @@ export class NarrationOperations {
       (source.kind === "narration" && isLimitTold(narration, maxCredits));
     if (isAgreed && !mustTell) return null;
     const plan = await this.#buildAnswer(called, called.before, { ...changes, maxCredits: null }, maxCredits);
-    if (!isAgreed && maxCredits < plan.credits.suggestedMax) return { ...plan, refusedLimit: maxCredits };
+    if (!isAgreed && maxCredits < plan.credits.leastMax) return { ...plan, refusedLimit: maxCredits };
     return mustTell ? plan : null;
   }
 

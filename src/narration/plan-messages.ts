@@ -96,12 +96,10 @@ export function formatChapterList({ chapters }: NarrationView, reader: Reader = 
 
 export const RESERVATION_RULE = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
-/** Explains the effect of a credit limit below the suggested limit: the narration may end early. */
+/** Explains the effect of a credit limit that is unlikely to suffice. */
 export function describeLowLimit(limit: number, view: NarrationView): string {
   const { estimate, leastMax, suggestedMax } = view.credits;
-  let effect = "is likely to end it early";
-  if (paysForNoPart(limit, view)) effect = "pays for no part";
-  else if (coversLikelyCost(limit, view)) effect = "ends it early if a part comes out longer";
+  const effect = paysForNoPart(limit, view) ? "pays for no part" : "is likely to end it early";
   const margin = suggestedMax > leastMax ? ` ${suggestedMax} leaves room for longer parts.` : "";
   return `max_credits ${limit} ${effect}, because about ${estimate} credits are likely to be charged, and ${RESERVATION_RULE}: that needs ${leastMax}.${margin}`;
 }

@@ -29,7 +29,7 @@ describe("a plan", () => {
     });
     expect(plan.credits.estimate).toBeGreaterThan(100);
     // Two parts at their price and a margin, and the last one at its reservation.
-    expect(plan.credits.suggested_max).toBe(Math.ceil((1.2 * plan.credits.estimate * 2) / 3) + 150);
+    expect(plan.credits.suggested_max).toBe(Math.ceil((1.2 * plan.credits.estimate) / 3) + 2 * 150);
     expect(plan.next_step).toContain(`max_credits ${plan.credits.suggested_max}`);
     expect(narrator.service.exchanges).toEqual([]);
   });
