@@ -23,7 +23,7 @@ function parseHeadingLine(line: string): { readonly level: number; readonly titl
   if (line.length > MAX_HEADING_CODE_UNITS) return null;
   if (UNNUMBERED_HEADING.test(line)) return { level: LEVEL.chapter, title: "" };
   const form = parseChapterForm(line);
-  if (form?.kind !== "known" || form.isNumberFirst || form.markedTitle === null) return null;
+  if (form?.kind !== "known" || form.markedTitle === null) return null;
   return NO_TITLE_END.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
 }
 

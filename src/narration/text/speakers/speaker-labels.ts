@@ -39,9 +39,13 @@ const MIN_VOICELESS_RECURRENCES = 3;
 const MIN_LABELLED = 4;
 const MIN_LABELLED_SHARE = 0.5;
 
-/** Matches the position behind each line break, so that `split` keeps the breaks. */
+const LINE_BREAK = new RegExp(`[\\n${HARD_BREAK}]`);
+const LINE_BREAKS = new RegExp(LINE_BREAK, "g");
 const LINE_STARTS = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
-const LINE_BREAKS = new RegExp(`[\\n${HARD_BREAK}]`, "g");
+
+/** Splits a text behind its line breaks, which stay. */
+const splitAtBreaks = (text: string): string[] =>
+  text.includes("\n") || text.includes(HARD_BREAK) ? text.split(LINE_STARTS) : [text];
 
 /** Matches a label whose name has no voice. The label ends the turn before it. */
 const VOICELESS_LABEL =
@@ -104,14 +108,16 @@ interface Label {
 }
 
 /** Returns the key of a name. The key ignores case, because a script may have `ANNA` and `voices` may have `Anna`. */
-const deriveLabelKey = (name: string): string => collapseSpaces(normalizeLines(name)).toLowerCase();
+const deriveLabelKey = (name: string): string => collapseSpaces(name).toLowerCase();
 
 /** Removes accents of Latin letters, because people type `Tomas` for `Tomás`. */
 const deriveAccentlessKey = (key: string): string =>
-  key
-    .normalize("NFD")
-    .replace(/[\u0300-\u036f]/g, "")
-    .normalize("NFC");
+  /[^\p{ASCII}]/u.test(key)
+    ? key
+        .normalize("NFD")
+        .replace(/[\u0300-\u036f]/g, "")
+        .normalize("NFC")
+    : key;
 
 /** A direction in brackets, or in parentheses and italics, before the first word of a turn. */
 const DIRECTION_BELOW_LABEL = new RegExp(`^\\s*(?:\\[[^[\\]]+\\]|${ITALIC_MARK}\\([^()]+\\))\\s*(?=\\S)`);
@@ -157,7 +163,7 @@ export class SpeakerLabels {
   constructor(voices: SpeakersByName) {
     const speakers = new Map<string, Speaker>();
     for (const [name, voiceOrSpeaker] of Object.entries(voices)) {
-      const key = deriveLabelKey(name);
+      const key = deriveLabelKey(normalizeLines(name));
       const rule = this.#findNameProblem(key);
       if (rule !== null) {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
@@ -224,9 +230,9 @@ export class SpeakerLabels {
     };
     for (const text of paragraphs) {
       const [, dotted] = NAME_WITH_FULL_STOP.exec(text.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
-      const names = text
-        .split(LINE_STARTS)
-        .flatMap((line, index, lines) => (mayStandAlone(lines, index) ? this.#findNameAlone(line) : []));
+      const names = splitAtBreaks(text).flatMap((line, index, lines) =>
+        mayStandAlone(lines, index) ? this.#findNameAlone(line) : [],
+      );
       for (const { name } of names) count(/\p{Ll}/u.test(name) ? "named" : "alone", name);
       if (names.length === 0 && dotted !== undefined) count("dotted", dotted);
     }
@@ -278,8 +284,8 @@ export class SpeakerLabels {
     const whole = this.#findLabel(text, true);
     const lines =
       whole === null
-        ? text.split(LINE_STARTS)
-        : [whole.label, ...this.#removeLabel(text, whole, unspoken).split(LINE_STARTS)];
+        ? splitAtBreaks(text)
+        : [whole.label, ...splitAtBreaks(this.#removeLabel(text, whole, unspoken))];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
         if (line.trim() !== "") unspoken.add("direction", line.trim().replace(ITALIC_MARK, ""));
@@ -353,7 +359,9 @@ export class SpeakerLabels {
 
   /** Finds a name that stands alone on its line: one of `voices`, or one that may be a name. Returns at most one. */
   #findNameAlone(line: string): Label[] {
-    const [label, name = ""] = NAME_ALONE.exec(line.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
+    const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
+    if (head.length < line.length && head.search(LINE_BREAK) === -1) return [];
+    const [label, name = ""] = NAME_ALONE.exec(head) ?? [];
     if (label === undefined) return [];
     const key = this.#deriveKey(name);
     const isName = this.#speakersByKey.has(key) || (NAME_FORM.test(name) && !SCENE_HEADING.test(name));
@@ -367,20 +375,20 @@ export class SpeakerLabels {
   #findLabel(line: string, mayLackColon: boolean): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
     const [colon = "", name = ""] = NAME_LABEL.exec(head) ?? [];
-    for (const writtenName of [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
+    for (const writtenName of colon === "" ? [] : [name, name.replace(DIRECTION_AFTER_NAME, "")]) {
       const key = this.#deriveKey(writtenName);
-      if (colon !== "" && this.#speakersByKey.has(key)) return { label: colon, name, key };
+      if (this.#speakersByKey.has(key)) return { label: colon, name, key };
     }
     if (!mayLackColon) return null;
     for (const alone of this.#findNameAlone(line))
       if (this.#recurringLabels.has(`alone ${alone.key}`)) return alone;
-    const [label = "", dotted = ""] = NAME_WITH_FULL_STOP.exec(head) ?? [];
+    const [label, dotted = ""] = this.#hasDotted ? (NAME_WITH_FULL_STOP.exec(head) ?? []) : [];
+    if (label === undefined) return null;
     const key = this.#deriveKey(dotted);
     // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it occurs
     // only once.
-    const isDotted =
-      this.#recurringLabels.has(`dotted ${key}`) || (this.#hasDotted && NAME_IN_CAPITALS.test(dotted));
-    return label !== "" && isDotted ? { label, name: dotted, key } : null;
+    const isDotted = this.#recurringLabels.has(`dotted ${key}`) || NAME_IN_CAPITALS.test(dotted);
+    return isDotted ? { label, name: dotted, key } : null;
   }
 
   #findNameProblem(key: string): string | null {
