@@ -1,4 +1,5 @@
 /** Parses the form of a heading: the kind of number, the word beside it, and whether a title follows. */
+import { collapseSpaces } from "../normalize.ts";
 import { CHAPTER_WORDS, NOT_HEADING_WORDS, PART_WORDS } from "./chapter-words.ts";
 import {
   CJK_NUMBER_PATTERN,
@@ -29,6 +30,8 @@ export interface ChapterForm {
 
 /** Maximum length of a heading. It is long, because titles of old books are whole sentences. */
 const MAX_FORM_CODE_UNITS = 400;
+/** Maximum length of a heading with its indentation and line breaks. */
+const MAX_TEXT_CODE_UNITS = MAX_FORM_CODE_UNITS + 100;
 const MAX_BARE_CODE_UNITS = 100;
 const BARE_TITLE_CODE_UNITS = 80;
 /**
@@ -164,13 +167,11 @@ function matchBareForm(line: string): ChapterForm | null {
   };
 }
 
-/**
- * Parses a line as a heading with a number; returns `null` for any other line.
- *
- * @param line one line, with single spaces between words
- */
-export function parseChapterForm(line: string): ChapterForm | null {
-  // Skip lines that begin with a small letter. They are not headings, and most of them are wrapped text.
-  if (line.length > MAX_FORM_CODE_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
+/** Parses a text on one or more lines as a heading with a number; returns `null` for any other text. */
+export function parseChapterForm(text: string): ChapterForm | null {
+  // Skip text that begins with a small letter. It is not a heading, and most of it is wrapped text.
+  if (text.length > MAX_TEXT_CODE_UNITS || !/^\s*[^\p{Ll}\s]/u.test(text)) return null;
+  const line = collapseSpaces(text);
+  if (line.length > MAX_FORM_CODE_UNITS) return null;
   return matchWordForm(line) ?? matchCjkForm(line) ?? matchBareForm(line);
 }

@@ -4,7 +4,6 @@
  * heading is the title, and stays with the heading. Lines of a table of contents stay together.
  */
 import { ENDS_SENTENCE, hasWords, isCjk } from "../characters.ts";
-import { collapseSpaces } from "../normalize.ts";
 import { parseChapterForm } from "./chapter-forms.ts";
 
 const MAX_HEADING_CODE_UNITS = 80;
@@ -21,7 +20,7 @@ function closesParagraph(lines: readonly string[], lineIndex: number): boolean {
   const [above, line = "", below] = [lines[lineIndex - 1], lines[lineIndex], lines[lineIndex + 1]];
   if (isBlank(above) || !isBlank(below) || line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line))
     return false;
-  const form = parseChapterForm(collapseSpaces(line).trim());
+  const form = parseChapterForm(line);
   const isApart = isCjk(line.trim().charAt(0)) || ENDS_SENTENCE.test(above ?? "") || !hasWords(above ?? "");
   return form?.kind === "known" && !form.hasTitle && isApart;
 }
@@ -46,7 +45,7 @@ export function separateHeadings(text: string): string {
   const isHeading = (index: number): boolean => {
     const line = lines[index] ?? "";
     if (line.length > MAX_HEADING_CODE_UNITS || !BEGINS_HEADING.test(line)) return false;
-    return parseChapterForm(collapseSpaces(line).trim())?.kind === "known";
+    return parseChapterForm(line)?.kind === "known";
   };
   const found = new Set<number>();
   const closing = new Set<number>();

@@ -36,8 +36,10 @@ const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S
 /** Parses a heading of one line, or of two lines with the title below the number. Returns `null` for any other text. */
 function toChapterHeading(text: string): ChapterHeading | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
-  const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
-  const [first = "", second, third] = lines.filter((line) => line !== "");
+  const [first = "", second, third] = text
+    .trim()
+    .split(/\s*[\n\u2028]\s*/, 3)
+    .map(collapseSpaces);
   const heading = parseHeadingLine(first);
   if (heading === null || third !== undefined) return null;
   if (second === undefined) return { level: heading.level };
@@ -51,8 +53,7 @@ function buildHeadingText(text: string): string {
   const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
   if (more.length === 0) return first;
   const isNumberAlone =
-    parseHeadingLine(collapseSpaces(first))?.title === "" ||
-    parseChapterForm(collapseSpaces(first))?.hasTitle === false;
+    parseHeadingLine(collapseSpaces(first))?.title === "" || parseChapterForm(first)?.hasTitle === false;
   return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
 }
 

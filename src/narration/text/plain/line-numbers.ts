@@ -36,8 +36,8 @@ export function withoutLineNumbers(
   const lines = linesByText.flat().filter((line) => /\S/.test(line));
   const numbers = lines.map(findNumber);
   const found = new Set<number>();
-  for (const first of numbers.keys()) {
-    for (const step of found.has(first) ? [] : STEPS) {
+  for (const [first, number] of numbers.entries()) {
+    for (const step of Number.isNaN(number) || found.has(first) ? [] : STEPS) {
       const sequence = [first];
       for (let line: number | undefined = first; line !== undefined; ) {
         const [from, wanted]: [number, number] = [line + step, (numbers[line] ?? 0) + step];

@@ -36,7 +36,7 @@ const MIN_CHANGES = 1 / 3;
 interface Line {
   /** The name that begins the line; `null` for none. */
   readonly name: string | null;
-  readonly hasSentenceMark: boolean;
+  readonly text: string;
 }
 
 /** Lists the lines of paragraphs. The further lines of a wrapped paragraph are no lines. */
@@ -48,7 +48,7 @@ const listLines = (paragraphs: readonly string[]): Line[] =>
       .map((line) => {
         const head = line.slice(0, 200);
         const [, name = null] = NAME_LABEL.exec(head) ?? DOTTED_LABEL.exec(head) ?? [];
-        return { name, hasSentenceMark: /[.!?…。！？]/.test(line) };
+        return { name, text: line };
       })
       .filter(({ name }, index) => name !== null || index === 0),
   );
@@ -85,7 +85,7 @@ function findPassages(lines: readonly Line[]): Array<readonly Line[]> {
     [score, best] = [0, 0];
   }
   return passages.filter(
-    (passage) => passage.filter(({ hasSentenceMark }) => hasSentenceMark).length > passage.length / 2,
+    (passage) => passage.filter(({ text }) => /[.!?…。！？]/.test(text)).length > passage.length / 2,
   );
 }
 
