@@ -76,6 +76,15 @@ function hasProse({ blocks }: HtmlPage): boolean {
   return prose.reduce((sum, units) => sum + units, 0) >= MIN_PROSE_CODE_UNITS;
 }
 
+/** Titles of pages that are cover, imprint and the like, also if no type says so. */
+const MATTER_TITLE =
+  /^(?:title ?page|half[- ]title|copyright(?: page| notice)?|imprint|impressum|colophon|colofón)$/i;
+
+function hasMatterTitle({ blocks }: HtmlPage): boolean {
+  const first = blocks.find(({ block }) => getBlockText(block) !== "")?.block;
+  return first?.kind === "heading" && MATTER_TITLE.test(first.text.trim());
+}
+
 /** Reports a whole page as not spoken. Adds its text to `unspoken`, so that a remark quotes its first words. */
 function addUnspokenPage(kind: "book_matter" | "aside", { blocks }: HtmlPage, unspoken: UnspokenList): void {
   const text = blocks.map(({ block }) => getBlockText(block)).join(" ");
@@ -103,7 +112,8 @@ export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText
     const html = texts.get(path);
     if (html === undefined) continue;
     const page = parseHtmlPage(html, { isBook: true, notes: notes.get(path) }, unspoken);
-    if ((isBookMatter && !hasProse(page)) || isContents(page)) addUnspokenPage("book_matter", page, unspoken);
+    const isMatter = (isBookMatter || hasMatterTitle(page)) && !hasProse(page);
+    if (isMatter || isContents(page)) addUnspokenPage("book_matter", page, unspoken);
     else if (!isLinear) addUnspokenPage("aside", page, unspoken);
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });

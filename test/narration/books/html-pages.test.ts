@@ -139,6 +139,11 @@ describe("a page of HTML", () => {
       '<table><tr><td epub:type="z3998:persona">Jack</td><td><i epub:type="z3998:stage-direction">Airily.</i> Oh!</td></tr><tr><td epub:type="z3998:persona">Lane</td><td><p>Yes.</p><p>And no.</p></td></tr><tr><td></td><td epub:type="z3998:stage-direction">Lane goes out.</td></tr></table>',
       ["Jack: [Airily.] Oh!", "Lane: Yes.", "And no.", "[Lane goes out.]"],
     ],
+    [
+      "cells that end a sentence",
+      "<table><tr><td>Tha.<td>Yes, it is.<td>Ja</table>",
+      ["Tha. Yes, it is. Ja"],
+    ],
     ["tables whose first cells are not speakers", "<table><tr><td>Jack<td>Yes</table>", ["Jack, Yes"]],
     ["quotes", "<blockquote><p>A.</p></blockquote>", ["A."]],
     [

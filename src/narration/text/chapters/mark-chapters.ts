@@ -38,7 +38,7 @@ function toChapterHeading(text: string): ChapterHeading | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
   const [first = "", second, third] = text
     .trim()
-    .split(/\s*[\n\u2028]\s*/, 3)
+    .split(/[\n\u2028]\s*/, 3)
     .map(collapseSpaces);
   const heading = parseHeadingLine(first);
   if (heading === null || third !== undefined) return null;
@@ -50,7 +50,7 @@ function toChapterHeading(text: string): ChapterHeading | null {
 
 /** Joins the lines of a heading. If the first line contains only the number, the line break below it is kept. */
 function buildHeadingText(text: string): string {
-  const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
+  const [first = "", ...more] = text.trim().split(/[\n\u2028]\s*/);
   if (more.length === 0) return first;
   const isNumberAlone =
     parseHeadingLine(collapseSpaces(first))?.title === "" || parseChapterForm(first)?.hasTitle === false;

@@ -3,7 +3,7 @@ import { CLOSERS } from "../characters.ts";
 
 /** Matches the end of a clause. After Latin marks there must be white space, because `1,000` and `10:30` are words. */
 const CLAUSE_END = new RegExp(
-  `(?:[,;:][${CLOSERS}]*(?=\\s)|[，、；：][${CLOSERS}]*|[—–]+(?=\\s)|\\s[—–](?=\\S)|—+)\\s*`,
+  `(?:[,;:][${CLOSERS}]*(?=\\s)|[，、；：][${CLOSERS}]*|(?<![—–])[—–]+(?=\\s)|\\s[—–](?=\\S)|—+)\\s*`,
   "g",
 );
 

@@ -12,6 +12,7 @@ import { withoutMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
 import { withoutHeader } from "../plain/header-lines.ts";
 import { isWrapped } from "../plain/verse-lines.ts";
+import { wordRow } from "../table-row.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isTextNotCode } from "./indented-text.ts";
 import { renderInlineText } from "./markdown-inline.ts";
@@ -106,14 +107,14 @@ class MarkdownReader {
   #addTable({ header, rows }: Tokens.Table): void {
     const cell = (tokens: Token[]): string => this.#inline(tokens).replaceAll(HARD_BREAK, " ").trim();
     const titles = header.map(({ tokens }) => cell(tokens));
-    if (rows.length === 0) this.#addParagraph(titles.filter((title) => title !== "").join(", "));
-    for (const row of rows) {
-      const pairs = row.map(({ tokens }, index) => {
-        const [title = "", text] = [titles[index], cell(tokens)];
-        return title === "" || text === "" ? text : `${title}: ${text}`;
-      });
-      this.#addParagraph(pairs.filter((pair) => pair !== "").join(", "));
-    }
+    if (rows.length === 0) this.#addParagraph(wordRow(titles));
+    for (const row of rows)
+      this.#addParagraph(
+        wordRow(
+          row.map(({ tokens }) => cell(tokens)),
+          titles,
+        ),
+      );
   }
 
   /**

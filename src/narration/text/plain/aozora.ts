@@ -22,11 +22,11 @@ const MARKED_HEADING =
 
 /** Matches the lines with title and author, which stand above the legend of the notation. */
 const TITLE_AND_AUTHOR =
-  /^\s*(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
+  /^(?<title>[^\n［《]{1,80})\n(?<author>[^\n［《]{1,40})\n(?:[^\n]{0,80}\n){0,3}\s*(?=-{20,}\n[^\n]*記号について)/;
 
 /** Returns title and author from the first lines; `null` for a text without the legend of Aozora Bunko. */
 export function parseAozoraHeader(text: string): { readonly title: string; readonly author: string } | null {
-  const { title, author } = TITLE_AND_AUTHOR.exec(text)?.groups ?? {};
+  const { title, author } = TITLE_AND_AUTHOR.exec(text.trimStart())?.groups ?? {};
   return title === undefined || author === undefined ? null : { title: title.trim(), author: author.trim() };
 }
 

@@ -15,19 +15,24 @@ import { withoutTranscriptTimes } from "./transcript-times.ts";
  * because it may belong to the sentence.
  */
 const MUSIC_WORDS = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
+/** The blanks at an edge of a line. A pattern that crossed lines would take quadratic time for blank lines. */
+const BLANKS = `[^\\S\\n${HARD_BREAK}]*`;
 const BRACKETED_MARK = new RegExp(
   [
     "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
     "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
     "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?(?: ?(?:-->|[–—-]) ?\\d{1,2}(?::\\d{2}){1,2}(?:[.,]\\d{1,3})?)?\\])",
-    `(?<sound>[[【［]${MUSIC_WORDS}[\\]】］]|^\\s*\\(${MUSIC_WORDS}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］])`,
-    "(?<note>^\\s*\\[(?:Transcriber[’']?s[’']? Notes?|Editor[’']s Note):[^[\\]]{0,2000}\\]\\s*$)",
-    "(?<footnote>^\\s*\\[Footnote(?: [\\w*]{1,4})?:[^[\\]]{0,4000}\\]\\s*$)",
+    `(?<sound>[[【［]${MUSIC_WORDS}[\\]】］]|^${BLANKS}\\(${MUSIC_WORDS}\\)${BLANKS}$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|unintelligible|indistinct|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)(?: \\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?)?[\\])】］])`,
+    `(?<note>^${BLANKS}\\[(?:Transcriber[’']?s[’']? Notes?|Editor[’']s Note):[^[\\]]{0,2000}\\]${BLANKS}$)`,
+    `(?<footnote>^${BLANKS}\\[Footnote(?: [\\w*]{1,4})?:[^[\\]]{0,4000}\\]${BLANKS}$)`,
   ].join("|"),
   "gimu",
 );
 /** A note that spans paragraphs. */
-const LONG_NOTE = /^[^\S\n]*\[Transcriber[’']?s[’']? Notes?:[^[\]]{0,4000}\][^\S\n]*$/gim;
+const LONG_NOTE = new RegExp(
+  `^${BLANKS}\\[Transcriber[’']?s[’']? Notes?:[^[\\]]{0,4000}\\]${BLANKS}$`,
+  "gim",
+);
 
 /** Removes notes that span several paragraphs. Must be called before the text is divided into paragraphs. */
 export const withoutLongNotes = (text: string, unspoken: UnspokenList): string =>
@@ -114,7 +119,7 @@ function withoutReferences(paragraphs: readonly string[], unspoken: UnspokenList
  */
 export function withoutMarks(paragraphs: readonly string[], unspoken: UnspokenList): string[] {
   const withoutBracketed = withoutLineNumbers(paragraphs, HARD_BREAK, unspoken).map((text) => {
-    const line = text.trim();
+    const line = text.trim().replace(/^\*{1,3}|\*{1,3}$/g, "");
     if (line.length > 80 || !(TRANSITION_LINE.test(line) || CENTRED_LINE.test(line)))
       return withoutForms(withoutReadings(text, unspoken), unspoken);
     unspoken.add("script_mark", line);

@@ -4,6 +4,7 @@
  */
 import type { UnspokenList } from "../blocks.ts";
 import { flowParagraph, HARD_BREAK } from "../normalize.ts";
+import { wordRow } from "../table-row.ts";
 import { parseColumns } from "./columns.ts";
 
 /** `[Page 12]` at the end of a line, as in RFCs. */
@@ -225,7 +226,7 @@ const mergeRow = (rows: readonly string[][]): string[] =>
 function renderTableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
   const filled = groups.filter((rows) => rows.length > 0);
   const rows = filled.length < MIN_ROW_GROUPS ? filled.flat() : filled.map(mergeRow);
-  return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
+  return rows.map((cells) => wordRow(cells) + HARD_BREAK);
 }
 
 function withoutFrames(text: string, unspoken: UnspokenList): string {

@@ -8,7 +8,7 @@ import type { UnspokenList } from "../blocks.ts";
 import { ENDS_SENTENCE, hasWords } from "../characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../normalize.ts";
 import type { Speaker, SpeakersByName } from "../plan-types.ts";
-import { findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
+import { FILM_SCENE, findDialogueNames, type VoicelessName } from "./voiceless-names.ts";
 
 const MAX_NAME_CODE_UNITS = 100;
 const COLON = /[:：]/;
@@ -19,16 +19,15 @@ const DIRECTION_AFTER_NAME = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
 const NAME_WITH_FULL_STOP = /^\s*((?:(?:MRS?|DR|ST|Mrs?|Dr|St)\. )?\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
 const NAME_IN_CAPITALS = /^[\p{Lu}\p{M}'’. -]{3,}$/u;
 /**
- * Matches a line that is only a name, as scripts write it: `@Anna`, `ANNA (O.S.)`, `ANNA ^` for two who speak at once.
+ * Matches a line that is only a name, as scripts write it: `@Anna`, `ANNA (O.S.) (CONT'D)`, `ANNA ^` for two who speak
+ * at once.
  */
 const NAME_ALONE = new RegExp(
-  `^\\s*@?([^\\s@][^\\n${HARD_BREAK}]{0,${MAX_NAME_CODE_UNITS}}?)\\.?[ \\t]*(?:\\([^()\\n]{1,30}\\)[ \\t]*)?(?:\\^[ \\t]*)?(?:[\\n${HARD_BREAK}]|$)`,
+  `^\\s*@?([^\\s@][^\\n${HARD_BREAK}]{0,${MAX_NAME_CODE_UNITS}}?)\\.?[ \\t]*(?:\\([^()\\n]{1,30}\\)[ \\t]*){0,3}(?:\\^[ \\t]*)?(?:[\\n${HARD_BREAK}]|$)`,
 );
 /** Names alone on a line that may be labels although `voices` lacks them. */
 const NAME_FORM = /^\p{Lu}(?:[\p{Lu}\p{M}\p{N}.'’ -]{0,30}|[\p{L}\p{M}\p{N}'’ -]{0,30})$/u;
 const SCENE_HEADING = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
-/** The heading of a scene of a film: `INT. HOUSE - NIGHT`, `12 EXT. RIVER`. */
-const FILM_SCENE = /^\s*(?:\d{1,4}[A-Z]?[.)]?\s+)?(?:INT|EXT|EST|I\/E)(?:\.|\b)[ /]\s*\S/;
 const MIN_RECURRENCES = 2;
 const MIN_VOICELESS_RECURRENCES = 3;
 
@@ -229,7 +228,10 @@ export class SpeakerLabels {
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
     for (const text of paragraphs) {
-      const [, dotted] = NAME_WITH_FULL_STOP.exec(text.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? [];
+      const isScene = FILM_SCENE.test(text);
+      const [, dotted] = isScene
+        ? []
+        : (NAME_WITH_FULL_STOP.exec(text.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? []);
       const names = splitAtBreaks(text).flatMap((line, index, lines) =>
         mayStandAlone(lines, index) ? this.#findNameAlone(line) : [],
       );
@@ -277,9 +279,11 @@ export class SpeakerLabels {
    */
   splitIntoTurns(paragraph: string, unspoken: UnspokenList, isAnnounced = false): Turn[] {
     if (this.#speakersByKey.size === 0) return [{ speaker: null, text: paragraph, isLabelled: false }];
-    const text = paragraph.replace(WRAPPED_DIRECTION, (direction) =>
-      this.#isDirection(direction) ? direction.replace(LINE_BREAKS, " ") : direction,
-    );
+    const text = /[([]/.test(paragraph)
+      ? paragraph.replace(WRAPPED_DIRECTION, (direction) =>
+          this.#isDirection(direction) ? direction.replace(LINE_BREAKS, " ") : direction,
+        )
+      : paragraph;
     const turns: Array<{ speaker: Speaker | null; text: string; isLabelled: boolean }> = [];
     const whole = this.#findLabel(text, true);
     const lines =
@@ -382,7 +386,8 @@ export class SpeakerLabels {
     if (!mayLackColon) return null;
     for (const alone of this.#findNameAlone(line))
       if (this.#recurringLabels.has(`alone ${alone.key}`)) return alone;
-    const [label, dotted = ""] = this.#hasDotted ? (NAME_WITH_FULL_STOP.exec(head) ?? []) : [];
+    const [label, dotted = ""] =
+      this.#hasDotted && !FILM_SCENE.test(head) ? (NAME_WITH_FULL_STOP.exec(head) ?? []) : [];
     if (label === undefined) return null;
     const key = this.#deriveKey(dotted);
     // If labels such as `ROPER.` recur, any other name in capitals with a full stop is also a label, even if it occurs
