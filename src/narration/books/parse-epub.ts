@@ -1,15 +1,16 @@
 /** Reads an EPUB as one text: its pages in order. Pages without headings get headings from the table of contents. */
 import { getBlockText, type ParsedText, type SourceBlock, type UnspokenList } from "../text/blocks.ts";
-import { markChapters } from "../text/chapters/mark-chapters.ts";
+import { markMissingChapters } from "../text/chapters/mark-chapters.ts";
 import { hasWords } from "../text/characters.ts";
 import { collapseSpaces, HARD_BREAK, normalizeLines } from "../text/normalize.ts";
+import { withoutInlineMarks } from "../text/plain/bracket-marks.ts";
 import { BookArchive } from "./book-archive.ts";
 import { withoutBookMatter } from "./book-matter.ts";
 import { type BookPackage, parsePackage, readArchiveText } from "./book-package.ts";
 import { type HtmlPage, parseHtmlPage } from "./html-page-parser.ts";
 import { findNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
-import { withoutBoilerplate, withoutInlineMarks } from "./parse-html.ts";
+import { withoutBoilerplate } from "./parse-html.ts";
 
 /** A page counts as a table of contents if at least this share of its text is inside links. */
 const CONTENTS_LINK_SHARE = 0.8;
@@ -132,6 +133,5 @@ export function parseEpub(bytes: Uint8Array, unspoken: UnspokenList): ParsedText
     unspoken,
   ).map(({ block }) => block);
   const spokenBlocks = withoutInlineMarks(book, unspoken);
-  const hasHeadings = spokenBlocks.some(({ kind }) => kind === "heading");
-  return { blocks: hasHeadings ? spokenBlocks : markChapters(spokenBlocks), title, author };
+  return { blocks: markMissingChapters(spokenBlocks), title, author };
 }

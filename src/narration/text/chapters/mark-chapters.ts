@@ -14,7 +14,7 @@ interface ChapterHeading {
 
 const MAX_HEADING_CODE_UNITS = 100;
 
-const UNNUMBERED_HEADING = new RegExp(`^(?:${UNNUMBERED_HEADINGS.join("|")})[.:。：]?$`, "i");
+const UNNUMBERED_HEADING = new RegExp(`^(?:${[...UNNUMBERED_HEADINGS].join("|")})[.:。：]?$`, "i");
 
 /** Punctuation marks that cannot end a chapter title. */
 const NO_TITLE_END = /[.。…,，;；:：]$/;
@@ -121,3 +121,10 @@ export function markChapters(
   });
   return joinTitlesBelow(markedBlocks);
 }
+
+/** Turns paragraphs into headings if a text with markup has no headings of its own. */
+export const markMissingChapters = (
+  blocks: readonly SourceBlock[],
+  findTitles: () => UnnumberedTitles = () => NO_TITLES,
+): readonly SourceBlock[] =>
+  blocks.some(({ kind }) => kind === "heading") ? blocks : markChapters(blocks, findTitles());

@@ -4,11 +4,11 @@
  */
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { ParsedText, SourceBlock, UnspokenList } from "../blocks.ts";
-import { markChapters } from "../chapters/mark-chapters.ts";
+import { markMissingChapters } from "../chapters/mark-chapters.ts";
 import { findUnnumberedTitles } from "../chapters/unnumbered-titles.ts";
 import { hasWords } from "../characters.ts";
 import { HARD_BREAK, normalizeLines } from "../normalize.ts";
-import { withoutMarks } from "../plain/bracket-marks.ts";
+import { withoutInlineMarks } from "../plain/bracket-marks.ts";
 import { withoutEbookBoilerplate } from "../plain/ebook-boilerplate.ts";
 import { withoutHeader } from "../plain/header-lines.ts";
 import { isWrapped } from "../plain/verse-lines.ts";
@@ -149,19 +149,10 @@ export function parseMarkdown(text: string, unspoken: UnspokenList): ParsedText 
   const { text: source, ...header } = withoutHeader(book.text, unspoken);
   const reader = new MarkdownReader(unspoken);
   for (const tokens of lexMarkdown(dropUnspokenMarkup(source, unspoken))) reader.read(tokens);
-  const texts = withoutMarks(
-    reader.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
-    unspoken,
-  );
-  const blocks = reader.blocks.flatMap((block, index): SourceBlock[] => {
-    if (block.kind !== "paragraph") return [block];
-    const words = texts[index] ?? "";
-    return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
-  });
-  const hasHeadings = blocks.some(({ kind }) => kind === "heading");
+  const blocks = withoutInlineMarks(reader.blocks, unspoken);
   return {
     title: header.title ?? book.title,
     author: header.author ?? book.author,
-    blocks: hasHeadings ? blocks : markChapters(blocks, findUnnumberedTitles(source)),
+    blocks: markMissingChapters(blocks, () => findUnnumberedTitles(source)),
   };
 }

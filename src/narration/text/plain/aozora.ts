@@ -39,17 +39,10 @@ export function withoutAozora(text: string, unspoken: UnspokenList): string {
   const hasNotes = text.includes("［＃");
   if (!hasNotes && !text.includes("《")) return text;
   if (!hasNotes && (text.match(RUBY)?.length ?? 0) < MIN_RUBY) return text;
-  const skipAs =
-    (kind: "note" | "ebook_frame") =>
-    (all: string): string => {
-      unspoken.add(kind, all.trim());
-      return "";
-    };
   const heading = (words: string, size: string): string =>
     markHeadingLine(HEADING_LEVELS[size] ?? 2, words.replace(EDITORIAL_NOTE, "").trim());
-  return text
-    .replace(LEGEND, skipAs("ebook_frame"))
-    .replace(COLOPHON, skipAs("ebook_frame"))
+  return unspoken
+    .drop("ebook_frame", unspoken.drop("ebook_frame", text, LEGEND), COLOPHON)
     .replace(RARE_RUBY, (all, reading: string) => {
       unspoken.add("note", all);
       return reading;
@@ -64,9 +57,7 @@ export function withoutAozora(text: string, unspoken: UnspokenList): string {
       const [, before = "", size, after = ""] = line.includes("見出し］")
         ? (NAMED_HEADING.exec(line) ?? [])
         : [];
-      return size === undefined
-        ? line.replace(EDITORIAL_NOTE, skipAs("note"))
-        : heading(before + after, size);
+      return size === undefined ? unspoken.drop("note", line, EDITORIAL_NOTE) : heading(before + after, size);
     })
     .join("\n");
 }

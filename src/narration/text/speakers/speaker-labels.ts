@@ -333,12 +333,13 @@ export class SpeakerLabels {
     ];
     return forms.reduce(
       (words, form) =>
-        words.replace(form, (direction, offset: number) => {
-          // Keep a direction if the turn begins with it or has no other words.
-          if (!hasWords(words.replace(direction, "")) || offset === 0) return direction;
-          unspoken.add("direction", direction.replace(ITALIC_MARK, ""));
-          return "";
-        }),
+        // Keep a direction if the turn begins with it or has no other words.
+        unspoken.drop(
+          "direction",
+          words,
+          form,
+          (direction, offset) => offset > 0 && hasWords(words.replace(direction, "")),
+        ),
       text,
     );
   }
