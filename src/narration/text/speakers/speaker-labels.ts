@@ -125,7 +125,7 @@ function withoutFirstDirection(text: string, unspoken: UnspokenList): string {
   const [direction = ""] = DIRECTION_BELOW_LABEL.exec(text) ?? [];
   const words = text.slice(direction.length);
   if (direction === "" || !hasWords(words)) return text;
-  unspoken.add("direction", direction.trim().replace(ITALIC_MARK, ""));
+  unspoken.add("direction", direction.trim());
   return words;
 }
 
@@ -292,7 +292,7 @@ export class SpeakerLabels {
         : [whole.label, ...splitAtBreaks(this.#removeLabel(text, whole, unspoken))];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
-        if (line.trim() !== "") unspoken.add("direction", line.trim().replace(ITALIC_MARK, ""));
+        if (line.trim() !== "") unspoken.add("direction", line.trim());
         continue;
       }
       const lineLabel = index === 0 ? whole : this.#findLabel(line, mayStandAlone(lines, index));
