@@ -12,13 +12,18 @@ import { findNotes } from "./note-links.ts";
 import type { PageBlock } from "./page-block.ts";
 import { withoutBoilerplate } from "./parse-html.ts";
 
-/** A page counts as a table of contents if at least this share of its text is inside links. */
+/** A page counts as a table of contents if at least this share of its text is inside links of the book. */
 const CONTENTS_LINK_SHARE = 0.8;
 const MIN_CONTENTS_BLOCKS = 5;
 const MAX_LEVEL = 6;
 
-const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
-  linkShare >= CONTENTS_LINK_SHARE && blocks.length >= MIN_CONTENTS_BLOCKS;
+function isContents({ blocks }: HtmlPage): boolean {
+  const countUnits = (texts: readonly string[]): number =>
+    texts.reduce((sum, text) => sum + text.trim().length, 0);
+  const linked = countUnits(blocks.map((block) => block.linked));
+  const unlinked = countUnits(blocks.map((block) => block.unlinked));
+  return blocks.length >= MIN_CONTENTS_BLOCKS && linked >= CONTENTS_LINK_SHARE * (linked + unlinked);
+}
 
 type Contents = BookPackage["contents"];
 
