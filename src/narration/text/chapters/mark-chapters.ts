@@ -7,11 +7,6 @@ import { ACT_WORDS, UNNUMBERED_HEADINGS } from "./chapter-words.ts";
 import { joinTitlesBelow } from "./titles-below.ts";
 import { deriveTitleKey, NO_TITLES, type UnnumberedTitles } from "./unnumbered-titles.ts";
 
-interface ChapterHeading {
-  /** Level of the heading: 1 for a part of a book, 2 for a chapter. */
-  readonly level: number;
-}
-
 const MAX_HEADING_CODE_UNITS = 100;
 
 const UNNUMBERED_HEADING = new RegExp(`^(?:${[...UNNUMBERED_HEADINGS].join("|")})[.:。：]?$`, "i");
@@ -33,8 +28,8 @@ function parseHeadingLine(line: string): { readonly level: number; readonly titl
  */
 const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S`);
 
-/** Parses a heading of one line, or of two lines with the title below the number. Returns `null` for any other text. */
-function toChapterHeading(text: string): ChapterHeading | null {
+/** Returns the level of a heading of one line, or of two with the title below the number; `null` for any other text. */
+function findHeadingLevel(text: string): number | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
   const [first = "", second, third] = text
     .trim()
@@ -42,10 +37,10 @@ function toChapterHeading(text: string): ChapterHeading | null {
     .map(collapseSpaces);
   const heading = parseHeadingLine(first);
   if (heading === null || third !== undefined) return null;
-  if (second === undefined) return { level: heading.level };
+  if (second === undefined) return heading.level;
   const isTitle =
     heading.title === "" && second.length <= MAX_HEADING_CODE_UNITS && !NO_TITLE_END.test(second);
-  return isTitle ? { level: heading.level } : null;
+  return isTitle ? heading.level : null;
 }
 
 /** Joins the lines of a heading. If the first line contains only the number, the line break below it is kept. */
@@ -102,22 +97,21 @@ export function markChapters(
   const hasWord = forms.some(({ kind }) => kind !== "bare");
   const hasChapters = forms.some(({ level, key }) => level > 1 || ENDS_WITH_ACT.test(key));
   const titled = findLastOccurrences(blocks, hasChapters && !titles.areFromContents ? NO_TITLES : titles);
-  const headings = blocks.map((block, index) => {
+  const levels = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || contentsEntries.has(index) || contents.has(index)) return null;
     const form = sequence.get(index);
-    if (form !== undefined) return { level: levelOfHeading(form, hasWord) };
-    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return { level: LEVEL.chapter };
+    if (form !== undefined) return levelOfHeading(form, hasWord);
+    if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return LEVEL.chapter;
     // Text directly below an entry of a table of contents is an entry, too, such as "Epilogue" below the last chapter.
-    return contentsEntries.has(index - 1) ? null : toChapterHeading(block.text);
+    return contentsEntries.has(index - 1) ? null : findHeadingLevel(block.text);
   });
   const markedBlocks = blocks.map((block, index): SourceBlock => {
-    const heading = headings[index] ?? null;
-    const next = headings[index + 1] ?? null;
+    const level = levels[index] ?? null;
+    const next = levels[index + 1] ?? null;
     const isAboveContents = contents.has(index + 1) && (contents.has(index - 1) || !sequence.has(index));
-    const isListed = isAboveContents || (next !== null && next.level <= (heading?.level ?? 0));
-    if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
-      return block;
-    return { kind: "heading", level: heading.level, text: buildHeadingText(block.text) };
+    const isListed = isAboveContents || (next !== null && next <= (level ?? 0));
+    if (block.kind !== "paragraph" || level === null || isListed || index === blocks.length - 1) return block;
+    return { kind: "heading", level, text: buildHeadingText(block.text) };
   });
   return joinTitlesBelow(markedBlocks);
 }

@@ -233,7 +233,7 @@ export class SpeakerLabels {
         ? []
         : (NAME_WITH_FULL_STOP.exec(text.slice(0, 2 * MAX_NAME_CODE_UNITS)) ?? []);
       const names = splitAtBreaks(text).flatMap((line, index, lines) =>
-        mayStandAlone(lines, index) ? this.#findNameAlone(line) : [],
+        mayStandAlone(lines, index) ? (this.#findNameAlone(line) ?? []) : [],
       );
       for (const { name } of names) count(/\p{Ll}/u.test(name) ? "named" : "alone", name);
       if (names.length === 0 && dotted !== undefined) count("dotted", dotted);
@@ -362,15 +362,15 @@ export class SpeakerLabels {
     return PARENTHESISED_LINE.test(words) && (this.#isScript || line.includes(ITALIC_MARK));
   }
 
-  /** Finds a name that stands alone on its line: one of `voices`, or one that may be a name. Returns at most one. */
-  #findNameAlone(line: string): Label[] {
+  /** Finds a name that stands alone on its line: one of `voices`, or one that may be a name. */
+  #findNameAlone(line: string): Label | null {
     const head = line.slice(0, 2 * MAX_NAME_CODE_UNITS);
-    if (head.length < line.length && head.search(LINE_BREAK) === -1) return [];
+    if (head.length < line.length && head.search(LINE_BREAK) === -1) return null;
     const [label, name = ""] = NAME_ALONE.exec(head) ?? [];
-    if (label === undefined) return [];
+    if (label === undefined) return null;
     const key = this.#deriveKey(name);
     const isName = this.#speakersByKey.has(key) || (NAME_FORM.test(name) && !SCENE_HEADING.test(name));
-    return isName ? [{ label, key, name }] : [];
+    return isName ? { label, key, name } : null;
   }
 
   /**
@@ -385,8 +385,8 @@ export class SpeakerLabels {
       if (this.#speakersByKey.has(key)) return { label: colon, name, key };
     }
     if (!mayLackColon) return null;
-    for (const alone of this.#findNameAlone(line))
-      if (this.#recurringLabels.has(`alone ${alone.key}`)) return alone;
+    const alone = this.#findNameAlone(line);
+    if (alone !== null && this.#recurringLabels.has(`alone ${alone.key}`)) return alone;
     const [label, dotted = ""] =
       this.#hasDotted && !FILM_SCENE.test(head) ? (NAME_WITH_FULL_STOP.exec(head) ?? []) : [];
     if (label === undefined) return null;
