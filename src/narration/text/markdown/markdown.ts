@@ -53,7 +53,7 @@ class MarkdownReader {
   #addBlock(token: MarkedToken): void {
     switch (token.type) {
       case "heading":
-        this.#addHeading(token);
+        this.blocks.push({ kind: "heading", level: token.depth, text: this.#inline(token.tokens) });
         break;
       case "paragraph":
       case "text":
@@ -83,10 +83,6 @@ class MarkdownReader {
         // Drop white space and link definitions without a report, because readers do not see them.
         break;
     }
-  }
-
-  #addHeading({ depth, tokens }: Tokens.Heading): void {
-    this.blocks.push({ kind: "heading", level: depth, text: this.#inline(tokens) });
   }
 
   #addParagraph(text: string): void {
