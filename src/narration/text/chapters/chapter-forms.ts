@@ -100,22 +100,27 @@ function buildWordForm(
   };
 }
 
-/** Reads the numbers at an index of a line behind which the pattern matches. */
-const readNumbersBefore = (pattern: RegExp, line: string, from: number): Array<[Numeral, Groups]> =>
-  readNumerals(line.slice(from)).flatMap(([numeral, length]) => {
-    const rest = pattern.exec(line.slice(from + length));
+/** The numbers with which a text begins, each with the index of its end. */
+type Numbers = ReturnType<typeof readNumerals>;
+
+/** Returns the numbers of a text behind which the pattern matches. */
+const chooseNumbers = (numbers: Numbers, text: string, pattern: RegExp): Array<[Numeral, Groups]> =>
+  numbers.flatMap(([numeral, end]) => {
+    const rest = pattern.exec(text.slice(end));
     return rest === null ? [] : [[numeral, rest.groups ?? {}]];
   });
 
 /** Parses a number beside a word: `Chapter IV`, `The First Act`. */
-function matchWordForm(line: string): ChapterForm | null {
+function matchWordForm(line: string, numbers: Numbers): ChapterForm | null {
   const [head = "", word = ""] = BEGINS_WITH_WORD.exec(line) ?? [];
-  for (const [numeral, groups] of head === "" ? [] : readNumbersBefore(AFTER_NUMBER, line, head.length)) {
+  const rest = line.slice(head.length);
+  for (const [numeral, groups] of head === "" ? [] : chooseNumbers(readNumerals(rest), rest, AFTER_NUMBER)) {
     const form = buildWordForm(numeral, word, groups, false);
     if (form !== null) return form;
   }
   // `1 Act` has no ordinal, in contrast to `1st Act`.
-  for (const [numeral, groups] of /^\d+ /.test(line) ? [] : readNumbersBefore(WORD_AFTER_NUMBER, line, 0)) {
+  const ordinals = /^\d+ /.test(line) ? [] : chooseNumbers(numbers, line, WORD_AFTER_NUMBER);
+  for (const [numeral, groups] of ordinals) {
     const form = buildWordForm(numeral, groups["word"] ?? "", groups, true);
     if (form !== null) return form;
   }
@@ -143,12 +148,13 @@ export const buildBareKey = (style: NumeralStyle, mark: string, hasTitle: boolea
   `${style} ${mark} ${hasTitle ? "title" : "alone"}`;
 
 /** Parses a number alone or before a title, or a decimal number, as in `1.1) What it is` below a chapter. */
-function matchBareForm(line: string): ChapterForm | null {
+function matchBareForm(line: string, numbers: Numbers): ChapterForm | null {
   if (line.length > MAX_BARE_CODE_UNITS) return null;
   const match = DECIMAL_FORM.exec(line) ?? FRAMED_FORM.exec(line) ?? BARE_FORM.exec(line);
   const { chapter, number, mark = "", title }: Groups = match?.groups ?? {};
-  const numeral = parseNumeral(number ?? line.replace(/\.$/, ""));
   // A line that is only a number may be spelt: `Twenty-one.`
+  const [spelt = null] = numbers.find(([, end]) => /^\.?$/.test(line.slice(end))) ?? [];
+  const numeral = number === undefined ? spelt : parseNumeral(number);
   if (
     numeral === null ||
     (number === undefined && numeral.style !== "words") ||
@@ -173,5 +179,6 @@ export function parseChapterForm(text: string): ChapterForm | null {
   if (text.length > MAX_TEXT_CODE_UNITS || !/^\s*[^\p{Ll}\s]/u.test(text)) return null;
   const line = collapseSpaces(text);
   if (line.length > MAX_FORM_CODE_UNITS) return null;
-  return matchWordForm(line) ?? matchCjkForm(line) ?? matchBareForm(line);
+  const numbers = readNumerals(line);
+  return matchWordForm(line, numbers) ?? matchCjkForm(line) ?? matchBareForm(line, numbers);
 }

@@ -20,6 +20,8 @@ interface NumberedParagraph extends ChapterForm {
 }
 
 export interface Sequences {
+  /** The form of each numbered paragraph that does not list contents, by the index of its block. */
+  readonly forms: ReadonlyMap<number, ChapterForm>;
   /** Headings by the index of their block. */
   readonly headings: ReadonlyMap<number, ChapterForm>;
   /** Blocks that are entries of a table of contents or a list, and therefore not headings. */
@@ -276,7 +278,8 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
       below?.level === LEVEL.decimal && findOpenedChapter(below.sortNumber) === member.sortNumber;
     if (member.kind === "bare" && isOpened) headings.set(member.blockIndex, member);
   }
-  return { headings, contentsEntries, contents };
+  const forms = new Map(members.map((member) => [member.blockIndex, member]));
+  return { forms, headings, contentsEntries, contents };
 }
 
 function areHeadings(sequence: readonly NumberedParagraph[], gaps: readonly number[]): boolean {

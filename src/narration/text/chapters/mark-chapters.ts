@@ -14,10 +14,12 @@ const UNNUMBERED_HEADING = new RegExp(`^(?:${[...UNNUMBERED_HEADINGS].join("|")}
 /** Punctuation marks that cannot end a chapter title. */
 const NO_TITLE_END = /[.。…,，;；:：]$/;
 
-function parseHeadingLine(line: string): { readonly level: number; readonly title: string } | null {
+function parseHeadingLine(
+  line: string,
+  form: ChapterForm | null,
+): { readonly level: number; readonly title: string } | null {
   if (line.length > MAX_HEADING_CODE_UNITS) return null;
   if (UNNUMBERED_HEADING.test(line)) return { level: LEVEL.chapter, title: "" };
-  const form = parseChapterForm(line);
   if (form?.kind !== "known" || form.markedTitle === null) return null;
   return NO_TITLE_END.test(form.markedTitle) ? null : { level: form.level, title: form.markedTitle };
 }
@@ -29,13 +31,13 @@ function parseHeadingLine(line: string): { readonly level: number; readonly titl
 const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${MAX_HEADING_CODE_UNITS}}\\S`);
 
 /** Returns the level of a heading of one line, or of two with the title below the number; `null` for any other text. */
-function findHeadingLevel(text: string): number | null {
+function findHeadingLevel(text: string, form: ChapterForm | null): number | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
   const [first = "", second, third] = text
     .trim()
     .split(/[\n\u2028]\s*/, 3)
     .map(collapseSpaces);
-  const heading = parseHeadingLine(first);
+  const heading = parseHeadingLine(first, second === undefined ? form : parseChapterForm(first));
   if (heading === null || third !== undefined) return null;
   if (second === undefined) return heading.level;
   const isTitle =
@@ -48,7 +50,7 @@ function buildHeadingText(text: string): string {
   const [first = "", ...more] = text.trim().split(/[\n\u2028]\s*/);
   if (more.length === 0) return first;
   const isNumberAlone =
-    parseHeadingLine(collapseSpaces(first))?.title === "" || parseChapterForm(first)?.hasTitle === false;
+    UNNUMBERED_HEADING.test(collapseSpaces(first)) || parseChapterForm(first)?.hasTitle === false;
   return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
 }
 
@@ -92,7 +94,7 @@ export function markChapters(
   blocks: readonly SourceBlock[],
   titles: UnnumberedTitles = NO_TITLES,
 ): SourceBlock[] {
-  const { headings: sequence, contentsEntries, contents } = findSequences(blocks);
+  const { forms: formsByIndex, headings: sequence, contentsEntries, contents } = findSequences(blocks);
   const forms = [...sequence.values()];
   const hasWord = forms.some(({ kind }) => kind !== "bare");
   const hasChapters = forms.some(({ level, key }) => level > 1 || ENDS_WITH_ACT.test(key));
@@ -103,7 +105,9 @@ export function markChapters(
     if (form !== undefined) return levelOfHeading(form, hasWord);
     if (titled.has(index) && !(hasChapters && sequence.has(index - 1))) return LEVEL.chapter;
     // Text directly below an entry of a table of contents is an entry, too, such as "Epilogue" below the last chapter.
-    return contentsEntries.has(index - 1) ? null : findHeadingLevel(block.text);
+    return contentsEntries.has(index - 1)
+      ? null
+      : findHeadingLevel(block.text, formsByIndex.get(index) ?? null);
   });
   const markedBlocks = blocks.map((block, index): SourceBlock => {
     const level = levels[index] ?? null;

@@ -6,23 +6,24 @@ import { ARTICLES, NUMBER_CONNECTORS, NUMBER_WORDS, ORDINAL_SUFFIXES } from "./c
 
 /** Maximum number of words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh satu`. */
 const MAX_NUMBER_WORDS = 3;
-const NEXT_WORD = /(?:^|(?<=\p{L})[ -])(\p{L}+)/uy;
+const LETTERS = /\p{L}+/uy;
 
 /** Reads the spelt numbers with which a text begins, the longest first, each with the index of its end. */
 function readNumberWords(text: string): Array<readonly [value: number, end: number]> {
   const found: Array<readonly [number, number]> = [];
   let value = 0;
-  NEXT_WORD.lastIndex = 0;
-  while (found.length < MAX_NUMBER_WORDS) {
-    const word = NEXT_WORD.exec(text)?.[1]?.toLowerCase() ?? "";
+  for (let start = 0; found.length < MAX_NUMBER_WORDS; start = LETTERS.lastIndex + 1) {
+    LETTERS.lastIndex = start;
+    const word = LETTERS.exec(text)?.[0].toLowerCase() ?? "";
     const wordValue = NUMBER_WORDS.get(word);
+    const isSilent = wordValue === undefined && (found.length === 0 ? ARTICLES : NUMBER_CONNECTORS).has(word);
     if (word === "puluh") value *= 10;
     else if (word === "belas") value += 10;
     else if (wordValue !== undefined)
       value = wordValue === 100 && value > 0 && value < 10 ? value * 100 : value + wordValue;
-    else if ((found.length === 0 ? ARTICLES : NUMBER_CONNECTORS).has(word)) continue;
-    else break;
-    found.unshift([value, NEXT_WORD.lastIndex]);
+    else if (!isSilent) break;
+    if (!isSilent) found.unshift([value, LETTERS.lastIndex]);
+    if (!/^[ -]/.test(text.charAt(LETTERS.lastIndex))) break;
   }
   return found;
 }
