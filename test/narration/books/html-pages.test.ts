@@ -191,4 +191,15 @@ describe("a page of HTML", () => {
     expect(spokenTextOf(`${"<div>".repeat(1000)}<p>A.`).words).toEqual(["A."]);
     expect(() => spokenTextOf(`${"<div>".repeat(1_000_000)}<p>A.`)).toThrow(/10000 elements open/);
   });
+
+  it.each([
+    ["line breaks", "<br>"],
+    ["line separators", "\u2028"],
+    ["blanks", " \u3000"],
+  ])("is read quickly if it is full of %s", (_, unit) => {
+    const startCpuUsage = process.cpuUsage();
+    spokenTextOf(`<p>The river ran.${unit.repeat(60_000)}It ended here.</p>`);
+    const { user, system } = process.cpuUsage(startCpuUsage);
+    expect((user + system) / 1000).toBeLessThan(4_000);
+  });
 });
